@@ -1,0 +1,1 @@
+//! Small games written in Rust, for tests and measurements of the search.

@@ -1,0 +1,122 @@
+//! What the search needs to know of a game, and nothing more.
+
+use crate::rng::Rng;
+
+/// A seat at the table, `0..num_players`.
+pub type Player = usize;
+
+/// An index into the policy output of a network, `0..num_actions`.
+pub type Action = u32;
+
+/// A set of players, at most 32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Players(u32);
+
+impl Players {
+    pub const NONE: Self = Self(0);
+    pub const MAX: usize = 32;
+
+    /// Returns the players `0..num_players`.
+    pub fn all(num_players: usize) -> Self {
+        debug_assert!(num_players <= Self::MAX);
+        Self(((1u64 << num_players) - 1) as u32)
+    }
+
+    pub fn one(player: Player) -> Self {
+        Self(1 << player)
+    }
+
+    pub fn with(self, player: Player) -> Self {
+        Self(self.0 | 1 << player)
+    }
+
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    pub fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub fn contains(self, player: Player) -> bool {
+        self.0 >> player & 1 == 1
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Returns the players in ascending order.
+    pub fn iter(self) -> impl Iterator<Item = Player> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            (rest != 0).then(|| {
+                let player = rest.trailing_zeros() as Player;
+                rest &= rest - 1;
+                player
+            })
+        })
+    }
+}
+
+impl FromIterator<Player> for Players {
+    fn from_iter<I: IntoIterator<Item = Player>>(players: I) -> Self {
+        players.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+/// A position of a game: a value, cheap to clone, that owns all it needs.
+///
+/// The laws are those of `moemcts.game.Game`. `Error` is `Infallible` for a game written in Rust and the
+/// interpreter's exception for one written in Python.
+pub trait State: Clone {
+    type Error;
+
+    /// Returns how many half-moves (or simultaneous steps) were played since the start of the game.
+    fn ply(&self) -> u32;
+
+    /// Returns who moves now; empty exactly when the game is over.
+    fn active_players(&self) -> Result<Players, Self::Error>;
+
+    /// Appends the legal actions of an active player, ascending.
+    fn legal_actions(&self, player: Player, out: &mut Vec<Action>) -> Result<(), Self::Error>;
+
+    /// Appends the legal actions worth searching, a non-empty part of the legal ones in the same order.
+    fn search_actions(&self, player: Player, out: &mut Vec<Action>) -> Result<(), Self::Error> {
+        self.legal_actions(player, out)
+    }
+
+    /// Plays one legal action per active player, in ascending order of players.
+    fn play(&mut self, joint: &[Action]) -> Result<(), Self::Error>;
+
+    /// Writes what is decided so far for each player, in `[-1, 1]`; 0 where nothing is.
+    fn returns(&self, out: &mut [f32]) -> Result<(), Self::Error>;
+
+    /// Returns 64 bits over all that the rest of the game depends on.
+    fn key(&self) -> Result<u64, Self::Error>;
+}
+
+/// A state that a network can look at.
+pub trait Observe: State {
+    /// Writes the observation planes `[C, H, W]` of `player` into `out`, which is zero on entry.
+    fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Self::Error>;
+}
+
+/// Who sits in a seat that is not searched; a value that carries its memory from node to node.
+pub trait Agent<S: State>: Clone {
+    fn act(&mut self, state: &S, player: Player, rng: &mut Rng) -> Result<Action, S::Error>;
+}
+
+/// The agent of games that bring no scripted agents of their own; it cannot be made.
+#[derive(Clone, Copy, Debug)]
+pub enum NoAgent {}
+
+impl<S: State> Agent<S> for NoAgent {
+    fn act(&mut self, _: &S, _: Player, _: &mut Rng) -> Result<Action, S::Error> {
+        match *self {}
+    }
+}
