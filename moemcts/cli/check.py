@@ -27,7 +27,11 @@ def check(
     checks = [("game", name, lambda: check_game(made, num_games=num_games, seed=seed))]
     for gate in Plugins.for_game(plugins().gates, name):
         checks.append(
-            ("gate", gate, lambda gate=gate: check_gate(plugins().gate(gate, made), made, num_games=num_games, seed=seed))
+            (
+                "gate",
+                gate,
+                lambda gate=gate: check_gate(plugins().gate(gate, made), made, num_games=num_games, seed=seed),
+            )
         )
     for agent in Plugins.for_game(plugins().agents, name):
         checks.append(("agent", agent, lambda agent=agent: check_agent(plugins().agent(agent, made), made, seed=seed)))

@@ -55,9 +55,7 @@ def examine() -> dict[str, dict[str, Any]]:
         },
         "packages": {name: importlib.metadata.version(name) for name in packages}
         | {name: _version_or_hint(name, extra) for name, extra in EXTRAS.items()},
-        "plugins": {
-            info.name: info.error or f"ok ({info.distribution} {info.version})" for info in plugins().infos
-        },
+        "plugins": {info.name: info.error or f"ok ({info.distribution} {info.version})" for info in plugins().infos},
         "search, simulations/s with a constant evaluator and one thread": {
             name: f"{_search_speed(name):,.0f}" for name in plugins().games
         },

@@ -24,7 +24,9 @@ def run(
     game: Annotated[str | None, typer.Option(help="A registered game; see `moemcts games`.")] = None,
     gate: Annotated[
         list[str] | None,
-        typer.Option(help="A gate; may be given several times, to compare gates on the same data. See `moemcts gates`."),
+        typer.Option(
+            help="A gate; may be given several times, to compare gates on the same data. See `moemcts gates`."
+        ),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="smoke, laptop (the default) or paper.")] = None,
     scheme: Annotated[str | None, typer.Option(help="How experts learn; see `moemcts schemes`.")] = None,
@@ -82,9 +84,7 @@ def _follow(experiment: Experiment, progress: Any) -> None:
     typer.echo(f"report: {experiment.folder / 'report' / 'report.html'}")
 
 
-def _settings(
-    given: dict[str, Any], preset: str | None, config: Path | None, changes: list[str]
-) -> dict[str, Any]:
+def _settings(given: dict[str, Any], preset: str | None, config: Path | None, changes: list[str]) -> dict[str, Any]:
     """Returns preset, game's own settings, file and options, each over the ones before."""
     from moemcts.config import parse_reference
     from moemcts.experiment.config import load_preset, merge
