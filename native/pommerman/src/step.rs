@@ -1,0 +1,429 @@
+//! One step of the reference's `ForwardModel.step`, S1 to S9 in its order, its oddities included.
+//!
+//! Two things look like mistakes and are kept: the counters of S4 to S6 are never decremented (a cell that somebody
+//! wanted is not free in this step), and wood stops every ray of a step, also those of later members of a chain.
+
+use crate::geometry::{bit, has, Cells, Geometry, MAX_CELLS, OFF};
+use crate::outcome::Outcome;
+use crate::state::{Bomb, State, MAX_BOMBS};
+use crate::{BOMB, MAX_PLAYERS, STOP};
+
+const NONE: u8 = u8::MAX;
+const MAX_AMMO: u8 = 10;
+/// One is gone at the end of the step that lays the bomb, so that it shows 9.
+const LIFE_AT_LAYING: u8 = 10;
+
+/// Where everybody is and wants to be while a step is decided. The living agents come first to last by id.
+struct Moves {
+    num_agents: usize,
+    id: [u8; MAX_PLAYERS],
+    agent_from: [u8; MAX_PLAYERS],
+    agent_to: [u8; MAX_PLAYERS],
+    bomb_from: [u8; MAX_BOMBS],
+    bomb_to: [u8; MAX_BOMBS],
+    agents_at: [u8; MAX_CELLS],
+    bombs_at: [u8; MAX_CELLS],
+    /// By bomb, who kicks it (an index of `id`), and by agent, which bomb it kicks.
+    kicker: [u8; MAX_BOMBS],
+    kicked: [u8; MAX_PLAYERS],
+}
+
+impl State {
+    /// Plays one step and returns what the reference returns from it; the dead players' actions do not matter.
+    ///
+    /// A number that is no action acts as Stop.
+    pub fn step(&mut self, actions: [u8; MAX_PLAYERS]) -> Outcome {
+        self.advance(actions);
+        self.step = self.step.saturating_add(1);
+        let outcome = self.outcome();
+        self.over = outcome.done;
+        if let Some(ring) = self.rules.ring_at(self.step) {
+            self.collapse(self.geometry().ring(ring));
+        }
+        outcome
+    }
+
+    fn advance(&mut self, actions: [u8; MAX_PLAYERS]) {
+        let geometry = self.geometry();
+        self.age_flames();
+        let burning = self.flaming() & !(self.agent_cells() | self.bomb_cells());
+        let mut moves = self.intents(geometry, actions);
+        let num_bombs = self.num_bombs as usize;
+        moves.cross(num_bombs);
+        moves.settle(num_bombs);
+        if self.kick(geometry, actions, &mut moves) {
+            moves.settle_late(num_bombs);
+        }
+        self.apply(&moves);
+        let hot = self.explode(geometry, burning);
+        self.paint(hot);
+    }
+
+    /// S1: the oldest flames die and reveal items; where a younger flame burns, the item is lost.
+    fn age_flames(&mut self) {
+        let [dying, younger, youngest] = self.flames;
+        self.flames = [younger, youngest, 0];
+        if dying == 0 {
+            return;
+        }
+        let burning = younger | youngest;
+        for (item, hidden) in self.items.iter_mut().zip(&mut self.hidden) {
+            *item |= *hidden & dying & !burning;
+            *hidden &= !dying;
+        }
+    }
+
+    /// S2: where agents and bombs want to go, and the bombs that are laid.
+    fn intents(&mut self, geometry: &Geometry, actions: [u8; MAX_PLAYERS]) -> Moves {
+        let mut moves = Moves::new();
+        let walls = self.rigid | self.wood;
+        let bombs = self.bomb_cells();
+        for (player, &action) in actions.iter().enumerate() {
+            let agent = self.agents[player];
+            if !agent.alive {
+                continue;
+            }
+            let mut to = agent.cell;
+            if action == BOMB {
+                // Real games never fill the list of bombs, see MAX_BOMBS.
+                if agent.ammo > 0 && !has(bombs, agent.cell) && (self.num_bombs as usize) < MAX_BOMBS {
+                    self.agents[player].ammo -= 1;
+                    self.push_bomb(Bomb {
+                        cell: agent.cell,
+                        owner: player as u8,
+                        life: LIFE_AT_LAYING,
+                        blast: agent.blast,
+                        direction: 0,
+                    });
+                }
+            } else if action != STOP && action < BOMB {
+                let next = geometry.neighbour(agent.cell, action);
+                if next != OFF && !has(walls, next) {
+                    to = next;
+                }
+            }
+            moves.push_agent(player as u8, agent.cell, to);
+        }
+        let blocked = self.standing();
+        for index in 0..self.num_bombs as usize {
+            let Bomb { cell, direction, .. } = self.bombs[index];
+            let mut to = cell;
+            if direction != 0 {
+                let next = geometry.neighbour(cell, direction);
+                if next != OFF && !has(blocked, next) {
+                    to = next;
+                }
+            }
+            moves.bomb_from[index] = cell;
+            moves.bomb_to[index] = to;
+        }
+        moves
+    }
+
+    /// S5: agents run into bombs and kick them or bounce. Returns whether anything was put back or kicked.
+    fn kick(&mut self, geometry: &Geometry, actions: [u8; MAX_PLAYERS], moves: &mut Moves) -> bool {
+        let blocked = self.standing();
+        let mut bombs_later = [NONE; MAX_BOMBS];
+        let mut agents_later = [NONE; MAX_PLAYERS];
+        let mut any = false;
+        for index in 0..self.num_bombs as usize {
+            let cell = moves.bomb_to[index];
+            if moves.agents_at[cell as usize] == 0 {
+                continue;
+            }
+            let Some(k) = (0..moves.num_agents).find(|&k| moves.agent_to[k] == cell) else { continue };
+            if cell == moves.agent_from[k] {
+                if cell != moves.bomb_from[index] {
+                    bombs_later[index] = moves.bomb_from[index];
+                    any = true;
+                }
+                continue;
+            }
+            any = true;
+            let player = moves.id[k] as usize;
+            let target = geometry.neighbour(cell, actions[player]);
+            let free = target != OFF
+                && moves.agents_at[target as usize] == 0
+                && moves.bombs_at[target as usize] == 0
+                && !has(blocked, target);
+            if self.agents[player].can_kick && free {
+                moves.bombs_at[cell as usize] = 0;
+                bombs_later[index] = target;
+                moves.kicker[index] = k as u8;
+                moves.kicked[k] = index as u8;
+                self.bombs[index].direction = actions[player];
+            } else {
+                bombs_later[index] = moves.bomb_from[index];
+                agents_later[k] = moves.agent_from[k];
+            }
+        }
+        if any {
+            for (index, &to) in bombs_later[..self.num_bombs as usize].iter().enumerate() {
+                if to != NONE {
+                    moves.send_bomb(index, to);
+                }
+            }
+            for (k, &to) in agents_later[..moves.num_agents].iter().enumerate() {
+                if to != NONE {
+                    moves.send_agent(k, to);
+                }
+            }
+        }
+        any
+    }
+
+    /// S7: bombs and agents arrive; items are picked up before anything explodes.
+    fn apply(&mut self, moves: &Moves) {
+        for index in 0..self.num_bombs as usize {
+            let bomb = &mut self.bombs[index];
+            if moves.bomb_to[index] == moves.bomb_from[index] && moves.kicker[index] == NONE {
+                bomb.direction = 0;
+            } else {
+                bomb.cell = moves.bomb_to[index];
+            }
+        }
+        for k in 0..moves.num_agents {
+            let to = moves.agent_to[k];
+            if to == moves.agent_from[k] {
+                continue;
+            }
+            let agent = &mut self.agents[moves.id[k] as usize];
+            agent.cell = to;
+            let [extra_bomb, incr_range, kick] = self.items.map(|cells| has(cells, to));
+            if extra_bomb {
+                agent.ammo = (agent.ammo + 1).min(MAX_AMMO);
+            } else if incr_range {
+                agent.blast = (agent.blast + 1).min(self.rules.blast_cap);
+            } else if kick {
+                agent.can_kick = true;
+            } else {
+                continue;
+            }
+            self.items = self.items.map(|cells| cells & !bit(to));
+        }
+    }
+
+    /// S8: bombs tick and explode in a chain. Returns the marked cells.
+    fn explode(&mut self, geometry: &Geometry, burning: Cells) -> Cells {
+        let mut boom = false;
+        for bomb in &mut self.bombs[..self.num_bombs as usize] {
+            bomb.life -= 1;
+            if has(burning, bomb.cell) {
+                bomb.life = 0;
+            }
+            boom |= bomb.life == 0;
+        }
+        let mut hot = 0;
+        while boom {
+            for index in 0..self.num_bombs as usize {
+                let bomb = self.bombs[index];
+                if bomb.life == 0 {
+                    let owner = &mut self.agents[bomb.owner as usize];
+                    owner.ammo = (owner.ammo + 1).min(MAX_AMMO);
+                    hot |= self.rays(geometry, bomb);
+                }
+            }
+            self.retain_bombs(|bomb| bomb.life != 0);
+            boom = false;
+            for bomb in &mut self.bombs[..self.num_bombs as usize] {
+                if has(hot, bomb.cell) {
+                    bomb.life = 0;
+                    boom = true;
+                }
+            }
+        }
+        hot
+    }
+
+    fn rays(&self, geometry: &Geometry, bomb: Bomb) -> Cells {
+        // A bomb of strength 0 marks nothing, not even its own cell.
+        let mut cells = if bomb.blast > 0 { bit(bomb.cell) } else { 0 };
+        for direction in 1..=4 {
+            let mut cell = bomb.cell;
+            for _ in 1..bomb.blast {
+                cell = geometry.neighbour(cell, direction);
+                if cell == OFF || has(self.rigid, cell) {
+                    break;
+                }
+                cells |= bit(cell);
+                if has(self.wood, cell) {
+                    break;
+                }
+            }
+        }
+        cells
+    }
+
+    /// S9: flames destroy wood and visible items, and kill.
+    fn paint(&mut self, hot: Cells) {
+        if hot != 0 {
+            self.wood &= !hot;
+            self.items = self.items.map(|cells| cells & !hot);
+            self.flames[2] = hot;
+        }
+        let flaming = self.flaming();
+        for agent in &mut self.agents {
+            agent.alive &= !has(flaming, agent.cell);
+        }
+    }
+
+    fn collapse(&mut self, ring: Cells) {
+        for agent in &mut self.agents {
+            agent.alive &= !has(ring, agent.cell);
+        }
+        for index in 0..self.num_bombs as usize {
+            let bomb = self.bombs[index];
+            if has(ring, bomb.cell) {
+                let owner = &mut self.agents[bomb.owner as usize];
+                owner.ammo = (owner.ammo + 1).min(MAX_AMMO);
+            }
+        }
+        self.retain_bombs(|bomb| !has(ring, bomb.cell));
+        self.rigid |= ring;
+        self.wood &= !ring;
+        for layers in [&mut self.items, &mut self.hidden, &mut self.flames] {
+            *layers = layers.map(|cells| cells & !ring);
+        }
+    }
+}
+
+impl Moves {
+    fn new() -> Self {
+        Self {
+            num_agents: 0,
+            id: [0; MAX_PLAYERS],
+            agent_from: [0; MAX_PLAYERS],
+            agent_to: [0; MAX_PLAYERS],
+            bomb_from: [0; MAX_BOMBS],
+            bomb_to: [0; MAX_BOMBS],
+            agents_at: [0; MAX_CELLS],
+            bombs_at: [0; MAX_CELLS],
+            kicker: [NONE; MAX_BOMBS],
+            kicked: [NONE; MAX_PLAYERS],
+        }
+    }
+
+    fn push_agent(&mut self, id: u8, from: u8, to: u8) {
+        let k = self.num_agents;
+        (self.id[k], self.agent_from[k], self.agent_to[k]) = (id, from, to);
+        self.num_agents += 1;
+    }
+
+    fn send_agent(&mut self, k: usize, to: u8) {
+        self.agent_to[k] = to;
+        self.agents_at[to as usize] += 1;
+    }
+
+    fn send_bomb(&mut self, index: usize, to: u8) {
+        self.bomb_to[index] = to;
+        self.bombs_at[to as usize] += 1;
+    }
+
+    /// S3: nobody changes places over one edge. Against an agent only the bomb gives way; it is run into in S5.
+    fn cross(&mut self, num_bombs: usize) {
+        // Every edge with the agent or the bomb that took it first; edges stay taken by those that were sent back.
+        let mut edges = [(0u8, 0u8, NONE, NONE); MAX_PLAYERS + MAX_BOMBS];
+        let mut num_edges = 0;
+        for k in 0..self.num_agents {
+            let (from, to) = (self.agent_from[k], self.agent_to[k]);
+            if from == to {
+                continue;
+            }
+            let (low, high) = (from.min(to), from.max(to));
+            match edges[..num_edges].iter().find(|edge| edge.0 == low && edge.1 == high) {
+                Some(edge) => {
+                    let other = edge.2 as usize;
+                    self.agent_to[other] = self.agent_from[other];
+                    self.agent_to[k] = from;
+                }
+                None => {
+                    edges[num_edges] = (low, high, k as u8, NONE);
+                    num_edges += 1;
+                }
+            }
+        }
+        for index in 0..num_bombs {
+            let (from, to) = (self.bomb_from[index], self.bomb_to[index]);
+            if from == to {
+                continue;
+            }
+            let (low, high) = (from.min(to), from.max(to));
+            match edges[..num_edges].iter().find(|edge| edge.0 == low && edge.1 == high) {
+                Some(edge) => {
+                    self.bomb_to[index] = from;
+                    if edge.3 != NONE {
+                        let other = edge.3 as usize;
+                        self.bomb_to[other] = self.bomb_from[other];
+                    }
+                }
+                None => {
+                    edges[num_edges] = (low, high, NONE, index as u8);
+                    num_edges += 1;
+                }
+            }
+        }
+    }
+
+    /// S4: whoever wants a cell that another of its kind wants stays, until nothing changes.
+    fn settle(&mut self, num_bombs: usize) {
+        for &to in &self.agent_to[..self.num_agents] {
+            self.agents_at[to as usize] += 1;
+        }
+        for &to in &self.bomb_to[..num_bombs] {
+            self.bombs_at[to as usize] += 1;
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for k in 0..self.num_agents {
+                let to = self.agent_to[k] as usize;
+                if self.agent_to[k] != self.agent_from[k] && (self.agents_at[to] > 1 || self.bombs_at[to] > 1) {
+                    self.send_agent(k, self.agent_from[k]);
+                    changed = true;
+                }
+            }
+            for index in 0..num_bombs {
+                let to = self.bomb_to[index] as usize;
+                if self.bomb_to[index] != self.bomb_from[index] && (self.bombs_at[to] > 1 || self.agents_at[to] > 1) {
+                    self.send_bomb(index, self.bomb_from[index]);
+                    changed = true;
+                }
+            }
+        }
+    }
+
+    /// S6: what kicks and bounces have brought into conflict goes back; a kick whose kicker stays is forgotten.
+    fn settle_late(&mut self, num_bombs: usize) {
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for k in 0..self.num_agents {
+                let to = self.agent_to[k] as usize;
+                if self.agent_to[k] != self.agent_from[k] && (self.agents_at[to] > 1 || self.bombs_at[to] != 0) {
+                    if self.kicked[k] != NONE {
+                        let index = std::mem::replace(&mut self.kicked[k], NONE) as usize;
+                        self.kicker[index] = NONE;
+                        self.send_bomb(index, self.bomb_from[index]);
+                    }
+                    self.send_agent(k, self.agent_from[k]);
+                    changed = true;
+                }
+            }
+            for index in 0..num_bombs {
+                let to = self.bomb_to[index] as usize;
+                if self.bomb_to[index] == self.bomb_from[index] && self.kicker[index] == NONE {
+                    continue;
+                }
+                if self.bombs_at[to] > 1 || self.agents_at[to] != 0 {
+                    self.send_bomb(index, self.bomb_from[index]);
+                    if self.kicker[index] != NONE {
+                        let k = std::mem::replace(&mut self.kicker[index], NONE) as usize;
+                        self.kicked[k] = NONE;
+                        self.send_agent(k, self.agent_from[k]);
+                    }
+                    changed = true;
+                }
+            }
+        }
+    }
+}
