@@ -1,0 +1,43 @@
+"""The errors a user can cause: each says what was expected, what came and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MoemctsError(Exception):
+    """A user's mistake or a machine's failure that a single line explains; the command line exits with 1."""
+
+    exit_code = 1
+
+
+class UsageError(MoemctsError):
+    """Something named or configured wrongly; the command line exits with 2."""
+
+    exit_code = 2
+
+
+class MissingExtra(MoemctsError):
+    """An optional package is not installed; the command line exits with 3."""
+
+    exit_code = 3
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed; pip install 'moemcts[{extra}]'")
+
+
+class ForeignData(MoemctsError):
+    """A checkpoint or dataset that belongs to another game, gate, encoding or network."""
+
+
+class DamagedFile(MoemctsError):
+    """A file that is not what its name promises."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """Returns the error for a name that is not registered, with the nearest valid one."""
+    names = list(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else ";"
+    return UsageError(f"no {kind} named {name!r}{hint} ({', '.join(names) or 'none registered'})")

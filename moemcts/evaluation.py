@@ -1,0 +1,111 @@
+"""Evaluations of views: what a network, a random playout or a constant thinks of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from moemcts.game import BoolArray, FloatArray, GameSpec, Views
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an evaluator thinks of N views."""
+
+    logits: FloatArray
+    """`[N, A]`, unnormalised; the search masks and normalises over the actions it considers."""
+    value: FloatArray
+    """`[N]` in [-1, 1] for the viewing player, or `[N, P]`, where column `k` is for the player `k` seats further on."""
+
+    def take(self, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Evaluation:
+        """Returns the evaluations of the given rows, in that order."""
+        return Evaluation(self.logits[rows], self.value[rows])
+
+
+class Evaluator(Protocol):
+    """Evaluates views; rows do not influence each other."""
+
+    def evaluate(self, views: Views) -> Evaluation:
+        """Returns one row per view."""
+
+
+def policy_probabilities(logits: FloatArray, legal_mask: BoolArray) -> FloatArray:
+    """Returns the softmax over legal actions, `[N, A]`; zero where nothing is legal."""
+    masked = np.where(legal_mask, logits, -np.inf)
+    peak = masked.max(axis=1, keepdims=True, initial=-1e30)
+    weights = np.exp(masked - peak)
+    total = weights.sum(axis=1, keepdims=True)
+    return np.asarray(weights / np.where(total > 0, total, 1), dtype=np.float32)
+
+
+class UniformEvaluator:
+    """Thinks every action equally good and every position even; what is left is the speed of the search."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        self._num_actions = spec.num_actions
+        self._zero = np.zeros(1, dtype=np.float32)
+
+    def evaluate(self, views: Views) -> Evaluation:
+        size = len(views)
+        # A view with zero strides: nothing of size [N, A] is ever written.
+        logits = np.lib.stride_tricks.as_strided(self._zero, (size, self._num_actions), (0, 0), writeable=False)
+        value = np.lib.stride_tricks.as_strided(self._zero, (size,), (0,), writeable=False)
+        return Evaluation(logits, value)
+
+
+class RolloutEvaluator:
+    """Values a view by random play to the end of the game, with a uniform policy (flat Monte Carlo).
+
+    The playouts of a view depend only on its position, its player and the seed.
+    """
+
+    def __init__(self, spec: GameSpec, *, num_rollouts: int = 1, seed: int = 0) -> None:
+        self._spec = spec
+        self._num_rollouts = num_rollouts
+        self._seed = seed
+
+    def evaluate(self, views: Views) -> Evaluation:
+        value = np.array([self._rollouts(views, row) for row in range(len(views))], dtype=np.float32)
+        return Evaluation(np.zeros((len(views), self._spec.num_actions), dtype=np.float32), value)
+
+    def _rollouts(self, views: Views, row: int) -> FloatArray:
+        state, player = views[row]
+        rng = np.random.default_rng([self._seed, state.key(), player])
+        total = np.zeros(self._spec.num_players, dtype=np.float64)
+        for _ in range(self._num_rollouts):
+            leaf = state
+            while players := leaf.active_players:
+                leaf = leaf.play([int(rng.choice(leaf.legal_actions(p))) for p in players])
+            total += leaf.returns()
+        return np.roll(total / self._num_rollouts, -player).astype(np.float32)
+
+
+class CachedEvaluator:
+    """Remembers the evaluations of the most recently seen views, by `key` and player."""
+
+    def __init__(self, evaluator: Evaluator, *, size: int = 100_000) -> None:
+        self._evaluator = evaluator
+        self._size = size
+        self._cache: OrderedDict[tuple[int, int], tuple[FloatArray, FloatArray]] = OrderedDict()
+        self.hits = 0
+        self.misses = 0
+
+    def evaluate(self, views: Views) -> Evaluation:
+        keys = [(view.state.key(), view.player) for view in (views[row] for row in range(len(views)))]
+        known = {key: self._cache[key] for key in keys if key in self._cache}
+        fresh = list({key: row for row, key in enumerate(keys) if key not in known}.values())
+        self.hits += len(keys) - len(fresh)
+        self.misses += len(fresh)
+        if fresh:
+            evaluation = self._evaluator.evaluate(views.take(fresh))
+            for i, row in enumerate(fresh):
+                known[keys[row]] = (evaluation.logits[i].copy(), evaluation.value[i].copy())
+        for key in keys:
+            self._cache[key] = known[key]
+            self._cache.move_to_end(key)
+        while len(self._cache) > self._size:
+            self._cache.popitem(last=False)
+        return Evaluation(np.stack([known[key][0] for key in keys]), np.stack([known[key][1] for key in keys]))

@@ -1,0 +1,125 @@
+"""A gate and one evaluator per phase, which together are an evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from moemcts.evaluation import Evaluation, Evaluator, policy_probabilities
+from moemcts.game import FloatArray, IntArray, Views
+from moemcts.gates import PhaseGate
+
+Routing = Callable[[Views, FloatArray, Sequence[Evaluator]], Evaluation]
+"""Evaluates N views, given the phase weights `[N, K]` and the K experts."""
+
+
+class ExpertSet:
+    """Evaluates each view by the experts of its phase."""
+
+    def __init__(self, gate: PhaseGate, experts: Sequence[Evaluator], *, routing: Routing | None = None) -> None:
+        """Raises ValueError unless there is one expert per phase of the gate."""
+        if len(experts) != gate.num_phases:
+            raise ValueError(f"expected {gate.num_phases} experts, one per phase of the gate, got {len(experts)}")
+        self.gate = gate
+        self.experts = tuple(experts)
+        self.routing = routing or route_each
+
+    def evaluate(self, views: Views) -> Evaluation:
+        return self.routing(views, self.gate.weights(views), self.experts)
+
+
+def route_each(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
+    """Evaluates every view by the expert of its weightiest phase: exact, one batch per expert."""
+    return _route(views, weights.argmax(axis=1), experts)
+
+
+def route_majority(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
+    """Evaluates the whole batch by the expert of its most frequent phase, ties to the earlier one.
+
+    The papers' routing (CrazyAra, searchthread.cpp): cheaper on a GPU, wrong for the views of other phases.
+    """
+    votes = np.bincount(weights.argmax(axis=1), minlength=len(experts))
+    return experts[int(votes.argmax())].evaluate(views)
+
+
+def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
+    """Mixes probabilities and values of all experts with the phase weights as convex coefficients."""
+    legal = views.legal_mask()
+    probabilities: FloatArray | None = None
+    value: FloatArray | None = None
+    for phase, expert in enumerate(experts):
+        rows = np.flatnonzero(weights[:, phase] > 0)
+        if not len(rows):
+            continue
+        evaluation = expert.evaluate(views.take(rows))
+        share = weights[rows, phase].astype(np.float32)
+        if probabilities is None or value is None:
+            probabilities = np.zeros((len(views), evaluation.logits.shape[1]), dtype=np.float32)
+            value = np.zeros((len(views), *evaluation.value.shape[1:]), dtype=np.float32)
+        probabilities[rows] += share[:, None] * policy_probabilities(evaluation.logits, legal[rows])
+        value[rows] += (share * evaluation.value.T).T
+    if probabilities is None or value is None:
+        raise ValueError("expected phase weights that sum to one, got none above zero")
+    # Every legal action keeps a finite logit, so that masking is left to the search.
+    return Evaluation(np.log(np.maximum(probabilities, np.float32(1e-30))), value)
+
+
+ROUTINGS: dict[str, Routing] = {"each": route_each, "majority": route_majority, "mixture": route_mixture}
+"""The routings that look at one batch at a time; `queue` is `ExpertQueue`, which looks across batches."""
+
+
+class ExpertQueue:
+    """Lets views wait until a full batch for their expert has come together (`queue` routing).
+
+    A search that runs on it has more leaves in flight than it would with `route_each`, and none is evaluated by an
+    expert of another phase.
+    """
+
+    def __init__(self, experts: ExpertSet, *, batch_size: int) -> None:
+        self._set = experts
+        self._batch_size = batch_size
+        self._waiting: list[list[tuple[Views, int, int]]] = [[] for _ in experts.experts]
+
+    def push(self, views: Views, rows: IntArray) -> Iterator[tuple[IntArray, Evaluation]]:
+        """Adds views under the given row numbers, and yields what full batches gave: row numbers, evaluation."""
+        phases = self._set.gate.weights(views).argmax(axis=1)
+        for i, phase in enumerate(phases):
+            self._waiting[phase].append((views, i, int(rows[i])))
+        for phase, waiting in enumerate(self._waiting):
+            while len(waiting) >= self._batch_size:
+                yield self._evaluate(phase, waiting[: self._batch_size])
+                del waiting[: self._batch_size]
+
+    def drain(self) -> Iterator[tuple[IntArray, Evaluation]]:
+        """Yields the fullest batch that is waiting, if any, however small."""
+        phase = max(range(len(self._waiting)), key=lambda k: len(self._waiting[k]))
+        if self._waiting[phase]:
+            batch, self._waiting[phase] = self._waiting[phase], []
+            yield self._evaluate(phase, batch)
+
+    def _evaluate(self, phase: int, batch: Sequence[tuple[Views, int, int]]) -> tuple[IntArray, Evaluation]:
+        parts: list[Evaluation] = []
+        start = 0
+        while start < len(batch):
+            views = batch[start][0]
+            end = start
+            while end < len(batch) and batch[end][0] is views:
+                end += 1
+            parts.append(self._set.experts[phase].evaluate(views.take([i for _, i, _ in batch[start:end]])))
+            start = end
+        return np.array([row for _, _, row in batch], dtype=np.int64), Evaluation(
+            np.concatenate([part.logits for part in parts]), np.concatenate([part.value for part in parts])
+        )
+
+
+def _route(views: Views, phases: IntArray, experts: Sequence[Evaluator]) -> Evaluation:
+    present = np.unique(phases)
+    if len(present) == 1:
+        return experts[int(present[0])].evaluate(views)
+    groups = [np.flatnonzero(phases == phase) for phase in present]
+    parts = [experts[int(phase)].evaluate(views.take(rows)) for phase, rows in zip(present, groups, strict=True)]
+    order = np.argsort(np.concatenate(groups), kind="stable")
+    return Evaluation(
+        np.concatenate([part.logits for part in parts])[order], np.concatenate([part.value for part in parts])[order]
+    )

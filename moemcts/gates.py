@@ -1,0 +1,101 @@
+"""Gates say in which phase of the game a view is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from moemcts.game import FloatArray, IntArray, Views
+
+
+class PhaseGate(Protocol):
+    """Weighs the phases of the game for each view.
+
+    The docstring of a gate says its source, whether it is a function of the position alone, and whether a game
+    can go back to an earlier phase.
+    """
+
+    name: str
+    phase_names: tuple[str, ...]
+
+    @property
+    def num_phases(self) -> int: ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What the gate was made with, as JSON values: a checkpoint stores it."""
+
+    def weights(self, views: Views) -> FloatArray:
+        """Returns how much each phase applies to each view, `[N, K]`, rows summing to one."""
+
+
+class HardGate(ABC):
+    """A gate that puts each view into exactly one phase."""
+
+    name: str
+    phase_names: tuple[str, ...]
+
+    @property
+    def num_phases(self) -> int:
+        return len(self.phase_names)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {}
+
+    @abstractmethod
+    def phases(self, views: Views) -> IntArray:
+        """Returns the phase of each view, `[N]`, in `0..num_phases`."""
+
+    @final
+    def weights(self, views: Views) -> FloatArray:
+        return np.eye(self.num_phases, dtype=np.float32)[self.phases(views)]
+
+
+class SinglePhase(HardGate):
+    """One phase for the whole game, hence one network: the baseline of every comparison."""
+
+    name = "none"
+    phase_names = ("all",)
+
+    def phases(self, views: Views) -> IntArray:
+        return np.zeros(len(views), dtype=np.int64)
+
+
+class CutGate(HardGate):
+    """Cuts a number that describes the view into intervals: phase `i` lies below `cuts[i]`, the last above all."""
+
+    def __init__(self, cuts: Sequence[int], phase_names: Sequence[str] = ()) -> None:
+        """Raises ValueError unless the cuts ascend and there is one name per phase."""
+        self.cuts = tuple(int(cut) for cut in cuts)
+        if not self.cuts or any(a >= b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):
+            raise ValueError(f"expected ascending cuts, got {list(cuts)}")
+        self.phase_names = tuple(phase_names) or tuple(f"phase {i}" for i in range(len(self.cuts) + 1))
+        if len(self.phase_names) != len(self.cuts) + 1:
+            raise ValueError(f"expected {len(self.cuts) + 1} phase names, got {len(self.phase_names)}")
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {"cuts": list(self.cuts)}
+
+    @abstractmethod
+    def numbers(self, views: Views) -> IntArray:
+        """Returns the number that is cut, `[N]`."""
+
+    def phases(self, views: Views) -> IntArray:
+        return np.searchsorted(self.cuts, self.numbers(views), side="right").astype(np.int64)
+
+
+class PlyGate(CutGate):
+    """Cuts the game by the number of plies played; a function of the position, never goes back.
+
+    Without cuts, a game's longest possible length is divided into three equal parts.
+    """
+
+    name = "plies"
+
+    def numbers(self, views: Views) -> IntArray:
+        return views.plies()

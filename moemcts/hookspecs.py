@@ -1,0 +1,64 @@
+"""What a plugin can add: all hooks on one screen.
+
+A plugin is a module named by an entry point of the group `moemcts`. It implements any of these functions, marked
+with `@hookimpl`; each returns a list of registrations. Names are unique; the built-in games are plugins too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+if TYPE_CHECKING:
+    import typer
+
+hookspec = pluggy.HookspecMarker("moemcts")
+hookimpl = pluggy.HookimplMarker("moemcts")
+
+
+@dataclass(frozen=True)
+class Registration:
+    """One name that users can write, `name?option=value&...`."""
+
+    name: str
+    make: Callable[..., Any]
+    """Called with the options as keywords; a first argument, where there is one, is named with each hook below."""
+    summary: str
+    """One line for listings."""
+    games: tuple[str, ...] = ()
+    """The games it belongs to; empty for all."""
+    default: bool = False
+    """Whether it is what its games use where the user names none."""
+
+
+@hookspec
+def register_games() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """Returns games; `make(**options) -> Game`."""
+
+
+@hookspec
+def register_gates() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """Returns gates; `make(game, **options) -> PhaseGate`."""
+
+
+@hookspec
+def register_agents() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """Returns agents; `make(game, **options) -> Agent`. The default one of a game plays its training games."""
+
+
+@hookspec
+def register_networks() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """Returns networks; `make(observation_shape, num_actions, **options) -> torch.nn.Module`."""
+
+
+@hookspec
+def register_curricula() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """Returns learning schemes; `make(**options) -> Curriculum`."""
+
+
+@hookspec
+def register_commands(app: typer.Typer) -> None:
+    """Adds commands to the command line."""

@@ -1,0 +1,151 @@
+"""Finds plugins and makes what users name: games, gates, agents, networks, learning schemes."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import inspect
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from moemcts import hookspecs
+from moemcts.config import parse_reference
+from moemcts.errors import UsageError, unknown_name
+from moemcts.hookspecs import Registration
+
+if TYPE_CHECKING:
+    import typer
+
+    from moemcts.agents import Agent
+    from moemcts.game import Game
+    from moemcts.gates import PhaseGate
+
+GROUP = "moemcts"
+
+
+@dataclass(frozen=True)
+class PluginInfo:
+    """A plugin that was found, and what went wrong with it if anything did."""
+
+    name: str
+    module: str
+    distribution: str
+    version: str
+    error: str | None = None
+    """One line; the traceback is in `details`."""
+    details: str = ""
+
+
+class Plugins:
+    """All that is registered, by kind and name."""
+
+    def __init__(self, modules: Iterable[tuple[str, Any]], infos: Iterable[PluginInfo] = ()) -> None:
+        """Raises UsageError where two plugins register one name."""
+        self._pluggy = pluggy.PluginManager("moemcts")
+        self._pluggy.add_hookspecs(hookspecs)
+        for name, module in modules:
+            self._pluggy.register(module, name=name)
+        self.infos = tuple(infos)
+        hook = self._pluggy.hook
+        self.games = _by_name("game", hook.register_games())
+        self.gates = _by_name("gate", hook.register_gates())
+        self.agents = _by_name("agent", hook.register_agents())
+        self.networks = _by_name("network", hook.register_networks())
+        self.curricula = _by_name("scheme", hook.register_curricula())
+
+    def game(self, reference: str) -> Game:
+        """Returns the game that a user names, such as `pommerman?env=PommeFFA-v1`."""
+        game: Game = self._make("game", self.games, reference)
+        return game
+
+    def gate(self, reference: str, game: Game) -> PhaseGate:
+        """Returns the gate that a user names for a game, such as `steps?cuts=93,252`."""
+        gate: PhaseGate = self._make("gate", self.for_game(self.gates, game.spec.name), reference, game)
+        return gate
+
+    def agent(self, reference: str, game: Game) -> Agent:
+        """Returns the agent that a user names for a game."""
+        agent: Agent = self._make("agent", self.for_game(self.agents, game.spec.name), reference, game)
+        return agent
+
+    def network(self, reference: str, observation_shape: tuple[int, ...], num_actions: int) -> Any:
+        """Returns a new network, a `torch.nn.Module`."""
+        return self._make("network", self.networks, reference, observation_shape, num_actions)
+
+    def curriculum(self, reference: str) -> Any:
+        """Returns a learning scheme, a `moemcts.learn.curriculum.Curriculum`."""
+        return self._make("scheme", self.curricula, reference)
+
+    def default_agent(self, game: Game) -> str:
+        """Returns the name of the agent that plays the training games of a game."""
+        names = [name for name, entry in self.for_game(self.agents, game.spec.name).items() if entry.default]
+        return names[0] if names else "random"
+
+    def register_commands(self, app: typer.Typer) -> None:
+        """Lets plugins add commands to the command line."""
+        self._pluggy.hook.register_commands(app=app)
+
+    @staticmethod
+    def for_game(entries: Mapping[str, Registration], game: str) -> dict[str, Registration]:
+        """Returns the entries that a game can use."""
+        return {name: entry for name, entry in entries.items() if not entry.games or game in entry.games}
+
+    @staticmethod
+    def _make(kind: str, entries: Mapping[str, Registration], reference: str, *arguments: Any) -> Any:
+        name, options = parse_reference(reference)
+        if name not in entries:
+            raise unknown_name(kind, name, entries)
+        make = entries[name].make
+        _check_options(kind, name, make, options)
+        try:
+            return make(*arguments, **options)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"{kind} {reference!r}: {error}") from error
+
+
+@functools.cache
+def plugins() -> Plugins:
+    """Returns the plugins of this installation, each loaded once; one that fails to import does no harm to others."""
+    from moemcts import builtins
+
+    modules: list[tuple[str, Any]] = [("builtins", builtins)]
+    infos: list[PluginInfo] = []
+    for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda point: point.name):
+        distribution = (point.dist.name, point.dist.version) if point.dist else ("?", "?")
+        module: Any = None
+        error, details = None, ""
+        try:
+            module = point.load()
+            # A module that loads but registers nonsense must not take the others down either.
+            Plugins([("builtins", builtins), *modules[1:], (point.name, module)])
+        except Exception as problem:
+            error = f"{type(problem).__name__}: {problem}".splitlines()[0]
+            details = traceback.format_exc()
+        else:
+            modules.append((point.name, module))
+        infos.append(PluginInfo(point.name, point.value, *distribution, error, details))
+    return Plugins(modules, infos)
+
+
+def _by_name(kind: str, results: Iterable[Iterable[Registration]]) -> dict[str, Registration]:
+    entries: dict[str, Registration] = {}
+    for registrations in reversed(list(results)):
+        for entry in registrations:
+            if entry.name in entries:
+                raise UsageError(f"two plugins register a {kind} named {entry.name!r}")
+            entries[entry.name] = entry
+    return entries
+
+
+def _check_options(kind: str, name: str, make: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    parameters = inspect.signature(make).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return
+    keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    for option in options:
+        if option not in keywords:
+            raise unknown_name(f"option of {kind} {name!r}", option, keywords)
