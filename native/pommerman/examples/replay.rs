@@ -105,14 +105,11 @@ fn decisions(folder: &Folder, rules: Rules) {
     for sample in 0..decisions.len() {
         let rows = decisions.distribution(sample).unwrap();
         let (start, end) = (offsets[sample] as usize, offsets[sample + 1] as usize);
-        let mut expected: Vec<_> = (start..end)
-            .map(|at| (keys[3 * at], keys[3 * at + 1], keys[3 * at + 2] != 0, probabilities[at]))
-            .collect();
+        let mut expected: Vec<_> =
+            (start..end).map(|at| (keys[3 * at], keys[3 * at + 1], keys[3 * at + 2] != 0, probabilities[at])).collect();
         expected.sort_by_key(|row| (row.0, row.1, row.2));
         let equal = rows.len() == expected.len()
-            && rows.iter().zip(&expected).all(|(a, b)| {
-                (a.0, a.1, a.2) == (b.0, b.1, b.2) && (a.3 - b.3).abs() < 1e-12
-            });
+            && rows.iter().zip(&expected).all(|(a, b)| (a.0, a.1, a.2) == (b.0, b.1, b.2) && (a.3 - b.3).abs() < 1e-12);
         if !equal && mismatches < 3 {
             println!("sample {sample}: expected {expected:?}, got {rows:?}");
         }

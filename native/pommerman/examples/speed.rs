@@ -74,7 +74,7 @@ fn middle_games(rules: moemcts_pommerman::Rules, rng: &mut Rng) -> Vec<State> {
         while !state.is_over() && state.step_count() < 250 {
             let actions = std::array::from_fn(|player| agents[player].choose(&state, player, rng));
             state.step(actions);
-            if state.step_count() > 50 && state.step_count() % 10 == 0 && !state.is_over() {
+            if state.step_count() > 50 && state.step_count().is_multiple_of(10) && !state.is_over() {
                 states.push(state.clone());
             }
         }

@@ -2,10 +2,11 @@
 
 use std::convert::Infallible;
 
-use moemcts_tree::{Action, Agent, Observe, Player, Players, Rng};
+use moemcts_tree::{Action, Agent, Dimensions, Observe, Player, Players, Rng};
 
 use crate::agents::Scripted;
 use crate::geometry::{has, OFF};
+use crate::planes::NUM_PLANES;
 use crate::state::State;
 use crate::{BOMB, MAX_PLAYERS, NUM_ACTIONS, RIGHT, STOP, UP};
 
@@ -81,6 +82,14 @@ impl moemcts_tree::State for State {
 }
 
 impl Observe for State {
+    fn dimensions(&self) -> Dimensions {
+        Dimensions {
+            num_players: self.num_players(),
+            num_actions: NUM_ACTIONS,
+            observation: [NUM_PLANES, self.board_size(), self.board_size()],
+        }
+    }
+
     fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Infallible> {
         self.planes(player, out);
         Ok(())

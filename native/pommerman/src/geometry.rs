@@ -126,7 +126,7 @@ impl Geometry {
         let below = ((1u128 << (rows.1 * self.size - 1)) << 1).wrapping_sub(1);
         let above = (1u128 << (rows.0 * self.size)) - 1;
         let pattern = (1u128 << columns.1) - (1u128 << columns.0);
-        below & !above & pattern * self.first_column
+        below & !above & (pattern * self.first_column)
     }
 
     /// Returns the Manhattan distance of two cells.

@@ -117,7 +117,8 @@ impl State {
         }
         let agents = &agents[..rules.num_players()];
         let (board, hidden) = (&board[..num_cells], &hidden[..num_cells]);
-        let mut state = Self::from_parts(&Parts { rules, step, board, hidden, agents, bombs: &bombs, flames: &flames })?;
+        let mut state =
+            Self::from_parts(&Parts { rules, step, board, hidden, agents, bombs: &bombs, flames: &flames })?;
         state.over = kind & 0x80 != 0;
         Ok(state)
     }

@@ -86,7 +86,8 @@ impl Sight {
         blast: u8,
         enemies: &[u8],
     ) -> Result<Self, String> {
-        let size = (1..=11u8).find(|n| usize::from(*n).pow(2) == board.len()).ok_or("expected a board up to 11 x 11")?;
+        let size =
+            (1..=11u8).find(|n| usize::from(*n).pow(2) == board.len()).ok_or("expected a board up to 11 x 11")?;
         let geometry = Geometry::of(size);
         if bomb_blast_strength.len() != board.len() || cell as usize >= board.len() || enemies.len() > 3 {
             return Err("expected two arrays of one size, a cell on them and at most 3 enemies".to_string());

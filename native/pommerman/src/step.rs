@@ -126,7 +126,7 @@ impl State {
         let mut bombs_later = [NONE; MAX_BOMBS];
         let mut agents_later = [NONE; MAX_PLAYERS];
         let mut any = false;
-        for index in 0..self.num_bombs as usize {
+        for (index, later) in bombs_later.iter_mut().enumerate().take(self.num_bombs as usize) {
             let cell = moves.bomb_to[index];
             if moves.agents_at[cell as usize] == 0 {
                 continue;
@@ -134,7 +134,7 @@ impl State {
             let Some(k) = (0..moves.num_agents).find(|&k| moves.agent_to[k] == cell) else { continue };
             if cell == moves.agent_from[k] {
                 if cell != moves.bomb_from[index] {
-                    bombs_later[index] = moves.bomb_from[index];
+                    *later = moves.bomb_from[index];
                     any = true;
                 }
                 continue;
@@ -148,12 +148,12 @@ impl State {
                 && !has(blocked, target);
             if self.agents[player].can_kick && free {
                 moves.bombs_at[cell as usize] = 0;
-                bombs_later[index] = target;
+                *later = target;
                 moves.kicker[index] = k as u8;
                 moves.kicked[k] = index as u8;
                 self.bombs[index].direction = actions[player];
             } else {
-                bombs_later[index] = moves.bomb_from[index];
+                *later = moves.bomb_from[index];
                 agents_later[k] = moves.agent_from[k];
             }
         }

@@ -18,7 +18,8 @@ impl State {
         }
         let mut text = format!("step {}\n", self.step);
         for row in 0..n {
-            let line: Vec<String> = (0..n).map(|column| symbol(board[row * n + column], lives[row * n + column])).collect();
+            let line: Vec<String> =
+                (0..n).map(|column| symbol(board[row * n + column], lives[row * n + column])).collect();
             text.push_str(&line.join(" "));
             text.push('\n');
         }

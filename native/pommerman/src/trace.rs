@@ -60,10 +60,11 @@ impl Trace<'_> {
         };
         let agents = part(self.agents, row * num_players * 6, (row + 1) * num_players * 6, "agents")?;
         let agents: Vec<Agent> = agents.chunks_exact(6).map(agent).collect();
-        let bombs: Vec<Bomb> = part(self.bombs, 6 * self.at(self.bomb_off, row)?, 6 * self.at(self.bomb_off, row + 1)?, "bombs")?
-            .chunks_exact(6)
-            .map(bomb)
-            .collect();
+        let bombs: Vec<Bomb> =
+            part(self.bombs, 6 * self.at(self.bomb_off, row)?, 6 * self.at(self.bomb_off, row + 1)?, "bombs")?
+                .chunks_exact(6)
+                .map(bomb)
+                .collect();
         let (start, end) = (self.at(self.flame_off, row)?, self.at(self.flame_off, row + 1)?);
         let flames = part(self.flames, 3 * start, 3 * end, "flames")?.chunks_exact(3);
         let flames: Vec<(u8, u8)> = flames.map(|flame| (cell(flame[0], flame[1]), flame[2] as u8)).collect();
@@ -117,7 +118,10 @@ impl Trace<'_> {
             ("agents", state.agents() == expected.agents()),
             ("bombs", state.bombs() == expected.bombs()),
             ("flames", flat(state) == flat(&expected)),
-            ("number of flames", flat(state).len() == self.at(self.flame_off, next + 1)? - self.at(self.flame_off, next)?),
+            (
+                "number of flames",
+                flat(state).len() == self.at(self.flame_off, next + 1)? - self.at(self.flame_off, next)?,
+            ),
             ("rewards", &outcome.rewards[..num_players] == rewards),
             ("done", self.done.get(next) == Some(&u8::from(outcome.done))),
             ("result", self.result.get(next) == Some(&(outcome.ending as u8))),

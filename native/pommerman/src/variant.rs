@@ -69,7 +69,7 @@ impl Rules {
         }
         let interval = (self.max_steps - self.first_collapse) / 4;
         let since = step - self.first_collapse;
-        (since % interval == 0).then_some((since / interval) as u8)
+        since.is_multiple_of(interval).then_some((since / interval) as u8)
     }
 
     /// Returns the items (10 + id) that `player` counts as enemies, and how many they are.
