@@ -3,14 +3,13 @@
 use moemcts_tree::Rng;
 
 use crate::geometry::{bit, has, iter, Cells, OFF};
+use crate::reach::{Reach, Trail, ENEMY_RADIUS};
 use crate::sight::Sight;
 use crate::{BOMB, DOWN, LEFT, RIGHT, STOP, UP};
 
-const NONE: u8 = u8::MAX;
 /// The reference forgets own positions beyond the last six.
 const NUM_RECENT: usize = 6;
-/// How far the agent walks towards enemies, and towards items and wood.
-const ENEMY_RADIUS: usize = 3;
+/// How far the agent walks towards items and wood.
 const ITEM_RADIUS: usize = 2;
 
 /// What a SimpleAgent carries from step to step.
@@ -51,7 +50,7 @@ impl Memory {
 }
 
 /// Where a decision gets its random choices from.
-trait Chance {
+pub(crate) trait Chance {
     /// Returns a uniform choice below `n`.
     fn choose(&mut self, n: usize) -> usize;
 }
@@ -360,153 +359,5 @@ impl Marks {
         }
         let known = &mut self.strength[direction as usize];
         *known = strength.max(*known);
-    }
-}
-
-/// Distances from the own cell, grown as far as they are asked for.
-struct Reach<'a> {
-    sight: &'a Sight,
-    /// `within[d]`: the cells at most `d` steps away; constant from where nothing new was found.
-    within: [Cells; NUM_LAYERS],
-    depth: usize,
-}
-
-/// One more than the greatest strength of a bomb, 10; what is farther away is only asked for as a whole.
-const NUM_LAYERS: usize = 12;
-
-impl<'a> Reach<'a> {
-    fn new(sight: &'a Sight) -> Self {
-        let mut reach = Self { sight, within: [0; NUM_LAYERS], depth: 0 };
-        reach.within[0] = bit(sight.cell);
-        reach.within(ENEMY_RADIUS);
-        reach
-    }
-
-    /// Returns the cells at most `distance` steps away, which is at most 11.
-    fn within(&mut self, distance: usize) -> Cells {
-        let distance = distance.min(NUM_LAYERS - 1);
-        while self.depth < distance {
-            self.within[self.depth + 1] = self.grow(self.within[self.depth]);
-            self.depth += 1;
-        }
-        self.within[distance]
-    }
-
-    /// Returns the cells exactly `distance` steps away, for `1..=ENEMY_RADIUS`.
-    fn layer(&self, distance: usize) -> Cells {
-        self.within[distance] & !self.within[distance - 1]
-    }
-
-    /// Returns every cell that has a distance.
-    fn all(&self) -> Cells {
-        let mut cells = self.within[self.depth];
-        loop {
-            let grown = self.grow(cells);
-            if grown == cells {
-                return cells;
-            }
-            cells = grown;
-        }
-    }
-
-    // What is not passable gets a distance, and none is counted through it; the own cell always is a start.
-    #[inline]
-    fn grow(&self, cells: Cells) -> Cells {
-        let from = cells & (self.sight.passable | bit(self.sight.cell));
-        cells | self.sight.geometry().touching(from) & self.sight.scope
-    }
-}
-
-/// The first cells of the reference's search in the order of its queue, to walk back from a target.
-///
-/// Of several equally near parents each later one replaces the earlier with probability 1/2; a cell's parent is
-/// chosen once per decision.
-struct Trail<'a> {
-    sight: &'a Sight,
-    /// Cells at a distance below `ENEMY_RADIUS`; `ends[d]` is where those of distance `d` end.
-    queue: [u8; 16],
-    ends: [usize; ENEMY_RADIUS],
-    /// Cell and chosen parent.
-    chosen: [(u8, u8); 8],
-    num_chosen: usize,
-}
-
-impl<'a> Trail<'a> {
-    fn new(sight: &'a Sight) -> Self {
-        Self { sight, queue: [NONE; 16], ends: [0; ENEMY_RADIUS], chosen: [(NONE, NONE); 8], num_chosen: 0 }
-    }
-
-    fn fill(&mut self) {
-        let geometry = self.sight.geometry();
-        let mut seen = bit(self.sight.cell);
-        self.queue[0] = self.sight.cell;
-        self.ends[0] = 1;
-        let (mut start, mut end) = (0, 1);
-        for distance in 1..ENEMY_RADIUS {
-            for at in start..self.ends[distance - 1] {
-                let cell = self.queue[at];
-                if cell != self.sight.cell && !has(self.sight.passable, cell) {
-                    continue;
-                }
-                for direction in UP..=RIGHT {
-                    let next = geometry.neighbour(cell, direction);
-                    if next != OFF && has(self.sight.scope & !seen, next) {
-                        seen |= bit(next);
-                        self.queue[end] = next;
-                        end += 1;
-                    }
-                }
-            }
-            start = self.ends[distance - 1];
-            self.ends[distance] = end;
-        }
-    }
-
-    /// Returns the direction of the first step to a cell at a distance of `1..=ENEMY_RADIUS`.
-    fn first_step(&mut self, target: u8, chance: &mut impl Chance) -> u8 {
-        if self.ends[0] == 0 {
-            self.fill();
-        }
-        let mut cell = target;
-        loop {
-            let parent = self.parent(cell, chance);
-            if parent == self.sight.cell {
-                break;
-            }
-            cell = parent;
-        }
-        let geometry = self.sight.geometry();
-        (UP..=RIGHT).find(|&direction| geometry.neighbour(self.sight.cell, direction) == cell).unwrap_or(STOP)
-    }
-
-    fn parent(&mut self, cell: u8, chance: &mut impl Chance) -> u8 {
-        if let Some(known) = self.chosen[..self.num_chosen].iter().find(|known| known.0 == cell) {
-            return known.1;
-        }
-        let geometry = self.sight.geometry();
-        let distance = self.distance(cell);
-        let start = if distance < 2 { 0 } else { self.ends[distance - 2] };
-        let mut parent = NONE;
-        for &candidate in &self.queue[start..self.ends[distance - 1]] {
-            let expanded = candidate == self.sight.cell || has(self.sight.passable, candidate);
-            if expanded && geometry.distance(candidate, cell) == 1 && (parent == NONE || chance.choose(2) == 0) {
-                parent = candidate;
-            }
-        }
-        if parent == NONE {
-            // Unreachable for a target with a distance; the own cell ends the walk.
-            return self.sight.cell;
-        }
-        self.chosen[self.num_chosen] = (cell, parent);
-        self.num_chosen += 1;
-        parent
-    }
-
-    fn distance(&self, cell: u8) -> usize {
-        let place = self.queue.iter().position(|&known| known == cell);
-        match place {
-            Some(place) => self.ends.iter().position(|&end| place < end).unwrap_or(ENEMY_RADIUS),
-            None => ENEMY_RADIUS,
-        }
     }
 }
