@@ -1,5 +1,6 @@
 //! Replays recorded games of the reference: the schema of `pommerman-trace-v1`, one flat slice per array.
 
+use crate::geometry::OFF;
 use crate::sight::Sight;
 use crate::simple_agent::{distribution, Memory};
 use crate::state::{Agent, Bomb, Parts, State};
@@ -42,7 +43,11 @@ impl Trace<'_> {
     pub fn state(&self, row: usize) -> Result<State, String> {
         let n = self.rules.board_size;
         let cells = n as usize * n as usize;
-        let cell = |row: i8, column: i8| (row as u8).wrapping_mul(n).wrapping_add(column as u8);
+        // What is not on the board becomes no cell of it, which `from_parts` reports.
+        let cell = |row: i8, column: i8| match (u8::try_from(row), u8::try_from(column)) {
+            (Ok(row), Ok(column)) if row < n && column < n => row * n + column,
+            _ => OFF,
+        };
         let num_players = self.rules.num_players();
         let agent = |numbers: &[i8]| Agent {
             cell: cell(numbers[0], numbers[1]),
