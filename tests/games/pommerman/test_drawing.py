@@ -36,7 +36,7 @@ def test_pixels_show_every_player_in_its_colour(states: list[Any]) -> None:
     assert pixels.shape[2] == 3
     for player, colour in enumerate(PLAYER_COLOURS[:2]):
         wanted = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-        row, column = states[0].arrays()["agents"][player, :2]
+        row, column = states[0].arrays()["agents"][player, :2].tolist()
         top, left = 40 + 40 * row, 16 + 40 * column
         assert (pixels[top : top + 40, left : left + 40] == wanted).all(axis=2).sum() > 150
 
