@@ -157,7 +157,7 @@ def _whiskers(results: Sequence[MatchResult]) -> list[Whisker]:
 def _learning(gate: str, losses: Sequence[PhaseLosses], experiment: Experiment) -> Section:
     phases = list(experiment.gate(gate).phase_names)
     rows = [
-        [row.name, *(f"{row.policy[p]:.4f} / {100 * row.accuracy[p]:.1f}" for p in (*phases, "all"))] for row in losses
+        [row.name, *(_loss_cell(row, phase) for phase in (*phases, "all"))] for row in losses
     ]
     counts = ", ".join(f"{name} {losses[0].counts[name]:,.0f}" for name in phases)
     caption = (
@@ -176,6 +176,11 @@ def _learning(gate: str, losses: Sequence[PhaseLosses], experiment: Experiment) 
             )
         ],
     )
+
+
+def _loss_cell(losses: PhaseLosses, phase: str) -> str | None:
+    policy, accuracy = losses.policy[phase], losses.accuracy[phase]
+    return None if policy is None or accuracy is None else f"{policy:.4f} / {100 * accuracy:.1f}"
 
 
 def _curves(gate: str, phases: Sequence[str], experiment: Experiment) -> list[Curve]:

@@ -20,14 +20,14 @@ CHUNK = 1024
 
 @dataclass(frozen=True)
 class PhaseLosses:
-    """Means over the samples of each phase, by its name and `all`; over training seeds where there are several."""
+    """Means over the samples of each phase, by its name and `all`, then over training seeds; None where none is."""
 
     name: str
-    policy: Mapping[str, float]
+    policy: Mapping[str, float | None]
     """Cross-entropy over all actions, illegal ones too, as in training."""
-    value: Mapping[str, float]
+    value: Mapping[str, float | None]
     """Squared error."""
-    accuracy: Mapping[str, float]
+    accuracy: Mapping[str, float | None]
     """Share of samples whose action is the likeliest."""
     counts: Mapping[str, float]
 
@@ -88,20 +88,25 @@ def _means(name: str, per_sample: FloatArray, weights: FloatArray, phase_names: 
     columns = {**{phase: weights[:, k] for k, phase in enumerate(phase_names)}, "all": weights.sum(axis=1)}
     totals = {phase: float(column.sum(dtype=np.float64)) for phase, column in columns.items()}
     means = [
-        {phase: float(numbers @ column / max(totals[phase], 1e-9)) for phase, column in columns.items()}
+        {
+            phase: float(numbers @ column / totals[phase]) if totals[phase] else None
+            for phase, column in columns.items()
+        }
         for numbers in per_sample.astype(np.float64)
     ]
     return PhaseLosses(name, *means, totals)
 
 
 def _over_seeds(rows: Sequence[PhaseLosses]) -> PhaseLosses:
-    def mean(tables: Sequence[Mapping[str, float]]) -> dict[str, float]:
-        return {key: float(np.mean([table[key] for table in tables])) for key in tables[0]}
+    def mean(tables: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
+        found = {key: [value for table in tables if (value := table[key]) is not None] for key in tables[0]}
+        return {key: float(np.mean(values)) if values else None for key, values in found.items()}
 
+    counts = {key: float(np.mean([row.counts[key] for row in rows])) for key in rows[0].counts}
     return PhaseLosses(
         rows[0].name,
         mean([row.policy for row in rows]),
         mean([row.value for row in rows]),
         mean([row.accuracy for row in rows]),
-        mean([row.counts for row in rows]),
+        counts,
     )
