@@ -1,6 +1,7 @@
 //! `moemcts._core`: the native search and the native games, as Python sees them.
 
 mod game;
+mod pommerman;
 mod python_game;
 mod search;
 mod toys;
@@ -9,6 +10,12 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::pommerman::{
+        pommerman_decisions, pommerman_games, pommerman_ids, pommerman_planes, pommerman_replay, pommerman_transform,
+        pommerman_transform_actions, PommermanPlayer, PommermanRules, PommermanScripted, PommermanSearch,
+        PommermanState, PommermanViews,
+    };
     #[pymodule_export]
     use crate::python_game::PythonSearch;
     #[pymodule_export]
