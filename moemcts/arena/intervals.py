@@ -195,8 +195,9 @@ def seed_interval(
     mean = float(means.mean())
     low, high = inner[0].interval
     seed_variance = 0.0
-    p_value = sign_flip_test(groups[0], None if clusters is None else clusters[0])
-    if num_seeds > 1:
+    if num_seeds == 1:
+        p_value = sign_flip_test(groups[0], None if clusters is None else clusters[0])
+    else:
         # Back from the interval to the variance; for equal games this keeps the width that stands for doubt.
         within = [
             ((one.high - one.low) / 2 / t_quantile((1 + confidence) / 2, max(one.num_clusters - 1, 1))) ** 2
