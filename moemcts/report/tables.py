@@ -8,6 +8,7 @@ from html import escape
 
 from moemcts.arena import ArmSummary, Difference, DuelResult, MatchResult, Tally
 from moemcts.arena.intervals import Interval
+from moemcts.arena.ranking import Ratings
 
 Cell = str | int | float | None
 
@@ -125,6 +126,16 @@ def duel_table(result: DuelResult) -> Table:
         rows,
         f"{result.game}: every opening once per rotation of the seats. Elo over the rest, with the 95 % error that "
         "cutechess prints, which takes games as independent.",
+    )
+
+
+def ratings_table(ratings: Ratings) -> Table:
+    """Returns the Elo of the agents of a tournament, the strongest first."""
+    rows = ratings.to_json()["agents"]
+    return Table(
+        ["agent", "Elo", "95 %"],
+        [[row["name"], f"{row['elo']:+.1f}", f"± {row['error']:.1f}"] for row in rows],
+        f"Plackett-Luce over {ratings.num_games} games; the mean of all agents is 0, the error is against that mean.",
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from moemcts.arena import Difference, MatchResult
 from moemcts.arena.games import GameRecord, Outcome
+from moemcts.arena.ranking import Ranking, fit_ratings
 from moemcts.errors import MoemctsError
 from moemcts.report import Figure, Report, Section, Table, write_report
 from moemcts.report.page import paragraphs
@@ -28,7 +29,7 @@ from moemcts.report.plots import (
     win_rates,
 )
 from moemcts.report.style import PHASE_COLOURS, phase_colour
-from moemcts.report.tables import arms_table, differences_table, p_text, points, seats_table
+from moemcts.report.tables import arms_table, differences_table, p_text, points, ratings_table, seats_table
 
 PHASES = ("opening", "middlegame", "endgame")
 
@@ -201,6 +202,13 @@ def test_tables_say_what_was_played() -> None:
     assert row[2] == "+25.0"
     assert row[5:7] == [2, 1]
     assert row[-1] == "no difference shown"
+
+
+def test_ratings_are_listed_from_the_strongest() -> None:
+    ratings = fit_ratings([Ranking((("b",), ("a",)))] * 6 + [Ranking((("a",), ("b",)))] * 2)
+    table = ratings_table(ratings)
+    assert [row[0] for row in table.rows] == ["b", "a"]
+    assert table.markdown().splitlines()[1] == "| --- | ---: | ---: |"
 
 
 def test_a_null_result_reads_as_one() -> None:
