@@ -23,7 +23,7 @@ def last_one_standing(returns: FloatArray, player: Player) -> Outcome | None:
     A win is a positive return that no other exceeds; a loss, that only others have one. None means a tie if the
     game is over, and a loss if `player` is out (its return is negative) while others play on: this is how
     `play_games` reads it. Where the last players of a free-for-all fall together, or time runs out, all returns
-    are negative and the game is a tie for those who were in it until then, as in the rules of Pommerman.
+    are negative and the game is a tie for those who were in it until then.
     """
     if returns[player] > 0 and returns[player] >= returns.max():
         return "win"
