@@ -20,7 +20,7 @@ class TorchEvaluator:
         """Takes a copy of the network, in which batch norms are folded into the convolutions before them."""
         self.device = torch.device(device)
         # Channels last: up to 1.4 times as fast on a CPU for small networks.
-        self._network = folded(network).to(self.device, memory_format=torch.channels_last)
+        self._network = folded(network).to(self.device).to(memory_format=torch.channels_last)
 
     def evaluate(self, views: Views) -> Evaluation:
         return self.evaluate_planes(views.observations())

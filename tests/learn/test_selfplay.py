@@ -119,9 +119,7 @@ def test_a_folder_with_other_games_is_not_overwritten(tmp_path: Path) -> None:
 def test_progress_ends_with_all_samples_done(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     agent = RandomAgent()
-    generate(
-        TicTacToe(), [agent, agent], 100, seed=0, out=tmp_path, on_progress=lambda *done: seen.append(done)
-    )
+    generate(TicTacToe(), [agent, agent], 100, seed=0, out=tmp_path, on_progress=lambda *done: seen.append(done))
     assert seen[-1] == (100, 100)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 

@@ -79,7 +79,7 @@ def rise_tiny(
     num_values: int = 1,
     norm_momentum: float = 0.1,
 ) -> Module:
-    """The M2CTS paper's Pommerman network: one channel, four expanded, two blocks.
+    """The M2CTS paper's smallest network: one channel, four expanded, two blocks.
 
     On 23 x 11 x 11 it has the 13,662 parameters of the authors' class, 43,495 without downsampling.
     """
