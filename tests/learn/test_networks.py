@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from moemcts.errors import UsageError
 from moemcts.learn.networks import catalogue
-from moemcts.learn.networks.layers import DenseAttention, EfficientAttention, attention_kernel, count_parameters
+from moemcts.learn.networks.layers import (
+    DenseAttention,
+    EfficientAttention,
+    StochasticDepth,
+    attention_kernel,
+    count_parameters,
+)
+from moemcts.learn.networks.transformer import TransformerBlock
 from moemcts.plugins import plugins
 
 POMMERMAN = (23, 11, 11)
@@ -31,8 +38,46 @@ def test_parameters_are_as_many_as_published(reference: str, count: int) -> None
     assert count_parameters(plugins().network(reference, POMMERMAN, 6)) == count
 
 
+@pytest.mark.parametrize(
+    ("reference", "value_channels", "count"),
+    [
+        # facts/crazyara.md 4, counted from the authors' classes.
+        ("rise-v3.3?attention=eca_dense", 8, 5_886_933),
+        ("alphavile?size=tiny", 8, 2_766_933),
+        ("alphavile?size=small", 8, 3_696_597),
+        ("alphavile?size=normal", 8, 5_845_141),
+        ("alphavile?size=large", 8, 7_906_325),
+        ("resnet?channels=256&blocks=19&value_channels=4", 4, 23_386_637),
+    ],
+)
+def test_parameters_are_as_many_as_published_but_for_the_extra_heads(
+    reference: str, value_channels: int, count: int
+) -> None:
+    network = plugins().network(f"{reference}&policy_planes=76", (52, 8, 8), 76 * 64)
+    win_draw_loss_and_plies = value_channels * 64 * (3 + 1) + (3 + 1)
+    assert count_parameters(network) + win_draw_loss_and_plies == count
+
+
+def test_paths_are_dropped_sample_by_sample_and_only_in_training() -> None:
+    path, x = StochasticDepth(0.5), torch.ones(400, 2, 3, 3)
+    assert path.eval()(x) is x
+    gains = path.train()(x)[:, 0, 0, 0]
+    assert set(gains.tolist()) == {0.0, 2.0}
+    assert (path(x).flatten(1).std(dim=1) == 0).all()
+
+
+def test_attention_mixes_all_cells() -> None:
+    block = TransformerBlock(96, momentum=0.1).eval()
+    planes = torch.randn(1, 96, 5, 5, requires_grad=True)
+    block(planes)[0, :, 0, 0].sum().backward()
+    assert planes.grad is not None
+    assert (planes.grad.abs().sum(dim=1) > 0).all()
+    with pytest.raises(ValueError, match="expected channels in multiples of 32 and at least 96, got 64"):
+        TransformerBlock(64, momentum=0.1)
+
+
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     rows=st.integers(3, 19),
     columns=st.integers(3, 19),
