@@ -6,6 +6,10 @@ import difflib
 from collections.abc import Iterable
 
 
+MOST_NAMES = 16
+"""Names that an error lists."""
+
+
 class MoemctsError(Exception):
     """A user's mistake or a machine's failure that a single line explains; the command line exits with 1."""
 
@@ -40,4 +44,6 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     names = list(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ";"
-    return UsageError(f"no {kind} named {name!r}{hint} ({', '.join(names) or 'none registered'})")
+    shown = ", ".join(names[:MOST_NAMES]) or "none registered"
+    more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return UsageError(f"no {kind} named {name!r}{hint} ({shown}{more})")

@@ -9,6 +9,7 @@ import contextlib
 import multiprocessing
 import os
 import queue
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -98,6 +99,9 @@ _reports: Any = None
 def _begin(reports: Any) -> None:
     global _reports
     _reports = reports
+    # Ctrl-C reaches every process; the one that was started says what there is to say. A training saves its state
+    # before it lets the interrupt through, and a match's file is whole after every line.
+    signal.signal(signal.SIGINT, lambda *_: _leave())
     import torch
 
     torch.set_num_threads(1)
@@ -106,4 +110,11 @@ def _begin(reports: Any) -> None:
 def _work(folder: str, number: int, job: Job) -> None:
     from moemcts.experiment.run import Experiment
 
-    Experiment.load(Path(folder)).do(job, lambda done, total: _reports.put((number, done, total)))
+    try:
+        Experiment.load(Path(folder)).do(job, lambda done, total: _reports.put((number, done, total)))
+    except KeyboardInterrupt:
+        _leave()
+
+
+def _leave() -> None:
+    os._exit(130)

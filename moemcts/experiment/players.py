@@ -50,8 +50,7 @@ def _expert_agent(
     from moemcts.learn.checkpoint import load_experts
 
     if not (folder / "manifest.toml").exists():
-        found = sorted(str(manifest.parent) for manifest in folder.glob("**/manifest.toml"))
-        teams = [path for path in found if "experts" in path]
+        teams = sorted(str(manifest.parent) for manifest in folder.glob("experts/*/manifest.toml"))
         hint = f"; it holds {', '.join(teams)}" if teams else ""
         raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
     if routing not in ROUTINGS:
