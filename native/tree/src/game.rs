@@ -100,8 +100,19 @@ pub trait State: Clone {
     fn key(&self) -> Result<u64, Self::Error>;
 }
 
+/// The sizes that a game's variant decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dimensions {
+    pub num_players: usize,
+    pub num_actions: usize,
+    /// Planes, rows, columns.
+    pub observation: [usize; 3],
+}
+
 /// A state that a network can look at.
 pub trait Observe: State {
+    fn dimensions(&self) -> Dimensions;
+
     /// Writes the observation planes `[C, H, W]` of `player` into `out`, which is zero on entry.
     fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Self::Error>;
 }

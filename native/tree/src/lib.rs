@@ -2,8 +2,16 @@
 
 #![forbid(unsafe_code)]
 
+pub mod config;
+pub mod error;
 pub mod game;
 pub mod rng;
+pub mod search;
+pub mod tree;
 
-pub use game::{Action, Agent, NoAgent, Observe, Player, Players, State};
+pub use config::{Config, Limits};
+pub use error::SearchError;
+pub use game::{Action, Agent, Dimensions, NoAgent, Observe, Player, Players, State};
 pub use rng::Rng;
+pub use search::Search;
+pub use tree::Tree;

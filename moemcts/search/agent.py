@@ -1,0 +1,68 @@
+"""The agent that searches before it moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from moemcts.agents import Seat, choose
+from moemcts.evaluation import Evaluator
+from moemcts.game import Action, Game, Views
+from moemcts.search.config import SearchConfig
+from moemcts.search.engine import Opponents, Search
+from moemcts.search.result import SearchResult
+
+
+class SearchAgent:
+    """Plays what the search visits most, or draws from the visits.
+
+    All positions it is asked about at once are searched together and share batches.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        config: SearchConfig,
+        *,
+        opponents: Opponents = None,
+        name: str = "search",
+    ) -> None:
+        self.name = name
+        self.config = config
+        self._game = game
+        self._evaluator = evaluator
+        self._search = Search(game, config, opponents=opponents)
+        self.num_batches = 0
+        self.num_evaluations = 0
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+        results = self.think(views, seats)
+        plies = views.plies()
+        actions = []
+        for result, ply, seat in zip(results, plies, seats, strict=True):
+            temperature = self.config.temperature if ply < self.config.temperature_plies else 0.0
+            # A single simulation may visit nothing but the root: then the priors decide.
+            weights = result.visits if result.visits.any() else result.priors
+            actions.append(int(result.actions[choose(weights, temperature, seat.rng)]))
+        return actions
+
+    def think(self, views: Views, seats: Sequence[Seat]) -> list[SearchResult]:
+        """Returns what the search found out about each view, before a move is chosen."""
+        seeds = [int(seat.rng.integers(2**63)) for seat in seats]
+        roots = self._game.views(
+            [
+                (self._game.perceived(view.state, view.player, seed), view.player)
+                for view, seed in zip((views[row] for row in range(len(views))), seeds, strict=True)
+            ]
+        )
+        kept: list[Any] = [seat.memory for seat in seats]
+        self._search.reset(roots, seeds, kept if self.config.reuse else None)
+        results = self._search.run(self._evaluator)
+        batches, evaluations = self._search.counts
+        self.num_batches += batches
+        self.num_evaluations += evaluations
+        if self.config.reuse:
+            for seat, tree in zip(seats, self._search.keep(), strict=True):
+                seat.memory = tree
+        return results

@@ -1,0 +1,81 @@
+"""The numbers of a search."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from moemcts.game import GameSpec
+
+# What an untried action is worth: (share of the node's mean value, constant, reduction per sqrt(prior tried)).
+FIRST_PLAY_URGENCIES = {
+    "loss": (0.0, -1.0, 0.0),
+    "draw": (0.0, 0.0, 0.0),
+    "parent": (1.0, 0.0, 0.0),
+    "reduction": (1.0, 0.0, 0.33),
+}
+
+
+class SearchConfig(BaseModel):
+    """How a search selects, what it adds to priors, and when it stops.
+
+    Defaults are those of the M2CTS papers' engine (CrazyAra: c_init 2.5, c_base 19652, untried actions valued as
+    lost, virtual loss 1); `c_init` 1.25 and `first_play_urgency` "draw" give AlphaZero's.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    simulations: int | None = Field(default=100, ge=1)
+    """Descents per search; the visit counts of the root's actions sum to it."""
+    nodes: int | None = Field(default=None, ge=1)
+    """Nodes in the tree, kept ones included; without `simulations`, these stop at twice the nodes, as in CrazyAra."""
+    seconds: float | None = Field(default=None, gt=0)
+    """Time per batch of searches."""
+    c_init: float = Field(default=2.5, ge=0)
+    """PUCT's exploration constant: c = log((visits + c_base + 1) / c_base) + c_init (AlphaZero, Silver et al. 2018)."""
+    c_base: float = Field(default=19652.0, gt=0)
+    """Visits at which the logarithm begins to count."""
+    first_play_urgency: Literal["loss", "draw", "parent", "reduction"] = "loss"
+    """Value of an untried action: -1, 0, its node's mean, or that less 0.33 per square root of the prior tried (lc0)."""
+    virtual_loss: float = Field(default=1.0, ge=0)
+    """Losses counted while a leaf is evaluated; 0 is a virtual visit, which lowers exploration but no value."""
+    policy_temperature: float = Field(default=1.0, gt=0)
+    """Divides the logits of the policy."""
+    noise_fraction: float = Field(default=0.0, ge=0, le=1)
+    """Share of Dirichlet noise in the root's priors."""
+    noise_alpha: float = Field(default=0.3, gt=0)
+    """Concentration of that noise."""
+    temperature: float = Field(default=0.0, ge=0)
+    """Moves are drawn in proportion to visits ** (1 / temperature); 0 takes the most visited."""
+    temperature_plies: int = Field(default=0, ge=0)
+    """Plies from the start of the game during which `temperature` holds; it is 0 afterwards."""
+    leaves_per_tree: int = Field(default=1, ge=1)
+    """Leaves that one tree may have in a batch."""
+    num_threads: int = Field(default=1, ge=1)
+    """1, or more to let native games use all cores for many trees; results are the same."""
+    reuse: bool = False
+    """Whether the part of the tree below the moves played is kept for the next move."""
+
+    @model_validator(mode="after")
+    def _is_limited(self) -> Self:
+        if self.simulations is None and self.nodes is None and self.seconds is None:
+            raise ValueError("expected a limit: simulations, nodes or seconds")
+        return self
+
+    def options(self, spec: GameSpec) -> dict[str, Any]:
+        """Returns what the native search is made with."""
+        parent, offset, reduction = FIRST_PLAY_URGENCIES[self.first_play_urgency]
+        simulations = self.simulations
+        if simulations is None and self.nodes is not None:
+            simulations = 2 * self.nodes
+        options = self.model_dump(exclude={"first_play_urgency", "temperature", "temperature_plies", "reuse"})
+        return options | {
+            "simulations": simulations,
+            "fpu_parent": parent,
+            "fpu_offset": offset,
+            "fpu_reduction": reduction,
+            "num_players": spec.num_players,
+            "num_actions": spec.num_actions,
+            "utility_sum": spec.utility_sum,
+        }

@@ -1,0 +1,136 @@
+"""The search as the rest of the framework sees it: native trees, batches of views, results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from moemcts.agents import Agent, Seat
+from moemcts.evaluation import Evaluation, Evaluator
+from moemcts.experts import ExpertQueue, ExpertSet
+from moemcts.game import Game, IntArray, Player, Views
+from moemcts.search.config import SearchConfig
+from moemcts.search.result import SearchResult
+
+Opponents = Agent | Mapping[Player, Agent] | None
+
+
+class Search:
+    """Decoupled PUCT: every searched player that is active at a node selects from its own statistics.
+
+    The joint action names the child and values are vectors over players, so with one active player it is PUCT.
+    A player given an agent acts by that agent: its reply is drawn once per node and kept (single-player search,
+    Weil et al. 2023). An agent in place of a mapping plays every seat but the one that each root is viewed from.
+
+    >>> search.reset(roots, seeds)
+    >>> while views := search.select():                    # descend to leaves of all trees; one batch
+    ...     search.backup(evaluator.evaluate(views))       # expand them, update their paths
+    """
+
+    def __init__(self, game: Game, config: SearchConfig, *, opponents: Opponents = None) -> None:
+        self.game = game
+        self.config = config
+        self._opponents = opponents
+        self._native = game.search_type()(game, config.options(game.spec))
+        self._seats: dict[tuple[int, Player], Seat] = {}
+        self._seeds: Sequence[int] = ()
+
+    def reset(self, roots: Views, seeds: Sequence[int], kept: Sequence[Any] | None = None) -> None:
+        """Starts a search from each root for the player who views it.
+
+        Equal seeds give equal results. `kept` are trees of an earlier search that `keep` returned, or None; one
+        that holds a root is gone on with. Raises ValueError where the viewing player is not active.
+        """
+        self._seats = {}
+        self._seeds = seeds
+        others = [self._others(int(player)) for player in roots.players()]
+        self._native.reset(roots, seeds, others, kept)
+
+    def select(self) -> Views:
+        """Returns the views of new leaves of all trees; none when every tree has met a limit."""
+        while True:
+            views: Views = self._native.select()
+            if not self._reply() or len(views):
+                return views
+
+    def backup(self, evaluation: Evaluation, rows: IntArray | None = None) -> None:
+        """Expands the leaves selected last and updates their paths.
+
+        With `rows`, numbers that count up from `rows[0]` of `selected_rows`, any leaves that still wait.
+        """
+        self._native.backup(evaluation.logits, evaluation.value, rows)
+
+    def run(self, evaluator: Evaluator) -> list[SearchResult]:
+        """Searches until every tree has met a limit."""
+        while len(views := self.select()):
+            self.backup(evaluator.evaluate(views))
+        return self.results()
+
+    def run_queued(self, experts: ExpertSet, *, batch_size: int) -> list[SearchResult]:
+        """Searches like `run`, while leaves wait until the batch of their expert is full."""
+        queue = ExpertQueue(experts, batch_size=batch_size)
+        while True:
+            views = self.select()
+            is_idle = not len(views)
+            done = queue.push(views, np.arange(*self._native.rows)) if not is_idle else queue.drain()
+            for rows, evaluation in done:
+                self.backup(evaluation, rows)
+                is_idle = False
+            if is_idle:
+                return self.results()
+
+    def results(self) -> list[SearchResult]:
+        """Returns the statistics of each root."""
+        return [SearchResult.of(raw) for raw in self._native.results()]
+
+    def keep(self) -> list[Any]:
+        """Hands out the trees, for a later `reset`; the search is empty afterwards."""
+        return list(self._native.keep())
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Batches and views selected since the last reset."""
+        return tuple(self._native.counts)
+
+    def _others(self, viewer: Player) -> tuple[list[tuple[Player, Any]], list[Player]]:
+        modelled, outside = [], []
+        for player in range(self.game.spec.num_players):
+            agent = self._opponent(player, viewer)
+            if agent is None:
+                continue
+            native = getattr(agent, "native", None)
+            if native is None:
+                outside.append(player)
+            else:
+                modelled.append((player, native))
+        return modelled, outside
+
+    def _opponent(self, player: Player, viewer: Player) -> Agent | None:
+        if player == viewer or self._opponents is None:
+            return None
+        return self._opponents.get(player) if isinstance(self._opponents, Mapping) else self._opponents
+
+    def _reply(self) -> bool:
+        views, trees = self._native.awaiting()
+        if not len(views):
+            return False
+        players = [int(player) for player in views.players()]
+        actions = [0] * len(players)
+        seats = [self._seat(tree, player) for tree, player in zip(trees, players, strict=True)]
+        agents = [self._opponent(player, -1) for player in players]
+        for agent in {id(agent): agent for agent in agents}.values():
+            rows = [row for row, other in enumerate(agents) if other is agent]
+            if agent is not None:
+                replies = agent.act(views.take(rows), [seats[row] for row in rows])
+                for row, action in zip(rows, replies, strict=True):
+                    actions[row] = int(action)
+        self._native.reply(actions)
+        return True
+
+    def _seat(self, tree: int, player: Player) -> Seat:
+        if (tree, player) not in self._seats:
+            rng = np.random.default_rng([int(self._seeds[tree]), player])
+            self._seats[tree, player] = Seat(player, rng)
+        return self._seats[tree, player]

@@ -1,0 +1,299 @@
+"""The definition of the search, in NumPy: slow, short, and what the native tree must agree with visit for visit.
+
+One tree, one player's seat after the other, the same order of floating-point operations as in `native/tree`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moemcts.evaluation import Evaluation
+from moemcts.game import Action, GameSpec, Player, State
+from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
+
+Reply = Callable[[State, Player], Action]
+Float64s = NDArray[np.float64]
+
+
+class SplitMix64:
+    """The random numbers of the native search (Steele, Lea, Flood 2014)."""
+
+    def __init__(self, seed: int) -> None:
+        self.state = seed % 2**64
+
+    def next_u64(self) -> int:
+        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
+        z = self.state
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+        return z ^ z >> 31
+
+    def uniform(self) -> float:
+        """Returns a number in [0, 1)."""
+        return (self.next_u64() >> 11) * (1.0 / 2**53)
+
+    def normal(self) -> float:
+        """Returns a standard normal number (Box and Muller 1958)."""
+        radius = math.sqrt(-2.0 * math.log(1.0 - self.uniform()))
+        return radius * math.cos(math.tau * self.uniform())
+
+    def gamma(self, alpha: float) -> float:
+        """Returns a gamma number of shape `alpha` and scale 1 (Marsaglia and Tsang 2000)."""
+        if alpha < 1.0:
+            boost = (1.0 - self.uniform()) ** (1.0 / alpha)
+            return self.gamma(alpha + 1.0) * boost
+        d = alpha - 1.0 / 3.0
+        c = 1.0 / math.sqrt(9.0 * d)
+        while True:
+            x = self.normal()
+            t = 1.0 + c * x
+            if t <= 0.0:
+                continue
+            v = t * t * t
+            if math.log(1.0 - self.uniform()) < 0.5 * x * x + d - d * v + d * math.log(v):
+                return d * v
+
+
+@dataclass
+class SeatStatistics:
+    """What one active player knows about its actions at a node."""
+
+    player: Player
+    actions: list[Action]
+    priors: NDArray[np.float32]
+    visits: list[int]
+    in_flight: list[int]
+    value_sums: list[float]
+    value_sum: float = 0.0
+    visited_prior: float = 0.0
+
+
+@dataclass
+class Node:
+    state: State
+    values: NDArray[np.float32]
+    seats: list[SeatStatistics] = field(default_factory=list)
+    replies: dict[Player, Action] = field(default_factory=dict)
+    children: dict[tuple[int, ...], Node] = field(default_factory=dict)
+    visits: int = 0
+    in_flight: int = 0
+    is_pending: bool = False
+    is_terminal: bool = False
+
+
+Path = list[tuple[Node, tuple[int, ...]]]
+
+
+class ReferenceSearch:
+    """One tree of the search that `moemcts.search.Search` runs natively.
+
+    `opponents` reply as a function of position and player.
+    """
+
+    def __init__(
+        self,
+        spec: GameSpec,
+        config: SearchConfig,
+        root: State,
+        *,
+        seed: int = 0,
+        opponents: Mapping[Player, Reply] | None = None,
+    ) -> None:
+        self.spec = spec
+        self.config = config
+        self.opponents = opponents or {}
+        self.rng = SplitMix64(seed)
+        self.num_nodes = 0
+        self.num_simulations = 0
+        self.pending: list[tuple[Node, Path]] = []
+        self.root = self._node(root)
+
+    def select(self) -> list[tuple[State, Player]]:
+        """Returns the views of this tree's next leaves; none when a limit is met."""
+        while len(self.pending) < self.config.leaves_per_tree and not self._is_done():
+            if not self._descend():
+                break
+        return [(leaf.state, seat.player) for leaf, _ in self.pending for seat in leaf.seats]
+
+    def backup(self, evaluation: Evaluation) -> None:
+        """Expands the leaves and updates their paths."""
+        row = 0
+        for leaf, path in self.pending:
+            for seat in leaf.seats:
+                seat.priors = self._priors(evaluation.logits[row], seat.actions)
+                self._note_value(leaf, seat.player, np.atleast_1d(evaluation.value[row]))
+                row += 1
+            if leaf is self.root:
+                self._add_noise(leaf)
+            leaf.is_pending = False
+            self._finish(leaf, path, held=1)
+        self.pending = []
+
+    def visits(self, player: Player) -> dict[Action, int]:
+        """Returns the visit counts of a player's actions at the root."""
+        seat = next(seat for seat in self.root.seats if seat.player == player)
+        return dict(zip(seat.actions, seat.visits, strict=True))
+
+    def _is_done(self) -> bool:
+        if self.root.is_terminal:
+            return True
+        if self.root.visits == 0 and not self.pending:
+            return False
+        options = self.config.options(self.spec)
+        simulations, nodes = options["simulations"], options["nodes"]
+        return (simulations is not None and self.num_simulations + len(self.pending) >= simulations) or (
+            nodes is not None and self.num_nodes >= nodes
+        )
+
+    def _descend(self) -> bool:
+        """Goes down to a leaf or an end; returns False where it meets a leaf that is already waiting."""
+        node, path = self.root, Path()
+        if node.visits == 0:
+            if node.is_pending and node.in_flight:
+                return False
+            self._hold(node, path)
+            return True
+        while True:
+            chosen = tuple(self._choose(node, seat) for seat in node.seats)
+            is_known = chosen in node.children
+            if not is_known:
+                node.children[chosen] = self._grow(node, chosen)
+            path.append((node, chosen))
+            node = node.children[chosen]
+            if node.is_terminal:
+                self._finish(node, path, held=0)
+                return True
+            if node.is_pending:
+                if is_known:
+                    return False
+                self._hold(node, path)
+                return True
+
+    def _choose(self, node: Node, seat: SeatStatistics) -> int:
+        """Returns the index of the best action by PUCT, the first of several."""
+        config = self.config
+        visits = float(node.visits + node.in_flight)
+        c = config.c_init + math.log((visits + config.c_base + 1.0) / config.c_base)
+        scale = c * math.sqrt(visits)
+        parent, offset, reduction = FIRST_PLAY_URGENCIES[config.first_play_urgency]
+        mean = seat.value_sum / node.visits
+        untried = parent * mean + offset - reduction * math.sqrt(max(seat.visited_prior, 0.0))
+        best, best_score = 0, -math.inf
+        for i in range(len(seat.actions)):
+            n, waiting = seat.visits[i], float(seat.in_flight[i])
+            weight = n + config.virtual_loss * waiting
+            q = (seat.value_sums[i] - config.virtual_loss * waiting) / weight if weight else untried
+            u = scale * float(seat.priors[i]) / (1.0 + (n + seat.in_flight[i]))
+            if q + u > best_score:
+                best, best_score = i, q + u
+        return best
+
+    def _grow(self, node: Node, chosen: Sequence[int]) -> Node:
+        actions = dict(node.replies)
+        for seat, i in zip(node.seats, chosen, strict=True):
+            actions[seat.player] = seat.actions[i]
+        return self._node(node.state.play([actions[player] for player in node.state.active_players]))
+
+    def _node(self, state: State) -> Node:
+        """Returns a new node, after playing on through positions where only opponents move."""
+        self.num_nodes += 1
+        while True:
+            active = state.active_players
+            searched = [player for player in active if player not in self.opponents]
+            if not searched and self._is_decided(state):
+                values = np.asarray(state.returns(), dtype=np.float32)
+                return Node(state, values, is_terminal=True)
+            replies = {player: self.opponents[player](state, player) for player in active if player in self.opponents}
+            if searched:
+                break
+            state = state.play([replies[player] for player in active])
+        node = Node(state, np.zeros(self.spec.num_players, dtype=np.float32), replies=replies, is_pending=True)
+        for player in searched:
+            actions = [int(action) for action in _search_actions(state, player)]
+            n = len(actions)
+            node.seats.append(
+                SeatStatistics(player, actions, np.zeros(n, dtype=np.float32), [0] * n, [0] * n, [0.0] * n)
+            )
+        return node
+
+    def _is_decided(self, state: State) -> bool:
+        returns = state.returns()
+        searched = [player for player in range(self.spec.num_players) if player not in self.opponents]
+        return not state.active_players or all(returns[player] != 0 for player in searched)
+
+    def _priors(self, logits: NDArray[np.float32], actions: Sequence[Action]) -> NDArray[np.float32]:
+        scaled = [float(logits[action]) / self.config.policy_temperature for action in actions]
+        peak = max(scaled)
+        peak = 0.0 if peak == -math.inf else peak
+        weights = [math.exp(logit - peak) for logit in scaled]
+        total = 0.0
+        for weight in weights:
+            total += weight
+        return np.array([w / total if total else 1.0 / len(actions) for w in weights], dtype=np.float32)
+
+    def _note_value(self, leaf: Node, viewer: Player, value: NDArray[np.float32]) -> None:
+        """A player's own view decides its value; the others' values come from the mean of all views."""
+        num_players = self.spec.num_players
+        viewers = {seat.player for seat in leaf.seats}
+        leaf.values[viewer] = value[0]
+        total = self.spec.utility_sum
+        rest = 0.0 if total is None else (total - float(value[0])) / (max(num_players, 2) - 1)
+        for step in range(1, num_players):
+            player = (viewer + step) % num_players
+            if player not in viewers:
+                estimate = float(value[step]) if step < len(value) else rest
+                leaf.values[player] += np.float32(estimate / len(viewers))
+
+    def _add_noise(self, root: Node) -> None:
+        fraction = self.config.noise_fraction
+        if fraction == 0:
+            return
+        for seat in root.seats:
+            noise = [self.rng.gamma(self.config.noise_alpha) for _ in seat.actions]
+            total = 0.0
+            for share in noise:
+                total += share
+            seat.priors = np.array(
+                [
+                    (1.0 - fraction) * float(prior) + fraction * (share / total)
+                    for prior, share in zip(seat.priors, noise, strict=True)
+                ],
+                dtype=np.float32,
+            )
+
+    def _hold(self, leaf: Node, path: Path) -> None:
+        self.pending.append((leaf, path))
+        leaf.in_flight += 1
+        for node, chosen in path:
+            node.in_flight += 1
+            for seat, i in zip(node.seats, chosen, strict=True):
+                seat.in_flight[i] += 1
+
+    def _finish(self, leaf: Node, path: Path, held: int) -> None:
+        self.num_simulations += leaf is not self.root
+        self._visit(leaf, leaf.values, held)
+        for node, chosen in reversed(path):
+            self._visit(node, leaf.values, held)
+            for seat, i in zip(node.seats, chosen, strict=True):
+                if seat.visits[i] == 0:
+                    seat.visited_prior += float(seat.priors[i])
+                seat.visits[i] += 1
+                seat.in_flight[i] -= held
+                seat.value_sums[i] += float(leaf.values[seat.player])
+
+    @staticmethod
+    def _visit(node: Node, values: NDArray[np.float32], held: int) -> None:
+        node.visits += 1
+        node.in_flight -= held
+        for seat in node.seats:
+            seat.value_sum += float(values[seat.player])
+
+
+def _search_actions(state: State, player: Player) -> Sequence[Action]:
+    search_actions = getattr(state, "search_actions", state.legal_actions)
+    return list(search_actions(player))

@@ -1,0 +1,307 @@
+//! What turns a native game into Python's State, Views and Search classes.
+
+use moemcts_tree::{Action, Agent, Observe, Player, SearchError, State};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use pyo3::BoundObject;
+
+/// A game as the bindings know it: how its values get in and out of Python.
+pub trait Binding: Send + Sync + 'static {
+    type State: State<Error: Into<PyErr> + Send> + Send + Sync + 'static;
+    type Agent: Agent<Self::State> + Send + Sync + 'static;
+    /// Whether the game runs without the interpreter, and so on all cores.
+    const IS_NATIVE: bool;
+
+    /// Returns copies of the views that a Python object holds.
+    fn pairs(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<(Self::State, Player)>>;
+
+    /// Returns views as a Python object.
+    fn views<'py>(&self, py: Python<'py>, pairs: Vec<(Self::State, Player)>) -> PyResult<Bound<'py, PyAny>>;
+
+    /// Returns the native agent that a Python object holds.
+    fn agent(&self, object: &Bound<'_, PyAny>) -> PyResult<Self::Agent>;
+}
+
+/// Turns a search's failure into the exception that Python code expects of it.
+pub fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
+    match error {
+        SearchError::Game(error) => error.into(),
+        SearchError::NotFinite { row } => {
+            PyValueError::new_err(format!("expected numbers from the evaluator, got NaN or infinity in row {row}"))
+        }
+        SearchError::NoAction(player) => {
+            PyValueError::new_err(format!("expected a legal action for active player {player}, the game gave none"))
+        }
+        SearchError::ActionRange { action, num_actions } => {
+            PyValueError::new_err(format!("expected actions below {num_actions}, the game gave {action}"))
+        }
+        SearchError::Row(row) => PyValueError::new_err(format!("row {row} waits for no evaluation")),
+        SearchError::Replies { expected, got } => {
+            PyRuntimeError::new_err(format!("expected {expected} replies, got {got}"))
+        }
+    }
+}
+
+pub fn active_players<S: State<Error: Into<PyErr>>>(state: &S) -> PyResult<Vec<Player>> {
+    Ok(state.active_players().map_err(Into::into)?.iter().collect())
+}
+
+pub fn legal_actions<S: State<Error: Into<PyErr>>>(state: &S, player: Player) -> PyResult<Vec<Action>> {
+    check_active(state, player)?;
+    let mut actions = Vec::new();
+    state.legal_actions(player, &mut actions).map_err(Into::into)?;
+    Ok(actions)
+}
+
+pub fn search_actions<S: State<Error: Into<PyErr>>>(state: &S, player: Player) -> PyResult<Vec<Action>> {
+    check_active(state, player)?;
+    let mut actions = Vec::new();
+    state.search_actions(player, &mut actions).map_err(Into::into)?;
+    Ok(actions)
+}
+
+/// Returns the position after a joint action; raises ValueError unless each active player has one legal action.
+pub fn play<S: State<Error: Into<PyErr>>>(state: &S, joint: &[Action]) -> PyResult<S> {
+    let players = active_players(state)?;
+    if joint.len() != players.len() {
+        return Err(PyValueError::new_err(format!(
+            "expected one action for each of the active players {players:?}, got {joint:?}"
+        )));
+    }
+    for (&player, action) in players.iter().zip(joint) {
+        let legal = legal_actions(state, player)?;
+        if !legal.contains(action) {
+            return Err(PyValueError::new_err(format!(
+                "expected a legal action of player {player}, one of {legal:?}, got {action}"
+            )));
+        }
+    }
+    let mut child = state.clone();
+    child.play(joint).map_err(Into::into)?;
+    Ok(child)
+}
+
+pub fn returns<'py, S: Observe<Error: Into<PyErr>>>(py: Python<'py>, state: &S) -> PyResult<Bound<'py, PyArray1<f32>>> {
+    let mut out = vec![0.0; state.dimensions().num_players];
+    state.returns(&mut out).map_err(Into::into)?;
+    Ok(PyArray1::from_vec(py, out))
+}
+
+pub fn observation<'py, S: Observe<Error: Into<PyErr>>>(
+    py: Python<'py>,
+    state: &S,
+    player: Player,
+) -> PyResult<Bound<'py, PyArray3<f32>>> {
+    check_player(state, player)?;
+    let shape = state.dimensions().observation;
+    let mut out = vec![0.0; shape.iter().product()];
+    state.observe(player, &mut out).map_err(Into::into)?;
+    PyArray1::from_vec(py, out).reshape(shape)
+}
+
+/// Encodes all views without the interpreter, `[N, C, H, W]`.
+pub fn observations<'py, S: Observe<Error: Into<PyErr> + Send> + Sync>(
+    py: Python<'py>,
+    pairs: &[(S, Player)],
+) -> PyResult<Bound<'py, PyArray4<f32>>> {
+    let [c, h, w] = pairs.first().map_or([0; 3], |(state, _)| state.dimensions().observation);
+    let mut out = vec![0.0f32; pairs.len() * c * h * w];
+    py.detach(|| {
+        out.chunks_exact_mut((c * h * w).max(1))
+            .zip(pairs)
+            .try_for_each(|(planes, (state, player))| state.observe(*player, planes))
+    })
+    .map_err(Into::into)?;
+    PyArray1::from_vec(py, out).reshape([pairs.len(), c, h, w])
+}
+
+pub fn legal_mask<'py, S: Observe<Error: Into<PyErr>>>(
+    py: Python<'py>,
+    pairs: &[(S, Player)],
+) -> PyResult<Bound<'py, PyArray2<bool>>> {
+    let num_actions = pairs.first().map_or(0, |(state, _)| state.dimensions().num_actions);
+    let mut out = vec![false; pairs.len() * num_actions];
+    let mut actions = Vec::new();
+    for (row, (state, player)) in out.chunks_exact_mut(num_actions.max(1)).zip(pairs) {
+        if state.active_players().map_err(Into::into)?.contains(*player) {
+            actions.clear();
+            state.legal_actions(*player, &mut actions).map_err(Into::into)?;
+            actions.iter().for_each(|&action| row[action as usize] = true);
+        }
+    }
+    PyArray1::from_vec(py, out).reshape([pairs.len(), num_actions])
+}
+
+/// Returns the given rows in that order; raises IndexError where there is no such row.
+pub fn take<S: Clone>(pairs: &[(S, Player)], rows: &[usize]) -> PyResult<Vec<(S, Player)>> {
+    rows.iter().map(|&row| Ok(pairs.get(row).ok_or_else(|| no_row(row, pairs.len()))?.clone())).collect()
+}
+
+pub fn no_row(row: usize, len: usize) -> PyErr {
+    pyo3::exceptions::PyIndexError::new_err(format!("expected a row below {len}, got {row}"))
+}
+
+/// Returns row numbers given as an array or a list.
+pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    if let Ok(array) = object.cast::<PyArray1<i64>>() {
+        return Ok(array.readonly().as_array().iter().map(|&row| row as usize).collect());
+    }
+    object.extract()
+}
+
+/// Returns a Python `View(state, player)`.
+pub fn view<'py>(py: Python<'py>, state: impl IntoPyObject<'py>, player: Player) -> PyResult<Bound<'py, PyAny>> {
+    let state = state.into_pyobject(py).map_err(Into::into)?.into_any().unbind();
+    let class = py.import("moemcts.game")?.getattr("View")?;
+    class.call1(PyTuple::new(py, [state, player.into_pyobject(py)?.into_any().unbind()])?)
+}
+
+fn check_active<S: State<Error: Into<PyErr>>>(state: &S, player: Player) -> PyResult<()> {
+    let players = active_players(state)?;
+    if players.contains(&player) {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!("expected one of the active players {players:?}, got {player}")))
+}
+
+pub fn check_player<S: Observe>(state: &S, player: Player) -> PyResult<()> {
+    let num_players = state.dimensions().num_players;
+    if player < num_players {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!("expected a player below {num_players}, got {player}")))
+}
+
+/// Defines the Python classes of one native game: its state, its views and its search.
+///
+/// More methods of the state and the views go into further `#[pymethods]` blocks.
+#[macro_export]
+macro_rules! native_game {
+    (
+        binding: $binding:ident, state: $state:ty, agent: $agent:ty, extract_agent: $extract:expr,
+        classes: $py_state:ident, $py_views:ident, $py_search:ident
+    ) => {
+        pub struct $binding;
+
+        /// A position; nothing changes it.
+        #[pyclass(frozen, module = "moemcts._core")]
+        #[derive(Clone)]
+        pub struct $py_state(pub $state);
+
+        #[pymethods]
+        impl $py_state {
+            #[getter]
+            fn ply(&self) -> u32 {
+                moemcts_tree::State::ply(&self.0)
+            }
+
+            #[getter]
+            fn active_players<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
+                pyo3::types::PyTuple::new(py, $crate::game::active_players(&self.0)?)
+            }
+
+            fn legal_actions(&self, player: usize) -> PyResult<Vec<u32>> {
+                $crate::game::legal_actions(&self.0, player)
+            }
+
+            fn search_actions(&self, player: usize) -> PyResult<Vec<u32>> {
+                $crate::game::search_actions(&self.0, player)
+            }
+
+            fn play(&self, actions: Vec<u32>) -> PyResult<Self> {
+                $crate::game::play(&self.0, &actions).map(Self)
+            }
+
+            fn returns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray1<f32>>> {
+                $crate::game::returns(py, &self.0)
+            }
+
+            fn observation<'py>(&self, py: Python<'py>, player: usize) -> PyResult<Bound<'py, numpy::PyArray3<f32>>> {
+                $crate::game::observation(py, &self.0, player)
+            }
+
+            fn key(&self) -> PyResult<u64> {
+                Ok(moemcts_tree::State::key(&self.0)?)
+            }
+        }
+
+        /// Views of positions, encoded together.
+        #[pyclass(frozen, module = "moemcts._core")]
+        pub struct $py_views(pub Vec<($state, usize)>);
+
+        #[pymethods]
+        impl $py_views {
+            /// Makes views of pairs of a state and a player.
+            #[new]
+            fn new(pairs: Vec<(PyRef<'_, $py_state>, usize)>) -> PyResult<Self> {
+                pairs
+                    .into_iter()
+                    .map(|(state, player)| {
+                        $crate::game::check_player(&state.0, player)?;
+                        Ok((state.0.clone(), player))
+                    })
+                    .collect::<PyResult<_>>()
+                    .map(Self)
+            }
+
+            fn __len__(&self) -> usize {
+                self.0.len()
+            }
+
+            fn __getitem__<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
+                let (state, player) = self.0.get(row).ok_or_else(|| $crate::game::no_row(row, self.0.len()))?;
+                $crate::game::view(py, $py_state(state.clone()), *player)
+            }
+
+            fn take(&self, rows: &Bound<'_, PyAny>) -> PyResult<Self> {
+                $crate::game::take(&self.0, &$crate::game::rows(rows)?).map(Self)
+            }
+
+            fn observations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray4<f32>>> {
+                $crate::game::observations(py, &self.0)
+            }
+
+            fn players<'py>(&self, py: Python<'py>) -> Bound<'py, numpy::PyArray1<i64>> {
+                numpy::PyArray1::from_iter(py, self.0.iter().map(|(_, player)| *player as i64))
+            }
+
+            fn plies<'py>(&self, py: Python<'py>) -> Bound<'py, numpy::PyArray1<i64>> {
+                numpy::PyArray1::from_iter(
+                    py,
+                    self.0.iter().map(|(state, _)| i64::from(moemcts_tree::State::ply(state))),
+                )
+            }
+
+            fn legal_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray2<bool>>> {
+                $crate::game::legal_mask(py, &self.0)
+            }
+        }
+
+        impl $crate::game::Binding for $binding {
+            type State = $state;
+            type Agent = $agent;
+            const IS_NATIVE: bool = true;
+
+            fn pairs(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<($state, usize)>> {
+                Ok(views.cast::<$py_views>()?.get().0.clone())
+            }
+
+            fn views<'py>(&self, py: Python<'py>, pairs: Vec<($state, usize)>) -> PyResult<Bound<'py, PyAny>> {
+                Ok(Bound::new(py, $py_views(pairs))?.into_any())
+            }
+
+            fn agent(&self, object: &Bound<'_, PyAny>) -> PyResult<$agent> {
+                $extract(object)
+            }
+        }
+
+        $crate::search_class!($py_search, $binding, |_game: &Bound<'_, PyAny>| Ok($binding));
+    };
+}
+
+/// Refuses agents for games that bring none.
+pub fn no_agent(object: &Bound<'_, PyAny>) -> PyResult<moemcts_tree::NoAgent> {
+    Err(PyValueError::new_err(format!("this game has no native agents, got {object}")))
+}

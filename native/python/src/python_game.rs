@@ -1,0 +1,124 @@
+//! The adapter through which a game written in Python enters the native tree.
+
+use crate::game::Binding;
+use moemcts_tree::{Action, NoAgent, Player, Players, State};
+use pyo3::exceptions::PyValueError;
+use pyo3::intern;
+use pyo3::prelude::*;
+
+/// A Python state; every method asks the interpreter.
+pub struct PythonState(Py<PyAny>);
+
+impl Clone for PythonState {
+    fn clone(&self) -> Self {
+        Python::attach(|py| Self(self.0.clone_ref(py)))
+    }
+}
+
+impl State for PythonState {
+    type Error = PyErr;
+
+    fn ply(&self) -> u32 {
+        Python::attach(|py| self.0.bind(py).getattr(intern!(py, "ply"))?.extract()).unwrap_or(0)
+    }
+
+    fn active_players(&self) -> PyResult<Players> {
+        Python::attach(|py| {
+            let mut players = Players::NONE;
+            for player in self.0.bind(py).getattr(intern!(py, "active_players"))?.try_iter()? {
+                let player: Player = player?.extract()?;
+                if player >= Players::MAX {
+                    return Err(PyValueError::new_err(format!(
+                        "expected players below {}, got {player}",
+                        Players::MAX
+                    )));
+                }
+                players = players.with(player);
+            }
+            Ok(players)
+        })
+    }
+
+    fn legal_actions(&self, player: Player, out: &mut Vec<Action>) -> PyResult<()> {
+        self.actions(player, out, |py| intern!(py, "legal_actions"))
+    }
+
+    fn search_actions(&self, player: Player, out: &mut Vec<Action>) -> PyResult<()> {
+        Python::attach(|py| match self.0.bind(py).hasattr(intern!(py, "search_actions"))? {
+            true => self.actions(player, out, |py| intern!(py, "search_actions")),
+            false => self.legal_actions(player, out),
+        })
+    }
+
+    fn play(&mut self, joint: &[Action]) -> PyResult<()> {
+        Python::attach(|py| {
+            self.0 = self.0.bind(py).call_method1(intern!(py, "play"), (joint.to_vec(),))?.unbind();
+            Ok(())
+        })
+    }
+
+    fn returns(&self, out: &mut [f32]) -> PyResult<()> {
+        Python::attach(|py| {
+            let returns: Vec<f32> = self.0.bind(py).call_method0(intern!(py, "returns"))?.extract()?;
+            if returns.len() != out.len() {
+                return Err(PyValueError::new_err(format!(
+                    "expected returns of {} players, got {}",
+                    out.len(),
+                    returns.len()
+                )));
+            }
+            out.copy_from_slice(&returns);
+            Ok(())
+        })
+    }
+
+    fn key(&self) -> PyResult<u64> {
+        Python::attach(|py| self.0.bind(py).call_method0(intern!(py, "key"))?.extract())
+    }
+}
+
+impl PythonState {
+    fn actions(
+        &self,
+        player: Player,
+        out: &mut Vec<Action>,
+        method: impl Fn(Python<'_>) -> &Bound<'_, pyo3::types::PyString>,
+    ) -> PyResult<()> {
+        Python::attach(|py| {
+            let actions = self.0.bind(py).call_method1(method(py), (player,))?;
+            for action in actions.try_iter()? {
+                out.push(action?.extract()?);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Holds the game, which knows how to make views.
+pub struct PythonBinding(Py<PyAny>);
+
+impl Binding for PythonBinding {
+    type State = PythonState;
+    type Agent = NoAgent;
+    const IS_NATIVE: bool = false;
+
+    fn pairs(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<(PythonState, Player)>> {
+        (0..views.len()?)
+            .map(|row| {
+                let (state, player): (Py<PyAny>, Player) = views.get_item(row)?.extract()?;
+                Ok((PythonState(state), player))
+            })
+            .collect()
+    }
+
+    fn views<'py>(&self, py: Python<'py>, pairs: Vec<(PythonState, Player)>) -> PyResult<Bound<'py, PyAny>> {
+        let pairs: Vec<_> = pairs.into_iter().map(|(state, player)| (state.0, player)).collect();
+        self.0.bind(py).call_method1(intern!(py, "views"), (pairs,))
+    }
+
+    fn agent(&self, object: &Bound<'_, PyAny>) -> PyResult<NoAgent> {
+        crate::game::no_agent(object)
+    }
+}
+
+crate::search_class!(PythonSearch, PythonBinding, |game: &Bound<'_, PyAny>| Ok(PythonBinding(game.clone().unbind())));

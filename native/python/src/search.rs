@@ -1,0 +1,357 @@
+//! The search class, the same for every game.
+
+use crate::game::{rows, search_error, Binding};
+use moemcts_tree::{Config, Limits, Player, Players, Rng, Search, Tree};
+use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// A searched tree that may be gone on with; it fits only the kind of search that made it.
+#[pyclass(frozen, module = "moemcts._core")]
+pub struct KeptTree(Mutex<Option<Box<dyn Any + Send>>>);
+
+/// Who plays the seats of one tree that are not searched.
+#[derive(FromPyObject)]
+pub struct Others<'py> {
+    #[pyo3(item(0))]
+    modelled: Vec<(Player, Bound<'py, PyAny>)>,
+    #[pyo3(item(1))]
+    outside: Vec<Player>,
+}
+
+pub struct Core<B: Binding> {
+    binding: B,
+    num_players: usize,
+    is_parallel: bool,
+    search: Search<B::State, B::Agent>,
+    viewers: Vec<Player>,
+    selected: Range<usize>,
+}
+
+type Evaluations<'py> = (PyReadonlyArray2<'py, f32>, PyReadonlyArrayDyn<'py, f32>);
+
+impl<B: Binding> Core<B> {
+    pub fn new(binding: B, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        Ok(Self {
+            binding,
+            num_players: option(options, "num_players")?,
+            is_parallel: B::IS_NATIVE && option::<usize>(options, "num_threads")? > 1,
+            search: Search::new(config(options)?),
+            viewers: Vec::new(),
+            selected: 0..0,
+        })
+    }
+
+    pub fn reset(
+        &mut self,
+        roots: &Bound<'_, PyAny>,
+        seeds: Vec<u64>,
+        others: Vec<Others<'_>>,
+        kept: Option<Vec<Option<PyRef<'_, KeptTree>>>>,
+    ) -> PyResult<()> {
+        let roots = self.binding.pairs(roots)?;
+        let mut kept = kept.unwrap_or_default();
+        kept.resize_with(roots.len(), || None);
+        if seeds.len() != roots.len() || others.len() != roots.len() || kept.len() != roots.len() {
+            return Err(PyValueError::new_err(format!(
+                "expected seeds, opponents and kept trees for {} roots, got {}, {} and {}",
+                roots.len(),
+                seeds.len(),
+                others.len(),
+                kept.len()
+            )));
+        }
+        self.viewers = roots.iter().map(|(_, player)| *player).collect();
+        let mut trees = Vec::with_capacity(roots.len());
+        for (((state, player), seed), (others, kept)) in roots.into_iter().zip(seeds).zip(others.into_iter().zip(kept))
+        {
+            trees.push(match kept.and_then(|kept| self.regrow(&kept, &state, player)) {
+                Some(tree) => tree,
+                None => self.plant(state, player, Rng::new(seed), others)?,
+            });
+        }
+        self.search.reset(trees);
+        self.selected = 0..0;
+        Ok(())
+    }
+
+    /// Returns the views to be evaluated; there are none when the search is over or waits for replies only.
+    pub fn select<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>
+    where
+        SearchOf<B>: Send,
+    {
+        let search = &mut self.search;
+        let selected = match (self.is_parallel, B::IS_NATIVE) {
+            (true, _) => py.detach(|| search.select_parallel()),
+            (false, true) => py.detach(|| search.select()),
+            (false, false) => search.select(),
+        };
+        self.selected = selected.map_err(search_error)?;
+        let pairs = self
+            .selected
+            .clone()
+            .filter_map(|row| self.search.row(row))
+            .map(|row| (self.state(row.tree, row.node), row.player))
+            .collect();
+        self.binding.views(py, pairs)
+    }
+
+    pub fn rows(&self) -> (usize, usize) {
+        (self.selected.start, self.selected.end)
+    }
+
+    pub fn awaiting<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Vec<u32>)> {
+        let mut pairs = Vec::new();
+        let mut trees = Vec::new();
+        for leaf in &self.search.awaiting {
+            for player in leaf.players.iter() {
+                pairs.push((self.state(leaf.tree, leaf.node), player));
+                trees.push(leaf.tree);
+            }
+        }
+        Ok((self.binding.views(py, pairs)?, trees))
+    }
+
+    pub fn reply(&mut self, actions: Vec<u32>) -> PyResult<()> {
+        self.search.reply(&actions).map_err(search_error)
+    }
+
+    pub fn backup(&mut self, evaluations: Evaluations<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let (logits, value) = (evaluations.0.as_array(), evaluations.1.as_array());
+        let given = given.map(rows).transpose()?.unwrap_or_else(|| self.selected.clone().collect());
+        if logits.nrows() != given.len() || value.shape().first() != Some(&given.len()) {
+            return Err(PyValueError::new_err(format!(
+                "expected logits and value for {} views, got shapes {:?} and {:?}",
+                given.len(),
+                logits.shape(),
+                value.shape()
+            )));
+        }
+        if logits.ncols() != self.search.config.num_actions {
+            return Err(PyValueError::new_err(format!(
+                "expected logits of {} actions, got {}",
+                self.search.config.num_actions,
+                logits.ncols()
+            )));
+        }
+        let mut values = Vec::with_capacity(self.num_players);
+        for (i, row) in given.into_iter().enumerate() {
+            values.clear();
+            values.extend(value.index_axis(numpy::ndarray::Axis(0), i).iter().copied().take(self.num_players));
+            let logits = logits.row(i);
+            self.search.receive(row, |action| logits[action as usize], &values).map_err(search_error)?;
+        }
+        Ok(())
+    }
+
+    /// Returns what `moemcts.search.SearchResult` is made of, one dictionary per root.
+    pub fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for (tree, &viewer) in self.search.trees.iter().zip(&self.viewers) {
+            let root = &tree.nodes[0];
+            let result = PyDict::new(py);
+            result.set_item("player", viewer)?;
+            if let Some(seat) = tree.seats_of(0).iter().find(|seat| seat.player == viewer) {
+                let edges = tree.edges_of(seat);
+                result.set_item("actions", PyArray1::from_iter(py, edges.iter().map(|e| i64::from(e.action))))?;
+                result.set_item("visits", PyArray1::from_iter(py, edges.iter().map(|e| i64::from(e.visits))))?;
+                result.set_item("value_sums", PyArray1::from_iter(py, edges.iter().map(|e| e.value_sum)))?;
+                result.set_item("priors", PyArray1::from_iter(py, edges.iter().map(|e| e.prior)))?;
+                result.set_item("value", seat.value_sum / f64::from(root.visits.max(1)))?;
+            }
+            result.set_item("evaluation", PyArray1::from_slice(py, &tree.values[..self.num_players]))?;
+            result.set_item("num_nodes", tree.nodes.len())?;
+            result.set_item("num_simulations", tree.simulations)?;
+            result.set_item("mean_depth", tree.depth_sum as f64 / f64::from(tree.simulations.max(1)))?;
+            result.set_item("max_depth", tree.max_depth)?;
+            result.set_item("principal_variation", tree.principal_variation())?;
+            list.append(result)?;
+        }
+        Ok(list)
+    }
+
+    pub fn counts(&self) -> (u64, u64) {
+        (self.search.num_batches, self.search.num_rows)
+    }
+
+    /// Hands out the trees of the roots in order; the search is empty afterwards.
+    pub fn keep(&mut self) -> Vec<KeptTree>
+    where
+        Tree<B::State, B::Agent>: Send,
+    {
+        let trees = std::mem::take(&mut self.search.trees);
+        trees.into_iter().map(|tree| KeptTree(Mutex::new(Some(Box::new(tree))))).collect()
+    }
+
+    fn state(&self, tree: u32, node: u32) -> B::State {
+        self.search.trees[tree as usize].states[node as usize].clone()
+    }
+
+    fn plant(
+        &self,
+        state: B::State,
+        player: Player,
+        rng: Rng,
+        others: Others<'_>,
+    ) -> PyResult<Tree<B::State, B::Agent>> {
+        let mut modelled = Vec::with_capacity(others.modelled.len());
+        for (player, agent) in others.modelled {
+            modelled.push((player, self.binding.agent(&agent)?));
+        }
+        // Agents lie in the order of their players.
+        modelled.sort_by_key(|(player, _)| *player);
+        let away: Players = modelled.iter().map(|(player, _)| *player).chain(others.outside).collect();
+        let searched = Players::all(self.num_players).without(away);
+        let tree = Tree::new(state, self.num_players, searched, modelled, rng).map_err(search_error)?;
+        if tree.seats_of(0).iter().all(|seat| seat.player != player) {
+            return Err(PyValueError::new_err(format!(
+                "expected a root where player {player} is active and searched, got active players {:?}",
+                tree.states[0].active_players_list()?
+            )));
+        }
+        Ok(tree)
+    }
+
+    fn regrow(&self, kept: &KeptTree, state: &B::State, player: Player) -> Option<Tree<B::State, B::Agent>> {
+        let tree = kept.0.lock().ok()?.take()?;
+        let mut tree = *tree.downcast::<Tree<B::State, B::Agent>>().ok()?;
+        let levels = 2 * self.num_players as u32;
+        let is_found = tree.reroot(state, levels).unwrap_or(false);
+        (is_found && tree.seats_of(0).iter().any(|seat| seat.player == player)).then_some(tree)
+    }
+}
+
+type SearchOf<B> = Search<<B as Binding>::State, <B as Binding>::Agent>;
+
+trait ActiveList {
+    fn active_players_list(&self) -> PyResult<Vec<Player>>;
+}
+
+impl<S: moemcts_tree::State<Error: Into<PyErr>>> ActiveList for S {
+    fn active_players_list(&self) -> PyResult<Vec<Player>> {
+        crate::game::active_players(self)
+    }
+}
+
+fn option<'py, T>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<T>
+where
+    T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
+{
+    let value = options
+        .get_item(name)?
+        .ok_or_else(|| PyValueError::new_err(format!("expected the search option {name}, got none")))?;
+    value.extract().map_err(Into::into)
+}
+
+fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
+    Ok(Config {
+        c_init: option(options, "c_init")?,
+        c_base: option(options, "c_base")?,
+        fpu_parent: option(options, "fpu_parent")?,
+        fpu_offset: option(options, "fpu_offset")?,
+        fpu_reduction: option(options, "fpu_reduction")?,
+        virtual_loss: option(options, "virtual_loss")?,
+        policy_temperature: option(options, "policy_temperature")?,
+        noise_fraction: option(options, "noise_fraction")?,
+        noise_alpha: option(options, "noise_alpha")?,
+        leaves_per_tree: option(options, "leaves_per_tree")?,
+        limits: Limits {
+            simulations: option::<Option<u32>>(options, "simulations")?.unwrap_or(u32::MAX),
+            nodes: option::<Option<u32>>(options, "nodes")?.unwrap_or(u32::MAX),
+            time: option::<Option<f64>>(options, "seconds")?.map(Duration::from_secs_f64),
+        },
+        utility_sum: option(options, "utility_sum")?,
+        num_actions: option(options, "num_actions")?,
+    })
+}
+
+pub fn arrays<'py>(logits: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<Evaluations<'py>> {
+    let wrong = |what: &str, object: &Bound<'_, PyAny>| {
+        PyValueError::new_err(format!("expected {what} as a float32 array, got {object}"))
+    };
+    let logits = logits.extract().map_err(|_| wrong("logits [N, A]", logits))?;
+    let value = match value.extract::<PyReadonlyArrayDyn<'py, f32>>() {
+        Ok(value) if (1..=2).contains(&value.as_array().ndim()) => value,
+        _ => return Err(wrong("value [N] or [N, P]", value)),
+    };
+    Ok((logits, value))
+}
+
+/// Defines the Python class of one game's search.
+#[macro_export]
+macro_rules! search_class {
+    ($name:ident, $binding:ty, $make:expr) => {
+        /// Many trees that share batches; `moemcts.search.Search` is its face.
+        #[pyclass(module = "moemcts._core")]
+        pub struct $name($crate::search::Core<$binding>);
+
+        #[pymethods]
+        impl $name {
+            /// Makes a search for a game, with all its numbers as a dictionary.
+            #[new]
+            fn new(game: &Bound<'_, PyAny>, options: &Bound<'_, pyo3::types::PyDict>) -> PyResult<Self> {
+                let make: fn(&Bound<'_, PyAny>) -> PyResult<$binding> = $make;
+                $crate::search::Core::new(make(game)?, options).map(Self)
+            }
+
+            #[pyo3(signature = (roots, seeds, others, kept=None))]
+            fn reset(
+                &mut self,
+                roots: &Bound<'_, PyAny>,
+                seeds: Vec<u64>,
+                others: Vec<$crate::search::Others<'_>>,
+                kept: Option<Vec<Option<PyRef<'_, $crate::search::KeptTree>>>>,
+            ) -> PyResult<()> {
+                self.0.reset(roots, seeds, others, kept)
+            }
+
+            fn select<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                self.0.select(py)
+            }
+
+            /// The numbers of the rows selected last: the first, and the one after the last.
+            #[getter]
+            fn rows(&self) -> (usize, usize) {
+                self.0.rows()
+            }
+
+            /// Views of the players outside that have to reply, and the tree of each.
+            fn awaiting<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Vec<u32>)> {
+                self.0.awaiting(py)
+            }
+
+            fn reply(&mut self, actions: Vec<u32>) -> PyResult<()> {
+                self.0.reply(actions)
+            }
+
+            #[pyo3(signature = (logits, value, rows=None))]
+            fn backup(
+                &mut self,
+                logits: &Bound<'_, PyAny>,
+                value: &Bound<'_, PyAny>,
+                rows: Option<&Bound<'_, PyAny>>,
+            ) -> PyResult<()> {
+                self.0.backup($crate::search::arrays(logits, value)?, rows)
+            }
+
+            fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyList>> {
+                self.0.results(py)
+            }
+
+            /// How many batches and rows were asked for since the last reset.
+            #[getter]
+            fn counts(&self) -> (u64, u64) {
+                self.0.counts()
+            }
+
+            fn keep(&mut self) -> Vec<$crate::search::KeptTree> {
+                self.0.keep()
+            }
+        }
+    };
+}

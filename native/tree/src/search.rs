@@ -1,0 +1,174 @@
+//! Many trees that share batches.
+
+use crate::config::Config;
+use crate::error::SearchError;
+use crate::game::{Action, Agent, Player, Players, State};
+use crate::tree::{Descent, NodeId, Status, Tree, ROOT};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::time::Instant;
+
+/// One evaluation that a leaf waits for.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    pub tree: u32,
+    pub node: NodeId,
+    seat: u32,
+    pub player: Player,
+}
+
+/// A leaf that waits for replies of players outside.
+#[derive(Clone, Copy, Debug)]
+pub struct Awaiting {
+    pub tree: u32,
+    pub node: NodeId,
+    pub players: Players,
+}
+
+pub struct Search<S, A> {
+    pub config: Config,
+    pub trees: Vec<Tree<S, A>>,
+    rows: Vec<Option<Row>>,
+    outstanding: usize,
+    pub awaiting: Vec<Awaiting>,
+    started: Instant,
+    pub num_batches: u64,
+    pub num_rows: u64,
+}
+
+impl<S: State, A: Agent<S>> Search<S, A> {
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            trees: Vec::new(),
+            rows: Vec::new(),
+            outstanding: 0,
+            awaiting: Vec::new(),
+            started: Instant::now(),
+            num_batches: 0,
+            num_rows: 0,
+        }
+    }
+
+    /// Starts a search of these trees; a tree that was searched before goes on with what it knows.
+    pub fn reset(&mut self, mut trees: Vec<Tree<S, A>>) {
+        for tree in &mut trees {
+            tree.simulations = 0;
+            tree.depth_sum = 0;
+            tree.max_depth = 0;
+            if tree.nodes[ROOT as usize].status == Status::Expanded {
+                tree.add_noise(&self.config);
+            }
+        }
+        self.trees = trees;
+        self.rows.clear();
+        self.awaiting.clear();
+        self.outstanding = 0;
+        self.num_batches = 0;
+        self.num_rows = 0;
+        self.started = Instant::now();
+    }
+
+    /// Descends in all trees, one after the other; returns the new rows, none when the search is over.
+    pub fn select(&mut self) -> Result<Range<usize>, SearchError<S::Error>> {
+        let config = self.config.clone();
+        let started = self.started;
+        let mut leaves = Vec::new();
+        for tree in &mut self.trees {
+            leaves.push(collect(tree, &config, started)?);
+        }
+        Ok(self.note(leaves))
+    }
+
+    /// Does what `select` does with all cores; the result is the same.
+    pub fn select_parallel(&mut self) -> Result<Range<usize>, SearchError<S::Error>>
+    where
+        S: Send,
+        A: Send,
+        S::Error: Send,
+    {
+        let config = &self.config;
+        let started = self.started;
+        let leaves: Result<Vec<_>, _> = self.trees.par_iter_mut().map(|tree| collect(tree, config, started)).collect();
+        Ok(self.note(leaves?))
+    }
+
+    pub fn row(&self, row: usize) -> Option<&Row> {
+        self.rows.get(row)?.as_ref()
+    }
+
+    /// Gives the replies that `awaiting` asks for, in its order, players ascending.
+    pub fn reply(&mut self, actions: &[Action]) -> Result<(), SearchError<S::Error>> {
+        let expected = self.awaiting.iter().map(|leaf| leaf.players.len()).sum();
+        if actions.len() != expected {
+            return Err(SearchError::Replies { expected, got: actions.len() });
+        }
+        let mut actions = actions.iter().copied();
+        for leaf in std::mem::take(&mut self.awaiting) {
+            let replies: Vec<_> = leaf.players.iter().zip(&mut actions).collect();
+            self.trees[leaf.tree as usize].reply(leaf.node, &replies);
+        }
+        Ok(())
+    }
+
+    /// Takes the evaluation of one row, whose `logits` are asked for by action.
+    pub fn receive(
+        &mut self,
+        row: usize,
+        logits: impl Fn(Action) -> f32,
+        value: &[f32],
+    ) -> Result<(), SearchError<S::Error>> {
+        let Some(found) = self.rows.get_mut(row).and_then(Option::take) else {
+            return Err(SearchError::Row(row));
+        };
+        self.outstanding -= 1;
+        let tree = &mut self.trees[found.tree as usize];
+        tree.receive(found.node, found.seat, row, logits, value, &self.config)
+    }
+
+    fn note(&mut self, leaves: Vec<Vec<NodeId>>) -> Range<usize> {
+        if self.outstanding == 0 {
+            self.rows.clear();
+        }
+        let start = self.rows.len();
+        for (t, (tree, nodes)) in self.trees.iter().zip(leaves).enumerate() {
+            for node in nodes {
+                let players = tree.awaited(node);
+                if !players.is_empty() {
+                    self.awaiting.push(Awaiting { tree: t as u32, node, players });
+                }
+                for (seat, player) in tree.viewers(node).enumerate() {
+                    self.rows.push(Some(Row { tree: t as u32, node, seat: seat as u32, player }));
+                }
+            }
+        }
+        let new = self.rows.len() - start;
+        self.outstanding += new;
+        self.num_rows += new as u64;
+        self.num_batches += u64::from(new > 0);
+        start..self.rows.len()
+    }
+}
+
+/// Returns the leaves of one tree's share of a batch.
+fn collect<S: State, A: Agent<S>>(
+    tree: &mut Tree<S, A>,
+    config: &Config,
+    started: Instant,
+) -> Result<Vec<NodeId>, SearchError<S::Error>> {
+    let mut leaves = Vec::new();
+    while leaves.len() < config.leaves_per_tree && !tree.is_done(config) {
+        let is_first = tree.nodes[ROOT as usize].visits == 0;
+        // Looking at the clock costs as much as a descent of a small game does.
+        let is_due = tree.simulations.is_multiple_of(16) || leaves.is_empty();
+        if !is_first && is_due && config.limits.time.is_some_and(|limit| started.elapsed() >= limit) {
+            break;
+        }
+        match tree.descend(config)? {
+            Descent::Leaf(node) => leaves.push(node),
+            Descent::Terminal => {}
+            Descent::Collision => break,
+        }
+    }
+    Ok(leaves)
+}

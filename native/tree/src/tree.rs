@@ -1,0 +1,678 @@
+//! One tree: nodes in the order of their creation, edges and states beside them in flat arrays.
+
+use crate::config::Config;
+use crate::error::SearchError;
+use crate::game::{Action, Agent, Player, Players, State};
+use crate::rng::Rng;
+
+pub type NodeId = u32;
+pub type EdgeId = u32;
+pub const NONE: u32 = u32::MAX;
+pub const ROOT: NodeId = 0;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Waits for its opponents' replies, for evaluations, or for both.
+    Pending,
+    Expanded,
+    /// Nothing below it matters: the game is over, or decided for all players that are searched.
+    Terminal,
+}
+
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub parent: NodeId,
+    /// Where the edges start that led here from the parent, one per seat of the parent.
+    choices: u32,
+    /// The next child of the parent that shares the first of these edges.
+    sibling: NodeId,
+    pub first_seat: u32,
+    pub num_seats: u32,
+    first_reply: u32,
+    num_replies: u32,
+    pub visits: u32,
+    pub in_flight: u32,
+    rows_left: u32,
+    /// The edge that a node without seats keeps for its only child.
+    passage: EdgeId,
+    active: Players,
+    pub status: Status,
+}
+
+/// A searched player that is active at a node.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    pub player: Player,
+    pub first_edge: EdgeId,
+    pub num_edges: u32,
+    /// Sum over the node's visits of the player's value, its own evaluation included.
+    pub value_sum: f64,
+    visited_prior: f64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Edge {
+    pub value_sum: f64,
+    pub prior: f32,
+    pub action: Action,
+    pub visits: u32,
+    pub in_flight: u32,
+    /// The first child that this edge leads to; used on a node's first seat only.
+    child: NodeId,
+}
+
+/// What one descent came to.
+pub enum Descent {
+    Leaf(NodeId),
+    Terminal,
+    /// It met a leaf that is already waiting for its evaluation.
+    Collision,
+}
+
+/// One searched position. `A` are the agents of the players that are not searched.
+pub struct Tree<S, A> {
+    pub nodes: Vec<Node>,
+    pub seats: Vec<Seat>,
+    pub edges: Vec<Edge>,
+    pub states: Vec<S>,
+    choices: Vec<EdgeId>,
+    replies: Vec<(Player, Action)>,
+    /// The agents of `modelled` players as they are after acting at a node, `modelled.len()` per node.
+    agents: Vec<A>,
+    /// Each node's own evaluation or result, `num_players` per node.
+    pub values: Vec<f32>,
+    pub num_players: usize,
+    pub searched: Players,
+    /// Players whose agents act natively.
+    modelled: Players,
+    pub rng: Rng,
+    pub simulations: u32,
+    pub in_flight: u32,
+    pub depth_sum: u64,
+    pub max_depth: u32,
+    scratch: Scratch,
+}
+
+#[derive(Default)]
+struct Scratch {
+    actions: Vec<Action>,
+    chosen: Vec<EdgeId>,
+    joint: Vec<Action>,
+    values: Vec<f32>,
+    priors: Vec<f64>,
+}
+
+impl<S: State, A: Agent<S>> Tree<S, A> {
+    /// Plants a tree. `agents` act for players that are neither searched nor answered for from outside.
+    pub fn new(
+        root: S,
+        num_players: usize,
+        searched: Players,
+        agents: Vec<(Player, A)>,
+        rng: Rng,
+    ) -> Result<Self, SearchError<S::Error>> {
+        let modelled = agents.iter().map(|(player, _)| *player).collect();
+        let mut tree = Self {
+            nodes: Vec::new(),
+            seats: Vec::new(),
+            edges: Vec::new(),
+            states: Vec::new(),
+            choices: Vec::new(),
+            replies: Vec::new(),
+            agents: Vec::new(),
+            values: Vec::new(),
+            num_players,
+            searched,
+            modelled,
+            rng,
+            simulations: 0,
+            in_flight: 0,
+            depth_sum: 0,
+            max_depth: 0,
+            scratch: Scratch::default(),
+        };
+        tree.add(root, agents.into_iter().map(|(_, agent)| agent).collect(), NONE)?;
+        Ok(tree)
+    }
+
+    pub fn is_done(&self, config: &Config) -> bool {
+        let root = &self.nodes[ROOT as usize];
+        root.status == Status::Terminal
+            || (root.visits > 0 || self.in_flight > 0)
+                && (self.simulations + self.in_flight >= config.limits.simulations
+                    || self.nodes.len() >= config.limits.nodes as usize)
+    }
+
+    /// Goes down from the root by the best action of each seat until something new, known or waiting is met.
+    pub fn descend(&mut self, config: &Config) -> Result<Descent, SearchError<S::Error>> {
+        let mut at = ROOT;
+        let mut depth = 0;
+        if self.nodes[ROOT as usize].status == Status::Pending {
+            if self.nodes[ROOT as usize].in_flight > 0 {
+                return Ok(Descent::Collision);
+            }
+            self.hold(ROOT);
+            return Ok(Descent::Leaf(ROOT));
+        }
+        loop {
+            let mut chosen = std::mem::take(&mut self.scratch.chosen);
+            self.choose(at, config, &mut chosen);
+            let child = self.child(at, &chosen);
+            let next = match child {
+                Some(child) => child,
+                None => self.grow(at, &chosen)?,
+            };
+            self.scratch.chosen = chosen;
+            depth += 1;
+            at = next;
+            match self.nodes[at as usize].status {
+                Status::Expanded => {}
+                Status::Terminal => {
+                    self.record_depth(depth);
+                    self.finish(at, 0);
+                    return Ok(Descent::Terminal);
+                }
+                Status::Pending if child.is_some() => return Ok(Descent::Collision),
+                Status::Pending => {
+                    self.record_depth(depth);
+                    self.hold(at);
+                    return Ok(Descent::Leaf(at));
+                }
+            }
+        }
+    }
+
+    /// Returns the players whose views a pending leaf waits for, ascending.
+    pub fn viewers(&self, node: NodeId) -> impl Iterator<Item = Player> + '_ {
+        self.seats_of(node).iter().map(|seat| seat.player)
+    }
+
+    /// Returns the players whose replies have to come from outside.
+    pub fn awaited(&self, node: NodeId) -> Players {
+        self.nodes[node as usize].active.without(self.searched).without(self.modelled)
+    }
+
+    /// Notes what players outside reply at a pending leaf, ascending; returns whether the leaf still waits for evaluations.
+    ///
+    /// A leaf where nobody searched is active needs none: the next descent goes through it.
+    pub fn reply(&mut self, node: NodeId, replies: &[(Player, Action)]) -> bool {
+        let modelled = self.replies_of(node).to_vec();
+        let first = self.replies.len() as u32;
+        self.replies.extend(modelled);
+        self.replies.extend_from_slice(replies);
+        self.replies[first as usize..].sort_unstable();
+        let record = &mut self.nodes[node as usize];
+        record.first_reply = first;
+        record.num_replies += replies.len() as u32;
+        if record.num_seats > 0 {
+            return true;
+        }
+        record.status = Status::Expanded;
+        record.visits = 1;
+        self.release(node);
+        false
+    }
+
+    /// Takes one evaluation of a pending leaf, seen by its `seat`-th searched player; the last one completes the leaf.
+    ///
+    /// `value[k]` is for the player `k` seats further on; players beyond it get what the sum of returns leaves them.
+    pub fn receive(
+        &mut self,
+        node: NodeId,
+        seat: u32,
+        row: usize,
+        logits: impl Fn(Action) -> f32,
+        value: &[f32],
+        config: &Config,
+    ) -> Result<(), SearchError<S::Error>> {
+        if value.iter().any(|v| !v.is_finite()) {
+            return Err(SearchError::NotFinite { row });
+        }
+        let seat = (self.nodes[node as usize].first_seat + seat) as usize;
+        self.set_priors(seat, row, logits, config)?;
+        self.note_value(node, self.seats[seat].player, value, config);
+        let record = &mut self.nodes[node as usize];
+        record.rows_left -= 1;
+        if record.rows_left == 0 {
+            record.status = Status::Expanded;
+            if node == ROOT {
+                self.add_noise(config);
+            }
+            self.finish(node, 1);
+        }
+        Ok(())
+    }
+
+    pub fn seats_of(&self, node: NodeId) -> &[Seat] {
+        let node = &self.nodes[node as usize];
+        &self.seats[node.first_seat as usize..(node.first_seat + node.num_seats) as usize]
+    }
+
+    pub fn edges_of(&self, seat: &Seat) -> &[Edge] {
+        &self.edges[seat.first_edge as usize..(seat.first_edge + seat.num_edges) as usize]
+    }
+
+    /// Mixes Dirichlet noise into the priors of the root (AlphaZero, Silver et al. 2018).
+    pub fn add_noise(&mut self, config: &Config) {
+        if config.noise_fraction == 0.0 {
+            return;
+        }
+        for seat in 0..self.nodes[ROOT as usize].num_seats {
+            let seat = &self.seats[(self.nodes[ROOT as usize].first_seat + seat) as usize];
+            let edges = seat.first_edge as usize..(seat.first_edge + seat.num_edges) as usize;
+            let noise: Vec<f64> = edges.clone().map(|_| self.rng.gamma(config.noise_alpha)).collect();
+            let total: f64 = noise.iter().sum();
+            for (edge, share) in self.edges[edges].iter_mut().zip(noise) {
+                let mixed = (1.0 - config.noise_fraction) * f64::from(edge.prior);
+                edge.prior = (mixed + config.noise_fraction * (share / total)) as f32;
+            }
+        }
+    }
+
+    /// Picks the best edge of every seat by PUCT, and none where no seat is.
+    fn choose(&self, node: NodeId, config: &Config, chosen: &mut Vec<EdgeId>) {
+        chosen.clear();
+        let record = &self.nodes[node as usize];
+        let visits = f64::from(record.visits + record.in_flight);
+        let c = config.c_init + ((visits + config.c_base + 1.0) / config.c_base).ln();
+        let scale = c * visits.sqrt();
+        for seat in self.seats_of(node) {
+            let mean = seat.value_sum / f64::from(record.visits);
+            let untried = config.fpu_parent * mean + config.fpu_offset
+                - config.fpu_reduction * seat.visited_prior.max(0.0).sqrt();
+            let mut best = seat.first_edge;
+            let mut best_score = f64::NEG_INFINITY;
+            for (i, edge) in self.edges_of(seat).iter().enumerate() {
+                let in_flight = f64::from(edge.in_flight);
+                let weight = f64::from(edge.visits) + config.virtual_loss * in_flight;
+                let q =
+                    if weight == 0.0 { untried } else { (edge.value_sum - config.virtual_loss * in_flight) / weight };
+                let u = scale * f64::from(edge.prior) / (1.0 + f64::from(edge.visits + edge.in_flight));
+                if q + u > best_score {
+                    best_score = q + u;
+                    best = seat.first_edge + i as u32;
+                }
+            }
+            chosen.push(best);
+        }
+    }
+
+    /// Returns the child that the chosen edges lead to. With one seat the chain has one link.
+    fn child(&self, node: NodeId, chosen: &[EdgeId]) -> Option<NodeId> {
+        let mut child = self.edges[self.anchor(node, chosen) as usize].child;
+        while child != NONE {
+            let start = self.nodes[child as usize].choices as usize;
+            if self.choices[start..start + chosen.len()] == *chosen {
+                return Some(child);
+            }
+            child = self.nodes[child as usize].sibling;
+        }
+        None
+    }
+
+    /// Returns the edge that holds the children reached by `chosen`; a node without seats keeps one for its only child.
+    fn anchor(&self, node: NodeId, chosen: &[EdgeId]) -> EdgeId {
+        match chosen.first() {
+            Some(&edge) => edge,
+            None => self.nodes[node as usize].passage,
+        }
+    }
+
+    /// Plays the chosen edges and the opponents' replies, and adds the node they lead to.
+    fn grow(&mut self, node: NodeId, chosen: &[EdgeId]) -> Result<NodeId, SearchError<S::Error>> {
+        let mut state = self.states[node as usize].clone();
+        let mut joint = std::mem::take(&mut self.scratch.joint);
+        joint.clear();
+        let mut edges = chosen.iter().map(|&edge| self.edges[edge as usize].action);
+        let mut replies = self.replies_of(node).iter().map(|&(_, action)| action);
+        for player in self.nodes[node as usize].active.iter() {
+            joint.extend(if self.searched.contains(player) { edges.next() } else { replies.next() });
+        }
+        state.play(&joint)?;
+        self.scratch.joint = joint;
+        let stride = self.modelled.len();
+        let agents = self.agents[node as usize * stride..(node as usize + 1) * stride].to_vec();
+        let child = self.add(state, agents, node)?;
+        let anchor = self.anchor(node, chosen) as usize;
+        let record = &mut self.nodes[child as usize];
+        record.choices = self.choices.len() as u32;
+        record.sibling = self.edges[anchor].child;
+        self.choices.extend_from_slice(chosen);
+        self.edges[anchor].child = child;
+        Ok(child)
+    }
+
+    /// Adds a node with its seats and edges, after playing on through positions where only modelled players move.
+    fn add(&mut self, mut state: S, mut agents: Vec<A>, parent: NodeId) -> Result<NodeId, SearchError<S::Error>> {
+        let node = self.nodes.len() as NodeId;
+        let start = self.values.len();
+        self.values.resize(start + self.num_players, 0.0);
+        let first_reply = self.replies.len();
+        let (status, active) = loop {
+            let active = state.active_players()?;
+            if active.and(self.searched).is_empty() && self.is_decided(&state, active)? {
+                let values = &mut self.values[start..];
+                state.returns(values)?;
+                break (Status::Terminal, active);
+            }
+            for (agent, player) in agents.iter_mut().zip(self.modelled.iter()) {
+                if active.contains(player) {
+                    self.replies.push((player, agent.act(&state, player, &mut self.rng)?));
+                }
+            }
+            if !active.without(self.modelled).is_empty() {
+                break (Status::Pending, active);
+            }
+            let joint: Vec<Action> = self.replies.drain(first_reply..).map(|(_, action)| action).collect();
+            state.play(&joint)?;
+        };
+        let first_seat = self.seats.len();
+        if status == Status::Pending {
+            for player in active.and(self.searched).iter() {
+                self.add_seat(&state, player)?;
+            }
+        }
+        let num_seats = (self.seats.len() - first_seat) as u32;
+        let passage = self.add_passage(num_seats, status);
+        self.nodes.push(Node {
+            parent,
+            choices: 0,
+            sibling: NONE,
+            first_seat: first_seat as u32,
+            num_seats,
+            first_reply: first_reply as u32,
+            num_replies: (self.replies.len() - first_reply) as u32,
+            visits: 0,
+            in_flight: 0,
+            rows_left: num_seats,
+            passage,
+            active,
+            status,
+        });
+        self.states.push(state);
+        self.agents.append(&mut agents);
+        Ok(node)
+    }
+
+    fn add_passage(&mut self, num_seats: u32, status: Status) -> EdgeId {
+        if num_seats > 0 || status == Status::Terminal {
+            return NONE;
+        }
+        self.edges.push(Edge::new(0));
+        self.edges.len() as EdgeId - 1
+    }
+
+    fn add_seat(&mut self, state: &S, player: Player) -> Result<(), SearchError<S::Error>> {
+        let mut actions = std::mem::take(&mut self.scratch.actions);
+        actions.clear();
+        state.search_actions(player, &mut actions)?;
+        if actions.is_empty() {
+            return Err(SearchError::NoAction(player));
+        }
+        self.seats.push(Seat {
+            player,
+            first_edge: self.edges.len() as u32,
+            num_edges: actions.len() as u32,
+            value_sum: 0.0,
+            visited_prior: 0.0,
+        });
+        self.edges.extend(actions.iter().map(|&action| Edge::new(action)));
+        self.scratch.actions = actions;
+        Ok(())
+    }
+
+    /// Returns whether nothing is left to be decided for the searched players, none of whom is active.
+    fn is_decided(&mut self, state: &S, active: Players) -> Result<bool, S::Error> {
+        if active.is_empty() {
+            return Ok(true);
+        }
+        let mut values = std::mem::take(&mut self.scratch.values);
+        values.clear();
+        values.resize(self.num_players, 0.0);
+        state.returns(&mut values)?;
+        let decided = self.searched.iter().all(|player| values[player] != 0.0);
+        self.scratch.values = values;
+        Ok(decided)
+    }
+
+    fn set_priors(
+        &mut self,
+        seat: usize,
+        row: usize,
+        logits: impl Fn(Action) -> f32,
+        config: &Config,
+    ) -> Result<(), SearchError<S::Error>> {
+        let seat = &self.seats[seat];
+        let edges = &mut self.edges[seat.first_edge as usize..(seat.first_edge + seat.num_edges) as usize];
+        let priors = &mut self.scratch.priors;
+        priors.clear();
+        let mut peak = f64::NEG_INFINITY;
+        for edge in edges.iter() {
+            if edge.action as usize >= config.num_actions {
+                return Err(SearchError::ActionRange { action: edge.action, num_actions: config.num_actions });
+            }
+            let logit = f64::from(logits(edge.action)) / config.policy_temperature;
+            if logit.is_nan() || logit == f64::INFINITY {
+                return Err(SearchError::NotFinite { row });
+            }
+            peak = peak.max(logit);
+            priors.push(logit);
+        }
+        let peak = if peak == f64::NEG_INFINITY { 0.0 } else { peak };
+        let mut total = 0.0;
+        for prior in priors.iter_mut() {
+            *prior = (*prior - peak).exp();
+            total += *prior;
+        }
+        let even = 1.0 / edges.len() as f64;
+        for (edge, prior) in edges.iter_mut().zip(priors.iter()) {
+            edge.prior = (if total > 0.0 { prior / total } else { even }) as f32;
+        }
+        Ok(())
+    }
+
+    /// A player's own view decides its value; the others' values come from the mean of all views.
+    fn note_value(&mut self, node: NodeId, viewer: Player, value: &[f32], config: &Config) {
+        let num_players = self.num_players;
+        let viewers: Players = self.viewers(node).collect();
+        let values = &mut self.values[node as usize * num_players..][..num_players];
+        values[viewer] = value[0];
+        let rest = config.utility_sum.map_or(0.0, |sum| (sum - f64::from(value[0])) / (num_players.max(2) - 1) as f64);
+        for step in 1..num_players {
+            let player = (viewer + step) % num_players;
+            if !viewers.contains(player) {
+                let estimate = value.get(step).map_or(rest, |&v| f64::from(v));
+                values[player] += (estimate / viewers.len() as f64) as f32;
+            }
+        }
+    }
+
+    /// Marks a leaf and the edges that lead to it as being evaluated.
+    fn hold(&mut self, leaf: NodeId) {
+        self.in_flight += 1;
+        self.walk_up(leaf, |node| node.in_flight += 1, |edge| edge.in_flight += 1);
+    }
+
+    /// Unmarks them.
+    fn release(&mut self, leaf: NodeId) {
+        self.in_flight -= 1;
+        self.walk_up(leaf, |node| node.in_flight -= 1, |edge| edge.in_flight -= 1);
+    }
+
+    fn walk_up(&mut self, leaf: NodeId, on_node: impl Fn(&mut Node), on_edge: impl Fn(&mut Edge)) {
+        let mut at = leaf;
+        loop {
+            on_node(&mut self.nodes[at as usize]);
+            let Node { parent, choices, .. } = self.nodes[at as usize];
+            if parent == NONE {
+                return;
+            }
+            let num_seats = self.nodes[parent as usize].num_seats;
+            for &edge in &self.choices[choices as usize..(choices + num_seats) as usize] {
+                on_edge(&mut self.edges[edge as usize]);
+            }
+            at = parent;
+        }
+    }
+
+    /// Adds a leaf's value to all statistics above it, and takes back the `held` marks of `hold`.
+    fn finish(&mut self, leaf: NodeId, held: u32) {
+        if leaf != ROOT {
+            self.simulations += 1;
+        }
+        self.in_flight -= held;
+        let values = &self.values[leaf as usize * self.num_players..][..self.num_players];
+        let mut at = leaf;
+        loop {
+            let node = &mut self.nodes[at as usize];
+            node.visits += 1;
+            node.in_flight -= held;
+            let seats = node.first_seat as usize..(node.first_seat + node.num_seats) as usize;
+            for seat in &mut self.seats[seats] {
+                seat.value_sum += f64::from(values[seat.player]);
+            }
+            let Node { parent, choices, .. } = *node;
+            if parent == NONE {
+                return;
+            }
+            let Node { first_seat, num_seats, .. } = self.nodes[parent as usize];
+            for i in 0..num_seats {
+                let seat = &mut self.seats[(first_seat + i) as usize];
+                let edge = &mut self.edges[self.choices[(choices + i) as usize] as usize];
+                if edge.visits == 0 {
+                    seat.visited_prior += f64::from(edge.prior);
+                }
+                edge.visits += 1;
+                edge.in_flight -= held;
+                edge.value_sum += f64::from(values[seat.player]);
+            }
+            at = parent;
+        }
+    }
+
+    fn record_depth(&mut self, depth: u32) {
+        self.depth_sum += u64::from(depth);
+        self.max_depth = self.max_depth.max(depth);
+    }
+
+    fn replies_of(&self, node: NodeId) -> &[(Player, Action)] {
+        let node = &self.nodes[node as usize];
+        &self.replies[node.first_reply as usize..(node.first_reply + node.num_replies) as usize]
+    }
+
+    /// Returns the most visited line from the root, one joint action of the searched players per node.
+    pub fn principal_variation(&self) -> Vec<Vec<Action>> {
+        let mut line = Vec::new();
+        let mut at = ROOT;
+        while self.nodes[at as usize].status == Status::Expanded {
+            let mut chosen = Vec::new();
+            for seat in self.seats_of(at) {
+                let edges = self.edges_of(seat);
+                let most = edges.iter().map(|edge| edge.visits).max().unwrap_or(0);
+                let best = edges.iter().position(|edge| edge.visits == most).unwrap_or(0);
+                if most == 0 {
+                    return line;
+                }
+                chosen.push(seat.first_edge + best as u32);
+            }
+            let Some(child) = self.child(at, &chosen) else { return line };
+            if !chosen.is_empty() {
+                line.push(chosen.iter().map(|&edge| self.edges[edge as usize].action).collect());
+            }
+            at = child;
+        }
+        line
+    }
+
+    /// Makes the position with this key the root, keeping all that is known below it.
+    ///
+    /// Looks at most `depth` levels down, in the order of creation. Returns false, and changes nothing, where the
+    /// position is not an evaluated node of the tree.
+    pub fn reroot(&mut self, state: &S, depth: u32) -> Result<bool, S::Error> {
+        let key = state.key()?;
+        for node in 0..self.nodes.len() as NodeId {
+            if self.nodes[node as usize].status == Status::Expanded
+                && self.nodes[node as usize].num_seats > 0
+                && self.depth(node) <= depth
+                && self.states[node as usize].key()? == key
+            {
+                self.keep_below(node);
+                self.states[ROOT as usize] = state.clone();
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn depth(&self, node: NodeId) -> u32 {
+        std::iter::successors(Some(node), |&n| {
+            let parent = self.nodes[n as usize].parent;
+            (parent != NONE).then_some(parent)
+        })
+        .count() as u32
+            - 1
+    }
+
+    fn keep_below(&mut self, root: NodeId) {
+        let old = std::mem::take(&mut self.nodes);
+        let states = std::mem::take(&mut self.states);
+        let seats = std::mem::take(&mut self.seats);
+        let edges = std::mem::take(&mut self.edges);
+        let choices = std::mem::take(&mut self.choices);
+        let replies = std::mem::take(&mut self.replies);
+        let agents = std::mem::take(&mut self.agents);
+        let values = std::mem::take(&mut self.values);
+        let stride = self.modelled.len();
+        let mut node_at = vec![NONE; old.len()];
+        let mut edge_at = vec![NONE; edges.len()];
+        // A node's parent was created before it, so one pass in order finds every parent already kept.
+        for (i, (mut node, state)) in old.into_iter().zip(states).enumerate() {
+            let is_root = i as NodeId == root;
+            if !is_root && (node.parent == NONE || node_at[node.parent as usize] == NONE) {
+                continue;
+            }
+            node_at[i] = self.nodes.len() as NodeId;
+            if is_root {
+                node.parent = NONE;
+            } else {
+                let parent = node_at[node.parent as usize];
+                let num_choices = self.nodes[parent as usize].num_seats;
+                let start = self.choices.len() as u32;
+                let led = &choices[node.choices as usize..(node.choices + num_choices) as usize];
+                self.choices.extend(led.iter().map(|&edge| edge_at[edge as usize]));
+                let anchor = match led.first() {
+                    Some(&edge) => edge_at[edge as usize],
+                    None => self.nodes[parent as usize].passage,
+                };
+                node.parent = parent;
+                node.choices = start;
+                node.sibling = std::mem::replace(&mut self.edges[anchor as usize].child, node_at[i]);
+            }
+            let first_seat = self.seats.len() as u32;
+            for seat in &seats[node.first_seat as usize..(node.first_seat + node.num_seats) as usize] {
+                let first_edge = self.edges.len() as u32;
+                for e in seat.first_edge..seat.first_edge + seat.num_edges {
+                    edge_at[e as usize] = self.edges.len() as u32;
+                    self.edges.push(Edge { child: NONE, ..edges[e as usize].clone() });
+                }
+                self.seats.push(Seat { first_edge, ..seat.clone() });
+            }
+            node.passage = self.add_passage(node.num_seats, node.status);
+            node.first_seat = first_seat;
+            let first_reply = self.replies.len() as u32;
+            let kept = node.first_reply as usize..(node.first_reply + node.num_replies) as usize;
+            self.replies.extend_from_slice(&replies[kept]);
+            node.first_reply = first_reply;
+            self.agents.extend_from_slice(&agents[i * stride..(i + 1) * stride]);
+            self.values.extend_from_slice(&values[i * self.num_players..(i + 1) * self.num_players]);
+            self.nodes.push(node);
+            self.states.push(state);
+        }
+    }
+}
+
+impl Edge {
+    fn new(action: Action) -> Self {
+        Self { value_sum: 0.0, prior: 0.0, action, visits: 0, in_flight: 0, child: NONE }
+    }
+}

@@ -1,0 +1,138 @@
+"""Tiny real games for tests of the framework, written in Python as a plugin author would."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from moemcts import _core
+from moemcts.game import Action, FloatArray, Game, GameSpec, Player, State
+
+
+@dataclass(frozen=True)
+class TreeGame:
+    """Rules that a hash decides: who is active, what is legal, what it is worth."""
+
+    seed: int
+    num_players: int
+    branching: int
+    depth: int
+    simultaneous: bool
+
+
+@dataclass(frozen=True)
+class TreeState:
+    rules: TreeGame
+    path: tuple[tuple[int, ...], ...] = ()
+
+    def _draw(self, *what: object) -> int:
+        text = repr((self.rules, self.path, what)).encode()
+        return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+
+    @property
+    def ply(self) -> int:
+        return len(self.path)
+
+    @property
+    def active_players(self) -> tuple[Player, ...]:
+        if len(self.path) >= self.rules.depth or (self.path and self._draw("over") % 5 == 0):
+            return ()
+        if not self.rules.simultaneous:
+            return (len(self.path) % self.rules.num_players,)
+        count = 1 + self._draw("count") % self.rules.num_players
+        order = sorted(range(self.rules.num_players), key=lambda player: self._draw("order", player))
+        return tuple(sorted(order[:count]))
+
+    def legal_actions(self, player: Player) -> Sequence[Action]:
+        count = 1 + self._draw("legal", player) % self.rules.branching
+        order = sorted(range(self.rules.branching), key=lambda action: self._draw("action", player, action))
+        return sorted(order[:count])
+
+    def play(self, actions: Sequence[Action]) -> Self:
+        assert len(actions) == len(self.active_players)
+        return type(self)(self.rules, (*self.path, tuple(actions)))
+
+    def returns(self) -> FloatArray:
+        returns = np.zeros(self.rules.num_players, dtype=np.float32)
+        if not self.active_players:
+            draws = [self._draw("return", player) % 2001 / 1000 - 1 for player in range(self.rules.num_players)]
+            returns[:] = np.array(draws) - np.mean(draws)
+            returns /= max(1.0, float(np.abs(returns).max()))
+        return returns
+
+    def observation(self, player: Player) -> FloatArray:
+        rng = np.random.default_rng(self._draw("planes", player))
+        return rng.standard_normal((1, 1, 4)).astype(np.float32)
+
+    def key(self) -> int:
+        return self._draw("key")
+
+
+class HashedTree(Game):
+    """A random game of any number of players, with turns or simultaneous moves."""
+
+    def __init__(self, rules: TreeGame) -> None:
+        self.rules = rules
+        self.spec = GameSpec(
+            name="hashed-tree",
+            num_players=rules.num_players,
+            num_actions=rules.branching,
+            observation_shape=(1, 1, 4),
+            max_plies=rules.depth,
+        )
+
+    def initial_state(self, seed: int = 0) -> TreeState:
+        return TreeState(self.rules)
+
+    def parse_state(self, text: str) -> TreeState:
+        moves = [tuple(map(int, move.split(","))) for move in text.split()]
+        return TreeState(self.rules, tuple(moves))
+
+    def format_state(self, state: State) -> str:
+        assert isinstance(state, TreeState)
+        return " ".join(",".join(map(str, move)) for move in state.path)
+
+
+class NativeTicTacToe(Game):
+    """Tic-tac-toe on the native core."""
+
+    spec = GameSpec(
+        name="native-tictactoe", num_players=2, num_actions=9, observation_shape=(2, 3, 3), max_plies=9
+    )
+    state_type = _core.TicTacToeState
+    views_type = _core.TicTacToeViews
+
+    def initial_state(self, seed: int = 0) -> State:
+        return self.state_type.initial()  # type: ignore[no-any-return]
+
+    def parse_state(self, text: str) -> State:
+        state = self.initial_state()
+        for action in text.split():
+            state = state.play([int(action)])
+        return state
+
+    def format_state(self, state: State) -> str:
+        raise NotImplementedError
+
+    def views(self, pairs):  # type: ignore[no-untyped-def]
+        return self.views_type(pairs)
+
+    def search_type(self):  # type: ignore[no-untyped-def]
+        return _core.TicTacToeSearch
+
+
+class NativeConnectFour(NativeTicTacToe):
+    """Connect four on the native core."""
+
+    spec = GameSpec(
+        name="native-connectfour", num_players=2, num_actions=7, observation_shape=(2, 6, 7), max_plies=42
+    )
+    state_type = _core.ConnectFourState
+    views_type = _core.ConnectFourViews
+
+    def search_type(self):  # type: ignore[no-untyped-def]
+        return _core.ConnectFourSearch

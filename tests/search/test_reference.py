@@ -1,0 +1,186 @@
+"""The native tree visits exactly what the definition in NumPy visits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame, TreeState
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moemcts.agents import Seat
+from moemcts.evaluation import Evaluation
+from moemcts.game import Game, Views
+from moemcts.search import Search, SearchConfig
+from moemcts.search.reference import ReferenceSearch
+
+
+class HashedEvaluator:
+    """Random but repeatable opinions: logits and values from the observation planes."""
+
+    def __init__(self, num_actions: int, num_values: int) -> None:
+        rng = np.random.default_rng(5)
+        self.num_values = num_values
+        self.weights = rng.standard_normal((1000, num_actions + num_values)).astype(np.float32)
+
+    def evaluate_planes(self, planes: np.ndarray) -> Evaluation:
+        flat = planes.reshape(len(planes), -1)
+        out = np.sin(flat @ self.weights[: flat.shape[1]]).astype(np.float32)
+        value = out[:, : self.num_values]
+        return Evaluation(out[:, self.num_values :] * 3, value[:, 0] if self.num_values == 1 else value)
+
+    def evaluate(self, views: Views) -> Evaluation:
+        # Row by row, so that the batch size cannot change a bit of the result.
+        rows = [self.evaluate_planes(planes[None]) for planes in views.observations()]
+        return Evaluation(np.concatenate([r.logits for r in rows]), np.concatenate([r.value for r in rows]))
+
+
+def reference_visits(game: Game, root, config, evaluator, seed, opponents=None):  # type: ignore[no-untyped-def]
+    search = ReferenceSearch(game.spec, config, root, seed=seed, opponents=opponents)
+    while pairs := search.select():
+        search.backup(evaluator.evaluate(game.views(pairs)))
+    return search
+
+
+def native_results(game: Game, roots, config, evaluator, seeds, opponents=None):  # type: ignore[no-untyped-def]
+    search = Search(game, config, opponents=opponents)
+    search.reset(game.views(roots), seeds)
+    return search.run(evaluator)
+
+
+configs = st.builds(
+    SearchConfig,
+    simulations=st.integers(1, 60),
+    nodes=st.none() | st.integers(1, 40),
+    c_init=st.sampled_from([0.5, 1.25, 2.5]),
+    c_base=st.sampled_from([10.0, 19652.0]),
+    first_play_urgency=st.sampled_from(["loss", "draw", "parent", "reduction"]),
+    virtual_loss=st.sampled_from([0.0, 1.0, 3.0]),
+    policy_temperature=st.sampled_from([0.5, 1.0, 1.7]),
+    noise_fraction=st.sampled_from([0.0, 0.25]),
+    noise_alpha=st.sampled_from([0.2, 1.5]),
+    leaves_per_tree=st.sampled_from([1, 2, 5]),
+)
+rules = st.builds(
+    TreeGame,
+    seed=st.integers(0, 1000),
+    num_players=st.integers(1, 4),
+    branching=st.integers(1, 5),
+    depth=st.integers(1, 7),
+    simultaneous=st.booleans(),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(rules, configs, st.integers(0, 2**63), st.booleans())
+def test_native_visits_are_those_of_the_definition_on_random_games(rules, config, seed, vector):  # type: ignore[no-untyped-def]
+    game = HashedTree(rules)
+    root = game.initial_state()
+    player = root.active_players[-1]
+    evaluator = HashedEvaluator(game.spec.num_actions, game.spec.num_players if vector else 1)
+    expected = reference_visits(game, root, config, evaluator, seed)
+    (result,) = native_results(game, [(root, player)], config, evaluator, [seed])
+    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
+    assert result.num_nodes == expected.num_nodes
+    assert result.num_simulations == expected.num_simulations
+
+
+class FixedReplies:
+    """Replies with the legal action that a hash of the position picks."""
+
+    name = "fixed"
+
+    @staticmethod
+    def reply(state, player):  # type: ignore[no-untyped-def]
+        legal = state.legal_actions(player)
+        return legal[state.key() % len(legal)]
+
+    def act(self, views: Views, seats: list[Seat]) -> list[int]:
+        return [self.reply(*views[row]) for row in range(len(views))]
+
+
+@settings(max_examples=100, deadline=None)
+@given(rules.filter(lambda r: r.num_players > 1), configs, st.integers(0, 2**63))
+def test_native_visits_are_those_of_the_definition_against_opponents(rules, config, seed):  # type: ignore[no-untyped-def]
+    game = HashedTree(rules)
+    root = game.initial_state()
+    player = root.active_players[0]
+    evaluator = HashedEvaluator(game.spec.num_actions, 1)
+    agent = FixedReplies()
+    opponents = {other: agent.reply for other in range(game.spec.num_players) if other != player}
+    # A position in which only opponents move is a node of its own in the native tree when they are asked outside.
+    config = config.model_copy(update={"nodes": None})
+    expected = reference_visits(game, root, config, evaluator, seed, opponents)
+    (result,) = native_results(game, [(root, player)], config, evaluator, [seed], agent)
+    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
+
+
+@pytest.mark.parametrize("game", [NativeTicTacToe(), NativeConnectFour()], ids=lambda game: game.spec.name)
+@pytest.mark.parametrize("leaves", [1, 4])
+def test_native_games_are_searched_like_the_definition(game, leaves):  # type: ignore[no-untyped-def]
+    config = SearchConfig(simulations=300, leaves_per_tree=leaves, noise_fraction=0.25, num_threads=2)
+    evaluator = HashedEvaluator(game.spec.num_actions, 1)
+    roots = [game.parse_state(moves) for moves in ("", "4", "4 0", "4 0 1")]
+    seeds = [7, 8, 9, 10]
+    pairs = [(root, root.active_players[0]) for root in roots]
+    results = native_results(game, pairs, config, evaluator, seeds)
+    for root, seed, result in zip(roots, seeds, results, strict=True):
+        expected = reference_visits(game, root, config, evaluator, seed).visits(root.active_players[0])
+        assert dict(zip(result.actions, result.visits, strict=True)) == expected
+
+
+def textbook_puct(state, evaluator, game, config):  # type: ignore[no-untyped-def]
+    """PUCT as in the AlphaZero paper's pseudocode: two players, one statistic per action, sign flips."""
+
+    class Record:
+        def __init__(self, state):  # type: ignore[no-untyped-def]
+            self.state, self.n, self.w, self.children = state, 0, 0.0, None
+
+    root = Record(state)
+    for _ in range(config.simulations + 1):
+        node, path = root, [root]
+        while node.children:
+            c = math.log((node.n + config.c_base + 1) / config.c_base) + config.c_init
+            scores = []
+            for prior, child in node.children.values():
+                q = -child.w / child.n if child.n else -1.0
+                scores.append(q + c * float(prior) * math.sqrt(node.n) / (1 + child.n))
+            node = list(node.children.values())[int(np.argmax(scores))][1]
+            path.append(node)
+        if node.state.active_players:
+            (mover,) = node.state.active_players
+            evaluation = evaluator.evaluate(game.views([(node.state, mover)]))
+            legal = list(node.state.legal_actions(mover))
+            weights = [math.exp(float(evaluation.logits[0][a])) for a in legal]
+            value = float(evaluation.value[0])
+            node.children = {
+                a: (np.float32(w / sum(weights)), Record(node.state.play([a])))
+                for a, w in zip(legal, weights, strict=True)
+            }
+        else:
+            value = float(node.state.returns()[node.state.ply % 2])
+        for record in reversed(path):
+            record.n += 1
+            record.w += value
+            value = -value
+    return {action: child.n for action, (_, child) in root.children.items()}
+
+
+def test_one_active_player_is_textbook_puct() -> None:
+    game = NativeTicTacToe()
+    config = SearchConfig(simulations=200)
+    evaluator = HashedEvaluator(9, 1)
+    for moves in ("", "4", "4 0 8", "0 4 8 2"):
+        root = game.parse_state(moves)
+        (player,) = root.active_players
+        expected = textbook_puct(root, evaluator, game, config)
+        (result,) = native_results(game, [(root, player)], config, evaluator, [0])
+        assert dict(zip(result.actions, result.visits, strict=True)) == expected
+        assert reference_visits(game, root, config, evaluator, 0).visits(player) == expected
+
+
+def test_a_tree_state_is_a_value() -> None:
+    state = TreeState(TreeGame(1, 2, 3, 4, True))
+    assert state.legal_actions(0) == state.legal_actions(0)
