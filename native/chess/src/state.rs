@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use moemcts_tree::{Action, Observe, Player, Players, State};
+use moemcts_tree::{Action, Dimensions, Observe, Player, Players, State};
 use shakmaty::variant::VariantPosition;
 use shakmaty::{Color, Move, Position, Square};
 
@@ -229,6 +229,14 @@ impl State for Chess {
 }
 
 impl Observe for Chess {
+    fn dimensions(&self) -> Dimensions {
+        Dimensions {
+            num_players: 2,
+            num_actions: self.rules.policy.num_actions(),
+            observation: [self.rules.planes.num_planes(), 8, 8],
+        }
+    }
+
     /// The planes of the game's set; for the player who waits, as if it were to move.
     fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Infallible> {
         self.rules.planes.encode(&Compact::of(self), color(player)).write(out);
