@@ -77,9 +77,9 @@ impl Compact {
             pockets: position.pockets().map_or([0; 10], |pockets| {
                 std::array::from_fn(|i| *pockets.get(SIDES[i / 5 * 2].0).get(POCKET[i % 5]))
             }),
-            checks: position.remaining_checks().map_or([0; 2], |checks| {
-                [checks.white, checks.black].map(|count| u32::from(count) as u8)
-            }),
+            checks: position
+                .remaining_checks()
+                .map_or([0; 2], |checks| [checks.white, checks.black].map(|count| u32::from(count) as u8)),
             moves: state.last_moves(),
         }
     }

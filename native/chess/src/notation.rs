@@ -19,7 +19,8 @@ use crate::variant::Rules;
 /// Returns the position written as a FEN, or one line saying what is wrong with it.
 pub fn parse_position(fen: &str, rules: &Rules) -> Result<VariantPosition, String> {
     let parsed: Fen = fen.parse().map_err(|error| format!("expected a FEN, got {fen:?} ({error})"))?;
-    position(parsed.into_setup(), rules).map_err(|error| format!("no {} position: {fen:?} ({error})", rules.variant.name))
+    position(parsed.into_setup(), rules)
+        .map_err(|error| format!("no {} position: {fen:?} ({error})", rules.variant.name))
 }
 
 /// Returns a playable position, which may have more material than a game could reach.
@@ -129,10 +130,7 @@ pub fn unpack(bytes: &[u8], rules: Rules) -> Result<Chess, String> {
         return Err(format!("expected positions of {}, got {other}", rules.variant.name));
     }
     let has = |variant| rules.variant.board == variant;
-    let setup = compact.setup(
-        has(shakmaty::variant::Variant::Crazyhouse),
-        has(shakmaty::variant::Variant::ThreeCheck),
-    );
+    let setup = compact.setup(has(shakmaty::variant::Variant::Crazyhouse), has(shakmaty::variant::Variant::ThreeCheck));
     let position = position(setup, &rules)?;
     let keys = bytes[Compact::BYTES..].chunks_exact(8).map(|key| u64::from_le_bytes(std::array::from_fn(|i| key[i])));
     Ok(Chess::with_past(position, rules, compact.moves, keys.collect(), compact.repetitions))

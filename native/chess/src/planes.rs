@@ -71,8 +71,19 @@ pub static V1: PlaneSet = PlaneSet {
 pub static V2: PlaneSet = PlaneSet {
     name: "v2",
     features: &[
-        Pieces, Repetition, EnPassant, Castling, Halfmoves, LastMoves, Is960, PieceMasks, Checkerboard,
-        MaterialDifference(5), OppositeBishops, Checkers, MaterialCount(5),
+        Pieces,
+        Repetition,
+        EnPassant,
+        Castling,
+        Halfmoves,
+        LastMoves,
+        Is960,
+        PieceMasks,
+        Checkerboard,
+        MaterialDifference(5),
+        OppositeBishops,
+        Checkers,
+        MaterialCount(5),
     ],
 };
 
@@ -81,8 +92,23 @@ pub static V2: PlaneSet = PlaneSet {
 pub static MULTI: PlaneSet = PlaneSet {
     name: "multi",
     features: &[
-        Pieces, Repetition, Pockets, Promoted, EnPassant, Colour, Castling, Halfmoves, RemainingChecks, Is960,
-        VariantOneHot, LastMoves, PieceMasks, Checkerboard, MaterialDifference(6), OppositeBishops, Checkers,
+        Pieces,
+        Repetition,
+        Pockets,
+        Promoted,
+        EnPassant,
+        Colour,
+        Castling,
+        Halfmoves,
+        RemainingChecks,
+        Is960,
+        VariantOneHot,
+        LastMoves,
+        PieceMasks,
+        Checkerboard,
+        MaterialDifference(6),
+        OppositeBishops,
+        Checkers,
         MaterialCount(6),
     ],
 };
@@ -311,11 +337,19 @@ impl Sight<'_> {
     }
 
     fn seen(&self, squares: u64) -> u64 {
-        if self.flipped { squares.swap_bytes() } else { squares }
+        if self.flipped {
+            squares.swap_bytes()
+        } else {
+            squares
+        }
     }
 
     fn square(&self, square: u8) -> u64 {
-        if square < NONE { self.seen(1 << square) } else { 0 }
+        if square < NONE {
+            self.seen(1 << square)
+        } else {
+            0
+        }
     }
 
     fn pieces(&self, side: Color, role: Role) -> u64 {

@@ -78,7 +78,8 @@ impl PolicyMap {
         let square = view.square(index);
         if plane >= self.drop_planes() {
             let role = *DROPS.get(plane - self.drop_planes())?;
-            return (self.drops && position.board().role_at(square).is_none()).then_some(Move::Put { role, to: square });
+            return (self.drops && position.board().role_at(square).is_none())
+                .then_some(Move::Put { role, to: square });
         }
         let role = (position.board().color_at(square) == Some(turn)).then(|| position.board().role_at(square))??;
         if plane >= PROMOTION {
@@ -220,11 +221,8 @@ const fn targets() -> [[u8; 64]; PROMOTION] {
     let mut targets = [[NONE; 64]; PROMOTION];
     let mut plane = 0;
     while plane < PROMOTION {
-        let ((dx, dy), distance) = if plane < KNIGHT {
-            (DIRECTIONS[plane / 7], plane as i8 % 7 + 1)
-        } else {
-            (JUMPS[plane - KNIGHT], 1)
-        };
+        let ((dx, dy), distance) =
+            if plane < KNIGHT { (DIRECTIONS[plane / 7], plane as i8 % 7 + 1) } else { (JUMPS[plane - KNIGHT], 1) };
         let mut from = 0;
         while from < 64 {
             let x = from as i8 % 8 + dx * distance;

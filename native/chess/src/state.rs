@@ -118,10 +118,7 @@ impl Chess {
 
     /// Returns how moves are seen and written here.
     pub fn view(&self) -> View {
-        View {
-            flipped: self.variant().turns_board && self.turn().is_black(),
-            castling: self.variant().castling,
-        }
+        View { flipped: self.variant().turns_board && self.turn().is_black(), castling: self.variant().castling }
     }
 
     /// Returns the policy index of a move of the side to move.

@@ -42,19 +42,13 @@ const fn lichess(name: &'static str, id: u8, board: Board, pgn_names: &'static [
 }
 
 pub static VARIANTS: [Variant; 9] = [
-    Variant {
-        planes: &planes::V2,
-        ..lichess("chess", 0, Board::Chess, &["chess", "standard", "fromposition"])
-    },
+    Variant { planes: &planes::V2, ..lichess("chess", 0, Board::Chess, &["chess", "standard", "fromposition"]) },
     Variant {
         planes: &planes::V2,
         castling: CastlingMode::Chess960,
         ..lichess("chess960", 1, Board::Chess, &["chess960", "fischerandom", "fischerrandom"])
     },
-    Variant {
-        policy: &policy::ANTICHESS,
-        ..lichess("antichess", 2, Board::Antichess, &["antichess", "giveaway"])
-    },
+    Variant { policy: &policy::ANTICHESS, ..lichess("antichess", 2, Board::Antichess, &["antichess", "giveaway"]) },
     lichess("atomic", 3, Board::Atomic, &["atomic", "atomicchess"]),
     Variant {
         progresses: false,
@@ -64,10 +58,7 @@ pub static VARIANTS: [Variant; 9] = [
     lichess("kingofthehill", 5, Board::KingOfTheHill, &["kingofthehill", "koth"]),
     lichess("threecheck", 6, Board::ThreeCheck, &["threecheck", "3check"]),
     lichess("horde", 7, Board::Horde, &["horde"]),
-    Variant {
-        turns_board: false,
-        ..lichess("racingkings", 8, Board::RacingKings, &["racingkings"])
-    },
+    Variant { turns_board: false, ..lichess("racingkings", 8, Board::RacingKings, &["racingkings"]) },
 ];
 
 impl Variant {
@@ -108,11 +99,6 @@ impl Rules {
 
     /// Returns the variant's own encodings and the usual longest length.
     pub fn of(variant: &'static Variant) -> Self {
-        Self {
-            variant,
-            planes: variant.planes,
-            policy: variant.policy,
-            max_plies: Self::MAX_PLIES,
-        }
+        Self { variant, planes: variant.planes, policy: variant.policy, max_plies: Self::MAX_PLIES }
     }
 }

@@ -49,11 +49,7 @@ pub fn updated(hash: u64, before: &Placement, after: &VariantPosition) -> u64 {
 
 /// Returns the same hash from nothing.
 pub fn of(position: &VariantPosition) -> u64 {
-    let empty = Placement {
-        board: Board::empty(),
-        castling: Bitboard::EMPTY,
-        promoted: Bitboard::EMPTY,
-    };
+    let empty = Placement { board: Board::empty(), castling: Bitboard::EMPTY, promoted: Bitboard::EMPTY };
     let hash = updated(0, &empty, position);
     if position.turn().is_white() {
         hash ^ BLACK_TO_MOVE

@@ -1,7 +1,7 @@
 //! Perft of every variant at the published depths; the files name their sources.
 
-use moemcts_chess::variant::{Rules, Variant};
 use moemcts_chess::notation;
+use moemcts_chess::variant::{Rules, Variant};
 
 /// Lines `game; fen; depth nodes; ...` up to a number of nodes that a debug build counts in seconds.
 fn check(text: &str, limit: u64) {

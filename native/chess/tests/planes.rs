@@ -38,7 +38,13 @@ fn v2_planes_have_the_golden_statistics() {
     let start = "startpos";
     check("chess", start, v2, true, (1312.0, 8.0, 3008, 3430384.0));
     check("chess", start, v2, false, (472.0, 1.0, 8, 819860.0));
-    check("chess", "rnbqk1nr/pppp1ppp/8/4p3/1b1PP3/8/PPP2PPP/RNBQKBNR w KQkq - 1 3", v2, true, (1377.0, 8.0, 3008, 3513153.0));
+    check(
+        "chess",
+        "rnbqk1nr/pppp1ppp/8/4p3/1b1PP3/8/PPP2PPP/RNBQKBNR w KQkq - 1 3",
+        v2,
+        true,
+        (1377.0, 8.0, 3008, 3513153.0),
+    );
     check("chess", "startpos; moves e2e4 c7c5", v2, true, (1316.0, 8.0, 3008, 3436012.0));
     check(
         "chess",
@@ -49,8 +55,20 @@ fn v2_planes_have_the_golden_statistics() {
     );
     check("chess", "startpos; moves e2e4 c7c5 d2d3 a7a6 e4e5 d7d5", v2, true, (1325.0, 8.0, 3008, 3451283.0));
     check("chess", "startpos; moves e2e4 c7c5 e4e5 d7d5", v2, true, (1321.0, 8.0, 3008, 3443613.0));
-    check("chess", "r3k1nr/pbp4p/p2p2pb/4P3/3P4/N2q1n2/PPP2PPP/5K1R w kq - 0 14", v2, true, (659.0, 8.0, 3008, 1715209.0));
-    check("chess", "2kr3r/pbqp1ppp/2n2n2/4b3/4P3/2NPB3/PPP1QPPP/R4RK1 b - - 4 11", v2, false, (179.12, 1.0, 8, 442487.2));
+    check(
+        "chess",
+        "r3k1nr/pbp4p/p2p2pb/4P3/3P4/N2q1n2/PPP2PPP/5K1R w kq - 0 14",
+        v2,
+        true,
+        (659.0, 8.0, 3008, 1715209.0),
+    );
+    check(
+        "chess",
+        "2kr3r/pbqp1ppp/2n2n2/4b3/4P3/2NPB3/PPP1QPPP/R4RK1 b - - 4 11",
+        v2,
+        false,
+        (179.12, 1.0, 8, 442487.2),
+    );
 }
 
 #[test]

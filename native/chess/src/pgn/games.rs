@@ -56,13 +56,9 @@ impl Games {
 
     fn add(&mut self, line: u64, read: Read) {
         match read {
-            Read::Game { header, result, plies } => self.games.push(Game {
-                len: plies as u32,
-                result,
-                date: header.date,
-                elo: header.elo,
-                line,
-            }),
+            Read::Game { header, result, plies } => {
+                self.games.push(Game { len: plies as u32, result, date: header.date, elo: header.elo, line })
+            }
             Read::Rejected(rejection) => self.rejected[rejection as usize] += 1,
             Read::Damaged(reason) => self.damaged.push(Damage { line, reason }),
         }
@@ -132,6 +128,8 @@ struct GameVisitor<'a> {
 struct Moves {
     header: Header,
     state: Chess,
+    /// Whether the rules have ended the game, though its players may have gone on.
+    is_over: bool,
     plies: usize,
     outcome: Option<Outcome>,
 }
@@ -161,7 +159,7 @@ impl Visitor for GameVisitor<'_> {
                 Err(error) => return ControlFlow::Break(Read::Damaged(error)),
             },
         };
-        ControlFlow::Continue(Moves { header, state, plies: 0, outcome: None })
+        ControlFlow::Continue(Moves { header, state, is_over: false, plies: 0, outcome: None })
     }
 
     fn san(&mut self, moves: &mut Moves, san: SanPlus) -> ControlFlow<Read> {
@@ -169,12 +167,13 @@ impl Visitor for GameVisitor<'_> {
             let number = moves.state.position_number();
             return ControlFlow::Break(Read::Damaged(format!("illegal move {number}{san}")));
         };
-        if !moves.state.is_over() {
+        moves.is_over |= moves.state.is_over();
+        if !moves.is_over {
             self.games.positions.extend_from_slice(&Compact::of(&moves.state).to_bytes());
             self.games.actions.push(moves.state.action(m) as u16);
             moves.plies += 1;
-            moves.state.play_move(m);
         }
+        moves.state.play_move(m);
         ControlFlow::Continue(())
     }
 
