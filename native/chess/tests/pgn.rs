@@ -59,6 +59,14 @@ fn a_game_without_an_end_is_damaged() {
 }
 
 #[test]
+fn a_tag_without_end_costs_only_its_game() {
+    let bad = GAME.replace("\"a\"", &format!("\"{}", "a".repeat(100_000)));
+    let games = read(&format!("{GAME}{bad}{GAME}"), "chess", Filter::default());
+    assert_eq!((games.games.len(), games.actions.len(), games.damaged.len()), (2, 8, 1), "{:?}", games.damaged);
+    assert_eq!((games.damaged[0].line, games.games[1].line), (9, 17));
+}
+
+#[test]
 fn a_wrong_fen_is_damaged() {
     let games = read(&GAME.replace("[Event", "[FEN \"8/8/8/8 w - - 0 1\"]\n[Event"), "chess", Filter::default());
     assert!(games.damaged[0].reason.starts_with("expected a FEN"), "{}", games.damaged[0].reason);

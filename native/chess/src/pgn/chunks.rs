@@ -74,7 +74,14 @@ impl<R: Read> Iterator for Chunks<R> {
 
 /// Returns where the last game of the text starts, unless that is its beginning.
 fn boundary(text: &[u8]) -> Option<usize> {
-    (1..text.len()).rev().find(|&i| {
-        text[i] == b'[' && text[i - 1] == b'\n' && (text[..i - 1].ends_with(b"\n") || text[..i - 1].ends_with(b"\n\r"))
-    })
+    (1..text.len()).rev().find(|&i| starts_game(text, i))
+}
+
+/// Returns where the next game of the text starts, unless that is its beginning.
+pub fn next_game(text: &[u8]) -> Option<usize> {
+    (1..text.len()).find(|&i| starts_game(text, i))
+}
+
+fn starts_game(text: &[u8], i: usize) -> bool {
+    text[i] == b'[' && text[i - 1] == b'\n' && (text[..i - 1].ends_with(b"\n") || text[..i - 1].ends_with(b"\n\r"))
 }

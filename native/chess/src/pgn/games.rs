@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use pgn_reader::{Outcome, RawTag, Reader, SanPlus, Skip, Visitor};
 
-use super::chunks::Chunk;
+use super::chunks::{next_game, Chunk};
 use super::filter::{result, Filter, Header, Rejection};
 use crate::compact::Compact;
 use crate::notation;
@@ -65,34 +65,42 @@ impl Games {
     }
 }
 
+/// A longer tag damages its game.
+const TAG_LINE: usize = 4096;
+
 /// Reads all games of a chunk. A game counts as far as the rules let it go on: what follows a position in which the
 /// game is over, as after a third repetition that nobody claimed, is left out.
 pub fn read_games(chunk: &Chunk, rules: Rules, filter: &Filter) -> Games {
+    let text = chunk.text.as_slice();
     let mut games = Games::default();
-    let mut reader = Reader::new(Cursor::new(chunk.text.as_slice()));
     let mut place = Place { line: chunk.line, offset: 0 };
-    loop {
-        let start = reader.stream_position().unwrap_or(u64::MAX);
-        let line = place.advance(&chunk.text, start);
-        let (positions, actions) = (games.positions.len(), games.actions.len());
-        let mut visitor = GameVisitor { games: &mut games, rules, filter };
-        match reader.read_game(&mut visitor) {
-            Ok(Some(read)) => {
-                if !matches!(read, Read::Game { .. }) {
-                    games.positions.truncate(positions);
-                    games.actions.truncate(actions);
-                }
-                games.add(line, read);
+    let mut start = Some(0);
+    while let Some(from) = start {
+        let mut reader = Reader::build(Cursor::new(&text[from..])).set_supported_tag_line_length(TAG_LINE).finish();
+        let error = loop {
+            match reader.has_more() {
+                Ok(true) => {}
+                Ok(false) => return games,
+                Err(error) => break error,
             }
-            Ok(None) => return games,
-            Err(error) => {
+            place.advance(text, from, &mut reader);
+            let (positions, actions) = (games.positions.len(), games.actions.len());
+            let read = reader.read_game(&mut GameVisitor { games: &mut games, rules, filter });
+            if !matches!(read, Ok(Some(Read::Game { .. }))) {
                 games.positions.truncate(positions);
                 games.actions.truncate(actions);
-                games.add(line, Read::Damaged(error.to_string()));
-                return games;
             }
-        }
+            match read {
+                Ok(Some(read)) => games.add(place.line, read),
+                Ok(None) => return games,
+                Err(error) => break error,
+            }
+        };
+        games.add(place.line, Read::Damaged(error.to_string()));
+        place.advance(text, from, &mut reader);
+        start = next_game(&text[place.offset..]).map(|further| place.offset + further);
     }
+    games
 }
 
 /// A line and the byte it was counted for.
@@ -102,14 +110,12 @@ struct Place {
 }
 
 impl Place {
-    /// Returns the line of the first character at or after `start` that is no blank.
-    fn advance(&mut self, text: &[u8], start: u64) -> u64 {
-        let start = text.len().min(usize::try_from(start).unwrap_or(usize::MAX));
-        let blanks = text[start..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        let lines = text[self.offset..start + blanks].iter().filter(|&&byte| byte == b'\n').count();
-        self.line += lines as u64;
-        self.offset = start + blanks;
-        self.line
+    /// Moves on to where the reader stands, which began `from` bytes into the text.
+    fn advance(&mut self, text: &[u8], from: usize, reader: &mut Reader<Cursor<&[u8]>>) {
+        let read = reader.stream_position().map_or(0, |read| read as usize);
+        let offset = (from + read).clamp(self.offset, text.len());
+        self.line += text[self.offset..offset].iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.offset = offset;
     }
 }
 
