@@ -46,14 +46,16 @@ class UniformEvaluator:
 
     def __init__(self, spec: GameSpec) -> None:
         self._num_actions = spec.num_actions
-        self._zero = np.zeros(1, dtype=np.float32)
+        self._by_size: dict[int, Evaluation] = {}
 
     def evaluate(self, views: Views) -> Evaluation:
         size = len(views)
-        # A view with zero strides: nothing of size [N, A] is ever written.
-        logits = np.lib.stride_tricks.as_strided(self._zero, (size, self._num_actions), (0, 0), writeable=False)
-        value = np.lib.stride_tricks.as_strided(self._zero, (size,), (0,), writeable=False)
-        return Evaluation(logits, value)
+        if size not in self._by_size:
+            zero = np.zeros(1, dtype=np.float32)
+            # Arrays with zero strides: nothing of size [N, A] is ever written.
+            logits = np.broadcast_to(zero, (size, self._num_actions))
+            self._by_size[size] = Evaluation(logits, np.broadcast_to(zero, (size,)))
+        return self._by_size[size]
 
 
 class RolloutEvaluator:

@@ -36,6 +36,7 @@ class Search:
         self._native = game.search_type()(game, config.options(game.spec))
         self._seats: dict[tuple[int, Player], Seat] = {}
         self._seeds: Sequence[int] = ()
+        self._asks_outside = False
 
     def reset(self, roots: Views, seeds: Sequence[int], kept: Sequence[Any] | None = None) -> None:
         """Starts a search from each root for the player who views it.
@@ -46,13 +47,14 @@ class Search:
         self._seats = {}
         self._seeds = seeds
         others = [self._others(int(player)) for player in roots.players()]
+        self._asks_outside = any(outside for _, outside in others)
         self._native.reset(roots, seeds, others, kept)
 
     def select(self) -> Views:
         """Returns the views of new leaves of all trees; none when every tree has met a limit."""
         while True:
             views: Views = self._native.select()
-            if not self._reply() or len(views):
+            if not (self._asks_outside and self._reply()) or len(views):
                 return views
 
     def backup(self, evaluation: Evaluation, rows: IntArray | None = None) -> None:

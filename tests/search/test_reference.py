@@ -110,8 +110,9 @@ def test_native_visits_are_those_of_the_definition_against_opponents(rules, conf
     evaluator = HashedEvaluator(game.spec.num_actions, 1)
     agent = FixedReplies()
     opponents = {other: agent.reply for other in range(game.spec.num_players) if other != player}
-    # A position in which only opponents move is a node of its own in the native tree when they are asked outside.
-    config = config.model_copy(update={"nodes": None})
+    # A position in which only opponents move is a node of its own, and a leaf of its batch, when they are asked
+    # outside; the definition passes through it.
+    config = config.model_copy(update={"nodes": None, "leaves_per_tree": 1})
     expected = reference_visits(game, root, config, evaluator, seed, opponents)
     (result,) = native_results(game, [(root, player)], config, evaluator, [seed], agent)
     assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)

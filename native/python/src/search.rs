@@ -1,7 +1,7 @@
 //! The search class, the same for every game.
 
 use crate::game::{rows, search_error, Binding};
-use moemcts_tree::{Config, Limits, Player, Players, Rng, Search, Tree};
+use moemcts_tree::{Config, Exploration, Limits, Player, Players, Rng, Search, Tree};
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -68,11 +68,12 @@ impl<B: Binding> Core<B> {
         }
         self.viewers = roots.iter().map(|(_, player)| *player).collect();
         let mut trees = Vec::with_capacity(roots.len());
+        let mut cleared = std::mem::take(&mut self.search.trees).into_iter();
         for (((state, player), seed), (others, kept)) in roots.into_iter().zip(seeds).zip(others.into_iter().zip(kept))
         {
             trees.push(match kept.and_then(|kept| self.regrow(&kept, &state, player)) {
                 Some(tree) => tree,
-                None => self.plant(state, player, Rng::new(seed), others)?,
+                None => self.plant(cleared.next(), state, player, Rng::new(seed), others)?,
             });
         }
         self.search.reset(trees);
@@ -139,12 +140,16 @@ impl<B: Binding> Core<B> {
                 logits.ncols()
             )));
         }
-        let mut values = Vec::with_capacity(self.num_players);
+        // A column of values for the viewer alone is a matrix of one column.
+        let value = value
+            .to_shape((given.len(), value.len() / given.len().max(1)))
+            .map_err(|e| PyValueError::new_err(e.to_string()))?;
+        let num_values = value.ncols().min(self.num_players);
+        let mut values = Vec::with_capacity(num_values);
         for (i, row) in given.into_iter().enumerate() {
             values.clear();
-            values.extend(value.index_axis(numpy::ndarray::Axis(0), i).iter().copied().take(self.num_players));
-            let logits = logits.row(i);
-            self.search.receive(row, |action| logits[action as usize], &values).map_err(search_error)?;
+            values.extend((0..num_values).map(|k| value[[i, k]]));
+            self.search.receive(row, |action| logits[[i, action as usize]], &values).map_err(search_error)?;
         }
         Ok(())
     }
@@ -194,6 +199,7 @@ impl<B: Binding> Core<B> {
 
     fn plant(
         &self,
+        ground: Option<Tree<B::State, B::Agent>>,
         state: B::State,
         player: Player,
         rng: Rng,
@@ -207,7 +213,8 @@ impl<B: Binding> Core<B> {
         modelled.sort_by_key(|(player, _)| *player);
         let away: Players = modelled.iter().map(|(player, _)| *player).chain(others.outside).collect();
         let searched = Players::all(self.num_players).without(away);
-        let tree = Tree::new(state, self.num_players, searched, modelled, rng).map_err(search_error)?;
+        let mut tree = ground.unwrap_or_default();
+        tree.plant(state, self.num_players, searched, modelled, rng).map_err(search_error)?;
         if tree.seats_of(0).iter().all(|seat| seat.player != player) {
             return Err(PyValueError::new_err(format!(
                 "expected a root where player {player} is active and searched, got active players {:?}",
@@ -250,8 +257,7 @@ where
 
 fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
     Ok(Config {
-        c_init: option(options, "c_init")?,
-        c_base: option(options, "c_base")?,
+        exploration: Exploration::new(option(options, "c_init")?, option(options, "c_base")?),
         fpu_parent: option(options, "fpu_parent")?,
         fpu_offset: option(options, "fpu_offset")?,
         fpu_reduction: option(options, "fpu_reduction")?,

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    pub c_init: f64,
-    pub c_base: f64,
+    pub exploration: Exploration,
     /// An action not yet tried is worth `fpu_parent * (mean value of its node) + fpu_offset`, less
     /// `fpu_reduction` times the square root of the prior that was tried.
     pub fpu_parent: f64,
@@ -22,6 +21,39 @@ pub struct Config {
     /// What returns sum to, if the game has a fixed sum.
     pub utility_sum: Option<f64>,
     pub num_actions: usize,
+}
+
+/// PUCT's exploration by visits `n` of a node: `(c_init + ln((n + c_base + 1) / c_base)) * sqrt(n)`.
+///
+/// (AlphaZero, Silver et al. 2018, pseudocode.) The first values are kept, as a logarithm per node and descent
+/// costs as much as the rest of a small game's search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exploration {
+    c_init: f64,
+    c_base: f64,
+    table: std::sync::Arc<[f64]>,
+}
+
+impl Exploration {
+    const KEPT: u32 = 4096;
+
+    pub fn new(c_init: f64, c_base: f64) -> Self {
+        let empty = Self { c_init, c_base, table: [].into() };
+        let table = (0..Self::KEPT).map(|visits| empty.compute(visits)).collect();
+        Self { table, ..empty }
+    }
+
+    pub fn at(&self, visits: u32) -> f64 {
+        match self.table.get(visits as usize) {
+            Some(&scale) => scale,
+            None => self.compute(visits),
+        }
+    }
+
+    fn compute(&self, visits: u32) -> f64 {
+        let visits = f64::from(visits);
+        (self.c_init + ((visits + self.c_base + 1.0) / self.c_base).ln()) * visits.sqrt()
+    }
 }
 
 /// Where a search stops: at whichever limit is met first.

@@ -9,7 +9,7 @@ pub mod rng;
 pub mod search;
 pub mod tree;
 
-pub use config::{Config, Limits};
+pub use config::{Config, Exploration, Limits};
 pub use error::SearchError;
 pub use game::{Action, Agent, Dimensions, NoAgent, Observe, Player, Players, State};
 pub use rng::Rng;

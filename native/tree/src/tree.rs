@@ -102,17 +102,10 @@ struct Scratch {
     priors: Vec<f64>,
 }
 
-impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Plants a tree. `agents` act for players that are neither searched nor answered for from outside.
-    pub fn new(
-        root: S,
-        num_players: usize,
-        searched: Players,
-        agents: Vec<(Player, A)>,
-        rng: Rng,
-    ) -> Result<Self, SearchError<S::Error>> {
-        let modelled = agents.iter().map(|(player, _)| *player).collect();
-        let mut tree = Self {
+impl<S, A> Default for Tree<S, A> {
+    /// Returns bare ground, to be planted.
+    fn default() -> Self {
+        Self {
             nodes: Vec::new(),
             seats: Vec::new(),
             edges: Vec::new(),
@@ -121,18 +114,46 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             replies: Vec::new(),
             agents: Vec::new(),
             values: Vec::new(),
-            num_players,
-            searched,
-            modelled,
-            rng,
+            num_players: 0,
+            searched: Players::NONE,
+            modelled: Players::NONE,
+            rng: Rng::new(0),
             simulations: 0,
             in_flight: 0,
             depth_sum: 0,
             max_depth: 0,
             scratch: Scratch::default(),
-        };
-        tree.add(root, agents.into_iter().map(|(_, agent)| agent).collect(), NONE)?;
-        Ok(tree)
+        }
+    }
+}
+
+impl<S: State, A: Agent<S>> Tree<S, A> {
+    /// Starts anew from a root, in the memory of what grew here before.
+    ///
+    /// `agents` act, in ascending order, for players that are neither searched nor answered for from outside.
+    pub fn plant(
+        &mut self,
+        root: S,
+        num_players: usize,
+        searched: Players,
+        agents: Vec<(Player, A)>,
+        rng: Rng,
+    ) -> Result<(), SearchError<S::Error>> {
+        self.nodes.clear();
+        self.seats.clear();
+        self.edges.clear();
+        self.states.clear();
+        self.choices.clear();
+        self.replies.clear();
+        self.agents.clear();
+        self.values.clear();
+        self.num_players = num_players;
+        self.searched = searched;
+        self.modelled = agents.iter().map(|(player, _)| *player).collect();
+        self.rng = rng;
+        self.in_flight = 0;
+        self.add(root, agents.into_iter().map(|(_, agent)| agent).collect(), NONE)?;
+        Ok(())
     }
 
     pub fn is_done(&self, config: &Config) -> bool {
@@ -273,9 +294,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     fn choose(&self, node: NodeId, config: &Config, chosen: &mut Vec<EdgeId>) {
         chosen.clear();
         let record = &self.nodes[node as usize];
-        let visits = f64::from(record.visits + record.in_flight);
-        let c = config.c_init + ((visits + config.c_base + 1.0) / config.c_base).ln();
-        let scale = c * visits.sqrt();
+        let scale = config.exploration.at(record.visits + record.in_flight);
         for seat in self.seats_of(node) {
             let mean = seat.value_sum / f64::from(record.visits);
             let untried = config.fpu_parent * mean + config.fpu_offset
@@ -302,7 +321,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let mut child = self.edges[self.anchor(node, chosen) as usize].child;
         while child != NONE {
             let start = self.nodes[child as usize].choices as usize;
-            if self.choices[start..start + chosen.len()] == *chosen {
+            // The first seat's edge is the one whose chain this is.
+            if chosen.iter().enumerate().skip(1).all(|(i, edge)| self.choices[start + i] == *edge) {
                 return Some(child);
             }
             child = self.nodes[child as usize].sibling;

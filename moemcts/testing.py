@@ -1,0 +1,297 @@
+"""The laws of games, gates and evaluators as functions that anyone can call on their own.
+
+Each raises `BrokenLaw`, an AssertionError, that says which law does not hold and where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from moemcts.agents import Agent, Seat
+from moemcts.evaluation import Evaluator, UniformEvaluator
+from moemcts.game import FloatArray, Game, Player, State, View
+from moemcts.gates import PhaseGate
+from moemcts.search.config import SearchConfig
+from moemcts.search.engine import Search
+
+TOLERANCE = 1e-5
+"""How far sums of float32 numbers may be off."""
+
+
+class BrokenLaw(AssertionError):
+    """A law that does not hold."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """One law that was checked."""
+
+    name: str
+    num_cases: int
+
+
+def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
+    """Plays random games and asserts the laws of `Game` at every position; returns what was checked, how often."""
+    laws = _Laws()
+    for index in range(num_games):
+        rng = np.random.default_rng([seed, index])
+        states, joints = _random_game(game, rng, index)
+        for state in states:
+            _check_position(game, state, laws)
+        _check_course(game, states, joints, index, laws)
+        _check_symmetries(game, states, laws)
+    _check_keys(game, seed, laws)
+    _check_search(game, laws)
+    return laws.checked
+
+
+def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
+    """Asserts that a gate gives every view weights that sum to one, whatever batch the view is in."""
+    laws = _Laws()
+    views = game.views(list(_random_pairs(game, num_games, seed)))
+    weights = gate.weights(views)
+    shape = (len(views), gate.num_phases)
+    laws.expect("weights are [N, K]", weights.shape == shape, f"expected {shape}, got {weights.shape}")
+    laws.expect(
+        "weights are in [0, 1] and sum to one",
+        bool((weights >= 0).all() and np.allclose(weights.sum(axis=1), 1, atol=TOLERANCE)),
+        f"row sums from {weights.sum(axis=1).min()} to {weights.sum(axis=1).max()}",
+    )
+    names = gate.phase_names
+    laws.expect(
+        "every phase has a name of its own",
+        len(set(names)) == len(names) == gate.num_phases,
+        f"{gate.num_phases} phases are named {names}",
+    )
+    rows = np.random.default_rng(seed).permutation(len(views))
+    laws.expect(
+        "a view's weights do not depend on its batch",
+        bool(np.array_equal(gate.weights(views.take(rows)), weights[rows])),
+        "weights change with the order of the views",
+    )
+    return laws.checked
+
+
+def check_evaluator(evaluator: Evaluator, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
+    """Asserts that evaluations have the right shapes and finite numbers, and that rows do not influence each other."""
+    laws = _Laws()
+    views = game.views(list(_random_pairs(game, num_games, seed)))
+    evaluation = evaluator.evaluate(views)
+    logits, value = evaluation.logits, evaluation.value
+    shape = (len(views), game.spec.num_actions)
+    laws.expect("logits are [N, A]", logits.shape == shape, f"expected {shape}, got {logits.shape}")
+    shapes = ((len(views),), (len(views), game.spec.num_players))
+    laws.expect("values are [N] or [N, P]", value.shape in shapes, f"expected one of {shapes}, got {value.shape}")
+    laws.expect("evaluations are numbers", bool(np.isfinite(logits).all() and np.isfinite(value).all()), "got NaN")
+    laws.expect("values are in [-1, 1]", bool((np.abs(value) <= 1 + TOLERANCE).all()), f"got {np.abs(value).max()}")
+    rows = np.random.default_rng(seed).permutation(len(views))
+    other = evaluator.evaluate(views.take(rows))
+    laws.expect(
+        "rows do not influence each other",
+        np.allclose(other.logits, logits[rows], atol=1e-3) and np.allclose(other.value, value[rows], atol=1e-3),
+        "evaluations change with the order of the views",
+    )
+    return laws.checked
+
+
+def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
+    """Asserts that an agent plays legal actions from every seat."""
+    laws = _Laws()
+    for index in range(num_games):
+        state = game.initial_state(index)
+        seats = [Seat(p, np.random.default_rng([seed, index, p])) for p in range(game.spec.num_players)]
+        while players := state.active_players:
+            views = game.views([(state, player) for player in players])
+            actions = [int(action) for action in agent.act(views, [seats[player] for player in players])]
+            for player, action in zip(players, actions, strict=True):
+                legal = [int(a) for a in state.legal_actions(player)]
+                laws.expect("actions are legal", action in legal, f"player {player} played {action}, legal: {legal}")
+            state = state.play(actions)
+    return laws.checked
+
+
+class _Laws:
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    @property
+    def checked(self) -> list[Law]:
+        return [Law(name, count) for name, count in self._counts.items()]
+
+    def expect(self, law: str, holds: bool, found: str) -> None:
+        self._counts[law] = self._counts.get(law, 0) + 1
+        if not holds:
+            raise BrokenLaw(f"{law}: {found}")
+
+
+def _random_game(game: Game, rng: np.random.Generator, seed: int) -> tuple[list[State], list[list[int]]]:
+    states, joints = [game.initial_state(seed)], []
+    while players := states[-1].active_players:
+        if len(states) > game.spec.max_plies + 1:
+            raise BrokenLaw(f"no game is longer than max_plies: {game.spec.max_plies} plies and not over")
+        joints.append([int(rng.choice(states[-1].legal_actions(player))) for player in players])
+        states.append(states[-1].play(joints[-1]))
+    return states, joints
+
+
+def _random_pairs(game: Game, num_games: int, seed: int) -> Iterator[tuple[State, Player]]:
+    for index in range(num_games):
+        for state in _random_game(game, np.random.default_rng([seed, index]), index)[0]:
+            yield from ((state, player) for player in state.active_players)
+
+
+def _check_position(game: Game, state: State, laws: _Laws) -> None:
+    spec = game.spec
+    players = state.active_players
+    laws.expect(
+        "active players ascend below num_players",
+        list(players) == sorted(set(players)) and all(0 <= player < spec.num_players for player in players),
+        f"got {players} of {spec.num_players}",
+    )
+    before = _snapshot(game, state)
+    for player in players:
+        legal = [int(action) for action in state.legal_actions(player)]
+        laws.expect("every active player has a legal action", bool(legal), f"player {player} has none")
+        laws.expect(
+            "legal actions ascend below num_actions",
+            legal == sorted(set(legal)) and 0 <= legal[0] and legal[-1] < spec.num_actions,
+            f"got {legal} of {spec.num_actions}",
+        )
+        searched = [int(action) for action in getattr(state, "search_actions", state.legal_actions)(player)]
+        laws.expect(
+            "actions worth searching are a part of the legal ones",
+            bool(searched) and searched == [action for action in legal if action in searched],
+            f"got {searched} of {legal}",
+        )
+        for action in legal:
+            text = game.format_action(state, player, action)
+            found = game.parse_action(state, player, text)
+            laws.expect("actions survive parse(format(x))", found == action, f"{action} became {text!r}, then {found}")
+        planes = state.observation(player)
+        laws.expect(
+            "observations have the declared shape and are numbers",
+            planes.shape == spec.observation_shape and bool(np.isfinite(planes).all()),
+            f"expected {spec.observation_shape}, got {planes.shape}",
+        )
+    if players:
+        state.play([int(state.legal_actions(player)[-1]) for player in players])
+    laws.expect("nothing changes a state", _snapshot(game, state) == before, f"after play: {game.format_state(state)}")
+    again = game.parse_state(game.format_state(state))
+    laws.expect("states survive parse(format(x))", _snapshot(game, again) == before, game.format_state(state))
+    if players:
+        _check_views(game, state, laws)
+
+
+def _check_views(game: Game, state: State, laws: _Laws) -> None:
+    pairs = [(state, player) for player in state.active_players]
+    packed = game.pack([state for state, _ in pairs])
+    players = np.array([player for _, player in pairs], dtype=np.int64)
+    for what, views in (("views", game.views(pairs)), ("unpack(pack(x))", game.unpack(packed, players))):
+        is_same = (
+            len(views) == len(pairs)
+            and np.array_equal(views.players(), players)
+            and bool((views.plies() == state.ply).all())
+            and all(np.array_equal(views.observations()[row], state.observation(p)) for row, (_, p) in enumerate(pairs))
+            and all(
+                np.array_equal(np.flatnonzero(views.legal_mask()[row]), state.legal_actions(p))
+                for row, (_, p) in enumerate(pairs)
+            )
+            and all(View(*views[row]).state.key() == state.key() for row in range(len(views)))
+        )
+        laws.expect(f"{what} see what the state says", is_same, game.format_state(state))
+
+
+def _check_course(game: Game, states: list[State], joints: list[list[int]], seed: int, laws: _Laws) -> None:
+    spec = game.spec
+    again = [game.initial_state(seed)]
+    for joint in joints:
+        again.append(again[-1].play(joint))
+    laws.expect(
+        "equal seeds give equal games",
+        [state.key() for state in again] == [state.key() for state in states],
+        f"seed {seed} gave two different games",
+    )
+    plies = [state.ply for state in states]
+    laws.expect("plies count up", all(b == a + 1 for a, b in zip(plies, plies[1:], strict=False)), f"got {plies}")
+    final = np.asarray(states[-1].returns())
+    laws.expect(
+        "returns are in [-1, 1]",
+        final.shape == (spec.num_players,) and bool((np.abs(final) <= 1 + TOLERANCE).all()),
+        f"got {final}",
+    )
+    if spec.utility_sum is not None:
+        laws.expect(
+            "final returns sum to utility_sum",
+            abs(float(final.sum()) - spec.utility_sum) < TOLERANCE,
+            f"expected {spec.utility_sum}, got {final}",
+        )
+    for i, state in enumerate(states[:-1]):
+        for player, value in enumerate(state.returns()):
+            if value == 0:
+                continue
+            laws.expect(
+                "a return before the end is final",
+                all(later.returns()[player] == value and player not in later.active_players for later in states[i:]),
+                f"player {player} had {value} at ply {state.ply} of {plies[-1]}",
+            )
+
+
+def _check_symmetries(game: Game, states: list[State], laws: _Laws) -> None:
+    for symmetry in game.symmetries():
+        laws.expect(
+            "symmetries permute actions",
+            sorted(int(action) for action in symmetry.actions) == list(range(game.spec.num_actions)),
+            f"{symmetry.name} maps to {list(symmetry.actions)}",
+        )
+        planes = np.stack([state.observation(0) for state in states])
+        laws.expect(
+            "symmetries keep the shape of observations",
+            symmetry.planes(planes).shape == planes.shape,
+            f"{symmetry.name} gives {symmetry.planes(planes).shape}",
+        )
+
+
+def _check_keys(game: Game, seed: int, laws: _Laws) -> None:
+    seen: dict[int, FloatArray] = {}
+    for state, player in _random_pairs(game, 10, seed):
+        key = state.key()
+        laws.expect("keys are 64 bits", 0 <= key < 2**64, f"got {key}")
+        if player != state.active_players[0]:
+            continue
+        planes = state.observation(player)
+        other = seen.setdefault(key, planes)
+        laws.expect(
+            "positions that look different have different keys",
+            np.array_equal(other, planes),
+            f"two positions have the key {key}: {game.format_state(state)}",
+        )
+
+
+def _check_search(game: Game, laws: _Laws) -> None:
+    state = game.initial_state(0)
+    roots = game.views([(state, player) for player in state.active_players])
+    search = Search(game, SearchConfig(simulations=20))
+    search.reset(roots, list(range(len(roots))))
+    for result in search.run(UniformEvaluator(game.spec)):
+        laws.expect(
+            "the search plays the game",
+            int(result.visits.sum()) == 20 and set(result.actions) <= set(state.legal_actions(result.player)),
+            f"20 simulations gave visits {result.visits} to actions {result.actions}",
+        )
+
+
+
+def _snapshot(game: Game, state: State) -> tuple[object, ...]:
+    """Returns everything that can be seen of a position."""
+    players = tuple(state.active_players)
+    return (
+        state.ply,
+        players,
+        tuple(tuple(int(action) for action in state.legal_actions(player)) for player in players),
+        tuple(float(value) for value in state.returns()),
+        tuple(np.asarray(state.observation(player)).tobytes() for player in range(game.spec.num_players)),
+        state.key(),
+    )
