@@ -22,5 +22,6 @@ pub use compact::Compact;
 pub use outcome::Termination;
 pub use planes::PlaneSet;
 pub use policy::PolicyMap;
+pub use shakmaty::Move;
 pub use state::Chess;
 pub use variant::{Rules, Variant, VARIANTS};

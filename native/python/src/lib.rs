@@ -1,5 +1,6 @@
 //! `moemcts._core`: the native search and the native games, as Python sees them.
 
+mod chess;
 mod game;
 mod python_game;
 mod search;
@@ -9,6 +10,10 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::chess::{chess_divisions, chess_measure, chess_measures, chess_pack, chess_unpack};
+    #[pymodule_export]
+    use crate::chess::{ChessImporter, ChessRules, ChessSearch, ChessState, ChessViews};
     #[pymodule_export]
     use crate::python_game::PythonSearch;
     #[pymodule_export]
