@@ -1,0 +1,67 @@
+"""Boards of python-chess, which people know, and drawings of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moemcts.errors import MissingExtra
+
+if TYPE_CHECKING:
+    import chess
+
+
+def board(variant: str, fen: str) -> chess.Board:
+    """Returns the board of a variant at a FEN; raises MissingExtra where python-chess is not installed."""
+    chess = python_chess()
+    if variant in ("chess", "chess960"):
+        return chess.Board(fen, chess960=variant == "chess960")
+    names: dict[str, type[chess.Board]] = {
+        "antichess": chess.variant.AntichessBoard,
+        "atomic": chess.variant.AtomicBoard,
+        "crazyhouse": chess.variant.CrazyhouseBoard,
+        "kingofthehill": chess.variant.KingOfTheHillBoard,
+        "threecheck": chess.variant.ThreeCheckBoard,
+        "horde": chess.variant.HordeBoard,
+        "racingkings": chess.variant.RacingKingsBoard,
+    }
+    return names[variant](fen)
+
+
+def text_board(state: Any) -> str:
+    """Returns the board drawn with letters, White below, and its FEN."""
+    fen: str = state.fen()
+    rows = [
+        "".join("." * int(square) if square.isdigit() else square for square in row.replace("~", ""))
+        for row in fen.split(" ")[0].split("[")[0].split("/")[:8]
+    ]
+    lines = [f"{8 - i} {' '.join(row)}" for i, row in enumerate(rows)]
+    return "\n".join([*lines, "  a b c d e f g h", fen])
+
+
+def svg_board(state: Any, *, size: int = 400) -> str:
+    """Returns the board as an SVG drawing with the last move and a check marked."""
+    chess = python_chess()
+    position = state.board()
+    king = position.king(position.turn) if position.is_check() else None
+    return str(chess.svg.board(position, lastmove=_last_move(state), check=king, size=size))
+
+
+def _last_move(state: Any) -> chess.Move | None:
+    _, _, past = state.format().partition("; last ")
+    squares = past.partition(";")[0].split()
+    if not squares or squares[0].startswith("@"):
+        return None
+    return python_chess().Move.from_uci(squares[0])
+
+
+def python_chess() -> Any:
+    """Returns the package `chess` with all we use of it; raises MissingExtra where it is not installed."""
+    try:
+        import chess
+        import chess.engine
+        import chess.pgn
+        import chess.svg
+        import chess.variant
+    except ImportError:
+        raise MissingExtra("chess", "chess") from None
+    return chess
