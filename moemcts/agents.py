@@ -57,9 +57,7 @@ class PolicyAgent:
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
         probabilities = policy_probabilities(self._evaluator.evaluate(views).logits, views.legal_mask())
-        return [
-            choose(row, self._temperature, seat.rng) for row, seat in zip(probabilities, seats, strict=True)
-        ]
+        return [choose(row, self._temperature, seat.rng) for row, seat in zip(probabilities, seats, strict=True)]
 
 
 def choose(weights: np.ndarray[Any, Any], temperature: float, rng: np.random.Generator) -> int:

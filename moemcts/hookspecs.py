@@ -6,8 +6,8 @@ with `@hookimpl`; each returns a list of registrations. Names are unique; the bu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -32,6 +32,8 @@ class Registration:
     """The games it belongs to; empty for all."""
     default: bool = False
     """Whether it is what its games use where the user names none."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """For games: settings of an experiment that fit it, by dotted path, such as `search.simulations`."""
 
 
 @hookspec

@@ -5,6 +5,7 @@ Each raises `BrokenLaw`, an AssertionError, that says which law does not hold an
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -157,7 +158,7 @@ def _check_position(game: Game, state: State, laws: _Laws) -> None:
         laws.expect("every active player has a legal action", bool(legal), f"player {player} has none")
         laws.expect(
             "legal actions ascend below num_actions",
-            legal == sorted(set(legal)) and 0 <= legal[0] and legal[-1] < spec.num_actions,
+            legal == sorted(set(legal)) and legal[0] >= 0 and legal[-1] < spec.num_actions,
             f"got {legal} of {spec.num_actions}",
         )
         searched = [int(action) for action in getattr(state, "search_actions", state.legal_actions)(player)]
@@ -215,7 +216,7 @@ def _check_course(game: Game, states: list[State], joints: list[list[int]], seed
         f"seed {seed} gave two different games",
     )
     plies = [state.ply for state in states]
-    laws.expect("plies count up", all(b == a + 1 for a, b in zip(plies, plies[1:], strict=False)), f"got {plies}")
+    laws.expect("plies count up", all(b == a + 1 for a, b in itertools.pairwise(plies)), f"got {plies}")
     final = np.asarray(states[-1].returns())
     laws.expect(
         "returns are in [-1, 1]",
@@ -281,7 +282,6 @@ def _check_search(game: Game, laws: _Laws) -> None:
             int(result.visits.sum()) == 20 and set(result.actions) <= set(state.legal_actions(result.player)),
             f"20 simulations gave visits {result.visits} to actions {result.actions}",
         )
-
 
 
 def _snapshot(game: Game, state: State) -> tuple[object, ...]:

@@ -100,9 +100,7 @@ class HashedTree(Game):
 class NativeTicTacToe(Game):
     """Tic-tac-toe on the native core."""
 
-    spec = GameSpec(
-        name="native-tictactoe", num_players=2, num_actions=9, observation_shape=(2, 3, 3), max_plies=9
-    )
+    spec = GameSpec(name="native-tictactoe", num_players=2, num_actions=9, observation_shape=(2, 3, 3), max_plies=9)
     state_type = _core.TicTacToeState
     views_type = _core.TicTacToeViews
 
@@ -128,9 +126,7 @@ class NativeTicTacToe(Game):
 class NativeConnectFour(NativeTicTacToe):
     """Connect four on the native core."""
 
-    spec = GameSpec(
-        name="native-connectfour", num_players=2, num_actions=7, observation_shape=(2, 6, 7), max_plies=42
-    )
+    spec = GameSpec(name="native-connectfour", num_players=2, num_actions=7, observation_shape=(2, 6, 7), max_plies=42)
     state_type = _core.ConnectFourState
     views_type = _core.ConnectFourViews
 

@@ -1,0 +1,94 @@
+"""`moemcts doctor`: what this installation can do."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+EXTRAS = {"chess": "chess", "pettingzoo": "pettingzoo"}
+"""Optional packages and the extra that brings each."""
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Look around")(doctor)
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for bug reports.")] = False,
+) -> None:
+    """Check the installation: versions, plugins, disk, speed of the search."""
+    found = examine()
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+        return
+    for section, values in found.items():
+        typer.echo(section)
+        for name, value in values.items():
+            typer.echo(f"  {name:<22} {value}")
+
+
+def examine() -> dict[str, dict[str, Any]]:
+    """Returns what there is, by section."""
+    import torch
+
+    from moemcts.plugins import plugins
+
+    packages = ("moemcts", "torch", "numpy", "gymnasium", "safetensors", "pluggy")
+    return {
+        "machine": {
+            "python": sys.version.split()[0],
+            "system": platform.platform(),
+            "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+            "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else "none",
+            "disk free": f"{shutil.disk_usage(Path.cwd()).free / 1e9:.1f} GB in {Path.cwd()}",
+            "writable": _is_writable(Path.cwd()),
+        },
+        "packages": {name: importlib.metadata.version(name) for name in packages}
+        | {name: _version_or_hint(name, extra) for name, extra in EXTRAS.items()},
+        "plugins": {info.name: info.error or f"ok ({info.distribution} {info.version})" for info in plugins().infos},
+        "search, simulations/s with a constant evaluator and one thread": {
+            name: f"{_search_speed(name):,.0f}" for name in plugins().games
+        },
+    }
+
+
+def _version_or_hint(package: str, extra: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return f"not installed; pip install 'moemcts[{extra}]'"
+
+
+def _is_writable(folder: Path) -> str:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return "yes"
+    except OSError as error:
+        return f"no: {error.strerror}"
+
+
+def _search_speed(name: str) -> float:
+    """Returns simulations per second from a start position, with a constant evaluator and one thread."""
+    from moemcts.evaluation import UniformEvaluator
+    from moemcts.plugins import plugins
+    from moemcts.search import Search, SearchConfig
+
+    game = plugins().game(name)
+    state = game.initial_state(0)
+    roots = game.views([(state, state.active_players[0])] * 8)
+    search = Search(game, SearchConfig(simulations=200, leaves_per_tree=8))
+    num_simulations, started = 0, time.perf_counter()
+    while time.perf_counter() - started < 0.2:
+        search.reset(roots, list(range(8)))
+        num_simulations += sum(result.num_simulations for result in search.run(UniformEvaluator(game.spec)))
+    return num_simulations / (time.perf_counter() - started)

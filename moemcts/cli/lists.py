@@ -1,0 +1,108 @@
+"""`moemcts games | gates | agents | networks | schemes | plugins`: what there is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from moemcts.errors import MoemctsError
+from moemcts.hookspecs import Registration
+from moemcts.plugins import Plugins, plugins
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+GameName = Annotated[str | None, typer.Option("--game", help="Only what this game can use.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Look around")(games)
+    app.command(rich_help_panel="Look around")(gates)
+    app.command(rich_help_panel="Look around")(agents)
+    app.command(rich_help_panel="Look around")(networks)
+    app.command(rich_help_panel="Look around")(schemes)
+    app.command("plugins", rich_help_panel="Look around")(list_plugins)
+
+
+def games(as_json: Json = False) -> None:
+    """List the games."""
+    rows = []
+    for name, entry in plugins().games.items():
+        row: dict[str, Any] = {"game": name, "summary": entry.summary}
+        try:
+            spec = plugins().game(name).spec
+        except MoemctsError as error:
+            row["error"] = str(error)
+        else:
+            row |= {"players": spec.num_players, "actions": spec.num_actions}
+            row |= {"planes": list(spec.observation_shape)}
+            row |= {"gates": list(Plugins.for_game(plugins().gates, spec.name))}
+        rows.append(row)
+    _print(rows, as_json)
+
+
+def gates(game: GameName = None, as_json: Json = False) -> None:
+    """List the gates, which say in which phase of the game a position is."""
+    _list("gate", plugins().gates, game, as_json)
+
+
+def agents(game: GameName = None, as_json: Json = False) -> None:
+    """List the agents that come with the games."""
+    _list("agent", plugins().agents, game, as_json)
+
+
+def networks(as_json: Json = False) -> None:
+    """List the networks."""
+    _list("network", plugins().networks, None, as_json)
+
+
+def schemes(as_json: Json = False) -> None:
+    """List the learning schemes."""
+    _list("scheme", plugins().curricula, None, as_json)
+
+
+def list_plugins(as_json: Json = False) -> None:
+    """List the plugins that are installed, and what is wrong with those that do not load."""
+    infos = plugins().infos
+    rows = [asdict(info) if as_json else _plugin_row(asdict(info)) for info in infos]
+    _print(rows, as_json)
+
+
+def _plugin_row(info: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "plugin": info["name"],
+        "module": info["module"],
+        "distribution": f"{info['distribution']} {info['version']}",
+        "state": info["error"] or "ok",
+    }
+
+
+def _list(kind: str, entries: Mapping[str, Registration], game: str | None, as_json: bool) -> None:
+    if game is not None:
+        entries = Plugins.for_game(entries, plugins().game(game).spec.name)
+    rows = [
+        {kind: entry.name, "summary": entry.summary, "games": ", ".join(entry.games) or "all"}
+        for entry in entries.values()
+    ]
+    _print(rows, as_json)
+
+
+def _print(rows: Iterable[Mapping[str, Any]], as_json: bool) -> None:
+    rows = list(rows)
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(_cell(row.get(column, "")) for column in columns))
+    Console(soft_wrap=True).print(table)
+
+
+def _cell(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -1,0 +1,70 @@
+"""Progress on standard error: bars where a person watches, lines where a log is written."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
+
+from moemcts.experiment.progress import Advance
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:,.0f} {task.fields['unit']}/s" if speed else "", style="cyan")
+
+
+class ConsoleProgress:
+    """Shows tasks as they go on."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+
+    @contextmanager
+    def task(self, name: str, unit: str) -> Iterator[Advance]:
+        """Opens a task whose progress is counted in `unit`s."""
+        if not self._console.is_terminal:
+            yield from self._lines(name, unit)
+            return
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+            _Rate(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=self._console) as bars:
+            bar = bars.add_task(f"{name:<34}", total=1, unit=unit)
+            yield lambda done, total: bars.update(bar, completed=done, total=max(total, 1))
+
+    def say(self, text: str) -> None:
+        """Shows one line."""
+        self._console.print(text, highlight=False, soft_wrap=True)
+
+    @staticmethod
+    def _lines(name: str, unit: str) -> Iterator[Advance]:
+        started = shown = time.monotonic()
+        last = (0, 0)
+
+        def advance(done: int, total: int) -> None:
+            nonlocal shown, last
+            last = (done, total)
+            now = time.monotonic()
+            if now - shown >= SECONDS_BETWEEN_LINES and done:
+                shown = now
+                left = (now - started) * (total - done) / done
+                print(f"{name}: {done:,}/{total:,} {unit}, {left:,.0f} s left", file=sys.stderr, flush=True)
+
+        yield advance
+        seconds = time.monotonic() - started
+        print(f"{name}: {last[0]:,} {unit} in {seconds:,.1f} s", file=sys.stderr, flush=True)

@@ -1,0 +1,128 @@
+"""`moemcts run`: an experiment from data to report."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from moemcts.errors import MoemctsError, UsageError
+
+if TYPE_CHECKING:
+    from moemcts.experiment import Experiment
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Start here")(run)
+
+
+def run(
+    game: Annotated[str | None, typer.Option(help="A registered game; see `moemcts games`.")] = None,
+    gate: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A gate; may be given several times, to compare gates on the same data. See `moemcts gates`."
+        ),
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="smoke, laptop (the default) or paper.")] = None,
+    scheme: Annotated[str | None, typer.Option(help="How experts learn; see `moemcts schemes`.")] = None,
+    network: Annotated[str | None, typer.Option(help="A registered network; see `moemcts networks`.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file with settings, as in a run's config.toml.")] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="One setting, such as search.simulations=200; may be repeated.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then leave.")] = False,
+) -> None:
+    """Make data, train a single network and one expert per phase, play both, and report which is better."""
+    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.experiment import Experiment
+    from moemcts.experiment.config import validate
+    from moemcts.experiment.estimate import estimate
+
+    named = {"game": game, "gates": gate, "scheme": scheme, "network": network, "seed": seed}
+    given = {key: value for key, value in named.items() if value is not None}
+    progress = ConsoleProgress()
+    if resume is not None:
+        if given or preset or config or changes or out:
+            raise UsageError("expected --resume alone: a run goes on with the settings in its config.toml")
+        experiment = Experiment.load(resume)
+    else:
+        settings = validate(_settings(given, preset, config, changes or []))
+        folder = out or Path("runs") / _folder_name(settings.game, settings.gates, preset)
+        experiment = Experiment.create(folder, settings, write=not dry_run)
+    progress.say(f"[bold]{experiment.folder}[/bold]: {experiment.describe()}")
+    expected = estimate(experiment)
+    progress.say(expected.describe())
+    free = shutil.disk_usage(_existing(experiment.folder)).free
+    if expected.num_bytes > free:
+        raise MoemctsError(
+            f"expected {expected.num_bytes / 1e6:,.0f} MB on the disk of {experiment.folder}, "
+            f"{free / 1e6:,.0f} MB are free; make room or choose another folder with --out"
+        )
+    if dry_run:
+        typer.echo(experiment.config_text())
+        return
+    _follow(experiment, progress)
+
+
+def _follow(experiment: Experiment, progress: Any) -> None:
+    started = time.monotonic()
+    try:
+        report = experiment.run(progress)
+    except KeyboardInterrupt:
+        progress.say(f"interrupted; all that was finished is kept. Go on: moemcts run --resume {experiment.folder}")
+        raise typer.Exit(130) from None
+    progress.say(f"done in {time.monotonic() - started:,.0f} s")
+    typer.echo(report.summary)
+    typer.echo(f"report: {experiment.folder / 'report' / 'report.html'}")
+
+
+def _settings(given: dict[str, Any], preset: str | None, config: Path | None, changes: list[str]) -> dict[str, Any]:
+    """Returns preset, game's own settings, file and options, each over the ones before."""
+    from moemcts.config import parse_reference
+    from moemcts.experiment.config import load_preset, merge
+    from moemcts.plugins import plugins
+    from moemcts.store import read_toml
+
+    file = read_toml(config) if config is not None else {}
+    reference = given.get("game") or file.get("game")
+    if not isinstance(reference, str):
+        raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")
+    plugins().game(reference)
+    values = load_preset(preset or "laptop")
+    merge(values, plugins().games[parse_reference(reference)[0]].settings)
+    merge(values, _flatten(file))
+    merge(values, given)
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals:
+            raise UsageError(f"expected --set setting=value, got {change!r}")
+        options = parse_reference(f"?{name.replace('-', '_')}={value}")[1]
+        merge(values, options)
+    return values
+
+
+def _flatten(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat
+
+
+def _folder_name(game: str, gates: list[str], preset: str | None) -> str:
+    words = re.sub(r"[^a-zA-Z0-9]+", "-", "_".join([game, *gates, preset or "laptop"]))
+    return f"{time.strftime('%Y%m%d-%H%M%S')}_{words}"
+
+
+def _existing(folder: Path) -> Path:
+    folder = folder.absolute()
+    while not folder.exists():
+        folder = folder.parent
+    return folder

@@ -1,0 +1,74 @@
+"""Agents as users name them: registered ones, and the experts in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from moemcts.agents import Agent, PolicyAgent
+from moemcts.config import parse_reference
+from moemcts.errors import MoemctsError, UsageError, unknown_name
+from moemcts.experts import ROUTINGS
+from moemcts.game import Game
+from moemcts.plugins import plugins
+from moemcts.search import SearchAgent, SearchConfig
+from moemcts.search.engine import Opponents
+
+EXPERT_OPTIONS = ("simulations", "leaves", "routing", "opponents", "c_init", "noise")
+
+
+def resolve_agent(reference: str, game: Game) -> Agent:
+    """Returns the agent named by a registered name or by the folder of experts, each with options.
+
+    `runs/X/experts/steps-0?simulations=200` searches with these experts; 0 simulations plays their policy.
+    """
+    name, options = parse_reference(reference)
+    if name in plugins().agents or not Path(name).exists():
+        return plugins().agent(reference, game)
+    for option in options:
+        if option not in EXPERT_OPTIONS:
+            raise unknown_name("option of an expert agent", option, EXPERT_OPTIONS)
+    return _expert_agent(Path(name), game, reference, **options)
+
+
+def opponents_named(name: str, game: Game) -> Opponents:
+    """Returns who the search believes to face; `self` searches for every seat."""
+    return None if name == "self" else plugins().agent(name, game)
+
+
+def _expert_agent(
+    folder: Path,
+    game: Game,
+    label: str,
+    *,
+    simulations: int = 100,
+    leaves: int = 4,
+    routing: str = "each",
+    opponents: str = "",
+    c_init: float = 2.5,
+    noise: float = 0.0,
+) -> Agent:
+    from moemcts.learn.checkpoint import load_experts
+
+    if not (folder / "manifest.toml").exists():
+        found = sorted(str(manifest.parent) for manifest in folder.glob("**/manifest.toml"))
+        experts = [path for path in found if "experts" in path]
+        hint = f"; it holds {', '.join(experts)}" if experts else ""
+        raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
+    if routing not in ROUTINGS:
+        raise unknown_name("routing", routing, ROUTINGS)
+    experts = load_experts(folder, game)
+    experts.routing = ROUTINGS[routing]
+    if simulations == 0:
+        return PolicyAgent(experts, name=label)
+    try:
+        config = SearchConfig(simulations=simulations, leaves_per_tree=leaves, c_init=c_init, noise_fraction=noise)
+    except ValueError as error:
+        raise UsageError(f"{label}: {error}") from None
+    model = opponents_named(opponents or default_model(game), game)
+    return SearchAgent(game, experts, config, opponents=model, name=label)
+
+
+def default_model(game: Game) -> str:
+    """Returns the game's default agent, or `self` where it has none."""
+    name = plugins().default_agent(game)
+    return "self" if name == "random" else name
