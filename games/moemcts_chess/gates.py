@@ -63,10 +63,11 @@ class LichessCrazyaraGate(HardGate):
 
 
 class ConjunctiveGate(HardGate):
-    """A longer opening, from the conjunctions that the thesis proposes in section 5.1; can go back.
+    """A longer opening and fewer returns to it, after what the thesis proposes in section 5.1; can go back.
 
-    Endgame: at most 6 majors and minors. Otherwise middlegame if neither side can castle any more and mixedness is above
-    130, or if at most 10 majors and minors are left and mixedness is above 100, or if a first rank is sparse after move 15.
+    Endgame: at most 6 majors and minors. Otherwise middlegame once neither side can castle any more and two of these hold:
+    mixedness above 130, at most 10 majors and minors, a sparse first rank, more than 15 moves begun. That a side has
+    castled is read from its castling rights, the only trace a position keeps of it.
     """
 
     name = "conjunctive"
@@ -100,7 +101,7 @@ class MaterialGate(CutGate):
 
     name = "material"
 
-    def __init__(self, cuts: Sequence[int] = (5, 14)) -> None:
+    def __init__(self, cuts: Sequence[int] = (2, 11)) -> None:
         super().__init__(cuts, PHASES if len(cuts) == 2 else ())
 
     def numbers(self, views: Views) -> IntArray:
@@ -115,7 +116,7 @@ class PiecesGate(CutGate):
 
     name = "pieces"
 
-    def __init__(self, cuts: Sequence[int] = (6, 15)) -> None:
+    def __init__(self, cuts: Sequence[int] = (5, 13)) -> None:
         super().__init__(cuts, PHASES if len(cuts) == 2 else ())
 
     def numbers(self, views: Views) -> IntArray:

@@ -79,11 +79,11 @@ def _movecount(game: Game, *, phases: int = 3) -> PhaseGate:
     return gates.MoveCountGate(phases)
 
 
-def _material(game: Game, *, cuts: Sequence[int] = (5, 14)) -> PhaseGate:
+def _material(game: Game, *, cuts: Sequence[int] = (2, 11)) -> PhaseGate:
     return gates.MaterialGate(cuts)
 
 
-def _pieces(game: Game, *, cuts: Sequence[int] = (6, 15)) -> PhaseGate:
+def _pieces(game: Game, *, cuts: Sequence[int] = (5, 13)) -> PhaseGate:
     return gates.PiecesGate(cuts)
 
 

@@ -2,7 +2,7 @@
 
 use shakmaty::Role;
 
-use crate::compact::Compact;
+use crate::compact::{Compact, NONE};
 
 /// At most this many majors and minors of both sides make an endgame, and a middlegame (scalachess, Divider.scala).
 const ENDGAME_PIECES: u32 = 6;
@@ -11,6 +11,9 @@ const MIDDLEGAME_PIECES: u32 = 10;
 const BACK_RANK: u32 = 4;
 /// A board more mixed than this is a middlegame (the same file).
 const MIXED: u32 = 150;
+/// Weaker signs of a middlegame, which count only together (thesis, section 5.1, for the mixedness).
+const LESS_MIXED: u32 = 130;
+const LATE_MOVE: u16 = 15;
 
 const RANK_1: u64 = 0xFF;
 const RANK_8: u64 = 0xFF << 56;
@@ -107,19 +110,23 @@ fn phase(position: &Compact, table: &Table) -> i64 {
     }
 }
 
-/// Thesis, section 5.1: castling and mixedness above 130; piece count and mixedness; a move counter only with another
-/// criterion. That a side castled is read from its castling rights, the only trace a position keeps of it.
+/// After the thesis, section 5.1: castling, a weaker mixedness and a move counter, each only together with others.
+///
+/// Not an endgame, and not an opening once neither side can castle any more and two of these hold: mixedness above 130,
+/// at most 10 majors and minors, a sparse first rank, more than 15 moves begun.
 fn conjunctive(position: &Compact) -> i64 {
     let pieces = majors_and_minors(position);
     if pieces <= ENDGAME_PIECES {
         return 2;
     }
-    let mixed = mixedness(position, &LICHESS);
-    let castled = position.castling.iter().all(|&rook| rook > 63);
-    let middlegame = castled && mixed > 130
-        || pieces <= MIDDLEGAME_PIECES && mixed > 100
-        || sparse_back_rank(position) && position.fullmoves > 15;
-    middlegame.into()
+    let can_castle = position.castling.iter().any(|&rook| rook < NONE);
+    let signs = [
+        mixedness(position, &LICHESS) > LESS_MIXED,
+        pieces <= MIDDLEGAME_PIECES,
+        sparse_back_rank(position),
+        position.fullmoves > LATE_MOVE,
+    ];
+    (!can_castle && signs.iter().filter(|&&sign| sign).count() >= 2).into()
 }
 
 fn majors_and_minors(position: &Compact) -> u32 {
