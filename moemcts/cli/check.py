@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -20,21 +22,17 @@ def check(
 ) -> None:
     """Check that a game, its gates and its agents keep the laws that search and training rely on."""
     from moemcts.plugins import Plugins, plugins
-    from moemcts.testing import BrokenLaw, check_agent, check_game, check_gate
+    from moemcts.testing import BrokenLaw, Law, check_agent, check_game, check_gate
 
     made = plugins().game(game)
     name = made.spec.name
-    checks = [("game", name, lambda: check_game(made, num_games=num_games, seed=seed))]
+    checks: list[tuple[str, str, Callable[[], list[Law]]]] = [
+        ("game", name, partial(check_game, made, num_games=num_games, seed=seed))
+    ]
     for gate in Plugins.for_game(plugins().gates, name):
-        checks.append(
-            (
-                "gate",
-                gate,
-                lambda gate=gate: check_gate(plugins().gate(gate, made), made, num_games=num_games, seed=seed),
-            )
-        )
+        checks.append(("gate", gate, partial(check_gate, plugins().gate(gate, made), made, seed=seed)))
     for agent in Plugins.for_game(plugins().agents, name):
-        checks.append(("agent", agent, lambda agent=agent: check_agent(plugins().agent(agent, made), made, seed=seed)))
+        checks.append(("agent", agent, partial(check_agent, plugins().agent(agent, made), made, seed=seed)))
     for kind, what, run in checks:
         try:
             laws = run()

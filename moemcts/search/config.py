@@ -37,7 +37,7 @@ class SearchConfig(BaseModel):
     c_base: float = Field(default=19652.0, gt=0)
     """Visits at which the logarithm begins to count."""
     first_play_urgency: Literal["loss", "draw", "parent", "reduction"] = "loss"
-    """Value of an untried action: -1, 0, its node's mean, or that less 0.33 per square root of the prior tried (lc0)."""
+    """Value of an untried action: -1, 0, its node's mean, or that less 0.33 per root of the prior tried (lc0)."""
     virtual_loss: float = Field(default=1.0, ge=0)
     """Losses counted while a leaf is evaluated; 0 is a virtual visit, which lowers exploration but no value."""
     policy_temperature: float = Field(default=1.0, gt=0)

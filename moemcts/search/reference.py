@@ -45,7 +45,7 @@ class SplitMix64:
     def gamma(self, alpha: float) -> float:
         """Returns a gamma number of shape `alpha` and scale 1 (Marsaglia and Tsang 2000)."""
         if alpha < 1.0:
-            boost = (1.0 - self.uniform()) ** (1.0 / alpha)
+            boost = math.pow(1.0 - self.uniform(), 1.0 / alpha)
             return self.gamma(alpha + 1.0) * boost
         d = alpha - 1.0 / 3.0
         c = 1.0 / math.sqrt(9.0 * d)

@@ -2,6 +2,7 @@
 
 mod chess;
 mod game;
+mod pommerman;
 mod python_game;
 mod search;
 mod toys;
@@ -14,6 +15,12 @@ mod _core {
     use crate::chess::{chess_divisions, chess_measure, chess_measures, chess_pack, chess_unpack};
     #[pymodule_export]
     use crate::chess::{ChessImporter, ChessRules, ChessSearch, ChessState, ChessViews};
+    #[pymodule_export]
+    use crate::pommerman::{
+        pommerman_decisions, pommerman_games, pommerman_ids, pommerman_planes, pommerman_replay, pommerman_transform,
+        pommerman_transform_actions, PommermanPlayer, PommermanRules, PommermanScripted, PommermanSearch,
+        PommermanState, PommermanViews,
+    };
     #[pymodule_export]
     use crate::python_game::PythonSearch;
     #[pymodule_export]

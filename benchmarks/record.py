@@ -1,0 +1,56 @@
+"""Rows of measurements: what was measured, with which command, at which commit, on which machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def machine() -> str:
+    """Returns the processor's name and the number of its cores."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [
+            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+        ]
+        model = f"{names[0] if names else model} x {len(names)}"
+    return model
+
+
+def commit() -> str:
+    """Returns the commit the code is at, with `+` where it has uncommitted changes."""
+    root = Path(__file__).parent.parent
+    done = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=False
+    )
+    dirty = subprocess.run(
+        ["git", "status", "--porcelain", "--untracked-files=no"], cwd=root, capture_output=True, text=True, check=False
+    )
+    return (done.stdout.strip() or "unknown") + ("+" if dirty.stdout.strip() else "")
+
+
+def append(table: str, rows: list[dict[str, object]]) -> None:
+    """Appends rows to `results/<table>.jsonl`, each with how it came about."""
+    origin = {
+        "command": " ".join(["python", *sys.argv]),
+        "commit": commit(),
+        "machine": machine(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / f"{table}.jsonl").open("a") as file:
+        for row in rows:
+            file.write(json.dumps(row | origin) + "\n")
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """Adds `--record` to a benchmark's options."""
+    parser.add_argument("--record", action="store_true", help="append the rows to benchmarks/results")

@@ -1,0 +1,32 @@
+"""Who plays Pommerman by a script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from moemcts.agents import Seat
+from moemcts.game import Action, Views
+from moemcts_pommerman import native
+
+
+class ScriptedAgent:
+    """Plays by one of the native scripts: `simple`, `random` or `stop`.
+
+    `simple` is the reference's SimpleAgent; a game's seat starts with a fresh memory, in the reference it is carried
+    from game to game. It sees what its player may see. In a search, `native` replies without the interpreter.
+    """
+
+    def __init__(self, script: str, *, name: str | None = None) -> None:
+        """Raises ValueError for an unknown script."""
+        self.name = name or script
+        self.native = native.Scripted(script)
+        self._script = script
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+        for seat in seats:
+            if seat.memory is None:
+                seat.memory = native.Player(self._script, int(seat.rng.integers(2**63)))
+        pommerman_views: Any = views
+        actions: list[Action] = list(pommerman_views.choose([seat.memory for seat in seats]))
+        return actions

@@ -1,0 +1,128 @@
+"""Pommerman as a gymnasium environment: one learning agent, the other seats played by agents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from moemcts.agents import Agent
+from moemcts_pommerman.game import Corners, variant
+from moemcts_pommerman.running import RunningGame, make_agent
+from moemcts_pommerman.spaces import action_space, observation_space, planes_space
+
+IDS = {
+    "moemcts/PommermanFFA-v0": "PommeFFACompetition-v0",
+    "moemcts/PommermanTeam-v0": "PommeTeamCompetition-v0",
+    "moemcts/PommermanRadio-v0": "PommeRadioCompetition-v2",
+    "moemcts/PommermanOneVsOne-v0": "OneVsOne-v0",
+}
+
+
+class PommermanEnv(gymnasium.Env[Any, Any]):
+    """One seat of a game of Pommerman.
+
+    Observations are the reference's dictionaries (`observation="planes"`: the 23 planes `[23, n, n]`), rewards the
+    reference's. An episode ends with the game, or with the learning agent's death where everyone plays for himself;
+    in a team its actions no longer count then. The limit of steps is a rule of the game, hence no truncation.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
+
+    def __init__(
+        self,
+        env: str = "PommeFFACompetition-v0",
+        *,
+        opponents: str | Agent | Sequence[str | Agent] = "simple",
+        seat: int | Literal["rotate"] = "rotate",
+        observation: Literal["dictionary", "planes"] = "dictionary",
+        corners: Corners = "standard",
+        render_mode: str | None = None,
+        **rules: int,
+    ) -> None:
+        """Makes an environment; `rules` are `first_collapse` and `max_steps`.
+
+        `opponents` is one agent or script (`simple`, `random`, `stop`) for all other seats, or one for each of them,
+        in their order. The seat rotates from episode to episode: seats are not equal, 0 and 2 win more often.
+        Raises ValueError or UsageError for a seat, a script, a mode or an environment that does not exist.
+        """
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f"expected render_mode 'ansi', 'rgb_array' or None, got {render_mode!r}")
+        if observation not in ("dictionary", "planes"):
+            raise ValueError(f"expected observation 'dictionary' or 'planes', got {observation!r}")
+        self.game = variant(env, corners=corners, **rules)
+        num_players = self.game.spec.num_players
+        if seat != "rotate" and seat not in range(num_players):
+            raise ValueError(f"expected seat 'rotate' or a number below {num_players}, got {seat!r}")
+        others = [opponents] * (num_players - 1) if isinstance(opponents, str) or hasattr(opponents, "act") else opponents
+        if len(others) != num_players - 1:
+            raise ValueError(f"expected one agent for each of {num_players - 1} other seats, got {len(others)}")
+        # One object per script, so that its seats are asked together.
+        made: dict[Any, Agent] = {}
+        self._others = [made.setdefault(other, make_agent(other)) for other in others]
+        self._given_seat = seat
+        self._episodes = 0
+        self.seat = 0
+        self.render_mode = render_mode
+        self._is_planes = observation == "planes"
+        self.action_space = action_space(self.game.rules)
+        space: spaces.Space[Any] = observation_space(self.game.rules)
+        self.observation_space = planes_space(self.game.rules) if self._is_planes else space
+        self._running: RunningGame | None = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Starts a game; equal seeds give equal games in equal seats. `options={"seat": 2}` takes that seat."""
+        super().reset(seed=seed)
+        num_players = self.game.spec.num_players
+        if seed is not None:
+            self._episodes = seed % num_players
+        self.seat = self._episodes % num_players if self._given_seat == "rotate" else self._given_seat
+        if options and "seat" in options:
+            self.seat = int(options["seat"])
+            if self.seat not in range(num_players):
+                raise ValueError(f"expected a seat below {num_players}, got {self.seat}")
+        self._episodes += 1
+        players = [player for player in range(num_players) if player != self.seat]
+        agents = dict(zip(players, self._others, strict=True))
+        self._running = RunningGame(self.game, agents, int(self.np_random.integers(2**63)))
+        return self._observe(self._running), {"seat": self.seat}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Plays a step; `info` has the winners and all players' rewards."""
+        running = self._current()
+        running.step({self.seat: action})
+        is_out = not self.game.rules.has_teams and self.seat not in running.state.living
+        info = {"seat": self.seat, "winners": running.winners, "rewards": tuple(running.rewards)}
+        return self._observe(running), running.rewards[self.seat], running.done or is_out, False, info
+
+    def render(self) -> Any:
+        """Returns the state as text (`ansi`) or as pixels `[height, width, 3]` (`rgb_array`)."""
+        if self.render_mode is None:
+            return None
+        state = self._current().state
+        if self.render_mode == "ansi":
+            return state.to_text()
+        from moemcts_pommerman.drawing import to_array
+
+        return to_array(state)
+
+    def _observe(self, running: RunningGame) -> Any:
+        if self._is_planes:
+            planes: np.ndarray[Any, Any] = running.state.observation(self.seat)
+            return planes
+        return running.observation(self.seat)
+
+    def _current(self) -> RunningGame:
+        if self._running is None:
+            raise gymnasium.error.ResetNeeded("expected reset() before step() and render()")
+        return self._running
+
+
+def register() -> None:
+    """Registers the environments with gymnasium, which calls this when it is imported (entry point)."""
+    for name, env in IDS.items():
+        if name not in gymnasium.registry:
+            gymnasium.register(name, entry_point=f"{__name__}:PommermanEnv", kwargs={"env": env})

@@ -1,0 +1,140 @@
+"""Pommerman as the framework knows a game."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from moemcts.errors import unknown_name
+from moemcts.game import Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, State, Symmetry, Views
+from moemcts_pommerman import native
+
+Corners = Literal["standard", "shuffled"]
+
+ACTION_NAMES = ("stop", "up", "down", "left", "right", "bomb")
+
+# The reference's numbers of its game types, and the names under which the games are registered.
+GAME_NAMES = {1: "pommerman", 2: "pommerman-team", 3: "pommerman-radio", 4: "pommerman-1v1"}
+
+_SYMMETRY_NAMES = (
+    "identity",
+    "flip rows",
+    "flip columns",
+    "half turn",
+    "transpose",
+    "quarter turn clockwise",
+    "quarter turn anticlockwise",
+    "transpose at the other diagonal",
+)
+
+
+class Pommerman(Game):
+    """One of the reference's environments as a game of simultaneous moves.
+
+    The returns are those that PommerLearn trains on: winner 1, loser -1, tie 0. Alone against all, the dead have lost
+    at once; teams wait for the end. The reference's own rewards are what `PommermanState.step` returns.
+    """
+
+    def __init__(self, rules: Any, *, corners: Corners = "standard") -> None:
+        """Makes the game of `native.Rules`; raises ValueError where `corners` is no arrangement of the players."""
+        if corners not in ("standard", "shuffled"):
+            raise ValueError(f"expected corners 'standard' or 'shuffled', got {corners!r}")
+        self.rules = rules
+        self.corners: Corners = corners
+        size = rules.board_size
+        self.spec = GameSpec(
+            name=GAME_NAMES[rules.game_type],
+            num_players=rules.num_players,
+            num_actions=len(ACTION_NAMES),
+            observation_shape=(len(native.planes()), size, size),
+            max_plies=rules.max_steps,
+            # Players who die together or survive together have no fixed sum; a team's gain is the other's loss.
+            utility_sum=0.0 if rules.has_teams else None,
+        )
+
+    def initial_state(self, seed: int = 0) -> State:
+        state: State = native.State.initial(self.rules, seed % 2**64, self.corners == "shuffled")
+        return state
+
+    def parse_state(self, text: str) -> State:
+        """Returns the state written as the base64 of its record; raises ValueError for any other text."""
+        try:
+            record = base64.urlsafe_b64decode(text)
+        except (binascii.Error, ValueError) as error:
+            raise ValueError(f"expected a Pommerman state in base64, got {text!r}") from error
+        state: State = native.State.unpack(record)
+        return state
+
+    def format_state(self, state: State) -> str:
+        return base64.urlsafe_b64encode(_native(state).pack()).decode()
+
+    def format_action(self, state: State, player: Player, action: Action) -> str:
+        return ACTION_NAMES[action]
+
+    def render(self, state: State) -> str:
+        return str(_native(state).to_text())
+
+    def symmetries(self) -> Sequence[Symmetry]:
+        """Returns the seven symmetries of the square; planes of moving bombs turn with the board."""
+        return [_symmetry(number, name) for number, name in enumerate(_SYMMETRY_NAMES) if number]
+
+    def perceived(self, state: State, player: Player, seed: int = 0) -> State:
+        """Returns the state without what `player` does not know.
+
+        Hidden items are gone. In fog, cells out of sight are passages without bombs and flames, players out of sight
+        stand far away, and all others have what players start with: an approximation without memory.
+        """
+        known: State = _native(state).perceived(player)
+        return known
+
+    def views(self, pairs: Sequence[tuple[State, Player]]) -> Views:
+        views: Views = native.Views(list(pairs))
+        return views
+
+    def pack(self, states: Sequence[State]) -> Packed:
+        return Packed(*native.Views([(state, 0) for state in states]).pack())
+
+    def unpack(self, packed: Packed, players: IntArray) -> Views:
+        data, offsets = np.ascontiguousarray(packed.data), np.ascontiguousarray(packed.offsets, dtype=np.int64)
+        views: Views = native.Views.unpack(data, offsets, np.ascontiguousarray(players, dtype=np.int64))
+        return views
+
+    def search_type(self) -> Any:
+        return native.Search
+
+
+def variant(
+    env: str, *, first_collapse: int | None = None, max_steps: int | None = None, corners: Corners = "standard"
+) -> Pommerman:
+    """Returns the game of the reference's environment with this id, such as `PommeTeamCompetition-v1`.
+
+    `first_collapse` (0: never) and `max_steps` change its numbers. Raises UsageError for an unknown id.
+    """
+    if env not in native.ids():
+        raise unknown_name("Pommerman environment", env, native.ids())
+    return Pommerman(native.Rules(env, first_collapse=first_collapse, max_steps=max_steps), corners=corners)
+
+
+def variant_ids() -> list[str]:
+    """Returns the ids of all environments of the reference."""
+    ids: list[str] = native.ids()
+    return ids
+
+
+def _native(state: State) -> Any:
+    if not isinstance(state, native.State):
+        raise TypeError(f"expected a Pommerman state, got {type(state).__name__}")
+    return state
+
+
+def _symmetry(number: int, name: str) -> Symmetry:
+    def planes(observations: FloatArray) -> FloatArray:
+        given = np.ascontiguousarray(observations, dtype=np.float32)
+        transformed: FloatArray = native.transform(number, given)
+        return transformed
+
+    return Symmetry(name, planes, np.array(native.transform_actions(number), dtype=np.int64))

@@ -1,0 +1,114 @@
+"""Pommerman as a PettingZoo environment in which all players act at once."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+
+from moemcts.errors import MissingExtra
+from moemcts_pommerman.game import Corners, variant
+from moemcts_pommerman.running import RunningGame
+from moemcts_pommerman.spaces import Observation, action_space, observation_space
+
+try:
+    from pettingzoo import ParallelEnv
+except ModuleNotFoundError as error:
+    raise MissingExtra("pettingzoo", "pettingzoo") from error
+
+
+class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
+    """All seats of a game of Pommerman, `agent_0` to `agent_3`.
+
+    Observations are the reference's dictionaries, rewards the reference's. Where everyone plays for himself the dead
+    leave with their -1; in a team they stay until the game is over, and what they do no longer counts.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": ["ansi", "rgb_array"],
+        "name": "moemcts_pommerman",
+        "is_parallelizable": True,
+        "render_fps": 8,
+    }
+
+    def __init__(
+        self,
+        env: str = "PommeFFACompetition-v0",
+        *,
+        corners: Corners = "standard",
+        render_mode: str | None = None,
+        **rules: int,
+    ) -> None:
+        """Makes an environment; `rules` are `first_collapse` and `max_steps`."""
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f"expected render_mode 'ansi', 'rgb_array' or None, got {render_mode!r}")
+        self.game = variant(env, corners=corners, **rules)
+        self.render_mode = render_mode
+        self.possible_agents = [f"agent_{player}" for player in range(self.game.spec.num_players)]
+        self.agents: list[str] = []
+        self._spaces = {name: observation_space(self.game.rules) for name in self.possible_agents}
+        self._actions = {name: action_space(self.game.rules) for name in self.possible_agents}
+        self._rng = np.random.default_rng()
+        self._running: RunningGame | None = None
+
+    def observation_space(self, agent: str) -> gymnasium.Space[Any]:
+        return self._spaces[agent]
+
+    def action_space(self, agent: str) -> gymnasium.Space[Any]:
+        return self._actions[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+        """Starts a game; equal seeds give equal boards."""
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+        self._running = RunningGame(self.game, {}, int(self._rng.integers(2**63)))
+        self.agents = list(self.possible_agents)
+        return self._observations(self._running), {name: {} for name in self.agents}
+
+    def step(
+        self, actions: dict[str, Any]
+    ) -> tuple[
+        dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]
+    ]:
+        """Plays a step; agents without an action stop."""
+        running = self._current()
+        running.step({self._player(name): action for name, action in actions.items()})
+        observations = self._observations(running)
+        rewards = {name: running.rewards[self._player(name)] for name in self.agents}
+        living = running.state.living
+        stays = self.game.rules.has_teams
+        terminations = {name: running.done or not (stays or self._player(name) in living) for name in self.agents}
+        truncations = dict.fromkeys(self.agents, False)
+        infos: dict[str, dict[str, Any]] = {name: {"winners": running.winners} for name in self.agents}
+        self.agents = [name for name in self.agents if not terminations[name]]
+        return observations, rewards, terminations, truncations, infos
+
+    def render(self) -> Any:
+        """Returns the state as text (`ansi`) or as pixels `[height, width, 3]` (`rgb_array`)."""
+        if self.render_mode is None:
+            return None
+        state = self._current().state
+        if self.render_mode == "ansi":
+            return state.to_text()
+        from moemcts_pommerman.drawing import to_array
+
+        return to_array(state)
+
+    def close(self) -> None:
+        self._running = None
+
+    def _observations(self, running: RunningGame) -> dict[str, Observation]:
+        return {name: running.observation(self._player(name)) for name in self.agents}
+
+    def _player(self, name: str) -> int:
+        if name not in self.possible_agents:
+            raise ValueError(f"expected one of {', '.join(self.possible_agents)}, got {name!r}")
+        return self.possible_agents.index(name)
+
+    def _current(self) -> RunningGame:
+        if self._running is None:
+            raise gymnasium.error.ResetNeeded("expected reset() before step() and render()")
+        return self._running

@@ -1,0 +1,130 @@
+"""What Pommerman registers with the framework."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from moemcts.errors import UsageError
+from moemcts.game import Game
+from moemcts.hookspecs import Registration, hookimpl
+from moemcts_pommerman.agents import ScriptedAgent
+from moemcts_pommerman.game import GAME_NAMES, Corners, Pommerman, variant
+from moemcts_pommerman.gates import MixednessGate, OpponentGate, StepGate
+
+_GAMES = tuple(GAME_NAMES.values())
+_FFA, _TEAM, _RADIO, _DUEL = _GAMES
+
+# Terciles over the views of living players: facts/pommerman.md 6 for the free-for-all, for the others
+# tests/games/pommerman/measure_cuts.py (300 games of SimpleAgents, seeds 0..299).
+STEP_CUTS = {_FFA: (93, 252), _TEAM: (90, 251), _RADIO: (90, 253), _DUEL: (80, 237)}
+MIXEDNESS_CUTS = {_FFA: (5, 8), _TEAM: (5, 8), _DUEL: (3, 7)}
+# In fog the upper tercile is "no opponent in sight": who is seen is at most 4 + 4 cells away.
+FOG_CUTS = (5, 9)
+_NUM_OPPONENTS = {_FFA: 3, _TEAM: 2, _RADIO: 2}
+
+
+@hookimpl
+def register_games() -> Sequence[Registration]:
+    return [
+        Registration(_FFA, _free_for_all, "Pommerman, everyone against everyone on 11 x 11"),
+        Registration(_TEAM, _team, "Pommerman, two against two"),
+        Registration(_RADIO, _radio, "Pommerman, two against two in fog; messages outside the search"),
+        Registration(_DUEL, _duel, "Pommerman, one against one on 8 x 8"),
+    ]
+
+
+@hookimpl
+def register_gates() -> Sequence[Registration]:
+    return [
+        Registration("steps", _steps, "cuts by steps played", _GAMES, default=True),
+        Registration("mixedness", _mixedness, "cuts by the distance to the nearest living opponent", _GAMES),
+        Registration("opponents", _opponents, "a phase for each number of living opponents", tuple(_NUM_OPPONENTS)),
+    ]
+
+
+@hookimpl
+def register_agents() -> Sequence[Registration]:
+    return [
+        Registration("simple", partial(_scripted, "simple"), "the reference's SimpleAgent", _GAMES, default=True),
+        Registration("uniform", partial(_scripted, "random"), "the reference's RandomAgent, native", _GAMES),
+        Registration("stop", partial(_scripted, "stop"), "never moves", _GAMES),
+    ]
+
+
+def _free_for_all(
+    *,
+    env: str = "PommeFFACompetition-v0",
+    collapse: bool = False,
+    first_collapse: int | None = None,
+    max_steps: int | None = None,
+    corners: Corners = "standard",
+) -> Pommerman:
+    return _checked(_FFA, env, collapse, first_collapse, max_steps, corners)
+
+
+def _team(
+    *,
+    env: str | None = None,
+    fog: bool = False,
+    collapse: bool = False,
+    first_collapse: int | None = None,
+    max_steps: int | None = None,
+    corners: Corners = "standard",
+) -> Pommerman:
+    default = "PommeTeamCompetition-v0" if fog else "PommeTeam-v0"
+    return _checked(_TEAM, env or default, collapse, first_collapse, max_steps, corners)
+
+
+def _radio(
+    *,
+    env: str = "PommeRadioCompetition-v2",
+    collapse: bool = False,
+    first_collapse: int | None = None,
+    max_steps: int | None = None,
+    corners: Corners = "standard",
+) -> Pommerman:
+    return _checked(_RADIO, env, collapse, first_collapse, max_steps, corners)
+
+
+def _duel(
+    *,
+    env: str = "OneVsOne-v0",
+    collapse: bool = False,
+    first_collapse: int | None = None,
+    max_steps: int | None = None,
+    corners: Corners = "standard",
+) -> Pommerman:
+    return _checked(_DUEL, env, collapse, first_collapse, max_steps, corners)
+
+
+def _checked(
+    name: str, env: str, collapse: bool, first_collapse: int | None, max_steps: int | None, corners: Corners
+) -> Pommerman:
+    if collapse and first_collapse is None:
+        # FIRST_COLLAPSE of the reference.
+        first_collapse = 500
+    game = variant(env, first_collapse=first_collapse, max_steps=max_steps, corners=corners)
+    if game.spec.name != name:
+        raise UsageError(f"expected an environment of game {name!r}, but {env!r} is one of {game.spec.name!r}")
+    return game
+
+
+def _steps(game: Game, *, cuts: Sequence[int] = ()) -> StepGate:
+    names = () if cuts else ("opening", "middlegame", "endgame")
+    return StepGate(cuts or STEP_CUTS[game.spec.name], names)
+
+
+def _mixedness(game: Game, *, cuts: Sequence[int] = ()) -> MixednessGate:
+    default = FOG_CUTS if isinstance(game, Pommerman) and game.rules.view else MIXEDNESS_CUTS[game.spec.name]
+    return MixednessGate(cuts or default, () if cuts else ("close", "near", "far"))
+
+
+def _opponents(game: Game, *, cuts: Sequence[int] = ()) -> OpponentGate:
+    count = _NUM_OPPONENTS[game.spec.name]
+    names = () if cuts else ("three opponents", "two opponents", "one opponent")[3 - count :]
+    return OpponentGate(cuts or range(1, count), names, num_opponents=count)
+
+
+def _scripted(script: str, game: Game) -> ScriptedAgent:
+    return ScriptedAgent(script)

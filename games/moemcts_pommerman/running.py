@@ -1,0 +1,77 @@
+"""One running game for the environments: the state, the messages, and scripted or other agents in seats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from moemcts.agents import Agent, Seat
+from moemcts.errors import unknown_name
+from moemcts_pommerman import native
+from moemcts_pommerman.agents import ScriptedAgent
+from moemcts_pommerman.game import Pommerman
+from moemcts_pommerman.spaces import SILENCE, Observation, observe, split_action
+
+SCRIPTS = ("simple", "random", "stop")
+
+
+class RunningGame:
+    """A game in progress, with agents of the framework in some seats."""
+
+    def __init__(self, game: Pommerman, agents: Mapping[int, Agent], seed: int) -> None:
+        self.state: Any = game.initial_state(seed)
+        self.rewards: list[float] = [0.0] * game.spec.num_players
+        self.done = False
+        self.messages = [SILENCE] * game.spec.num_players
+        self._agents = agents
+        self._seats = {player: Seat(player, np.random.default_rng([seed, player])) for player in agents}
+
+    @property
+    def winners(self) -> tuple[int, ...]:
+        """Returns who has won a game that is over, the dead of a winning team included."""
+        if not self.done:
+            return ()
+        return tuple(player for player, reward in enumerate(self.rewards) if reward > 0)
+
+    def observation(self, player: int) -> Observation:
+        """Returns what `player` observes."""
+        return observe(self.state, player, self.messages[(player + 2) % len(self.messages)])
+
+    def step(self, actions: Mapping[int, Any]) -> None:
+        """Plays the given actions, the agents' own for their seats, and Stop for all others.
+
+        Raises ValueError for an action that is none. The dead stop and say nothing.
+        """
+        living = self.state.living
+        moves = [0] * len(self.rewards)
+        messages = [SILENCE] * len(self.rewards)
+        for player, action in actions.items():
+            move, message = split_action(action)
+            if player in living:
+                moves[player], messages[player] = move, message
+        for player, move in self._choices(living).items():
+            moves[player] = move
+        self.state, rewards, self.done, _ = self.state.step(moves)
+        self.rewards = [float(reward) for reward in rewards]
+        self.messages = messages
+
+    def _choices(self, living: tuple[int, ...]) -> dict[int, int]:
+        choices: dict[int, int] = {}
+        for agent in {id(agent): agent for agent in self._agents.values()}.values():
+            players = [player for player in living if self._agents.get(player) is agent]
+            if players:
+                views = native.Views([(self.state, player) for player in players])
+                moves = agent.act(views, [self._seats[player] for player in players])
+                choices |= {player: int(move) for player, move in zip(players, moves, strict=True)}
+        return choices
+
+
+def make_agent(agent: str | Agent) -> Agent:
+    """Returns the scripted agent of a name, or the agent itself; raises UsageError for an unknown name."""
+    if not isinstance(agent, str):
+        return agent
+    if agent not in SCRIPTS:
+        raise unknown_name("scripted agent", agent, SCRIPTS)
+    return ScriptedAgent(agent)

@@ -1,0 +1,29 @@
+//! Two numbers that tell phases apart: how near the next opponent is and how many are left.
+
+use crate::geometry::has;
+use crate::state::{Agent, State};
+
+impl State {
+    /// Returns the Manhattan distance to the nearest living opponent that `player` sees.
+    ///
+    /// Where none is seen: the largest distance of the board, `2 * (n - 1)`. A team mate is no opponent.
+    pub fn nearest_opponent(&self, player: usize) -> u8 {
+        let geometry = self.geometry();
+        let cell = self.agents[player].cell;
+        let visible = geometry.window(cell, self.rules.view);
+        let seen = self.opponents(player).filter(|other| has(visible, other.cell));
+        seen.map(|other| geometry.distance(cell, other.cell)).min().unwrap_or(2 * (geometry.size - 1))
+    }
+
+    /// Returns how many opponents of `player` live; every player is told who lives.
+    pub fn num_opponents(&self, player: usize) -> u8 {
+        self.opponents(player).count() as u8
+    }
+
+    fn opponents(&self, player: usize) -> impl Iterator<Item = &Agent> {
+        let teams = self.rules.game_type.has_teams();
+        let others = self.agents().iter().enumerate();
+        let hostile = others.filter(move |&(other, _)| other != player && !(teams && other % 2 == player % 2));
+        hostile.map(|(_, agent)| agent).filter(|agent| agent.alive)
+    }
+}

@@ -1,0 +1,103 @@
+//! Pommerman as the search knows a game.
+
+use std::convert::Infallible;
+
+use moemcts_tree::{Action, Agent, Dimensions, Observe, Player, Players, Rng};
+
+use crate::agents::Scripted;
+use crate::geometry::{has, OFF};
+use crate::planes::NUM_PLANES;
+use crate::state::State;
+use crate::{BOMB, MAX_PLAYERS, NUM_ACTIONS, RIGHT, STOP, UP};
+
+impl moemcts_tree::State for State {
+    type Error = Infallible;
+
+    fn ply(&self) -> u32 {
+        u32::from(self.step)
+    }
+
+    /// Alone against all: the living. In a team also the dead, whose game is decided with their team's; they stop.
+    fn active_players(&self) -> Result<Players, Infallible> {
+        if self.is_over() {
+            return Ok(Players::NONE);
+        }
+        if self.rules.game_type.has_teams() {
+            return Ok(Players::all(self.num_players()));
+        }
+        Ok((0..self.num_players()).filter(|&player| self.agents[player].alive).collect())
+    }
+
+    fn legal_actions(&self, player: Player, out: &mut Vec<Action>) -> Result<(), Infallible> {
+        let alive = self.agents[player].alive;
+        out.extend(0..if alive { NUM_ACTIONS as Action } else { 1 });
+        Ok(())
+    }
+
+    /// PommerLearn's filter: Stop; moves into passages, items, flames that die in this step, and bombs for those who
+    /// kick; Bomb where none lies. Never into agents, walls or living flames.
+    fn search_actions(&self, player: Player, out: &mut Vec<Action>) -> Result<(), Infallible> {
+        let agent = self.agents[player];
+        out.push(Action::from(STOP));
+        if !agent.alive {
+            return Ok(());
+        }
+        let geometry = self.geometry();
+        let bombs = self.bomb_cells();
+        let mut closed = self.rigid | self.wood | self.agent_cells() | self.flames[1] | self.flames[2];
+        if !agent.can_kick {
+            closed |= bombs;
+        }
+        for direction in UP..=RIGHT {
+            let next = geometry.neighbour(agent.cell, direction);
+            if next != OFF && !has(closed, next) {
+                out.push(Action::from(direction));
+            }
+        }
+        if agent.ammo > 0 && !has(bombs, agent.cell) {
+            out.push(Action::from(BOMB));
+        }
+        Ok(())
+    }
+
+    fn play(&mut self, joint: &[Action]) -> Result<(), Infallible> {
+        let mut actions = [STOP; MAX_PLAYERS];
+        for (player, &action) in self.active_players()?.iter().zip(joint) {
+            actions[player] = action as u8;
+        }
+        self.step(actions);
+        Ok(())
+    }
+
+    fn returns(&self, out: &mut [f32]) -> Result<(), Infallible> {
+        for (value, decided) in out.iter_mut().zip(self.decided()) {
+            *value = f32::from(decided);
+        }
+        Ok(())
+    }
+
+    fn key(&self) -> Result<u64, Infallible> {
+        Ok(self.hash())
+    }
+}
+
+impl Observe for State {
+    fn dimensions(&self) -> Dimensions {
+        Dimensions {
+            num_players: self.num_players(),
+            num_actions: NUM_ACTIONS,
+            observation: [NUM_PLANES, self.board_size(), self.board_size()],
+        }
+    }
+
+    fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Infallible> {
+        self.planes(player, out);
+        Ok(())
+    }
+}
+
+impl Agent<State> for Scripted {
+    fn act(&mut self, state: &State, player: Player, rng: &mut Rng) -> Result<Action, Infallible> {
+        Ok(Action::from(self.choose(state, player, rng)))
+    }
+}

@@ -1,0 +1,163 @@
+//! Who wants to go where within one step, and how conflicts are settled: S3, S4 and S6 of the reference's step.
+
+use crate::geometry::MAX_CELLS;
+use crate::state::MAX_BOMBS;
+use crate::MAX_PLAYERS;
+
+pub(crate) const NONE: u8 = u8::MAX;
+
+/// Where everybody is and wants to be while a step is decided. The living agents come first to last by id.
+pub(crate) struct Moves {
+    pub(crate) num_agents: usize,
+    pub(crate) id: [u8; MAX_PLAYERS],
+    pub(crate) agent_from: [u8; MAX_PLAYERS],
+    pub(crate) agent_to: [u8; MAX_PLAYERS],
+    pub(crate) bomb_from: [u8; MAX_BOMBS],
+    pub(crate) bomb_to: [u8; MAX_BOMBS],
+    pub(crate) agents_at: [u8; MAX_CELLS],
+    pub(crate) bombs_at: [u8; MAX_CELLS],
+    /// By bomb, who kicks it (an index of `id`), and by agent, which bomb it kicks.
+    pub(crate) kicker: [u8; MAX_BOMBS],
+    pub(crate) kicked: [u8; MAX_PLAYERS],
+}
+
+impl Moves {
+    pub(crate) fn new() -> Self {
+        Self {
+            num_agents: 0,
+            id: [0; MAX_PLAYERS],
+            agent_from: [0; MAX_PLAYERS],
+            agent_to: [0; MAX_PLAYERS],
+            bomb_from: [0; MAX_BOMBS],
+            bomb_to: [0; MAX_BOMBS],
+            agents_at: [0; MAX_CELLS],
+            bombs_at: [0; MAX_CELLS],
+            kicker: [NONE; MAX_BOMBS],
+            kicked: [NONE; MAX_PLAYERS],
+        }
+    }
+
+    pub(crate) fn push_agent(&mut self, id: u8, from: u8, to: u8) {
+        let k = self.num_agents;
+        (self.id[k], self.agent_from[k], self.agent_to[k]) = (id, from, to);
+        self.num_agents += 1;
+    }
+
+    pub(crate) fn send_agent(&mut self, k: usize, to: u8) {
+        self.agent_to[k] = to;
+        self.agents_at[to as usize] += 1;
+    }
+
+    pub(crate) fn send_bomb(&mut self, index: usize, to: u8) {
+        self.bomb_to[index] = to;
+        self.bombs_at[to as usize] += 1;
+    }
+
+    /// S3: nobody changes places over one edge. Against an agent only the bomb gives way; it is run into in S5.
+    pub(crate) fn cross(&mut self, num_bombs: usize) {
+        // Every edge with the agent or the bomb that took it first; edges stay taken by those that were sent back.
+        let mut edges = [(0u8, 0u8, NONE, NONE); MAX_PLAYERS + MAX_BOMBS];
+        let mut num_edges = 0;
+        for k in 0..self.num_agents {
+            let (from, to) = (self.agent_from[k], self.agent_to[k]);
+            if from == to {
+                continue;
+            }
+            let (low, high) = (from.min(to), from.max(to));
+            match edges[..num_edges].iter().find(|edge| edge.0 == low && edge.1 == high) {
+                Some(edge) => {
+                    let other = edge.2 as usize;
+                    self.agent_to[other] = self.agent_from[other];
+                    self.agent_to[k] = from;
+                }
+                None => {
+                    edges[num_edges] = (low, high, k as u8, NONE);
+                    num_edges += 1;
+                }
+            }
+        }
+        for index in 0..num_bombs {
+            let (from, to) = (self.bomb_from[index], self.bomb_to[index]);
+            if from == to {
+                continue;
+            }
+            let (low, high) = (from.min(to), from.max(to));
+            match edges[..num_edges].iter().find(|edge| edge.0 == low && edge.1 == high) {
+                Some(edge) => {
+                    self.bomb_to[index] = from;
+                    if edge.3 != NONE {
+                        let other = edge.3 as usize;
+                        self.bomb_to[other] = self.bomb_from[other];
+                    }
+                }
+                None => {
+                    edges[num_edges] = (low, high, NONE, index as u8);
+                    num_edges += 1;
+                }
+            }
+        }
+    }
+
+    /// S4: whoever wants a cell that another of its kind wants stays, until nothing changes.
+    pub(crate) fn settle(&mut self, num_bombs: usize) {
+        for &to in &self.agent_to[..self.num_agents] {
+            self.agents_at[to as usize] += 1;
+        }
+        for &to in &self.bomb_to[..num_bombs] {
+            self.bombs_at[to as usize] += 1;
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for k in 0..self.num_agents {
+                let to = self.agent_to[k] as usize;
+                if self.agent_to[k] != self.agent_from[k] && (self.agents_at[to] > 1 || self.bombs_at[to] > 1) {
+                    self.send_agent(k, self.agent_from[k]);
+                    changed = true;
+                }
+            }
+            for index in 0..num_bombs {
+                let to = self.bomb_to[index] as usize;
+                if self.bomb_to[index] != self.bomb_from[index] && (self.bombs_at[to] > 1 || self.agents_at[to] > 1) {
+                    self.send_bomb(index, self.bomb_from[index]);
+                    changed = true;
+                }
+            }
+        }
+    }
+
+    /// S6: what kicks and bounces have brought into conflict goes back; a kick whose kicker stays is forgotten.
+    pub(crate) fn settle_late(&mut self, num_bombs: usize) {
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for k in 0..self.num_agents {
+                let to = self.agent_to[k] as usize;
+                if self.agent_to[k] != self.agent_from[k] && (self.agents_at[to] > 1 || self.bombs_at[to] != 0) {
+                    if self.kicked[k] != NONE {
+                        let index = std::mem::replace(&mut self.kicked[k], NONE) as usize;
+                        self.kicker[index] = NONE;
+                        self.send_bomb(index, self.bomb_from[index]);
+                    }
+                    self.send_agent(k, self.agent_from[k]);
+                    changed = true;
+                }
+            }
+            for index in 0..num_bombs {
+                let to = self.bomb_to[index] as usize;
+                if self.bomb_to[index] == self.bomb_from[index] && self.kicker[index] == NONE {
+                    continue;
+                }
+                if self.bombs_at[to] > 1 || self.agents_at[to] != 0 {
+                    self.send_bomb(index, self.bomb_from[index]);
+                    if self.kicker[index] != NONE {
+                        let k = std::mem::replace(&mut self.kicker[index], NONE) as usize;
+                        self.kicked[k] = NONE;
+                        self.send_agent(k, self.agent_from[k]);
+                    }
+                    changed = true;
+                }
+            }
+        }
+    }
+}

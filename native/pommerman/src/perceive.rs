@@ -1,0 +1,48 @@
+//! The state as a player may know it: where a search starts that must not look behind the wood or the fog.
+
+use crate::geometry::{bit, has, iter};
+use crate::state::{Agent, State};
+
+impl State {
+    /// Returns a state that `player` cannot tell from this one, without what it does not know.
+    ///
+    /// Everywhere: no items under wood or flames, so that a search finds none there. Strength, ammo and kick of the
+    /// others stay: on a fully visible board whoever counts pick-ups and bombs knows them.
+    /// In fog moreover, where this is an approximation: cells out of sight become passages, and items, flames and the
+    /// others' bombs there are gone; living players out of sight stand in the fog as far away as they can be; all
+    /// others have what a player starts with. The player's own bombs stay even where it does not see them.
+    pub fn perceived(&self, player: usize) -> Self {
+        let mut known = self.clone();
+        known.hidden = [0; 3];
+        if self.rules.view == 0 {
+            return known;
+        }
+        let geometry = self.geometry();
+        let own = self.agents[player];
+        let visible = geometry.window(own.cell, self.rules.view);
+        known.rigid &= visible;
+        known.wood &= visible;
+        known.items = known.items.map(|cells| cells & visible);
+        known.flames = known.flames.map(|cells| cells & visible);
+        known.retain_bombs(|bomb| has(visible, bomb.cell) || bomb.owner as usize == player);
+        let mut taken = 0;
+        for other in 0..known.num_players() {
+            if other == player {
+                continue;
+            }
+            let agent = &mut known.agents[other];
+            let fresh = Agent { ammo: 1, blast: 2, can_kick: false, ..*agent };
+            *agent = match (agent.alive, has(visible, agent.cell)) {
+                (false, _) => Agent { cell: 0, ..fresh },
+                (true, true) => fresh,
+                (true, false) => {
+                    let hidden = iter(geometry.full & !visible & !taken);
+                    let cell = hidden.max_by_key(|&cell| geometry.distance(cell, own.cell)).unwrap_or(agent.cell);
+                    taken |= bit(cell);
+                    Agent { cell, ..fresh }
+                }
+            };
+        }
+        known
+    }
+}

@@ -1,0 +1,564 @@
+//! Pommerman: its rules, states, views and scripted agents, and what its tests replay.
+
+use crate::native_game;
+use moemcts_pommerman::geometry::Geometry;
+use moemcts_pommerman::planes::{NUM_PLANES, PLANE_NAMES};
+use moemcts_pommerman::trace::{DecisionRow, Decisions, Trace};
+use moemcts_pommerman::{symmetry, variant, Corners, GameType, Rules, Scripted, State, VARIANTS};
+use moemcts_tree::Rng;
+use numpy::{
+    Element, PyArray1, PyArray2, PyArray4, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray4,
+    PyUntypedArrayMethods,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+
+native_game! {
+    binding: PommermanBinding, state: State, agent: Scripted, extract_agent: scripted,
+    classes: PommermanState, PommermanViews, PommermanSearch
+}
+
+fn scripted(object: &Bound<'_, PyAny>) -> PyResult<Scripted> {
+    Ok(object.cast::<PommermanScripted>()?.get().0)
+}
+
+fn value_error(message: String) -> PyErr {
+    PyValueError::new_err(message)
+}
+
+/// The numbers that a game of Pommerman depends on.
+#[pyclass(frozen, eq, from_py_object, module = "moemcts._core")]
+#[derive(Clone, Copy, PartialEq)]
+pub struct PommermanRules(Rules);
+
+#[pymethods]
+impl PommermanRules {
+    /// The rules of the reference's environment of this id, or of its changed copy.
+    #[new]
+    #[pyo3(signature = (id, *, first_collapse=None, max_steps=None))]
+    fn new(id: &str, first_collapse: Option<u16>, max_steps: Option<u16>) -> PyResult<Self> {
+        let found = variant::find(id).ok_or_else(|| value_error(format!("no Pommerman environment named {id:?}")))?;
+        let mut rules = found.rules;
+        rules.first_collapse = first_collapse.unwrap_or(rules.first_collapse);
+        rules.max_steps = max_steps.unwrap_or(rules.max_steps);
+        rules.check().map_err(value_error)?;
+        Ok(Self(rules))
+    }
+
+    /// The number of the game type in the reference: 1 free-for-all, 2 team, 3 team with radio, 4 one against one.
+    #[getter]
+    fn game_type(&self) -> u8 {
+        self.0.game_type as u8
+    }
+
+    #[getter]
+    fn has_teams(&self) -> bool {
+        self.0.game_type.has_teams()
+    }
+
+    #[getter]
+    fn has_radio(&self) -> bool {
+        self.0.game_type == GameType::TeamRadio
+    }
+
+    #[getter]
+    fn num_players(&self) -> usize {
+        self.0.num_players()
+    }
+
+    #[getter]
+    fn board_size(&self) -> u8 {
+        self.0.board_size
+    }
+
+    /// How many cells far a player sees; 0 sees everything.
+    #[getter]
+    fn view(&self) -> u8 {
+        self.0.view
+    }
+
+    #[getter]
+    fn blast_cap(&self) -> u8 {
+        self.0.blast_cap
+    }
+
+    #[getter]
+    fn first_collapse(&self) -> u16 {
+        self.0.first_collapse
+    }
+
+    #[getter]
+    fn max_steps(&self) -> u16 {
+        self.0.max_steps
+    }
+}
+
+#[pymethods]
+impl PommermanState {
+    /// The first state of a game on a new board; `is_shuffled` permutes the players over the corners.
+    #[staticmethod]
+    fn initial(rules: &PommermanRules, seed: u64, is_shuffled: bool) -> Self {
+        let corners = if is_shuffled { Corners::Shuffled } else { Corners::Standard };
+        Self(State::new(rules.0, corners, &mut Rng::new(seed)))
+    }
+
+    /// The state that these arrays describe, as the traces of the reference have them.
+    ///
+    /// `board` and `items` `[n, n]` uint8, `agents` `[P, 6]`, `bombs` `[B, 6]` and `flames` `[F, 3]` int8.
+    #[staticmethod]
+    fn from_arrays(
+        rules: &PommermanRules,
+        step: i16,
+        board: &Bound<'_, PyAny>,
+        items: &Bound<'_, PyAny>,
+        agents: &Bound<'_, PyAny>,
+        bombs: &Bound<'_, PyAny>,
+        flames: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let (bombs, flames) = (flat::<i8>("bombs", bombs)?, flat::<i8>("flames", flames)?);
+        Trace {
+            rules: rules.0,
+            game_off: &[],
+            step: &[step],
+            board: &flat::<u8>("board", board)?,
+            items: &flat::<u8>("items", items)?,
+            agents: &flat::<i8>("agents", agents)?,
+            bombs: &bombs,
+            bomb_off: &[0, (bombs.len() / 6) as i32],
+            flames: &flames,
+            flame_off: &[0, (flames.len() / 3) as i32],
+            actions: &[],
+            rewards: &[],
+            done: &[],
+            result: &[],
+        }
+        .state(0)
+        .map(Self)
+        .map_err(value_error)
+    }
+
+    /// The arrays that `from_arrays` takes, bombs in the order of laying, flames oldest first.
+    fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let geometry = self.0.geometry();
+        let place = |cell: u8| (geometry.row(cell) as i8, geometry.column(cell) as i8);
+        let mut agents = Vec::new();
+        for agent in self.0.agents() {
+            let (row, column) = place(agent.cell);
+            agents.extend([row, column, agent.ammo as i8, agent.blast as i8]);
+            agents.extend([i8::from(agent.can_kick), i8::from(agent.alive)]);
+        }
+        let mut bombs = Vec::new();
+        for bomb in self.0.bombs() {
+            let (row, column) = place(bomb.cell);
+            bombs.extend([row, column, bomb.owner as i8, bomb.life as i8, bomb.blast as i8, bomb.direction as i8]);
+        }
+        let mut flames = Vec::new();
+        for (cell, life) in self.0.flame_list() {
+            let (row, column) = place(cell);
+            flames.extend([row, column, life as i8]);
+        }
+        let dict = PyDict::new(py);
+        dict.set_item("step", self.0.step_count())?;
+        dict.set_item("board", self.map(py, &self.0.board())?)?;
+        dict.set_item("items", self.map(py, &self.0.hidden_items())?)?;
+        dict.set_item("agents", table(py, agents, 6)?)?;
+        dict.set_item("bombs", table(py, bombs, 6)?)?;
+        dict.set_item("flames", table(py, flames, 3)?)?;
+        Ok(dict)
+    }
+
+    #[getter]
+    fn rules(&self) -> PommermanRules {
+        PommermanRules(*self.0.rules())
+    }
+
+    /// Whether the reference says `done`, or nobody lives.
+    #[getter]
+    fn is_over(&self) -> bool {
+        self.0.is_over()
+    }
+
+    /// Which players live, ascending.
+    #[getter]
+    fn living<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let agents = self.0.agents().iter().enumerate();
+        PyTuple::new(py, agents.filter(|(_, agent)| agent.alive).map(|(player, _)| player).collect::<Vec<_>>())
+    }
+
+    /// Plays one step as the reference does, one action per player, also of the dead.
+    ///
+    /// Returns the state, the rewards `[P]`, done, and the reference's result (0 win, 2 tie, 3 incomplete).
+    fn step(&self, actions: Vec<u8>) -> PyResult<(Self, Vec<i8>, bool, u8)> {
+        let num_players = self.0.num_players();
+        if actions.len() != num_players || actions.iter().any(|&action| action > 5) {
+            return Err(value_error(format!("expected {num_players} actions of 0..=5, got {actions:?}")));
+        }
+        let mut joint = [0; 4];
+        joint[..num_players].copy_from_slice(&actions);
+        let mut next = self.0.clone();
+        let outcome = next.step(joint);
+        Ok((Self(next), outcome.rewards[..num_players].to_vec(), outcome.done, outcome.ending as u8))
+    }
+
+    /// What `player` observes: the maps of the reference's dictionary as uint8, its numbers and lists.
+    fn observed<'py>(&self, py: Python<'py>, player: usize) -> PyResult<Bound<'py, PyDict>> {
+        crate::game::check_player(&self.0, player)?;
+        let seen = self.0.observation(player);
+        let dict = PyDict::new(py);
+        for (name, map) in [
+            ("board", &seen.board),
+            ("bomb_blast_strength", &seen.bomb_blast_strength),
+            ("bomb_life", &seen.bomb_life),
+            ("bomb_moving_direction", &seen.bomb_moving_direction),
+            ("flame_life", &seen.flame_life),
+        ] {
+            dict.set_item(name, self.map(py, map)?)?;
+        }
+        let listed = |values: &[u8]| PyList::new(py, values.iter().filter(|&&value| value != 0));
+        dict.set_item("position", seen.position)?;
+        dict.set_item("ammo", seen.ammo)?;
+        dict.set_item("blast_strength", seen.blast_strength)?;
+        dict.set_item("can_kick", seen.can_kick)?;
+        dict.set_item("alive", listed(&seen.alive)?)?;
+        dict.set_item("teammate", seen.teammate)?;
+        dict.set_item("enemies", listed(&seen.enemies)?)?;
+        dict.set_item("step_count", seen.step_count)?;
+        Ok(dict)
+    }
+
+    /// The state as `player` may know it: no hidden items, and in fog nothing out of sight.
+    fn perceived(&self, player: usize) -> PyResult<Self> {
+        crate::game::check_player(&self.0, player)?;
+        Ok(Self(self.0.perceived(player)))
+    }
+
+    /// The image of the state under a symmetry of the board, 0..8.
+    fn transformed(&self, symmetry: usize) -> PyResult<Self> {
+        check_symmetry(symmetry)?;
+        Ok(Self(self.0.transformed(symmetry)))
+    }
+
+    /// Manhattan distance to the nearest living opponent that `player` sees.
+    fn nearest_opponent(&self, player: usize) -> PyResult<u8> {
+        crate::game::check_player(&self.0, player)?;
+        Ok(self.0.nearest_opponent(player))
+    }
+
+    fn pack<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.pack())
+    }
+
+    #[staticmethod]
+    fn unpack(data: &[u8]) -> PyResult<Self> {
+        State::unpack(data).map(Self).map_err(value_error)
+    }
+
+    fn to_text(&self) -> String {
+        self.0.to_text()
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        Ok((slf.get_type().getattr("unpack")?, (slf.get().pack(slf.py()),)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("PommermanState at {}", self.0.to_text())
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().0 == self.0)
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.0.hash()
+    }
+}
+
+impl PommermanState {
+    fn map<'py>(&self, py: Python<'py>, cells: &[u8]) -> PyResult<Bound<'py, PyArray2<u8>>> {
+        let n = self.0.board_size();
+        PyArray1::from_slice(py, &cells[..n * n]).reshape([n, n])
+    }
+}
+
+#[pymethods]
+impl PommermanViews {
+    /// The positions as bytes, one after the other, and where each starts and ends, `[N + 1]`.
+    #[allow(clippy::type_complexity)]
+    fn pack<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<i64>>) {
+        let mut data = Vec::with_capacity(self.0.len() * 128);
+        let mut offsets = vec![0];
+        for (state, _) in &self.0 {
+            data.extend(state.pack());
+            offsets.push(data.len() as i64);
+        }
+        (PyArray1::from_vec(py, data), PyArray1::from_vec(py, offsets))
+    }
+
+    /// Views of packed positions through the eyes of `players`, `[N]`.
+    #[staticmethod]
+    fn unpack(
+        py: Python<'_>,
+        data: PyReadonlyArray1<'_, u8>,
+        offsets: PyReadonlyArray1<'_, i64>,
+        players: PyReadonlyArray1<'_, i64>,
+    ) -> PyResult<Self> {
+        let (data, offsets, players) = (data.as_slice()?, offsets.as_slice()?, players.as_slice()?);
+        if offsets.len() != players.len() + 1 {
+            let (rows, got) = (offsets.len() as i64 - 1, players.len());
+            return Err(value_error(format!("expected one player for each of {rows} positions, got {got}")));
+        }
+        let view = |(bounds, &player): (&[i64], &i64)| {
+            let bytes = data.get(bounds[0] as usize..bounds[1] as usize).ok_or("expected offsets into the data")?;
+            let state = State::unpack(bytes)?;
+            match usize::try_from(player) {
+                Ok(player) if player < state.num_players() => Ok((state, player)),
+                _ => Err(format!("expected players below {}, got {player}", state.num_players())),
+            }
+        };
+        py.detach(|| offsets.windows(2).zip(players).map(view).collect::<Result<_, String>>())
+            .map(Self)
+            .map_err(value_error)
+    }
+
+    /// Manhattan distance to the nearest living opponent that the player sees, `[N]`.
+    fn nearest_opponents<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_iter(py, self.0.iter().map(|(state, player)| i64::from(state.nearest_opponent(*player))))
+    }
+
+    /// How many opponents live, `[N]`.
+    fn num_opponents<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_iter(py, self.0.iter().map(|(state, player)| i64::from(state.num_opponents(*player))))
+    }
+
+    /// The actions that scripted players choose, one for each view; their memories change.
+    fn choose(&self, players: Vec<Bound<'_, PommermanPlayer>>) -> PyResult<Vec<u8>> {
+        if players.len() != self.0.len() {
+            return Err(value_error(format!("expected {} players, got {}", self.0.len(), players.len())));
+        }
+        let views = self.0.iter().zip(&players);
+        Ok(views.map(|((state, player), scripted)| scripted.borrow_mut().choose_on(state, *player)).collect())
+    }
+}
+
+/// A scripted agent as a search takes it: a value, with a fresh memory.
+#[pyclass(frozen, module = "moemcts._core")]
+pub struct PommermanScripted(Scripted);
+
+#[pymethods]
+impl PommermanScripted {
+    #[new]
+    fn new(name: &str) -> PyResult<Self> {
+        find_scripted(name).map(Self)
+    }
+}
+
+/// A scripted agent in a seat: it remembers, and draws its own random numbers.
+#[pyclass(module = "moemcts._core")]
+pub struct PommermanPlayer {
+    agent: Scripted,
+    rng: Rng,
+}
+
+#[pymethods]
+impl PommermanPlayer {
+    #[new]
+    fn new(name: &str, seed: u64) -> PyResult<Self> {
+        Ok(Self { agent: find_scripted(name)?, rng: Rng::new(seed) })
+    }
+
+    /// The action of this player in a state.
+    fn choose(&mut self, state: &PommermanState, player: usize) -> PyResult<u8> {
+        crate::game::check_player(&state.0, player)?;
+        Ok(self.choose_on(&state.0, player))
+    }
+}
+
+impl PommermanPlayer {
+    fn choose_on(&mut self, state: &State, player: usize) -> u8 {
+        self.agent.choose(state, player, &mut self.rng)
+    }
+}
+
+fn find_scripted(name: &str) -> PyResult<Scripted> {
+    Scripted::from_name(name)
+        .ok_or_else(|| value_error(format!("no scripted agent named {name:?} ({})", Scripted::NAMES.join(", "))))
+}
+
+/// The ids of the reference's environments.
+#[pyfunction]
+pub fn pommerman_ids() -> Vec<&'static str> {
+    VARIANTS.iter().map(|variant| variant.id).collect()
+}
+
+/// What each of the 23 planes shows.
+#[pyfunction]
+pub fn pommerman_planes() -> Vec<&'static str> {
+    PLANE_NAMES.to_vec()
+}
+
+/// The planes `[N, 23, n, n]` of the images of states under a symmetry, 0..8.
+#[pyfunction]
+pub fn pommerman_transform<'py>(
+    py: Python<'py>,
+    number: usize,
+    planes: PyReadonlyArray4<'py, f32>,
+) -> PyResult<Bound<'py, PyArray4<f32>>> {
+    check_symmetry(number)?;
+    let shape: [usize; 4] = planes.shape().try_into()?;
+    let [_, num_planes, rows, columns] = shape;
+    if num_planes != NUM_PLANES || rows != columns || rows > 11 {
+        return Err(value_error(format!("expected planes [N, {NUM_PLANES}, n, n], got {shape:?}")));
+    }
+    let given = planes.as_slice()?;
+    let mut out = vec![0.0; given.len()];
+    let cells = NUM_PLANES * rows * rows;
+    py.detach(|| {
+        for (from, to) in given.chunks_exact(cells).zip(out.chunks_exact_mut(cells)) {
+            symmetry::planes(number, rows as u8, from, to);
+        }
+    });
+    PyArray1::from_vec(py, out).reshape(shape)
+}
+
+/// What each action becomes under a symmetry, 0..8.
+#[pyfunction]
+pub fn pommerman_transform_actions(number: usize) -> PyResult<Vec<u8>> {
+    check_symmetry(number)?;
+    Ok(symmetry::actions(number).to_vec())
+}
+
+fn check_symmetry(number: usize) -> PyResult<()> {
+    match number {
+        0..symmetry::NUM_SYMMETRIES => Ok(()),
+        _ => Err(value_error(format!("expected a symmetry below {}, got {number}", symmetry::NUM_SYMMETRIES))),
+    }
+}
+
+/// Plays games between scripted agents to their ends, one per seed.
+///
+/// Returns the lengths `[G]`, who lives at the end `[G, P]`, and the step of each player's death `[G, P]`, the length
+/// of the game for those who live.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub fn pommerman_games<'py>(
+    py: Python<'py>,
+    rules: PommermanRules,
+    agents: Vec<String>,
+    seeds: Vec<u64>,
+    is_shuffled: bool,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<bool>>, Bound<'py, PyArray2<i64>>)> {
+    let num_players = rules.0.num_players();
+    let agents: Vec<Scripted> = agents.iter().map(|name| find_scripted(name)).collect::<PyResult<_>>()?;
+    if agents.len() != num_players {
+        return Err(value_error(format!("expected {num_players} agents, got {}", agents.len())));
+    }
+    let corners = if is_shuffled { Corners::Shuffled } else { Corners::Standard };
+    let (mut lengths, mut living, mut deaths) = (Vec::new(), Vec::new(), Vec::new());
+    py.detach(|| {
+        for &seed in &seeds {
+            let mut rng = Rng::new(seed);
+            let mut state = State::new(rules.0, corners, &mut rng);
+            let mut seats = agents.clone();
+            let mut last = vec![0; num_players];
+            while !state.is_over() {
+                let mut actions = [0; 4];
+                for (player, seat) in seats.iter_mut().enumerate() {
+                    actions[player] = seat.choose(&state, player, &mut rng);
+                }
+                let before = state.living();
+                state.step(actions);
+                for (player, death) in last.iter_mut().enumerate() {
+                    if before >> player & 1 == 1 {
+                        *death = i64::from(state.step_count());
+                    }
+                }
+            }
+            lengths.push(i64::from(state.step_count()));
+            living.extend(state.agents().iter().map(|agent| agent.alive));
+            deaths.extend(last);
+        }
+    });
+    let shape = [seeds.len(), num_players];
+    Ok((
+        PyArray1::from_vec(py, lengths),
+        PyArray1::from_vec(py, living).reshape(shape)?,
+        PyArray1::from_vec(py, deaths).reshape(shape)?,
+    ))
+}
+
+/// Replays recorded games (`pommerman-trace-v1`); returns the number of steps and a line for each game that differs.
+#[pyfunction]
+pub fn pommerman_replay(
+    py: Python<'_>,
+    rules: PommermanRules,
+    arrays: &Bound<'_, PyDict>,
+) -> PyResult<(usize, Vec<String>)> {
+    let (game_off, step) = (entry::<i32>(arrays, "game_off")?, entry::<i16>(arrays, "step")?);
+    let (board, items) = (entry::<u8>(arrays, "board")?, entry::<u8>(arrays, "items")?);
+    let (agents, actions, rewards) =
+        (entry::<i8>(arrays, "agents")?, entry::<i8>(arrays, "actions")?, entry::<i8>(arrays, "rewards")?);
+    let (bombs, bomb_off) = (entry::<i8>(arrays, "bombs")?, entry::<i32>(arrays, "bomb_off")?);
+    let (flames, flame_off) = (entry::<i8>(arrays, "flames")?, entry::<i32>(arrays, "flame_off")?);
+    let (done, result) = (entry::<u8>(arrays, "done")?, entry::<u8>(arrays, "result")?);
+    let trace = Trace {
+        rules: rules.0,
+        game_off: &game_off,
+        step: &step,
+        board: &board,
+        items: &items,
+        agents: &agents,
+        bombs: &bombs,
+        bomb_off: &bomb_off,
+        flames: &flames,
+        flame_off: &flame_off,
+        actions: &actions,
+        rewards: &rewards,
+        done: &done,
+        result: &result,
+    };
+    py.detach(|| trace.replay()).map_err(value_error)
+}
+
+/// The exact distributions of recorded SimpleAgent decisions (`pommerman-simpleagent-v1`).
+///
+/// Each decision is a sorted list of (action, previous direction after it, noted own position, probability).
+#[pyfunction]
+pub fn pommerman_decisions(arrays: &Bound<'_, PyDict>) -> PyResult<Vec<Vec<DecisionRow>>> {
+    let ammo = entry::<i8>(arrays, "ammo")?;
+    let board = entry::<u8>(arrays, "board")?;
+    let cells = board.len() / ammo.len().max(1);
+    let size = (1..=11).find(|&n| Geometry::of(n).num_cells() == cells);
+    let decisions = Decisions {
+        size: size.ok_or_else(|| value_error(format!("expected square boards up to 11 x 11, got {cells} cells")))?,
+        board: &board,
+        bomb_blast_strength: &entry::<u8>(arrays, "bomb_blast_strength")?,
+        position: &entry::<i8>(arrays, "position")?,
+        ammo: &ammo,
+        blast_strength: &entry::<i8>(arrays, "blast_strength")?,
+        enemies: &entry::<u8>(arrays, "enemies")?,
+        prev_direction: &entry::<i8>(arrays, "prev_direction")?,
+        recent: &entry::<i8>(arrays, "recent")?,
+        recent_len: &entry::<i8>(arrays, "recent_len")?,
+    };
+    (0..decisions.len()).map(|sample| decisions.distribution(sample).map_err(value_error)).collect()
+}
+
+fn entry<T: Element + Copy>(arrays: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<T>> {
+    let array = arrays.get_item(name)?.ok_or_else(|| value_error(format!("expected an array {name:?}")))?;
+    flat(name, &array)
+}
+
+/// Returns the numbers of an array of any shape, row-major.
+fn flat<T: Element + Copy>(name: &str, array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
+    let array = array
+        .cast::<PyArrayDyn<T>>()
+        .map_err(|_| value_error(format!("expected {name} as an array of {}", std::any::type_name::<T>())))?;
+    Ok(array.readonly().as_array().iter().copied().collect())
+}
+
+fn table<T: Element>(py: Python<'_>, numbers: Vec<T>, columns: usize) -> PyResult<Bound<'_, PyArray2<T>>> {
+    let rows = numbers.len() / columns;
+    PyArray1::from_vec(py, numbers).reshape([rows, columns])
+}
