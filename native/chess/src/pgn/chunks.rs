@@ -10,11 +10,11 @@ pub struct Chunk {
     pub line: u64,
 }
 
-const TARGET: usize = 1 << 20;
+const TARGET: usize = 1 << 18;
 /// No game is as long as this; a file without an empty line before a tag is no PGN.
 const LIMIT: usize = 1 << 26;
 
-/// Cuts a text into chunks of about a mebibyte, each ending before a line that starts with `[` after an empty one.
+/// Cuts a text into chunks of about a quarter of a mebibyte, each ending before a line that starts with `[` after an empty one.
 pub struct Chunks<R> {
     source: R,
     rest: Vec<u8>,
