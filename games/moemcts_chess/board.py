@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from moemcts.errors import MissingExtra
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 def board(variant: str, fen: str) -> chess.Board:
     """Returns the board of a variant at a FEN; raises MissingExtra where python-chess is not installed."""
-    chess = python_chess()
+    library = python_chess()
     if variant in ("chess", "chess960"):
-        return chess.Board(fen, chess960=variant == "chess960")
-    names: dict[str, type[chess.Board]] = {
-        "antichess": chess.variant.AntichessBoard,
-        "atomic": chess.variant.AtomicBoard,
-        "crazyhouse": chess.variant.CrazyhouseBoard,
-        "kingofthehill": chess.variant.KingOfTheHillBoard,
-        "threecheck": chess.variant.ThreeCheckBoard,
-        "horde": chess.variant.HordeBoard,
-        "racingkings": chess.variant.RacingKingsBoard,
+        return cast("chess.Board", library.Board(fen, chess960=variant == "chess960"))
+    boards: dict[str, type[chess.Board]] = {
+        "antichess": library.variant.AntichessBoard,
+        "atomic": library.variant.AtomicBoard,
+        "crazyhouse": library.variant.CrazyhouseBoard,
+        "kingofthehill": library.variant.KingOfTheHillBoard,
+        "threecheck": library.variant.ThreeCheckBoard,
+        "horde": library.variant.HordeBoard,
+        "racingkings": library.variant.RacingKingsBoard,
     }
-    return names[variant](fen)
+    return boards[variant](fen)
 
 
 def text_board(state: Any) -> str:
@@ -40,10 +40,9 @@ def text_board(state: Any) -> str:
 
 def svg_board(state: Any, *, size: int = 400) -> str:
     """Returns the board as an SVG drawing with the last move and a check marked."""
-    chess = python_chess()
     position = state.board()
     king = position.king(position.turn) if position.is_check() else None
-    return str(chess.svg.board(position, lastmove=_last_move(state), check=king, size=size))
+    return str(python_chess().svg.board(position, lastmove=_last_move(state), check=king, size=size))
 
 
 def _last_move(state: Any) -> chess.Move | None:
@@ -51,7 +50,7 @@ def _last_move(state: Any) -> chess.Move | None:
     squares = past.partition(";")[0].split()
     if not squares or squares[0].startswith("@"):
         return None
-    return python_chess().Move.from_uci(squares[0])
+    return cast("chess.Move", python_chess().Move.from_uci(squares[0]))
 
 
 def python_chess() -> Any:

@@ -8,7 +8,9 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from moemcts.agents import Seat
+import numpy as np
+
+from moemcts.agents import Agent, RandomAgent, Seat
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import Action, Game, Views
 from moemcts_chess.board import python_chess
@@ -91,6 +93,23 @@ class UciAgent:
         options = {name: value for name, value in self._options.items() if value is not None}
         process.configure({name: value for name, value in options.items() if name in process.options})
         return process
+
+
+class Varied:
+    """Plays at random for some plies and then as another agent, so that no two games are the same."""
+
+    def __init__(self, agent: Agent, random_plies: int) -> None:
+        self.name = f"{agent.name} after {random_plies} random plies"
+        self._agent = agent
+        self._random_plies = random_plies
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+        is_random = views.plies() < self._random_plies
+        actions = np.zeros(len(seats), dtype=np.int64)
+        for agent, rows in ((RandomAgent(), np.flatnonzero(is_random)), (self._agent, np.flatnonzero(~is_random))):
+            if len(rows):
+                actions[rows] = agent.act(views.take(rows), [seats[int(row)] for row in rows])
+        return [int(action) for action in actions]
 
 
 def find_engine(path: str) -> str:

@@ -11,7 +11,7 @@ from typing import Protocol, cast
 from moemcts.game import IntArray, Views
 from moemcts.gates import CutGate, HardGate
 
-PHASES = ("opening", "middlegame", "endgame")
+PHASES: tuple[str, ...] = ("opening", "middlegame", "endgame")
 
 AVERAGE_MOVES = 42.85
 """Moves of an average game, from which the papers cut equal parts (crazyara.md 1.4; thesis, section 3.2)."""
@@ -33,11 +33,12 @@ class LichessGate(HardGate):
 
     Endgame: at most 6 majors and minors of both sides. Otherwise middlegame: at most 10, or fewer than 4 pieces on a
     side's first rank, or mixedness above 150. Lichess divides whole games; here each position is judged alone, as the
-    papers do, so that a promotion can lead back. `moemcts_chess.data.divisions` divides games as Lichess shows them.
+    papers do, so that a promotion can lead back. `moemcts data stats` also divides
+    games as Lichess shows them.
 
-    Antichess counts no kings, like Lichess. In crazyhouse only the board counts, not what is in hand. In horde White has
-    no majors and minors, and in racing kings Black's first rank is empty from the start: both begin as middlegames, which
-    makes other gates the better choice there.
+    Antichess counts no kings, like Lichess. In crazyhouse only the board counts, not what is in hand. In horde White
+    has no majors and minors, and in racing kings Black's first rank is empty from the start: both begin as
+    middlegames, which makes other gates the better choice there.
     """
 
     name = "lichess"
@@ -50,9 +51,9 @@ class LichessGate(HardGate):
 class LichessCrazyaraGate(HardGate):
     """The same rules with the mixedness table of CrazyAra's engine; for comparison only, it is defective.
 
-    `score_region` (engine/src/environments/chess_related/board.cpp) leaves a constant outside its condition, so that eight
-    kinds of regions count as mixed that Lichess gives nothing: the start position scores 70, not 0, and half of the
-    opening goes to the middlegame. The papers trained on the older, correct table and played with this one.
+    `score_region` (engine/src/environments/chess_related/board.cpp) leaves a constant outside its condition, so that
+    eight kinds of regions count as mixed that Lichess gives nothing: the start position scores 70, not 0, and half
+    of the opening goes to the middlegame. The papers trained on the older, correct table and played with this one.
     """
 
     name = "lichess-crazyara"
@@ -65,9 +66,9 @@ class LichessCrazyaraGate(HardGate):
 class ConjunctiveGate(HardGate):
     """A longer opening and fewer returns to it, after what the thesis proposes in section 5.1; can go back.
 
-    Endgame: at most 6 majors and minors. Otherwise middlegame once neither side can castle any more and two of these hold:
-    mixedness above 130, at most 10 majors and minors, a sparse first rank, more than 15 moves begun. That a side has
-    castled is read from its castling rights, the only trace a position keeps of it.
+    Endgame: at most 6 majors and minors. Otherwise middlegame once neither side can castle any more and two of these
+    hold: mixedness above 130, at most 10 majors and minors, a sparse first rank, more than 15 moves begun. That a side
+    has castled is read from its castling rights, the only trace a position keeps of it.
     """
 
     name = "conjunctive"
@@ -121,4 +122,3 @@ class PiecesGate(CutGate):
 
     def numbers(self, views: Views) -> IntArray:
         return measure(views, "lost pieces")
-

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -111,7 +112,8 @@ def import_pgn(
 ) -> ImportReport:
     """Writes a dataset for each split that has games, `out/train` and so on, and `out/import.json`.
 
-    Each dataset has a table `games.npz` with one row per game: number, date, ratings, result, length, source file and line.
+    Each dataset has a table `games.npz` with one row per game: number, date, ratings, result, length, source file
+    and line.
     Raises UsageError if `out` exists, MoemctsError if a file cannot be read or holds no wanted game; `out` is then not
     there.
     """
@@ -156,7 +158,7 @@ class _SplitWriter:
 
     def __init__(self, folder: Path, game: ChessGame, reference: str, source: Mapping[str, Any]) -> None:
         self._folder = folder
-        self._open = lambda: _shard_writer(folder, game, reference, source)
+        self._open: Callable[[], ShardWriter] = partial(_shard_writer, folder, game, reference, source)
         self._writer: ShardWriter | None = None
         self._records: list[Records] = []
         self._pending = 0
@@ -184,7 +186,7 @@ class _SplitWriter:
         assert self._writer is not None
         self._writer.finish()
         columns = {name: np.concatenate([table[name] for table in self._tables]) for name in self._tables[0]}
-        np.savez_compressed(self._folder / "games.npz", **columns)
+        np.savez_compressed(str(self._folder / "games.npz"), allow_pickle=False, **columns)
         return self._writer.num_samples
 
     def _flush(self) -> None:

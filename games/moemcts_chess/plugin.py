@@ -30,6 +30,11 @@ SUMMARIES = {
 }
 
 
+STOCKFISH = ("chess", "chess960")
+FAIRY = tuple(name for name in VARIANTS if name != "atomic")
+"""What Debian's Fairy-Stockfish 11.1 plays."""
+
+
 @hookimpl
 def register_games() -> Sequence[Registration]:
     return [Registration(name, partial(ChessGame, name), SUMMARIES[name], (name,)) for name in VARIANTS]
@@ -51,8 +56,8 @@ def register_gates() -> Sequence[Registration]:
 def register_agents() -> Sequence[Registration]:
     return [
         Registration("uci", _uci, "a UCI engine: uci?path=fairy-stockfish&nodes=1000", VARIANTS),
-        Registration("uci:stockfish", partial(_uci, path="stockfish"), "Stockfish", ("chess", "chess960")),
-        Registration("uci:fairy-stockfish", partial(_uci, path="fairy-stockfish"), "Fairy-Stockfish", VARIANTS),
+        Registration("uci:stockfish", partial(_uci, path="stockfish"), "Stockfish", STOCKFISH),
+        Registration("uci:fairy-stockfish", partial(_uci, path="fairy-stockfish"), "Fairy-Stockfish", FAIRY),
     ]
 
 
@@ -90,7 +95,7 @@ def _pieces(game: Game, *, cuts: Sequence[int] = (5, 13)) -> PhaseGate:
 def _uci(
     game: Game,
     *,
-    path: str,
+    path: str | None = None,
     nodes: int = 1000,
     depth: int | None = None,
     seconds: float | None = None,
@@ -99,4 +104,5 @@ def _uci(
 ) -> UciAgent:
     from moemcts_chess.engine import UciAgent
 
+    path = path or ("stockfish" if game.spec.name in STOCKFISH else "fairy-stockfish")
     return UciAgent(game, path, nodes=nodes, depth=depth, seconds=seconds, skill=skill, hash_mib=hash_mib)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,20 +24,20 @@ ROWS = 100_000
 SPARSE = 4
 """Fewer pieces on a side's first rank make it sparse (scalachess, Divider.scala)."""
 
-PAPER = {
+PAPER: dict[str, Any] = {
     "first move": {"middlegame": (11.89, 2.97), "endgame": (29.15, 7.44)},
-    "positions": {"opening": 0.2867, "middlegame": 0.3970, "endgame": 0.3163},
-    "games": {"opening": 1.0, "middlegame": 0.9681, "endgame": 0.6785},
+    "share of positions": {"opening": 0.2867, "middlegame": 0.3970, "endgame": 0.3163},
+    "share of games": {"opening": 1.0, "middlegame": 0.9681, "endgame": 0.6785},
     "results": {
         "opening": (0.3442, 0.4036, 0.2522),
         "middlegame": (None, 0.3851, None),
         "endgame": (None, 0.3609, None),
     },
-    "games that go back": 0.284,
+    "share of games that go back": 0.284,
     "returns per game": 0.38,
 }
-"""M2CTS paper, figures 2, 12, 15, 16 and section X; thesis, section 4.1: KingBase Lite 2019, first moves and returns from
-the 1000 games of its test set of May 2017."""
+"""M2CTS paper, figures 2, 12, 15, 16; thesis, section 4.1: KingBase Lite 2019, first moves and returns from the 1000
+games of its test set of May 2017."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,7 @@ class Statistics:
             "share of positions": dict(zip(names, _shares(per_phase, self.num_positions), strict=True)),
             "share of games": dict(zip(names, _shares(reached, self.num_games), strict=True)),
             "first move": {name: _mean(moves) for name, moves in zip(names, self.first_moves, strict=True)},
-            "results": {
-                name: _shares(row, int(row.sum())) for name, row in zip(names, self.results, strict=True)
-            },
+            "results": {name: _shares(row, int(row.sum())) for name, row in zip(names, self.results, strict=True)},
             "share of games that go back": round(float((self.returns > 0).mean()), 4),
             "returns per game": round(float(self.returns.mean()), 4),
             "most returns": int(self.returns.max(initial=0)),
@@ -183,7 +182,7 @@ def _whole_games(shard: Records) -> Iterator[_Part]:
     numbers = np.asarray(shard.game)
     starts = np.append(np.flatnonzero(np.diff(numbers, prepend=numbers[:1] - 1)), len(numbers))
     cuts = np.unique(starts[np.searchsorted(starts, np.arange(0, len(numbers) + ROWS, ROWS)).clip(max=len(starts) - 1)])
-    for first, last in zip(cuts, cuts[1:], strict=False):
+    for first, last in pairwise(cuts):
         rows = slice(first, last)
         positions = shard.positions.take(np.asarray(shard.position[rows], dtype=np.int64))
         player = np.asarray(shard.player[rows], dtype=np.int64)
