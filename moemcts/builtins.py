@@ -8,6 +8,8 @@ from moemcts.agents import RandomAgent
 from moemcts.game import Game
 from moemcts.gates import PlyGate, SinglePhase
 from moemcts.hookspecs import Registration, hookimpl
+from moemcts.learn import curriculum
+from moemcts.learn.networks import catalogue
 
 
 @hookimpl
@@ -21,6 +23,27 @@ def register_gates() -> Sequence[Registration]:
 @hookimpl
 def register_agents() -> Sequence[Registration]:
     return [Registration("random", _random, "plays legal actions with equal probability")]
+
+
+@hookimpl
+def register_networks() -> Sequence[Registration]:
+    return [
+        Registration("rise-tiny", catalogue.rise_tiny, "the papers' Pommerman network: 1 channel, 2 mobile blocks"),
+        Registration("rise-small", catalogue.rise_small, "64 channels, 4 mobile blocks"),
+        Registration("rise", catalogue.rise, "mobile bottleneck blocks of any size, kernels and attention"),
+        Registration("resnet", catalogue.resnet, "AlphaZero's residual network; 64 channels, 4 blocks by default"),
+    ]
+
+
+@hookimpl
+def register_curricula() -> Sequence[Registration]:
+    return [
+        Registration("separated", curriculum.separated, "each expert on its own phase", default=True),
+        Registration("single", curriculum.single, "one network on everything, for all phases"),
+        Registration("staged", curriculum.staged, "each expert on one phase after the other, its own last"),
+        Registration("weighted", curriculum.weighted, "each expert on everything, its own phase counting a times"),
+        Registration("general_first", curriculum.general_first, "one network on everything, then each its phase"),
+    ]
 
 
 def _single_phase(game: Game) -> SinglePhase:

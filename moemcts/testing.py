@@ -133,7 +133,10 @@ def _random_game(game: Game, rng: np.random.Generator, seed: int) -> tuple[list[
     while players := states[-1].active_players:
         if len(states) > game.spec.max_plies + 1:
             raise BrokenLaw(f"no game is longer than max_plies: {game.spec.max_plies} plies and not over")
-        joints.append([int(rng.choice(states[-1].legal_actions(player))) for player in players])
+        legal = [states[-1].legal_actions(player) for player in players]
+        if not all(len(actions) for actions in legal):
+            raise BrokenLaw(f"every active player has a legal action: one of {players} has none")
+        joints.append([int(rng.choice(actions)) for actions in legal])
         states.append(states[-1].play(joints[-1]))
     return states, joints
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
@@ -30,7 +30,7 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
     in a team its actions no longer count then. The limit of steps is a rule of the game, hence no truncation.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}  # noqa: RUF012
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         num_players = self.game.spec.num_players
         if seat != "rotate" and seat not in range(num_players):
             raise ValueError(f"expected seat 'rotate' or a number below {num_players}, got {seat!r}")
-        others = [opponents] * (num_players - 1) if isinstance(opponents, str) or hasattr(opponents, "act") else opponents
+        others = _listed(opponents, num_players - 1)
         if len(others) != num_players - 1:
             raise ValueError(f"expected one agent for each of {num_players - 1} other seats, got {len(others)}")
         # One object per script, so that its seats are asked together.
@@ -119,6 +119,12 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         if self._running is None:
             raise gymnasium.error.ResetNeeded("expected reset() before step() and render()")
         return self._running
+
+
+def _listed(opponents: str | Agent | Sequence[str | Agent], count: int) -> list[str | Agent]:
+    if isinstance(opponents, Sequence) and not isinstance(opponents, str):
+        return list(opponents)
+    return [opponents] * count
 
 
 def register() -> None:

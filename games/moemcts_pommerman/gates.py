@@ -7,7 +7,7 @@ its thresholds. Ours are terciles over the positions of games between SimpleAgen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from moemcts.game import IntArray, Views
 from moemcts.gates import CutGate
@@ -61,7 +61,7 @@ class OpponentGate(CutGate):
 
     def numbers(self, views: Views) -> IntArray:
         living: IntArray = _native(views).num_opponents()
-        return cast(IntArray, self._num_opponents - living)
+        return self._num_opponents - living
 
 
 def _native(views: Views) -> Any:

@@ -77,9 +77,7 @@ def _wood() -> Glyph:
 def _flame(life: int) -> Glyph:
     outer, middle, inner = _FLAMES[life]
     size = 0.72 + 0.14 * life
-    return (
-        *(_star(50, 52, radius * size, fill) for radius, fill in ((50, outer), (36, middle), (20, inner))),
-    )
+    return (*(_star(50, 52, radius * size, fill) for radius, fill in ((50, outer), (36, middle), (20, inner))),)
 
 
 def _star(x: float, y: float, radius: float, fill: str) -> Polygon:

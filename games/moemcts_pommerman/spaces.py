@@ -99,4 +99,5 @@ def split_action(action: Any) -> tuple[int, tuple[int, int]]:
 
 def planes_space(rules: Any) -> spaces.Box:
     """Returns the space of the 23 planes that networks see."""
-    return spaces.Box(-1.0, np.inf, (len(native.planes()), rules.board_size, rules.board_size), np.float32)
+    # The largest number is that of the own bombs in all, at most 20, in fifths.
+    return spaces.Box(-1.0, 4.0, (len(native.planes()), rules.board_size, rules.board_size), np.float32)

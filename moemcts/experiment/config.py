@@ -10,7 +10,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from moemcts.errors import UsageError, unknown_name
-from moemcts.learn.trainer import TrainerConfig
+from moemcts.learn.config import TrainerConfig
 from moemcts.search.config import SearchConfig
 
 
@@ -27,8 +27,6 @@ class DataConfig(Section):
     """Decisions to learn from."""
     agent: str = ""
     """Who plays the training games in every seat; empty takes the game's default agent."""
-    validation: float = Field(default=0.1, gt=0, lt=1)
-    """Share of the games that is held out."""
 
 
 class MatchConfig(Section):

@@ -333,12 +333,12 @@ impl PommermanViews {
     }
 
     /// The actions that scripted players choose, one for each view; their memories change.
-    fn choose(&self, players: Vec<Bound<'_, PommermanPlayer>>) -> PyResult<Vec<u8>> {
+    fn choose(&self, players: Vec<Bound<'_, PommermanPlayer>>) -> PyResult<Vec<u32>> {
         if players.len() != self.0.len() {
             return Err(value_error(format!("expected {} players, got {}", self.0.len(), players.len())));
         }
         let views = self.0.iter().zip(&players);
-        Ok(views.map(|((state, player), scripted)| scripted.borrow_mut().choose_on(state, *player)).collect())
+        Ok(views.map(|((state, player), scripted)| scripted.borrow_mut().choose_on(state, *player).into()).collect())
     }
 }
 
@@ -424,9 +424,9 @@ pub fn pommerman_transform<'py>(
 
 /// What each action becomes under a symmetry, 0..8.
 #[pyfunction]
-pub fn pommerman_transform_actions(number: usize) -> PyResult<Vec<u8>> {
+pub fn pommerman_transform_actions(number: usize) -> PyResult<Vec<u32>> {
     check_symmetry(number)?;
-    Ok(symmetry::actions(number).to_vec())
+    Ok(symmetry::actions(number).map(u32::from).to_vec())
 }
 
 fn check_symmetry(number: usize) -> PyResult<()> {

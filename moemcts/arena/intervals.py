@@ -1,0 +1,265 @@
+"""How sure a proportion or a difference is: intervals and tests, as pure functions.
+
+Nothing here returns inf or nan. An interval from too few or all equal observations is wide, never empty.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A mean with its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+    num_observations: int
+    num_clusters: int
+    """Independent groups of observations; the interval rests on these."""
+
+    @property
+    def interval(self) -> Interval:
+        return self.low, self.high
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedEstimate:
+    """A mean over training seeds, with an interval that holds for a seed not tried."""
+
+    mean: float
+    low: float
+    high: float
+    num_seeds: int
+    num_observations: int
+    seed_means: tuple[float, ...]
+    seed_deviation: float
+    """Standard deviation of the effect from seed to seed, without what the games of a seed add to it by chance."""
+    covers_seeds: bool
+    """False with one seed: then the interval is for that seed's networks alone."""
+
+    @property
+    def interval(self) -> Interval:
+        return self.low, self.high
+
+
+def wilson_interval(num_successes: int, num_trials: int, *, confidence: float = 0.95) -> Interval:
+    """Returns Wilson's score interval of a proportion (Wilson 1927); (0, 1) without trials."""
+    if not 0 <= num_successes <= num_trials:
+        raise ValueError(f"expected 0 to {num_trials} successes of {num_trials} trials, got {num_successes}")
+    if not num_trials:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share = num_successes / num_trials
+    scale = 1 + z * z / num_trials
+    centre = (share + z * z / (2 * num_trials)) / scale
+    margin = z / scale * math.sqrt(share * (1 - share) / num_trials + (z / (2 * num_trials)) ** 2)
+    low = 0.0 if num_successes == 0 else max(0.0, centre - margin)
+    high = 1.0 if num_successes == num_trials else min(1.0, centre + margin)
+    return low, high
+
+
+def mcnemar_test(num_only_first: int, num_only_second: int) -> float:
+    """Returns the exact two-sided p-value of paired wins (McNemar 1947, binomial form).
+
+    The counts are of the pairs that only the first, and only the second, has won; 1 where there are none.
+    """
+    total = num_only_first + num_only_second
+    tail = sum(math.comb(total, k) for k in range(min(num_only_first, num_only_second) + 1))
+    # Whole numbers until here: 2 ** total is far beyond a float for long matches.
+    return min(1.0, 2 * tail / 2**total) if total else 1.0
+
+
+def sign_flip_test(
+    differences: ArrayLike, clusters: ArrayLike | None = None, *, num_samples: int = 20_000, seed: int = 0
+) -> float:
+    """Returns the two-sided p-value of a mean difference of zero.
+
+    Under that hypothesis every cluster of paired differences might as well have the other sign. All signs are
+    tried for up to 14 clusters that are not zero, else `num_samples` random ones (the p-value then counts the
+    observed one too, so it is never 0). `clusters` names the group of each difference; each its own without.
+    """
+    sums, _ = _cluster_sums(differences, clusters)
+    sums = sums[sums != 0]
+    count = len(sums)
+    if not count:
+        return 1.0
+    observed = abs(float(sums.sum())) - 1e-9
+    if count <= 14:
+        signs = 1 - 2 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)
+        return float((np.abs(signs @ sums) >= observed).mean())
+    rng = np.random.default_rng(seed)
+    num_as_far = 0
+    left = num_samples
+    while left:
+        size = min(left, max(1, 2_000_000 // count))
+        signs = 1 - 2 * rng.integers(0, 2, size=(size, count), dtype=np.int8)
+        num_as_far += int((np.abs(signs @ sums) >= observed).sum())
+        left -= size
+    return (num_as_far + 1) / (num_samples + 1)
+
+
+def mean_interval(
+    values: ArrayLike, clusters: ArrayLike | None = None, *, bounds: Interval = (-1.0, 1.0), confidence: float = 0.95
+) -> Estimate:
+    """Returns the mean with Student's t interval, cut to `bounds`, between which every value lies.
+
+    With `clusters`, the group of each value, the variance is that of group sums about the mean (the linearised,
+    cluster-robust one) and the degrees of freedom are groups less one: games on one board count as one board.
+    Where all groups agree to the last, their variance says nothing: then the interval allows for the share of
+    groups that a sample of this size misses with a probability of 2.5 % on each side.
+    """
+    flat = np.asarray(values, dtype=np.float64)
+    if not len(flat):
+        return Estimate(mean=sum(bounds) / 2, low=bounds[0], high=bounds[1], num_observations=0, num_clusters=0)
+    mean = float(flat.mean())
+    residuals, num_clusters = _cluster_sums(flat - mean, clusters)
+    variance = float((residuals**2).sum()) * num_clusters / max(num_clusters - 1, 1) / len(flat) ** 2
+    if num_clusters > 1 and variance > 1e-18:
+        margin = t_quantile((1 + confidence) / 2, num_clusters - 1) * math.sqrt(variance)
+        low, high = mean - margin, mean + margin
+    else:
+        missed = 1 - ((1 - confidence) / 2) ** (1 / num_clusters)
+        low, high = mean - missed * (mean - bounds[0]), mean + missed * (bounds[1] - mean)
+    return Estimate(
+        mean=mean,
+        low=max(low, bounds[0]),
+        high=min(high, bounds[1]),
+        num_observations=len(flat),
+        num_clusters=num_clusters,
+    )
+
+
+def bootstrap_interval(
+    values: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    seed: int = 0,
+    num_samples: int = 4000,
+    confidence: float = 0.95,
+) -> Interval:
+    """Returns the percentile bootstrap interval of the mean, resampling whole clusters (Efron 1979).
+
+    It is empty where all clusters agree; `mean_interval` is not.
+    """
+    flat = np.asarray(values, dtype=np.float64)
+    if not len(flat):
+        raise ValueError("expected at least one value, got none")
+    sums, num_clusters = _cluster_sums(flat, clusters)
+    sizes, _ = _cluster_sums(np.ones_like(flat), clusters)
+    rng = np.random.default_rng(seed)
+    means = np.empty(num_samples)
+    for i in range(num_samples):
+        rows = rng.integers(0, num_clusters, size=num_clusters)
+        means[i] = sums[rows].sum() / sizes[rows].sum()
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def seed_interval(
+    groups: Sequence[ArrayLike],
+    clusters: Sequence[ArrayLike] | None = None,
+    *,
+    bounds: Interval = (-1.0, 1.0),
+    confidence: float = 0.95,
+) -> SeedEstimate:
+    """Returns the mean effect over training seeds; `groups[s]` are the observations (games) of seed `s`.
+
+    Two levels: games are nested in seeds, and every seed counts the same. The variance of the mean of S seed
+    means is their sample variance / S, which holds the variance between seeds and that of the games within;
+    the interval is Student's with S - 1 degrees of freedom. Where the seed means lie closer together than their
+    games allow, the variance of the games is used in its place. With one seed the interval is that of
+    `mean_interval` and says nothing of other seeds. Seeds that share boards are not independent in what the
+    boards add to the effect: give each seed its own openings.
+    """
+    if not groups:
+        raise ValueError("expected the games of at least one training seed, got none")
+    inner = [
+        mean_interval(group, None if clusters is None else clusters[s], bounds=bounds, confidence=confidence)
+        for s, group in enumerate(groups)
+    ]
+    means = np.array([one.mean for one in inner])
+    num_seeds = len(means)
+    mean = float(means.mean())
+    low, high = inner[0].interval
+    seed_variance = 0.0
+    if num_seeds > 1:
+        # Back from the interval to the variance; for equal games this keeps the width that stands for doubt.
+        within = [
+            ((one.high - one.low) / 2 / t_quantile((1 + confidence) / 2, max(one.num_clusters - 1, 1))) ** 2
+            for one in inner
+        ]
+        between = float(means.var(ddof=1))
+        games = float(np.mean(within))
+        seed_variance = max(0.0, between - games)
+        margin = t_quantile((1 + confidence) / 2, num_seeds - 1) * math.sqrt(max(between, games) / num_seeds)
+        low, high = max(mean - margin, bounds[0]), min(mean + margin, bounds[1])
+    return SeedEstimate(
+        mean=mean,
+        low=low,
+        high=high,
+        num_seeds=num_seeds,
+        num_observations=sum(one.num_observations for one in inner),
+        seed_means=tuple(map(float, means)),
+        seed_deviation=math.sqrt(seed_variance),
+        covers_seeds=num_seeds > 1,
+    )
+
+
+@lru_cache(maxsize=1024)
+def t_quantile(p: float, degrees: int) -> float:
+    """Returns the quantile of Student's t with `degrees` of freedom, by bisection to 1e-12 relative."""
+    if p < 0.5:
+        return -t_quantile(1 - p, degrees)
+    low, high = 0.0, 1.0
+    while _t_cdf(high, degrees) < p:
+        high *= 2
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_cdf(middle, degrees) < p else (low, middle)
+    return (low + high) / 2
+
+
+def _cluster_sums(values: ArrayLike, clusters: ArrayLike | None) -> tuple[NDArray[np.float64], int]:
+    flat = np.asarray(values, dtype=np.float64)
+    if clusters is None:
+        return flat, len(flat)
+    names, rows = np.unique(np.asarray(clusters), return_inverse=True)
+    if len(rows) != len(flat):
+        raise ValueError(f"expected a cluster for each of {len(flat)} values, got {len(rows)}")
+    sums = np.bincount(rows, weights=flat, minlength=len(names))
+    return sums.astype(np.float64), len(names)
+
+
+def _t_cdf(t: float, degrees: int) -> float:
+    """Returns the distribution function for t >= 0, in closed form (Abramowitz & Stegun 26.7.3, 26.7.4)."""
+    if degrees > 2000:
+        return _t_cdf_by_expansion(t, degrees)
+    theta = math.atan(t / math.sqrt(degrees))
+    cosine2 = math.cos(theta) ** 2
+    is_odd = degrees % 2
+    term = math.cos(theta) if is_odd else 1.0
+    total = term if degrees > 1 else 0.0
+    for k in range(3 if is_odd else 2, degrees - 1, 2):
+        term *= (k - 1) / k * cosine2
+        total += term
+    total *= math.sin(theta)
+    if is_odd:
+        total = 2 / math.pi * (theta + total)
+    return 0.5 + total / 2
+
+
+def _t_cdf_by_expansion(t: float, degrees: int) -> float:
+    """Returns the distribution function through a normal variable (A & S 26.7.8); within 1e-7 from 2000 degrees."""
+    z = t * (1 - 1 / (4 * degrees)) / math.sqrt(1 + t * t / (2 * degrees))
+    return NormalDist().cdf(z)

@@ -1,0 +1,259 @@
+"""Elo from results: differences with their errors, likelihood of superiority, sequential tests.
+
+Results are counts of wins, draws and losses, or pentanomial counts of pairs of games: one opening played with both
+colours, the five entries being pairs that scored 0, 1/2, 1, 3/2 and 2 points. No function returns inf or nan.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Model = Literal["logistic", "normalized"]
+Decision = Literal["H0", "H1", "undecided"]
+
+ELO_PER_SIGMA = 800 / math.log(10)
+"""Normalized Elo of one standard deviation per game (M. Van den Bergh, Comments on Normalized Elo)."""
+_Z95_TWO_SIDED = 1.959963984540054
+_Z95_ONE_SIDED = 1.6448536269514722
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elo:
+    """A difference in Elo with its 95 % error.
+
+    Where the results allow no upper (lower) bound, as when every game was won (lost), `high` (`low`) is None and
+    the other bound is one-sided, 95 %.
+    """
+
+    difference: float
+    """The estimate; where all games were won or lost, the one bound there is."""
+    error: float | None
+    """Half the interval, as cutechess prints it; None where it has only one bound."""
+    low: float | None
+    high: float | None
+    num_games: int
+
+    def __str__(self) -> str:
+        if self.error is not None:
+            return f"{self.difference:+.1f} ± {self.error:.1f}"
+        if self.low is not None:
+            return f"> {self.low:+.1f}"
+        return f"< {self.high:+.1f}"
+
+
+def elo_of_score(score: float) -> float:
+    """Returns the difference in Elo at which `score`, between 0 and 1 exclusive, is expected."""
+    return -400 * math.log10(1 / score - 1)
+
+
+def score_of_elo(difference: float) -> float:
+    """Returns the expected score of who is stronger by `difference`."""
+    return 1 / (1 + math.pow(10, -difference / 400))
+
+
+def elo(wins: int, draws: int, losses: int) -> Elo:
+    """Returns the difference in Elo and its 95 % error exactly as cutechess prints them.
+
+    cutechess, projects/lib/src/elo.cpp: the score of a game is taken as normal. Only where that gives nothing
+    (no variance, or a bound of the score outside (0, 1)) does this go further; see `Elo`.
+    """
+    return _elo_of_counts([losses, draws, wins], num_games_each=1, quantile=_cutechess_quantile(0.975))
+
+
+def pentanomial_elo(pairs: Sequence[int]) -> Elo:
+    """Returns the difference in Elo with the error of paired games, from the five counts of pairs.
+
+    The pair is the unit, so that what both games owe to their opening does not count as evidence twice
+    (fastchess and fishtest do the same).
+    """
+    return _elo_of_counts(_five(pairs), num_games_each=2, quantile=_Z95_TWO_SIDED)
+
+
+def normalized_elo(counts: Sequence[int]) -> tuple[float, float]:
+    """Returns the normalized Elo difference and its 95 % error, from 3 (losses, draws, wins) or 5 counts.
+
+    It is the score above one half in standard deviations of a game, times `ELO_PER_SIGMA`; a count of zero is
+    taken as 0.001, so that there always is a variance. Source: Van den Bergh, as `ELO_PER_SIGMA`.
+    """
+    total, mean, variance = _moments(_regular(counts))
+    unit = ELO_PER_SIGMA / math.sqrt(variance * _games_per_entry(counts))
+    return (mean - 0.5) * unit, _Z95_TWO_SIDED * math.sqrt(variance / total) * unit
+
+
+def likelihood_of_superiority(wins: int, losses: int) -> float:
+    """Returns the probability that the first is stronger, given its wins and losses (cutechess, elo.cpp)."""
+    if not wins + losses:
+        return 0.5
+    return 0.5 + 0.5 * math.erf((wins - losses) / math.sqrt(2.0 * (wins + losses)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sprt:
+    """A sequential probability ratio test between a difference of `elo0` and one of `elo1`."""
+
+    elo0: float = 0.0
+    elo1: float = 10.0
+    alpha: float = 0.05
+    """Probability of deciding for `elo1` where `elo0` is true."""
+    beta: float = 0.05
+    """Probability of deciding for `elo0` where `elo1` is true."""
+    model: Model = "normalized"
+    """What the two are differences in."""
+
+    def __post_init__(self) -> None:
+        if not self.elo0 < self.elo1:
+            raise ValueError(f"expected elo0 < elo1, got {self.elo0} and {self.elo1}")
+        if not (self.alpha > 0 and self.beta > 0 and self.alpha + self.beta < 1):
+            raise ValueError(f"expected alpha, beta > 0 with a sum below 1, got {self.alpha} and {self.beta}")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The log-likelihood ratios at which it is decided, for H0 and for H1 (Wald)."""
+        return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
+
+    def llr(self, counts: Sequence[int]) -> float:
+        """Returns the log-likelihood ratio of 3 (losses, draws, wins) or 5 (pairs) counts."""
+        return log_likelihood_ratio(counts, self.elo0, self.elo1, self.model)
+
+    def decision(self, counts: Sequence[int]) -> Decision:
+        """Returns what the counts decide."""
+        lower, upper = self.bounds
+        llr = self.llr(counts)
+        return "H1" if llr >= upper else "H0" if llr <= lower else "undecided"
+
+
+def log_likelihood_ratio(counts: Sequence[int], elo0: float, elo1: float, model: Model = "normalized") -> float:
+    """Returns the generalized log-likelihood ratio of `elo1` against `elo0`.
+
+    Both are maximised over all distributions of the outcome with that difference. 3 counts are (losses, draws,
+    wins), 5 are pairs; a count of zero is taken as 0.001, and no games at all give 0.
+    Source: Van den Bergh, Comments on Normalized Elo, propositions 1.1 and 4.1; values agree with fastchess.
+    """
+    if not any(counts):
+        return 0.0
+    weights = _regular(counts)
+    total = sum(weights)
+    observed = [weight / total for weight in weights]
+    if model == "logistic":
+        likely = [_likeliest_with_score(observed, score_of_elo(value)) for value in (elo0, elo1)]
+    else:
+        scale = math.sqrt(_games_per_entry(counts)) / ELO_PER_SIGMA
+        likely = [_likeliest_with_t_value(observed, value * scale) for value in (elo0, elo1)]
+    return total * sum(p * math.log(one / zero) for p, zero, one in zip(observed, likely[0], likely[1], strict=True))
+
+
+def _elo_of_counts(counts: Sequence[int], *, num_games_each: int, quantile: float) -> Elo:
+    total, mean, variance = _moments([float(_count(count)) for count in counts])
+    if not total:
+        raise ValueError("expected results of at least one game, got none")
+    num_games = round(total) * num_games_each
+    spread = math.sqrt(variance / total)
+    if mean in (0.0, 1.0):
+        # All won (lost): the probability of that is 5 % at this score.
+        worst = math.pow(0.05, 1 / total)
+        bound = elo_of_score(worst)
+        return Elo(
+            difference=bound if mean else -bound,
+            error=None,
+            low=bound if mean else None,
+            high=None if mean else -bound,
+            num_games=num_games,
+        )
+    # All results alike say nothing about their variance: what 2.5 % of samples hide may be anywhere on each side.
+    margin = quantile * spread if variance else (1 - math.pow(0.025, 1 / total)) / 2
+    low, high = mean - margin, mean + margin
+    difference = elo_of_score(mean)
+    if low > 0 and high < 1:
+        bounds = elo_of_score(low), elo_of_score(high)
+        error = (bounds[1] - bounds[0]) / 2
+        return Elo(difference=difference, error=error, low=bounds[0], high=bounds[1], num_games=num_games)
+    one_sided = _Z95_ONE_SIDED * spread
+    if mean >= 0.5:
+        low = max(mean - one_sided, 0.05 / total)
+        return Elo(difference=difference, error=None, low=elo_of_score(low), high=None, num_games=num_games)
+    high = min(mean + one_sided, 1 - 0.05 / total)
+    return Elo(difference=difference, error=None, low=None, high=elo_of_score(high), num_games=num_games)
+
+
+def _moments(counts: Sequence[float]) -> tuple[float, float, float]:
+    """Returns the total and the mean and variance of the score of an entry, in [0, 1]."""
+    total = sum(counts)
+    if not total:
+        return 0.0, 0.0, 0.0
+    scores = [i / (len(counts) - 1) for i in range(len(counts))]
+    mean = sum(count * score for count, score in zip(counts, scores, strict=True)) / total
+    variance = sum(count * (score - mean) ** 2 for count, score in zip(counts, scores, strict=True)) / total
+    return total, mean, variance
+
+
+def _cutechess_quantile(p: float) -> float:
+    """Returns the normal quantile with Winitzki's approximation of the inverse error function."""
+    x = 2 * p - 1
+    a = 8 * (math.pi - 3) / (3 * math.pi * (4 - math.pi))
+    log = math.log(1 - x * x)
+    b = 2 / (math.pi * a) + log / 2
+    return math.sqrt(2) * math.copysign(math.sqrt(math.sqrt(b * b - log / a) - b), x)
+
+
+def _five(pairs: Sequence[int]) -> Sequence[int]:
+    if len(pairs) != 5:
+        raise ValueError(f"expected five counts of pairs, with 0, 1/2, 1, 3/2 and 2 points, got {list(pairs)}")
+    return pairs
+
+
+def _count(count: int) -> int:
+    if count < 0:
+        raise ValueError(f"expected counts of games, got {count}")
+    return count
+
+
+def _regular(counts: Sequence[int]) -> list[float]:
+    return [_count(count) or 1e-3 for count in counts]
+
+
+def _games_per_entry(counts: Sequence[int]) -> int:
+    if len(counts) not in (3, 5):
+        raise ValueError(f"expected 3 counts of games or 5 of pairs, got {len(counts)}")
+    return (len(counts) - 1) // 2
+
+
+def _likeliest_with_score(observed: Sequence[float], score: float) -> list[float]:
+    deviations = [i / (len(observed) - 1) - score for i in range(len(observed))]
+    return _tilted(observed, deviations)
+
+
+def _likeliest_with_t_value(observed: Sequence[float], t: float) -> list[float]:
+    """Returns the likeliest distribution with (mean - 1/2) / sigma = t, by Van den Bergh's iteration."""
+    scores = [i / (len(observed) - 1) for i in range(len(observed))]
+    p = [1 / len(observed)] * len(observed)
+    for _ in range(100):
+        mean = sum(q * score for q, score in zip(p, scores, strict=True))
+        sigma = math.sqrt(sum(q * (score - mean) ** 2 for q, score in zip(p, scores, strict=True)))
+        gradient = [score - 0.5 - t * sigma * (1 + ((score - mean) / sigma) ** 2) / 2 for score in scores]
+        previous, p = p, _tilted(observed, gradient)
+        if max(abs(a - b) for a, b in zip(p, previous, strict=True)) < 1e-9:
+            break
+    return p
+
+
+def _tilted(observed: Sequence[float], gradient: Sequence[float]) -> list[float]:
+    """Returns `observed / (1 + theta * gradient)` with the theta at which `gradient` has mean zero."""
+
+    def mean_gradient(theta: float) -> float:
+        return sum(q * g / (1 + theta * g) for q, g in zip(observed, gradient, strict=True))
+
+    # Between these poles it falls from +inf to -inf.
+    theta = _root(mean_gradient, -1 / max(gradient), -1 / min(gradient))
+    return [q / (1 + theta * g) for q, g in zip(observed, gradient, strict=True)]
+
+
+def _root(falling: Callable[[float], float], low: float, high: float) -> float:
+    for _ in range(200):
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return (low + high) / 2

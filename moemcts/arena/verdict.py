@@ -1,0 +1,26 @@
+"""What a measured difference may be called, in one sentence."""
+
+from __future__ import annotations
+
+from moemcts.arena.intervals import Interval
+
+
+def verdict(
+    difference: float, interval: Interval, n: int, *, unit: str = "points", observations: str = "paired games"
+) -> str:
+    """Returns an honest sentence on a difference with its 95 % interval, from `n` observations.
+
+    Only an interval that leaves out zero is called better or worse; an interval that does not is never called
+    equality. A difference of Elo has the unit "Elo".
+
+    >>> verdict(1.2, (-3.1, 5.4), 400)
+    'no difference shown: +1.2 points, 95 % interval [-3.1, +5.4], 400 paired games'
+    """
+    low, high = interval
+    if n <= 0:
+        return f"nothing measured: no {observations}"
+    if not low <= difference <= high:
+        raise ValueError(f"expected an interval around {difference}, got [{low}, {high}]")
+    claim = "better" if low > 0 else "worse" if high < 0 else "no difference shown"
+    numbers = f"{difference:+.1f} {unit}, 95 % interval [{low:+.1f}, {high:+.1f}], {n} {observations}"
+    return f"{claim}: {numbers}"

@@ -1,0 +1,284 @@
+"""One experiment in its folder: data, then experts, then matches, then a report; every part resumes where it stopped."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tomli_w
+
+from moemcts import __version__
+from moemcts.agents import Agent, PolicyAgent
+from moemcts.arena.match import MatchResult, match
+from moemcts.arena.openings import openings_from_seeds
+from moemcts.config import parse_reference
+from moemcts.errors import MoemctsError, UsageError
+from moemcts.experiment.config import ExperimentConfig, validate
+from moemcts.experiment.players import default_model, opponents_named
+from moemcts.experiment.progress import Progress
+from moemcts.game import Game
+from moemcts.gates import PhaseGate
+from moemcts.plugins import plugins
+from moemcts.search import SearchAgent
+from moemcts.search.engine import Opponents
+from moemcts.store import read_toml, write_json, write_text
+
+if TYPE_CHECKING:
+    from moemcts.experts import ExpertSet
+    from moemcts.learn.dataset import Dataset
+    from moemcts.report.page import Report
+
+SINGLE = "none"
+"""The gate whose one expert is the single network."""
+BOARDS_PER_SEED = 1_000_000
+"""Start positions that are set aside for the games of one training seed."""
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What an experiment made, for its report."""
+
+    dataset: Dataset
+    experts: Mapping[tuple[str, int], ExpertSet]
+    """By gate and training seed."""
+    searched: list[MatchResult]
+    """One match per training seed."""
+    raw: list[MatchResult]
+    """Matches of the networks without search; none if they were not asked for."""
+
+
+class Experiment:
+    """A single network against one set of experts per gate, in a folder."""
+
+    def __init__(self, folder: Path, config: ExperimentConfig) -> None:
+        """Raises UsageError where the configuration names something that does not exist."""
+        self.folder = folder
+        self.config = config
+        self.game: Game = plugins().game(config.game)
+        for gate in self.gates:
+            self.gate(gate)
+        self.agent(config.data.agent or plugins().default_agent(self.game))
+        self.field()
+        self.opponent_model()
+        plugins().curriculum(config.scheme)
+        plugins().network(config.network, self.game.spec.observation_shape, self.game.spec.num_actions)
+
+    @classmethod
+    def create(cls, folder: Path, config: ExperimentConfig, *, write: bool = True) -> Experiment:
+        """Starts an experiment in a new or empty folder; raises UsageError where there is one already."""
+        if (folder / "config.toml").exists():
+            raise UsageError(f"{folder} holds a run already; go on with it: moemcts run --resume {folder}")
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"expected a folder for the run, but {folder} is a file")
+        experiment = cls(folder, config)
+        if write:
+            write_text(folder / "config.toml", experiment.config_text())
+            write_json(folder / "env.json", _environment())
+        return experiment
+
+    @classmethod
+    def load(cls, folder: Path) -> Experiment:
+        """Opens an experiment to go on with; raises MoemctsError where there is none."""
+        if not (folder / "config.toml").exists():
+            raise MoemctsError(f"expected a run with a config.toml in {folder}, found none")
+        return cls(folder, validate(read_toml(folder / "config.toml")))
+
+    @property
+    def gates(self) -> list[str]:
+        """The gates that make experts, as users write them; the single network is not among them."""
+        return [gate for gate in self.config.gates if gate != SINGLE]
+
+    def config_text(self) -> str:
+        """Returns the configuration, fully resolved, as TOML."""
+        return tomli_w.dumps(self.config.model_dump(mode="json", exclude_none=True))
+
+    def describe(self) -> str:
+        """Returns one line on what is compared."""
+        config = self.config
+        experts = ", ".join(self.gates) or "no experts"
+        return (
+            f"{config.game}: a single {config.network} against experts ({experts}; {config.scheme}), "
+            f"{config.data.samples:,} samples, {config.num_seeds} training seed{'s' * (config.num_seeds > 1)}, "
+            f"{config.match.games} games per arm and seed at {config.search.simulations} simulations"
+        )
+
+    def gate(self, reference: str) -> PhaseGate:
+        """Returns a gate of this experiment's game."""
+        return plugins().gate(reference, self.game)
+
+    def agent(self, reference: str) -> Agent:
+        """Returns an agent of this experiment's game."""
+        return plugins().agent(reference, self.game)
+
+    def field(self) -> Agent:
+        """Returns who sits in the seats that are not ours."""
+        return self.agent(self.config.match.field or plugins().default_agent(self.game))
+
+    def opponent_model(self) -> Opponents:
+        """Returns who the search believes to face."""
+        config = self.config.match
+        return opponents_named(config.opponent_model or config.field or default_model(self.game), self.game)
+
+    def arm_names(self) -> list[str]:
+        """Returns who is compared: the single network and the experts of each gate."""
+        return ["single", *self.gates]
+
+    def passes_per_expert_set(self) -> float:
+        """Returns how often training one set of experts sees the data, in passes of the configured epochs."""
+        from moemcts.learn.trainer import plan
+
+        curriculum = plugins().curriculum(self.config.scheme)
+        passes = []
+        for reference in self.gates:
+            num_phases = self.gate(reference).num_phases
+            steps = plan([curriculum(phase, num_phases) for phase in range(num_phases)])
+            seen = [step.stage.epochs * np.count_nonzero(step.stage.weights) / num_phases for step in steps]
+            passes.append(float(sum(seen)))
+        return sum(passes) / len(passes) if passes else 1.0
+
+    def run(self, progress: Progress) -> Report:
+        """Does whatever is not done yet and writes the report."""
+        from moemcts.experiment.findings import findings
+        from moemcts.report.page import write_report
+
+        started = time.monotonic()
+        dataset = self._data(progress)
+        experts = {
+            (gate, seed): self._experts(gate, seed, dataset, progress)
+            for seed in range(self.config.num_seeds)
+            for gate in (SINGLE, *self.gates)
+        }
+        searched, raw = [], []
+        for seed in range(self.config.num_seeds):
+            arms = {"single": experts[SINGLE, seed]} | {gate: experts[gate, seed] for gate in self.gates}
+            if self.config.match.raw_games:
+                raw.append(self._match("raw", seed, self._raw_arms(arms), self.config.match.raw_games, progress))
+            searched.append(self._match("searched", seed, self._arms(arms), self.config.match.games, progress))
+        report = findings(self, Outcomes(dataset, experts, searched, raw))
+        write_report(self.folder / "report", report)
+        write_json(self.folder / "done.json", {"seconds_of_last_start": round(time.monotonic() - started, 1)})
+        return report
+
+    @cached_property
+    def _default_agent(self) -> str:
+        return plugins().default_agent(self.game)
+
+    def _data(self, progress: Progress) -> Dataset:
+        from moemcts.learn.dataset import Dataset
+        from moemcts.learn.selfplay import generate
+
+        config = self.config.data
+        agent = self.agent(config.agent or self._default_agent)
+        with progress.task(f"games of {agent.name}", "samples") as advance:
+            generate(
+                self.game,
+                [agent] * self.game.spec.num_players,
+                config.samples,
+                seed=self.config.seed,
+                out=self.folder / "data",
+                reference=self.config.game,
+                on_progress=advance,
+            )
+        return Dataset.open(self.folder / "data", self.game)
+
+    def _experts(self, gate_name: str, seed: int, dataset: Dataset, progress: Progress) -> ExpertSet:
+        from moemcts.learn.checkpoint import MANIFEST, load_experts, save_experts
+        from moemcts.learn.progress import Progress as TrainingProgress
+        from moemcts.learn.trainer import Trainer
+
+        label = _label(gate_name)
+        folder = self.folder / "experts" / f"{label}-{seed}"
+        if not (folder / MANIFEST).exists():
+            gate = self.gate(gate_name)
+            scheme = "single" if gate_name == SINGLE else self.config.scheme
+            shape, num_actions = self.game.spec.observation_shape, self.game.spec.num_actions
+            training = self.config.training.model_copy(update={"seed": self.config.seed + seed})
+            with progress.task(f"train {label}, seed {seed}", "steps") as advance:
+
+                def show(state: TrainingProgress) -> None:
+                    advance(state.step, state.num_steps)
+
+                trained = Trainer(training, on_progress=show).fit_experts(
+                    lambda: plugins().network(self.config.network, shape, num_actions),
+                    dataset,
+                    gate,
+                    plugins().curriculum(scheme),
+                    self.folder / "training" / f"{label}-{seed}",
+                )
+            save_experts(
+                folder,
+                [one.network for one in trained],
+                game=self.game,
+                game_reference=self.config.game,
+                gate=gate,
+                gate_reference=gate_name,
+                network_reference=self.config.network,
+                scheme=scheme,
+                seed=training.seed,
+                data=dataset.id,
+                measurements=[one.measurement for one in trained],
+            )
+        return load_experts(folder, self.game, plugins())
+
+    def _arms(self, experts: Mapping[str, ExpertSet]) -> dict[str, Agent]:
+        arms: dict[str, Agent] = {
+            name: SearchAgent(self.game, arm, self.config.search, opponents=self.opponent_model(), name=name)
+            for name, arm in experts.items()
+        }
+        return arms
+
+    def _raw_arms(self, experts: Mapping[str, ExpertSet]) -> dict[str, Agent]:
+        arms: dict[str, Agent] = {name: PolicyAgent(arm, name=name) for name, arm in experts.items()}
+        return arms | {"field": self.field()}
+
+    def _match(
+        self, kind: str, seed: int, arms: Mapping[str, Agent], num_games: int, progress: Progress
+    ) -> MatchResult:
+        first = (self.config.seed * self.config.num_seeds + seed + 1) * BOARDS_PER_SEED
+        with progress.task(f"{kind} games, seed {seed}", "games") as advance:
+            return match(
+                self.game,
+                arms,
+                self.field(),
+                num_games=num_games,
+                openings=openings_from_seeds(num_games, first=first),
+                seed=first,
+                baseline="single",
+                max_parallel=self.config.match.parallel,
+                path=self.folder / "matches" / f"{kind}-{seed}.jsonl",
+                identity={
+                    "search": self.config.search.model_dump(mode="json") if kind == "searched" else None,
+                    "experts": [
+                        (self.folder / "experts" / f"{_label(gate)}-{seed}" / "manifest.toml").read_text()
+                        for gate in (SINGLE, *self.gates)
+                    ],
+                },
+                on_progress=lambda state: advance(state.num_finished, num_games * len(arms)),
+            )
+
+
+def _label(gate: str) -> str:
+    """Returns a gate's reference as a file name."""
+    name, options = parse_reference(gate)
+    words = "".join(f"-{key}-{value}" for key, value in options.items())
+    return "single" if gate == SINGLE else name + "".join(c if c.isalnum() else "-" for c in words)
+
+
+def _environment() -> dict[str, Any]:
+    import torch
+
+    return {
+        "moemcts": __version__,
+        "python": sys.version.split()[0],
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "system": platform.platform(),
+        "command": sys.argv,
+    }

@@ -1,0 +1,1 @@
+"""Learning: games become samples, samples become one expert network per phase."""

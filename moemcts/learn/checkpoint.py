@@ -1,0 +1,124 @@
+"""A team of experts in a folder, with the names and hashes of all that they must be used with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from torch import nn
+
+from moemcts import __version__
+from moemcts.errors import DamagedFile, ForeignData
+from moemcts.experts import ExpertSet, Routing
+from moemcts.game import Game
+from moemcts.gates import PhaseGate
+from moemcts.learn.evaluator import TorchEvaluator
+from moemcts.learn.files import digest, read_bytes, read_toml, write_bytes, write_toml
+from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
+from moemcts.learn.shards import check_encoding
+from moemcts.learn.weights import load_state, network_state, read_state, state_bytes
+
+MANIFEST = "manifest.toml"
+FORMAT = 1
+
+
+class Makers(Protocol):
+    """What turns the names in a manifest into objects: `moemcts.plugins.Plugins`."""
+
+    def gate(self, reference: str, game: Game) -> PhaseGate: ...
+
+    def network(self, reference: str, observation_shape: tuple[int, ...], num_actions: int) -> Any: ...
+
+
+def save_experts(
+    folder: Path,
+    networks: Sequence[nn.Module],
+    *,
+    game: Game,
+    game_reference: str,
+    gate: PhaseGate,
+    gate_reference: str,
+    network_reference: str,
+    scheme: str,
+    seed: int,
+    data: str = "",
+    measurements: Sequence[Mapping[str, Any]] = (),
+) -> Path:
+    """Writes one network per phase of the gate and the manifest; returns `folder`.
+
+    References are what users write: they make the gate and the networks again. The manifest is written last, so
+    that a folder with a manifest is whole. Raises ValueError unless there is one network per phase.
+    """
+    if len(networks) != gate.num_phases:
+        raise ValueError(f"expected {gate.num_phases} networks, one per phase of the gate, got {len(networks)}")
+    experts: list[dict[str, Any]] = []
+    for phase, (name, network) in enumerate(zip(gate.phase_names, networks, strict=True)):
+        content = state_bytes(network_state(network))
+        file = f"expert-{phase}.safetensors"
+        write_bytes(folder / file, content)
+        experts.append({"phase": name, "file": file, "sha256": digest(content)})
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "version": __version__,
+        "game": game_reference,
+        "encoding": encoding_fingerprint(game),
+        "gate": {
+            "reference": gate_reference,
+            "name": gate.name,
+            "parameters": dict(gate.parameters),
+            "fingerprint": gate_fingerprint(gate, game),
+        },
+        "network": network_reference,
+        "scheme": scheme,
+        "seed": seed,
+        "data": data,
+        "experts": experts,
+    }
+    for entry, measurement in zip(experts, measurements, strict=False):
+        entry["validation"] = dict(measurement.get("validation") or {})
+    write_toml(folder / MANIFEST, manifest)
+    return folder
+
+
+def load_experts(
+    folder: Path, game: Game, makers: Makers, *, device: str = "cpu", routing: Routing | None = None
+) -> ExpertSet:
+    """Returns the experts of a folder behind their gate.
+
+    Raises ForeignData, naming both sides, if they were made for another game, encoding, gate or network than the
+    manifest's names mean here, DamagedFile if a file is not as it was written.
+    """
+    manifest = read_toml(folder / MANIFEST)
+    try:
+        if manifest["format"] != FORMAT:
+            raise ForeignData(f"{folder} has format {manifest['format']}; this version reads {FORMAT}")
+        check_encoding(folder, manifest["game"], manifest["encoding"], game)
+        gate = makers.gate(manifest["gate"]["reference"], game)
+        _check_gate(folder, manifest["gate"], gate, game)
+        experts: list[TorchEvaluator] = []
+        for entry in manifest["experts"]:
+            network = makers.network(manifest["network"], game.spec.observation_shape, game.spec.num_actions)
+            _load_expert(folder / entry["file"], entry["sha256"], network)
+            experts.append(TorchEvaluator(network, device))
+    except (KeyError, TypeError) as error:
+        raise DamagedFile(f"{folder / MANIFEST} is no manifest of experts: {error}") from error
+    return ExpertSet(gate, experts, routing=routing)
+
+
+def _check_gate(folder: Path, saved: Mapping[str, Any], gate: PhaseGate, game: Game) -> None:
+    fingerprint = gate_fingerprint(gate, game)
+    if saved["fingerprint"] != fingerprint:
+        raise ForeignData(
+            f"{folder} was trained with gate {saved['name']} {dict(saved['parameters'])}, "
+            f"fingerprint {saved['fingerprint'][:12]}, but {saved['reference']!r} is here "
+            f"{gate.name} {dict(gate.parameters)}, fingerprint {fingerprint[:12]}"
+        )
+
+
+def _load_expert(path: Path, sha256: str, network: nn.Module) -> None:
+    found = digest(read_bytes(path))
+    if found != sha256:
+        raise DamagedFile(f"{path} is damaged: expected SHA-256 {sha256[:12]}, got {found[:12]}")
+    state, _ = read_state(path)
+    load_state(network, state, str(path))

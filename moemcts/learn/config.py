@@ -1,0 +1,60 @@
+"""The numbers of a training."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class TrainerConfig(BaseModel):
+    """How a network is trained.
+
+    The defaults are PommerLearn's supervised ones. The M2CTS papers' chess networks: 7 epochs, batch 2048, optimiser
+    nag, schedule one_cycle, learning rate 0.14, momentum 0.95 to 0.8, weight decay 0.0001, value weight 0.01.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    epochs: float = Field(default=5.0, gt=0)
+    """How often a stage sees each of its samples."""
+    batch_size: int = Field(default=128, ge=2)
+    """Samples per step, at most; the batches of an epoch are equally large."""
+    optimiser: Literal["adamw", "sgd", "nag"] = "adamw"
+    """adamw, sgd with momentum, or nag: sgd with Nesterov's momentum."""
+    learning_rate: float = Field(default=1e-3, gt=0)
+    """The highest learning rate."""
+    momentum: float = Field(default=0.9, ge=0, lt=1)
+    """The highest momentum; the first beta of adamw."""
+    min_momentum: float = Field(default=0.8, ge=0, lt=1)
+    """The momentum of schedule one_cycle where the learning rate is highest."""
+    weight_decay: float = Field(default=1e-4, ge=0)
+    """Pull of all parameters towards zero, batch norms included."""
+    schedule: Literal["constant", "one_cycle"] = "constant"
+    """constant, or one_cycle: learning rate up and down once per stage, momentum opposite."""
+    policy_weight: float = Field(default=0.9, ge=0)
+    """Share of the policy's cross-entropy in the loss."""
+    value_weight: float = Field(default=0.1, ge=0)
+    """Share of the value's squared error in the loss."""
+    clip: float | None = Field(default=None, gt=0)
+    """The longest gradient; longer ones are shortened to it."""
+    augment: bool = True
+    """Whether samples are transformed by the game's symmetries at random."""
+    validation_fraction: float = Field(default=0.05, gt=0, lt=1)
+    """Share of the games that are held out to measure the loss."""
+    validation_interval: int | None = Field(default=None, ge=1)
+    """Steps between measurements; one epoch if not given."""
+    keep: Literal["best", "last"] = "best"
+    """Which weights a stage ends with: those of the lowest held-out loss, or the last."""
+    save_interval: int = Field(default=500, ge=1)
+    """Steps between saved states, from which an interrupted training goes on."""
+    seed: int = Field(default=0, ge=0)
+    """Decides initial weights, held-out games, order of samples and augmentation."""
+    threads: int | None = Field(default=None, ge=1)
+    """CPU threads; torch's own choice if not given."""
+    device: str = "auto"
+    """cpu, cuda, cuda:1, ... or auto: cuda where there is one."""
+
+    def identity(self) -> dict[str, object]:
+        """Returns what has to be equal for an interrupted training to go on."""
+        return self.model_dump(mode="json", exclude={"save_interval", "threads", "device"})

@@ -1,0 +1,99 @@
+"""Learning schemes: what each expert is trained on, as stages with one weight per phase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One training run: a network comes in, sees all samples weighted by phase, and goes on to the next stage."""
+
+    weights: tuple[float, ...]
+    """How much a sample of each phase counts, `[K]`; samples of a phase with weight zero are left out."""
+    epochs: float = 1.0
+    """Its length as a multiple of the epochs that the trainer is configured with."""
+    learning_rate: float = 1.0
+    """Its learning rate as a multiple of the configured one."""
+
+    def describe(self, phase_names: Sequence[str]) -> str:
+        """Returns a short name: `all`, the only phase that counts, or all phases with their weights."""
+        if len(set(self.weights)) == 1:
+            return "all"
+        counting = [(name, weight) for name, weight in zip(phase_names, self.weights, strict=True) if weight]
+        if len(counting) == 1:
+            return counting[0][0]
+        return ", ".join(f"{name} x{weight:.3g}" for name, weight in counting)
+
+
+Curriculum = Callable[[int, int], Sequence[Stage]]
+"""Returns the stages of the expert for `phase` of `num_phases`."""
+
+
+def single(*, epochs: float = 1.0) -> Curriculum:
+    """One network on everything, the papers' "regular": the experts of all phases are the same."""
+    return lambda phase, num_phases: [_everything(num_phases, epochs)]
+
+
+def separated(*, epochs: float = 1.0) -> Curriculum:
+    """Each expert on the samples of its own phase."""
+    return lambda phase, num_phases: [_only(phase, num_phases, epochs)]
+
+
+def staged(*, epochs: float = 1.0) -> Curriculum:
+    """Each expert on one phase after the other and its own last, the most distant first, ties to the earlier.
+
+    For three phases the orders of the M2CTS papers: opening 2-1-0, middlegame 0-2-1, endgame 0-1-2; optimiser
+    and schedule start anew at each stage. An expert costs `num_phases` trainings less the stages that experts share.
+    """
+
+    def stages(phase: int, num_phases: int) -> Sequence[Stage]:
+        others = [other for other in range(num_phases) if other != phase]
+        others.sort(key=lambda other: (-abs(other - phase), other))
+        return [_only(other, num_phases, epochs) for other in [*others, phase]]
+
+    return stages
+
+
+def weighted(*, a: float = 4.0, epochs: float = 1.0) -> Curriculum:
+    """Each expert on everything, with its own phase counting `a` times as much as another.
+
+    The weights have mean one over the phases: for three phases and `a` 4 they are 2, 0.5 and 0.5, for 10 they are
+    2.5, 0.25 and 0.25 (the M2CTS papers' tables). Raises ValueError unless `a` is positive.
+    """
+    if not a > 0:
+        raise ValueError(f"expected a positive weight a, got {a!r}")
+
+    def stages(phase: int, num_phases: int) -> Sequence[Stage]:
+        unit = num_phases / (a + num_phases - 1)
+        weights = tuple(a * unit if other == phase else unit for other in range(num_phases))
+        return [Stage(weights=weights, epochs=epochs)]
+
+    return stages
+
+
+def general_first(*, epochs: float = 1.0, special_epochs: float = 1.0, learning_rate: float = 1.0) -> Curriculum:
+    """One network on everything, from which each expert goes on with its own phase.
+
+    The "staged" of CrazyAra's reinforcement learning, which is not the supervised `staged`. The second stage has
+    `special_epochs` and `learning_rate` times the configured length and rate.
+    """
+
+    def stages(phase: int, num_phases: int) -> Sequence[Stage]:
+        special = Stage(weights=_one_hot(phase, num_phases), epochs=special_epochs, learning_rate=learning_rate)
+        return [_everything(num_phases, epochs), special]
+
+    return stages
+
+
+def _everything(num_phases: int, epochs: float) -> Stage:
+    return Stage(weights=(1.0,) * num_phases, epochs=epochs)
+
+
+def _only(phase: int, num_phases: int, epochs: float) -> Stage:
+    return Stage(weights=_one_hot(phase, num_phases), epochs=epochs)
+
+
+def _one_hot(phase: int, num_phases: int) -> tuple[float, ...]:
+    return tuple(float(other == phase) for other in range(num_phases))

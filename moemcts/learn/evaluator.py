@@ -1,0 +1,50 @@
+"""A network as an evaluator of views."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+from moemcts.evaluation import Evaluation
+from moemcts.game import FloatArray, Views
+
+
+class TorchEvaluator:
+    """Evaluates views by a network: planes in, logits and value out."""
+
+    def __init__(self, network: nn.Module, device: str = "cpu") -> None:
+        """Takes a copy of the network, in which batch norms are folded into the convolutions before them."""
+        self.device = torch.device(device)
+        self._network = folded(network).to(self.device)
+
+    def evaluate(self, views: Views) -> Evaluation:
+        return self.evaluate_planes(views.observations())
+
+    def evaluate_planes(self, planes: FloatArray) -> Evaluation:
+        """Evaluates planes `[N, C, H, W]`."""
+        with torch.inference_mode():
+            logits, value = self._network(torch.from_numpy(planes).to(self.device))
+            return Evaluation(_array(logits), _array(value))
+
+
+def folded(network: nn.Module) -> nn.Module:
+    """Returns a copy for inference, every batch norm that directly follows a convolution folded into it."""
+    fused = copy.deepcopy(network).eval().requires_grad_(False)
+    for module in fused.modules():
+        if not isinstance(module, nn.Sequential):
+            continue
+        layers = list(module)
+        for i, (layer, following) in enumerate(itertools.pairwise(layers)):
+            if isinstance(layer, nn.Conv2d) and isinstance(following, nn.BatchNorm2d):
+                module[i] = fuse_conv_bn_eval(layer, following)
+                module[i + 1] = nn.Identity()
+    return fused
+
+
+def _array(tensor: Tensor) -> FloatArray:
+    array: FloatArray = tensor.float().cpu().numpy()
+    return array

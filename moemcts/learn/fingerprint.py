@@ -1,0 +1,59 @@
+"""Fingerprints: hashes of what a game's encoding and a gate do, so that none is ever used with another's networks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+
+from moemcts.game import FloatArray, Game, Player, State
+from moemcts.gates import PhaseGate
+
+NUM_GAMES = 4
+NUM_PLIES = 48
+
+
+def encoding_fingerprint(game: Game) -> dict[str, str]:
+    """Returns SHA-256 of the planes and of the policy map, along a few seeded random games.
+
+    Keys `planes` and `actions`. Planes are compared to five digits, so that the last bit of a machine's
+    arithmetic does not matter; actions by the names that `format_action` gives to the legal ones.
+    """
+    pairs = _sample_views(game)
+    planes, actions = hashlib.sha256(), hashlib.sha256()
+    planes.update(repr(tuple(game.spec.observation_shape)).encode())
+    planes.update(_rounded(game.views(pairs).observations()))
+    actions.update(str(game.spec.num_actions).encode())
+    for state, player in pairs:
+        names = [(int(action), game.format_action(state, player, action)) for action in state.legal_actions(player)]
+        actions.update(json.dumps(names).encode())
+    return {"planes": planes.hexdigest(), "actions": actions.hexdigest()}
+
+
+def gate_fingerprint(gate: PhaseGate, game: Game) -> str:
+    """Returns the SHA-256 of a gate's name, parameters and weights along a few seeded random games."""
+    head = [gate.name, list(gate.phase_names), dict(gate.parameters)]
+    result = hashlib.sha256(json.dumps(head, sort_keys=True).encode())
+    result.update(_rounded(gate.weights(game.views(_sample_views(game)))))
+    return result.hexdigest()
+
+
+def _sample_views(game: Game) -> list[tuple[State, Player]]:
+    pairs: list[tuple[State, Player]] = []
+    for number in range(NUM_GAMES):
+        rng = np.random.default_rng([number, 0])
+        state = game.initial_state(number)
+        for _ in range(NUM_PLIES):
+            players = state.active_players
+            if not players:
+                break
+            pairs += [(state, player) for player in players]
+            state = state.play([int(rng.choice(state.legal_actions(player))) for player in players])
+    return pairs
+
+
+def _rounded(array: FloatArray) -> bytes:
+    # Adding zero turns -0.0, which rounding makes, into 0.0.
+    rounded: FloatArray = np.round(array, 5) + np.float32(0)
+    return rounded.astype("<f4").tobytes()

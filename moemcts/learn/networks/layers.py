@@ -1,0 +1,111 @@
+"""The pieces that networks are made of."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Literal
+
+from torch import Tensor, nn
+
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"relu": nn.ReLU, "leaky_relu": functools.partial(nn.LeakyReLU, 0.2)}
+"""By name; PommerLearn's networks use the leaky one."""
+
+
+class ConvNorm(nn.Sequential):
+    """A convolution and a batch norm, then an activation if one is named; keeps the board's size at stride 1."""
+
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        *,
+        stride: int = 1,
+        groups: int = 1,
+        activation: str | None = None,
+        momentum: float = 0.1,
+    ) -> None:
+        layers: list[nn.Module] = [
+            nn.Conv2d(inputs, outputs, kernel, stride=stride, padding=kernel // 2, groups=groups, bias=False),
+            nn.BatchNorm2d(outputs, momentum=momentum),
+        ]
+        if activation is not None:
+            layers.append(ACTIVATIONS[activation]())
+        super().__init__(*layers)
+
+
+class SqueezeExcitation(nn.Module):
+    """Scales channels by what a small network makes of their means (Hu et al. 2018)."""
+
+    def __init__(self, channels: int, *, reduction: int = 2) -> None:
+        super().__init__()
+        hidden = max(channels // reduction, 1)
+        self.body = nn.Sequential(
+            nn.Linear(channels, hidden, bias=False),
+            nn.ReLU(),
+            nn.Linear(hidden, channels, bias=False),
+            nn.Sigmoid(),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        gain: Tensor = self.body(x.mean(dim=(2, 3)))
+        return x * gain[:, :, None, None]
+
+
+class EfficientAttention(nn.Module):
+    """Scales each channel by what a short convolution over neighbouring channels' means says (Wang et al. 2020)."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        kernel = attention_kernel(channels)
+        self.conv = nn.Conv1d(1, 1, kernel, padding=kernel // 2, bias=False)
+        self.gate = nn.Hardsigmoid()
+
+    def forward(self, x: Tensor) -> Tensor:
+        gain: Tensor = self.gate(self.conv(x.mean(dim=(2, 3))[:, None, :]))
+        return x * gain[:, 0, :, None, None]
+
+
+class DenseAttention(nn.Module):
+    """What the authors' code runs in place of `EfficientAttention`: a full matrix over the channels.
+
+    Their convolution takes channels for channels and the single mean for its length, so that of its `kernel` taps
+    only the middle one ever sees anything but padding; the others are kept because parameter counts include them.
+    """
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        kernel = attention_kernel(channels)
+        self.conv = nn.Conv1d(channels, channels, kernel, padding=kernel // 2)
+        self.gate = nn.Hardsigmoid()
+
+    def forward(self, x: Tensor) -> Tensor:
+        gain: Tensor = self.gate(self.conv(x.mean(dim=(2, 3))[:, :, None]))
+        return x * gain[:, :, :, None]
+
+
+def attention_kernel(channels: int) -> int:
+    """Returns the odd kernel size of efficient channel attention for a number of channels (Wang et al. 2020)."""
+    size = int(abs((math.log2(channels) + 1) / 2))
+    return size if size % 2 else size + 1
+
+
+def make_attention(kind: Literal["none", "se", "eca", "eca_dense"], channels: int) -> nn.Module | None:
+    """Returns a module that scales channels, or None; raises ValueError for an unknown kind."""
+    if kind == "none":
+        return None
+    kinds: dict[str, type[nn.Module]] = {
+        "se": SqueezeExcitation,
+        "eca": EfficientAttention,
+        "eca_dense": DenseAttention,
+    }
+    if kind not in kinds:
+        raise ValueError(f"expected attention none, {', '.join(kinds)}, got {kind!r}")
+    return kinds[kind](channels)
+
+
+def count_parameters(network: nn.Module) -> int:
+    """Returns how many numbers training can change."""
+    return sum(parameter.numel() for parameter in network.parameters() if parameter.requires_grad)

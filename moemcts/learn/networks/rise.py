@@ -1,0 +1,90 @@
+"""RISE: mobile bottleneck blocks, as in CrazyAra and PommerLearn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypedDict
+
+from torch import Tensor, nn
+
+from moemcts.learn.networks.heads import HeadSpec, TwoHeads
+from moemcts.learn.networks.layers import ConvNorm, make_attention
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockSpec:
+    """What differs between blocks."""
+
+    expanded: int
+    """Channels of the depthwise convolution."""
+    kernel: int = 3
+    attention: Literal["none", "se", "eca", "eca_dense"] = "none"
+
+
+class Style(TypedDict):
+    """What all layers of a network share."""
+
+    activation: str
+    momentum: float
+
+
+class Bottleneck(nn.Module):
+    """1x1 to many channels, depthwise, 1x1 back; with stride 2 half the board and no sum with the input.
+
+    Attention, if any, scales the block's input, which also enters the sum.
+    """
+
+    def __init__(
+        self, inputs: int, outputs: int, spec: BlockSpec, *, stride: int, activation: str, momentum: float
+    ) -> None:
+        super().__init__()
+        self.attention = make_attention(spec.attention, inputs)
+        self.is_residual = stride == 1
+        self.body = nn.Sequential(
+            ConvNorm(inputs, spec.expanded, 1, activation=activation, momentum=momentum),
+            ConvNorm(
+                spec.expanded,
+                spec.expanded,
+                spec.kernel,
+                stride=stride,
+                groups=spec.expanded,
+                activation=activation,
+                momentum=momentum,
+            ),
+            ConvNorm(spec.expanded, outputs, 1, momentum=momentum),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.attention is not None:
+            x = self.attention(x)
+        y: Tensor = self.body(x)
+        return x + y if self.is_residual else y
+
+
+class Rise(TwoHeads):
+    """A 3x3 stem, bottlenecks, two heads."""
+
+    def __init__(
+        self,
+        observation_shape: tuple[int, int, int],
+        heads: HeadSpec,
+        *,
+        channels: int,
+        blocks: Sequence[BlockSpec],
+        downsampling: bool = False,
+    ) -> None:
+        """With `downsampling` the block after half of them halves the board and doubles all channels from there on."""
+        planes, *sides = observation_shape
+        board = (sides[0], sides[1])
+        style: Style = {"activation": heads.activation, "momentum": heads.norm_momentum}
+        layers: list[nn.Module] = [ConvNorm(planes, channels, 3, **style)]
+        strided = (len(blocks) + 1) // 2 if downsampling else len(blocks)
+        for i, spec in enumerate(blocks):
+            stride = 2 if i == strided else 1
+            expanded = spec.expanded * (2 if i >= strided else 1)
+            outputs = stride * channels
+            layers.append(Bottleneck(channels, outputs, replace(spec, expanded=expanded), stride=stride, **style))
+            board = (-(-board[0] // stride), -(-board[1] // stride))
+            channels = outputs
+        super().__init__(nn.Sequential(*layers), channels, board, heads)

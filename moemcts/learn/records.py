@@ -1,0 +1,178 @@
+"""Samples as they are stored: compact positions, and what each player did there and got in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moemcts.game import Action, FloatArray, Game, IntArray, Packed, Player, State
+
+
+@dataclass(frozen=True)
+class Visits:
+    """Shares of a search's visits, one ragged row per sample: a policy target richer than one action."""
+
+    offsets: IntArray
+    """Row `i` is `offsets[i]:offsets[i + 1]` of the others."""
+    actions: IntArray
+    shares: FloatArray
+
+    def dense(self, rows: IntArray, num_actions: int) -> FloatArray:
+        """Returns the rows over all actions, `[len(rows), A]`."""
+        policy = np.zeros((len(rows), num_actions), dtype=np.float32)
+        for i, row in enumerate(rows):
+            span = slice(self.offsets[row], self.offsets[row + 1])
+            policy[i, self.actions[span]] = self.shares[span]
+        return policy
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[IntArray, FloatArray]]) -> Self:
+        """Returns the rows one behind the other, each given as actions and shares."""
+        return cls(
+            np.cumsum([0, *(len(actions) for actions, _ in rows)], dtype=np.int64),
+            np.concatenate([np.zeros(0, dtype=np.int64), *(actions for actions, _ in rows)]),
+            np.concatenate([np.zeros(0, dtype=np.float32), *(shares for _, shares in rows)]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """N samples of finished games, in the order in which they were played."""
+
+    positions: Packed
+    position: IntArray
+    """Which of the positions each sample is about, `[N]`: one position serves the samples of several players."""
+    player: IntArray
+    """Through whose eyes, `[N]`."""
+    action: IntArray
+    """What that player did, `[N]`."""
+    returns: FloatArray
+    """What the players got in the end, `[N, P]`; column `k` is for the player `k` seats further on."""
+    plies_to_end: IntArray
+    """How many plies the game still went on, `[N]`; 1 at the last decision."""
+    game: IntArray
+    """The number of the game, `[N]`."""
+    visits: Visits | None = None
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+    def first(self, num_samples: int) -> Records:
+        """Returns the first samples, with all positions up to the last of them."""
+        if num_samples >= len(self):
+            return self
+        num_positions = int(self.position[num_samples - 1]) + 1 if num_samples else 0
+        offsets = self.positions.offsets[: num_positions + 1]
+        per_sample = {name: getattr(self, name)[:num_samples] for name in PER_SAMPLE}
+        visits = None
+        if self.visits is not None:
+            ends = self.visits.offsets[: num_samples + 1]
+            visits = Visits(ends, self.visits.actions[: ends[-1]], self.visits.shares[: ends[-1]])
+        return Records(positions=Packed(self.positions.data[: offsets[-1]], offsets), visits=visits, **per_sample)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Returns what is written to disk, in as few bytes as hold it."""
+        small = {name: getattr(self, name) for name in PER_SAMPLE}
+        for name, dtype in PER_SAMPLE.items():
+            small[name] = small[name].astype(dtype)
+        small |= {"position_data": self.positions.data, "position_offsets": self.positions.offsets}
+        if self.visits is not None:
+            small |= {f"visit_{field.name}": getattr(self.visits, field.name) for field in fields(Visits)}
+        return small
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Returns what `arrays` wrote, with the bytes of the positions left where they are."""
+        visits = None
+        if "visit_offsets" in arrays:
+            visits = Visits(*(arrays[f"visit_{field.name}"] for field in fields(Visits)))
+        return cls(
+            positions=Packed(arrays["position_data"], arrays["position_offsets"]),
+            visits=visits,
+            **{name: arrays[name] for name in PER_SAMPLE},
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence[Records]) -> Self:
+        """Returns the samples of all parts; all or none of them have visits."""
+        starts = np.cumsum([0, *(len(part.positions) for part in parts)])
+        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_SAMPLE}
+        joined["position"] = np.concatenate(
+            [part.position + start for part, start in zip(parts, starts, strict=False)]
+        )
+        visits = None
+        if parts[0].visits is not None:
+            rows = [part.visits for part in parts if part.visits is not None]
+            visits = Visits(
+                _join_offsets([row.offsets for row in rows]),
+                np.concatenate([row.actions for row in rows]),
+                np.concatenate([row.shares for row in rows]),
+            )
+        data = np.concatenate([part.positions.data for part in parts])
+        offsets = _join_offsets([part.positions.offsets for part in parts])
+        return cls(positions=Packed(data, offsets), visits=visits, **joined)
+
+
+PER_SAMPLE = {
+    "position": np.int32,
+    "player": np.int16,
+    "action": np.int32,
+    "returns": np.float32,
+    "plies_to_end": np.int32,
+    "game": np.int64,
+}
+"""The arrays with one row per sample and their types on disk."""
+
+
+class GameLog:
+    """The decisions of one game, until its end tells what they were worth."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.num_samples = 0
+        self._states: list[State] = []
+        self._plies: list[int] = []
+        self._decisions: list[tuple[int, Player, Action]] = []
+        self._visits: list[tuple[IntArray, FloatArray]] = []
+
+    def add(
+        self,
+        state: State,
+        decisions: Sequence[tuple[Player, Action]],
+        visits: Sequence[tuple[IntArray, FloatArray]] = (),
+    ) -> None:
+        """Notes what players did in a position, and optionally how their searches' visits were shared."""
+        if not decisions:
+            return
+        position = len(self._states)
+        self._states.append(state)
+        self._plies.append(state.ply)
+        self._decisions += [(position, player, action) for player, action in decisions]
+        self._visits += visits
+        self.num_samples += len(decisions)
+
+    def finish(self, game: Game, final: State) -> Records:
+        """Returns the samples of the game, which ended with `final`."""
+        position, player, action = np.array(self._decisions, dtype=np.int64).reshape(-1, 3).T
+        returns = np.asarray(final.returns(), dtype=np.float32)
+        seats = (player[:, None] + np.arange(len(returns))) % len(returns)
+        return Records(
+            positions=game.pack(self._states) if self._states else Packed.of([]),
+            position=position,
+            player=player,
+            action=action,
+            returns=returns[seats],
+            plies_to_end=final.ply - np.array(self._plies, dtype=np.int64)[position],
+            game=np.full(len(action), self.number, dtype=np.int64),
+            visits=Visits.of(self._visits) if self._visits else None,
+        )
+
+
+def _join_offsets(parts: Sequence[IntArray]) -> IntArray:
+    starts = np.cumsum([0, *(int(part[-1]) for part in parts)])
+    shifted = [part[1:] + start for part, start in zip(parts, starts, strict=False)]
+    return np.concatenate([[0], *shifted]).astype(np.int64)

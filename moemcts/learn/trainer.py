@@ -1,0 +1,254 @@
+"""Experts from samples: a network, or one per phase, taken through the stages of a learning scheme."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from moemcts.errors import MoemctsError
+from moemcts.gates import PhaseGate
+from moemcts.learn.config import TrainerConfig
+from moemcts.learn.curriculum import Curriculum, Stage
+from moemcts.learn.dataset import Dataset
+from moemcts.learn.fingerprint import gate_fingerprint
+from moemcts.learn.progress import Meter, MetricsLog, OnProgress
+from moemcts.learn.shards import check_same
+from moemcts.learn.stage import RESULT, RESUME, Material, StageRun, stage_steps
+from moemcts.learn.weights import State, load_state, network_state, read_state, state_digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """A network at the end of its stages."""
+
+    network: nn.Module
+    """On the CPU, ready for inference."""
+    path: Path
+    """The file with its weights."""
+    measurement: Mapping[str, Any]
+    """Losses of these weights on held-out games, as the log has them."""
+
+
+class Trainer:
+    """Trains networks; an interrupted training goes on when it is called again with the same settings and folder.
+
+    The folder holds `metrics.jsonl`, one line per measurement, and `stages/`, one folder per stage with its state and
+    in the end its weights. On a CPU a resumed training ends in the same weights, to the last bit, as an unbroken one.
+    """
+
+    def __init__(self, config: TrainerConfig, *, on_progress: OnProgress = lambda progress: None) -> None:
+        self.config = config
+        self._on_progress = on_progress
+        self._device = torch.device(
+            ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
+        )
+
+    def fit(
+        self, network: nn.Module, dataset: Dataset, gate: PhaseGate, stages: Sequence[Stage], folder: Path
+    ) -> Trained:
+        """Trains a network, which is changed, through stages.
+
+        Raises MoemctsError if a stage has no samples, its loss stops being a number or a file cannot be written,
+        ForeignData if the folder holds a training with other settings.
+        """
+        return self._fit(network, dataset, gate, [stages], folder)[0]
+
+    def fit_experts(
+        self,
+        make_network: Callable[[], nn.Module],
+        dataset: Dataset,
+        gate: PhaseGate,
+        curriculum: Curriculum,
+        folder: Path,
+    ) -> list[Trained]:
+        """Trains one network per phase, all from the same initial weights, which the seed decides.
+
+        Stages with which several experts begin are trained once. Raises what `fit` raises.
+        """
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.config.seed)
+            network = make_network()
+        stages = [curriculum(phase, gate.num_phases) for phase in range(gate.num_phases)]
+        return self._fit(network, dataset, gate, stages, folder)
+
+    def _fit(
+        self,
+        network: nn.Module,
+        dataset: Dataset,
+        gate: PhaseGate,
+        stages: Sequence[Sequence[Stage]],
+        folder: Path,
+    ) -> list[Trained]:
+        material = self._material(dataset, gate)
+        steps = plan(stages)
+        sizes = [stage_steps(self.config, step.stage, material.training_phases) for step in steps]
+        for step, size in zip(steps, sizes, strict=True):
+            if not size:
+                raise _no_samples(step.stage, dataset, gate)
+        initial = network_state(network)
+        identity = {
+            "config": self.config.identity(),
+            "data": dataset.id,
+            "num_samples": len(dataset),
+            "gate": gate_fingerprint(gate, dataset.game),
+            "initial_weights": state_digest(initial),
+        }
+        meter = Meter(self._on_progress, sum(sizes))
+        training = _Training(self.config, network, initial, material, identity, folder, meter, self._device)
+        with self._machine():
+            for step in steps:
+                training.run(step)
+        network.to("cpu")
+        return [training.trained(number) for number in last_steps(steps, stages)]
+
+    def _material(self, dataset: Dataset, gate: PhaseGate) -> Material:
+        dataset.phase_weights(gate)
+        training, validation = dataset.split(self.config.validation_fraction, self.config.seed)
+        return Material(
+            training=training,
+            validation=validation,
+            training_phases=training.phase_weights(gate),
+            validation_phases=validation.phase_weights(gate),
+            phase_names=gate.phase_names,
+        )
+
+    @contextlib.contextmanager
+    def _machine(self) -> Iterator[None]:
+        """Borrows torch's random generators and threads, and explains a full GPU."""
+        threads = torch.get_num_threads()
+        devices = [self._device] if self._device.type == "cuda" else []
+        try:
+            with torch.random.fork_rng(devices=devices):
+                if self.config.threads is not None:
+                    torch.set_num_threads(self.config.threads)
+                yield
+        except torch.OutOfMemoryError as error:
+            raise MoemctsError(
+                f"out of memory on {self._device} with batch size {self.config.batch_size}; "
+                "use a smaller batch_size or network; call again to go on from the last saved state"
+            ) from error
+        finally:
+            torch.set_num_threads(threads)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanStep:
+    """A stage to be trained once, for all experts whose stages begin with the same chain."""
+
+    chain: tuple[Stage, ...]
+    """The stages from the first up to and with this one."""
+    parent: int | None
+    """The step before it, by number."""
+    experts: tuple[int, ...]
+
+    @property
+    def stage(self) -> Stage:
+        return self.chain[-1]
+
+
+def plan(stages: Sequence[Sequence[Stage]]) -> list[PlanStep]:
+    """Returns the stages of all experts in the order of training, equal beginnings once."""
+    experts: dict[tuple[Stage, ...], list[int]] = {}
+    for expert, own in enumerate(stages):
+        for i in range(len(own)):
+            experts.setdefault(tuple(own[: i + 1]), []).append(expert)
+    numbers = {chain: number for number, chain in enumerate(experts)}
+    return [
+        PlanStep(chain=chain, parent=numbers.get(chain[:-1]), experts=tuple(served))
+        for chain, served in experts.items()
+    ]
+
+
+def last_steps(steps: Sequence[PlanStep], stages: Sequence[Sequence[Stage]]) -> list[int]:
+    """Returns the number of the step with which each expert ends."""
+    numbers = {step.chain: number for number, step in enumerate(steps)}
+    return [numbers[tuple(own)] for own in stages]
+
+
+class _Training:
+    """The stages of a plan, one after the other."""
+
+    def __init__(
+        self,
+        config: TrainerConfig,
+        network: nn.Module,
+        initial: State,
+        material: Material,
+        identity: Mapping[str, Any],
+        folder: Path,
+        meter: Meter,
+        device: torch.device,
+    ) -> None:
+        self._config = config
+        self._network = network
+        self._initial = initial
+        self._material = material
+        self._identity = identity
+        self._folder = folder
+        self._meter = meter
+        self._device = device
+        self._log = MetricsLog(folder / "metrics.jsonl")
+        self._num_bytes = 0
+        self._results: list[tuple[State, Mapping[str, Any]]] = []
+
+    def run(self, step: PlanStep) -> None:
+        """Trains the next stage of the plan, goes on with it, or finds it done."""
+        folder = self._stage_folder(len(self._results))
+        stages = [dataclasses.asdict(stage) for stage in step.chain]
+        identity = json.loads(json.dumps({**self._identity, "stages": stages}))
+        for name in (RESULT, RESUME):
+            if (folder / name).exists():
+                check_same(folder, identity, read_state(folder / name)[1]["identity"])
+        run = self._stage_run(step, folder, identity)
+        if not (folder / RESULT).exists():
+            run.run(lambda done, size, waited: self._meter.step(run.name, done, size, waited, run.loss))
+        state, content = read_state(folder / RESULT)
+        self._results.append((state, content["measurement"]))
+        self._num_bytes = content["metrics_bytes"]
+        self._meter.end_stage(run.num_steps)
+
+    def trained(self, number: int) -> Trained:
+        """Returns the outcome of a stage."""
+        state, measurement = self._results[number]
+        path = self._stage_folder(number) / RESULT
+        network = copy.deepcopy(self._network).eval()
+        load_state(network, state, str(path))
+        return Trained(network=network, path=path, measurement=measurement)
+
+    def _stage_run(self, step: PlanStep, folder: Path, identity: Mapping[str, Any]) -> StageRun:
+        before = self._initial if step.parent is None else self._results[step.parent][0]
+        load_state(self._network, before, "the stage before")
+        return StageRun(
+            self._config,
+            self._network,
+            self._material,
+            step.stage,
+            seed=int(np.random.SeedSequence((self._config.seed, len(step.chain))).generate_state(1)[0]),
+            folder=folder,
+            identity=identity,
+            head={"experts": [self._material.phase_names[expert] for expert in step.experts]},
+            log=self._log,
+            num_bytes=self._num_bytes,
+            device=self._device,
+        )
+
+    def _stage_folder(self, number: int) -> Path:
+        return self._folder / "stages" / f"{number:02d}"
+
+
+def _no_samples(stage: Stage, dataset: Dataset, gate: PhaseGate) -> MoemctsError:
+    counts = ", ".join(f"{name} {count:.0f}" for name, count in dataset.phase_counts(gate).items())
+    return MoemctsError(
+        f"no samples to train {stage.describe(gate.phase_names)!r} on: gate {gate.name!r} finds {counts}; "
+        "make more samples, or choose other cuts"
+    )

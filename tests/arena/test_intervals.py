@@ -1,0 +1,199 @@
+"""Intervals and tests keep what they promise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moemcts.arena.intervals import (
+    bootstrap_interval,
+    mcnemar_test,
+    mean_interval,
+    seed_interval,
+    sign_flip_test,
+    t_quantile,
+    wilson_interval,
+)
+from moemcts.arena.verdict import verdict
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "low", "high"),
+    [
+        # Newcombe, Statistics in Medicine 17 (1998) 857-872, table I, method 3 (score without correction).
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0000, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_intervals_are_those_of_newcombe(successes: int, trials: int, low: float, high: float) -> None:
+    assert wilson_interval(successes, trials) == pytest.approx((low, high), abs=0.00006)
+
+
+@given(st.integers(0, 500), st.integers(0, 500))
+def test_wilson_intervals_hold_the_share_and_mirror(successes: int, failures: int) -> None:
+    trials = successes + failures
+    low, high = wilson_interval(successes, trials)
+    assert 0 <= low <= high <= 1
+    if trials:
+        assert low <= successes / trials <= high
+    mirrored = wilson_interval(failures, trials)
+    assert (low, high) == pytest.approx((1 - mirrored[1], 1 - mirrored[0]))
+
+
+def test_more_successes_than_trials_are_refused() -> None:
+    with pytest.raises(ValueError, match="expected 0 to 3"):
+        wilson_interval(4, 3)
+
+
+def test_mcnemar_is_the_binomial_test() -> None:
+    # 6 or fewer, or 16 or more, of 22 fair coins: 2 * 110056 / 2 ** 22.
+    assert mcnemar_test(6, 16) == pytest.approx(2 * sum(math.comb(22, k) for k in range(7)) / 2**22)
+    assert mcnemar_test(6, 16) == pytest.approx(0.0525, abs=0.0001)
+    assert mcnemar_test(16, 6) == mcnemar_test(6, 16)
+    assert mcnemar_test(0, 0) == 1
+    assert mcnemar_test(5, 5) == 1
+    # The numbers are far beyond a float.
+    assert 0 < mcnemar_test(900, 1100) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("p", "degrees", "value"),
+    [
+        # Student's t, any printed table.
+        (0.975, 1, 12.706),
+        (0.975, 2, 4.303),
+        (0.975, 4, 2.776),
+        (0.975, 9, 2.262),
+        (0.95, 30, 1.697),
+        (0.975, 120, 1.980),
+        (0.025, 4, -2.776),
+        (0.975, 10_000, 1.960),
+    ],
+)
+def test_t_quantiles_are_those_of_the_tables(p: float, degrees: int, value: float) -> None:
+    assert t_quantile(p, degrees) == pytest.approx(value, abs=0.0006)
+
+
+def test_sign_flips_enumerate_small_samples() -> None:
+    # Of the 8 signs of three equal differences two are as extreme.
+    assert sign_flip_test([1, 1, 1]) == 0.25
+    assert sign_flip_test([1, -1]) == 1
+    assert sign_flip_test([0, 0, 0]) == 1
+
+
+def test_sampled_sign_flips_agree_with_the_binomial_test() -> None:
+    differences = [1.0] * 30 + [-1.0] * 14 + [0.0] * 50
+    # 20000 samples: three standard errors of p = 0.02 are 0.003.
+    assert sign_flip_test(differences) == pytest.approx(mcnemar_test(30, 14), abs=0.003)
+
+
+def test_differences_on_one_board_count_once() -> None:
+    differences = np.tile([1.0, 1.0, 1.0, 1.0], 3)
+    boards = np.repeat(["a", "b", "c"], 4)
+    assert sign_flip_test(differences, boards) == 0.25
+    assert sign_flip_test(differences) < 0.001
+
+
+def test_a_mean_interval_is_that_of_student() -> None:
+    # mean 0.3, sample deviation 0.15811, 2.776 * 0.15811 / sqrt(5)
+    found = mean_interval([0.1, 0.2, 0.3, 0.4, 0.5])
+    assert found.interval == pytest.approx((0.3 - 0.19632, 0.3 + 0.19632), abs=1e-4)
+    clustered = mean_interval([0.1, 0.2, 0.3, 0.4, 0.5], [0, 1, 2, 3, 4])
+    assert clustered.interval == pytest.approx(found.interval)
+
+
+def test_equal_observations_do_not_give_certainty() -> None:
+    found = mean_interval([0.0] * 8)
+    # 1 - 0.025 ** (1 / 8)
+    assert found.interval == pytest.approx((-0.3694, 0.3694), abs=1e-4)
+    assert mean_interval([]).interval == (-1, 1)
+    assert mean_interval([1.0, 1.0, -1.0], [0, 0, 0]).high > 0.9
+
+
+@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=1, max_size=40), st.integers(1, 5))
+def test_a_mean_interval_holds_its_mean_and_mirrors(values: list[float], num_clusters: int) -> None:
+    clusters = [i % num_clusters for i in range(len(values))]
+    found = mean_interval(values, clusters)
+    mirrored = mean_interval([-value for value in values], clusters)
+    assert -1 <= found.low <= found.mean + 1e-12
+    assert found.mean - 1e-12 <= found.high <= 1
+    assert found.interval == pytest.approx((-mirrored.high, -mirrored.low))
+
+
+def test_intervals_over_boards_cover_where_those_over_games_do_not() -> None:
+    """600 matches of 40 boards, four games each that share half of their variance; 95 % +- 2.7 points."""
+    rng = np.random.default_rng(3)
+    boards = np.repeat(np.arange(40), 4)
+    by_board = by_game = 0
+    for _ in range(600):
+        values = 0.1 * (rng.standard_normal(40).repeat(4) + rng.standard_normal(160))
+        low, high = mean_interval(values, boards).interval
+        by_board += low <= 0 <= high
+        low, high = mean_interval(values).interval
+        by_game += low <= 0 <= high
+    assert by_board / 600 == pytest.approx(0.95, abs=0.027)
+    assert by_game / 600 < 0.9
+
+
+def test_the_bootstrap_agrees_with_student_on_many_values() -> None:
+    values = np.random.default_rng(5).uniform(-1, 1, 400)
+    low, high = bootstrap_interval(values)
+    # 4000 samples: a percentile is known to about 2 % of the width.
+    assert (low, high) == pytest.approx(mean_interval(values).interval, abs=0.006)
+    assert bootstrap_interval(values) == (low, high)
+
+
+def test_the_interval_over_seeds_covers_where_pooled_games_do_not() -> None:
+    """1000 experiments of 5 training seeds with 100 games; seeds differ by 0.1, games by 0.5; 95 % +- 2.1 points."""
+    rng = np.random.default_rng(11)
+    over_seeds = pooled = 0
+    for _ in range(1000):
+        groups = 0.05 + 0.1 * rng.standard_normal((5, 1)) + 0.5 * rng.standard_normal((5, 100))
+        low, high = seed_interval(list(groups), bounds=(-9, 9)).interval
+        over_seeds += low <= 0.05 <= high
+        low, high = mean_interval(groups.ravel(), bounds=(-9, 9)).interval
+        pooled += low <= 0.05 <= high
+    # Above 95 % where the seed means happen to lie closer together than their games allow.
+    assert 0.929 <= over_seeds / 1000 <= 0.98
+    assert pooled / 1000 < 0.75
+
+
+def test_one_seed_says_nothing_of_other_seeds() -> None:
+    games = [0.0, 1.0, 0.0, -1.0, 1.0]
+    found = seed_interval([games])
+    assert not found.covers_seeds
+    assert found.interval == mean_interval(games).interval
+    assert seed_interval([games, games]).covers_seeds
+
+
+def test_seeds_that_agree_by_chance_keep_the_doubt_of_their_games() -> None:
+    games = [1.0, -1.0] * 10
+    found = seed_interval([games, games, games])
+    assert found.high - found.low > 0.5
+    assert found.seed_deviation == 0
+
+
+def test_the_deviation_between_seeds_is_found() -> None:
+    rng = np.random.default_rng(2)
+    groups = 0.2 * rng.standard_normal((200, 1)) + 0.5 * rng.standard_normal((200, 50))
+    # 200 seeds: a standard deviation is known to about 5 %.
+    assert seed_interval(list(groups), bounds=(-9, 9)).seed_deviation == pytest.approx(0.2, rel=0.15)
+
+
+def test_a_verdict_claims_only_what_the_interval_shows() -> None:
+    assert (
+        verdict(1.2, (-3.1, 5.4), 400)
+        == "no difference shown: +1.2 points, 95 % interval [-3.1, +5.4], 400 paired games"
+    )
+    assert verdict(5.0, (0.2, 9.8), 400).startswith("better: +5.0 points")
+    assert verdict(-5.0, (-9.8, -0.2), 400).startswith("worse: -5.0 points")
+    assert verdict(0.0, (-1.0, 0.0), 9).startswith("no difference shown")
+    assert verdict(0.0, (0.0, 0.0), 0) == "nothing measured: no paired games"
+    with pytest.raises(ValueError, match="interval around"):
+        verdict(3.0, (4.0, 5.0), 10)

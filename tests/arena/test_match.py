@@ -1,0 +1,274 @@
+"""Matches are paired, can be gone on with, and count what they should."""
+
+from __future__ import annotations
+
+import json
+import resource
+from pathlib import Path
+
+import pytest
+from games_for_tests import NativeTicTacToe
+from games_of_the_arena import Leaver, LeavesAt, StayOrLeave
+
+from moemcts.agents import RandomAgent
+from moemcts.arena import MatchResult, Opening, duel, match, openings_from_seeds, read_openings
+from moemcts.arena.rating import Sprt
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+
+GAME = StayOrLeave(4, length=30)
+
+
+def arms() -> dict[str, Leaver]:
+    return {"single": Leaver(0.2, "single"), "experts": Leaver(0.1, "experts")}
+
+
+def small_match(path: Path | None = None, **options: object) -> MatchResult:
+    return match(GAME, arms(), Leaver(0.2, "field"), path=path, **{"num_games": 40, "seed": 3, **options})  # type: ignore[arg-type]
+
+
+def test_every_arm_plays_the_same_boards_and_seats() -> None:
+    result = small_match()
+    places = [[(game.opening, game.focus) for game in result.games(arm)] for arm in result.arms]
+    assert places[0] == places[1] == [(f"seed {i // 4}", i % 4) for i in range(40)]
+    for game in result.records:
+        assert game.agents[game.focus or 0] == game.label
+        assert game.agents.count("field") == 3
+
+
+def test_equal_arms_play_equal_games() -> None:
+    result = match(GAME, {"a": Leaver(0.03, "x"), "b": Leaver(0.03, "x")}, Leaver(0.03, "field"), num_games=40)
+    first, second = ([game.moves for game in result.games(arm)] for arm in "ab")
+    assert first == second
+    difference = result.difference("b")
+    assert (difference.wins.mean, difference.p_value, difference.mcnemar_p_value) == (0, 1, 1)
+    assert difference.wins.low < 0 < difference.wins.high
+    # What one arm repeats of the other is the point of a paired match, not a duplicate.
+    assert result.summary("a").num_duplicates == result.summary("b").num_duplicates == 0
+
+
+def test_the_number_of_games_at_once_changes_nothing() -> None:
+    assert small_match().records == small_match(max_parallel=3).records
+
+
+def test_a_better_arm_is_found_better() -> None:
+    """400 paired games; the arm that leaves half as often wins far more; p below 1e-3 by a wide margin."""
+    result = small_match(num_games=400)
+    difference = result.difference("experts")
+    assert difference.wins.low > 0.1
+    assert difference.p_value < 0.001
+    assert difference.mcnemar_p_value < 0.001
+    assert difference.verdict.startswith("better: +")
+    assert result.difference("single", "experts").verdict.startswith("worse: -")
+
+
+def test_the_summary_counts_the_games() -> None:
+    result = small_match()
+    for arm in result.arms:
+        summary = result.summary(arm)
+        outcomes = [game.outcome for game in result.games(arm)]
+        assert summary.tally.wins == outcomes.count("win")
+        assert summary.tally.wins + summary.tally.ties + summary.tally.losses == summary.tally.num_games == 40
+        assert [seat.num_games for seat in summary.by_seat] == [10] * 4
+        assert sum(seat.wins for seat in summary.by_seat) == summary.tally.wins
+        assert summary.score.num_clusters == 10
+        expected = (outcomes.count("win") + 0.5 * outcomes.count("tie")) / 40
+        assert summary.score.mean == pytest.approx(expected)
+    values = json.loads(json.dumps(result.to_json(), allow_nan=False))
+    assert [arm["name"] for arm in values["arms"]] == ["single", "experts"]
+    assert values["differences"][0]["baseline"] == "single"
+
+
+def test_a_match_broken_off_and_gone_on_with_equals_an_unbroken_one(tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    unbroken = small_match(tmp_path / "unbroken.jsonl")
+    path = tmp_path / "broken.jsonl"
+    for limit in (5, 20, 47):
+
+        def stop(progress: object, limit: int = limit) -> None:
+            if progress.num_finished >= limit:  # type: ignore[attr-defined]
+                raise Stop
+
+        with pytest.raises(Stop):
+            small_match(path, max_parallel=4, on_progress=stop)
+        # A crash in the middle of a line.
+        with path.open("ab") as file:
+            file.write(b'{"index":39,"label":"exp')
+    resumed = small_match(path)
+    assert resumed == unbroken
+    assert resumed.to_json() == unbroken.to_json() == small_match().to_json()
+    lines = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    assert sorted(line["index"] for line in lines) == list(range(80))
+
+
+def test_finished_games_are_not_played_again(tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    first = small_match(path)
+    players = arms()
+    again = match(GAME, players, Leaver(0.2, "field"), path=path, num_games=40, seed=3)
+    assert again == first
+    assert players["single"].num_batches == players["experts"].num_batches == 0
+
+
+def test_a_match_can_be_made_longer_and_looked_at_shorter(tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    small_match(path, num_games=8)
+    assert small_match(path, num_games=16) == small_match(num_games=16)
+    assert small_match(path, num_games=8) == small_match(num_games=8)
+
+
+def test_a_file_of_another_match_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    small_match(path, identity={"experts": "abc"})
+    before = path.read_bytes()
+    with pytest.raises(ForeignData, match="its seed is 3, expected 4"):
+        small_match(path, seed=4, identity={"experts": "abc"})
+    with pytest.raises(ForeignData, match="identity"):
+        small_match(path, identity={"experts": "def"})
+    with pytest.raises(ForeignData, match="line 2: expected game"):
+        small_match(path, identity={"experts": "abc"}, openings=openings_from_seeds(10, first=5))
+    assert path.read_bytes() == before
+
+
+def test_a_damaged_file_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    small_match(path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:3], lines[3][:20] + "\n", *lines[4:]]))
+    with pytest.raises(DamagedFile, match="line 4"):
+        small_match(path)
+    path.write_text("".join([*lines[:3], '{"index": 1}\n', *lines[4:]]))
+    with pytest.raises(DamagedFile, match="line 4: expected a game"):
+        small_match(path)
+
+
+def test_a_file_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(MoemctsError, match="cannot write"):
+        small_match(tmp_path)
+
+
+def test_a_full_disk_costs_no_finished_game(tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, limits[1]))
+    try:
+        with pytest.raises(MoemctsError, match=r"cannot write .*File too large"):
+            small_match(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.stat().st_size == 5000
+    assert small_match(path) == small_match()
+
+
+def test_games_that_repeat_are_counted() -> None:
+    result = match(GAME, {"a": LeavesAt(9)}, LeavesAt(4), num_games=12, openings=openings_from_seeds(3))
+    # 30, 29 and 28 plies at most: the moves are the same, the positions are not.
+    assert result.summary("a").num_duplicates == 0
+    repeated = [Opening("one", 0), Opening("two", 0), Opening("three", 7)]
+    assert (
+        match(GAME, {"a": LeavesAt(9)}, LeavesAt(4), num_games=12, openings=repeated).summary("a").num_duplicates == 8
+    )
+
+
+def test_unknown_arms_and_too_few_openings_are_refused() -> None:
+    with pytest.raises(UsageError, match="did you mean 'experts'"):
+        small_match().summary("expert")
+    with pytest.raises(UsageError, match="no arm named"):
+        small_match(baseline="none")
+    with pytest.raises(UsageError, match="expected 10 openings for 40 games in 4 seats, got 3"):
+        small_match(openings=openings_from_seeds(3))
+    with pytest.raises(ValueError, match="expected 3 agents in the field"):
+        match(GAME, arms(), [RandomAgent()], num_games=4)
+
+
+def test_the_field_goes_round_from_the_seat_after_the_arm() -> None:
+    field = [LeavesAt(1), LeavesAt(2), LeavesAt(3)]
+    result = match(GAME, {"a": LeavesAt(9)}, field, num_games=4)
+    names = ["leaves at 9", "leaves at 1", "leaves at 2", "leaves at 3"]
+    assert [list(game.agents) for game in result.records] == [names[-s:] + names[:-s] for s in range(4)]
+
+
+def test_openings_come_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "openings.txt"
+    path.write_text("# three positions, one of them twice\n9 0 1 2 3\n\n8 0 1 2 3\n9 0 1 2 3\n7 0 1 3\n")
+    openings = read_openings(GAME, path)
+    assert [opening.name for opening in openings] == ["line 2", "line 4", "line 6"]
+    result = match(GAME, {"a": LeavesAt(99)}, LeavesAt(98), num_games=8, openings=openings)
+    assert [game.plies for game in result.records] == [9] * 4 + [8] * 4
+
+
+def test_bad_openings_are_named_by_line(tmp_path: Path) -> None:
+    path = tmp_path / "openings.txt"
+    path.write_text("9 0 1 2 3\n9 0 7\nx\n9 2\n")
+    with pytest.raises(
+        UsageError,
+        match=r"3 bad lines: line 2: expected players below 4, got \[0, 7\]; line 3: .*; line 4: the game is over",
+    ):
+        read_openings(GAME, path)
+    path.write_text("# nothing\n")
+    with pytest.raises(UsageError, match="got none"):
+        read_openings(GAME, path)
+    with pytest.raises(MoemctsError, match="cannot read"):
+        read_openings(GAME, tmp_path / "missing.txt")
+
+
+def test_a_duel_plays_every_opening_with_both_colours() -> None:
+    game = StayOrLeave(2)
+    result = duel(game, {"a": Leaver(0.1, "a"), "b": Leaver(0.3, "b")}, num_games=200)
+    assert [record.agents for record in result.records] == [("a", "b"), ("b", "a")] * 100
+    ours, theirs = result.tally("a"), result.tally("b")
+    assert (ours.wins, ours.ties, ours.losses) == (theirs.losses, theirs.ties, theirs.wins)
+    assert sum(result.pairs("a")) == 100
+    assert result.pairs("a") == result.pairs("b")[::-1]
+    losses, draws, wins = result.counts("a")
+    assert (wins, draws, losses) == (ours.wins, ours.ties, ours.losses)
+    found = result.elo("a")
+    assert found.low is not None
+    assert found.low > 0
+    values = json.loads(json.dumps(result.to_json(), allow_nan=False))
+    assert values["agents"][0]["by_seat"][1]["num_games"] == 100
+
+
+def test_partners_in_a_duel_count_as_one() -> None:
+    game = StayOrLeave(4)
+    result = duel(game, {"a": LeavesAt(9), "b": LeavesAt(3)}, num_games=4)
+    assert result.seatings == (("a", "b", "a", "b"), ("b", "a", "b", "a"))
+    # Both partners stay longest and leave together: a tie of all.
+    assert result.scores("a") == [0.5] * 4
+
+
+def test_three_agents_turn_through_three_seats() -> None:
+    game = StayOrLeave(3)
+    result = duel(game, {"a": LeavesAt(9), "b": LeavesAt(3), "c": LeavesAt(4)}, num_games=6)
+    assert result.seatings == (("a", "b", "c"), ("c", "a", "b"), ("b", "c", "a"))
+    assert [result.tally(name).wins for name in "abc"] == [6, 0, 0]
+
+
+def test_a_sequential_test_stops_the_match_and_does_not_depend_on_what_finishes_first(tmp_path: Path) -> None:
+    game = StayOrLeave(2)
+    players = {"a": Leaver(0.1, "a"), "b": Leaver(0.3, "b")}
+    sprt = Sprt(elo0=0, elo1=50)
+    results = [duel(game, players, num_games=2000, sprt=sprt, max_parallel=size) for size in (2, 64)]
+    assert results[0].records == results[1].records
+    assert 10 < len(results[0].records) < 500
+    assert results[0].to_json()["sprt"]["decision"] == "H1"
+    path = tmp_path / "duel.jsonl"
+    for _ in range(2):
+        assert duel(game, players, num_games=2000, sprt=sprt, path=path).records == results[0].records
+
+
+def test_a_duel_of_native_states_runs() -> None:
+    result = duel(NativeTicTacToe(), {"a": RandomAgent(), "b": RandomAgent()}, num_games=100)
+    # The first to move wins 58.5 % of random games, the second 28.8 %; 100 games, four standard errors.
+    firsts = result.tally("a", 0).wins + result.tally("b", 0).wins
+    assert 38 <= firsts <= 78
+
+
+def test_a_duel_needs_a_seat_for_everyone() -> None:
+    with pytest.raises(ValueError, match="expected every one of 3 agents"):
+        duel(StayOrLeave(2), {"a": LeavesAt(1), "b": LeavesAt(2), "c": LeavesAt(3)}, num_games=2)
+    with pytest.raises(UsageError, match="no agent named 'x'"):
+        duel(StayOrLeave(2), {"a": LeavesAt(1), "b": LeavesAt(2)}, num_games=2, seating=["a", "x"])
+    with pytest.raises(ValueError, match="at least two agents"):
+        duel(StayOrLeave(2), {"a": LeavesAt(1)}, num_games=2)

@@ -1,0 +1,118 @@
+"""The environments pass the checkers of gymnasium and PettingZoo and play the reference's games."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from moemcts.errors import UsageError
+from moemcts_pommerman import native
+from moemcts_pommerman.agents import ScriptedAgent
+from moemcts_pommerman.environments import IDS, PommermanEnv, register
+
+register()
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_gymnasium_accepts_the_environment(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for mode in ("ansi", "rgb_array"):
+            env = gymnasium.make(name, opponents="simple", render_mode=mode)
+            check_env(env.unwrapped)
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_pettingzoo_accepts_the_environment(name: str) -> None:
+    pettingzoo = pytest.importorskip("pettingzoo.test")
+    from moemcts_pommerman.parallel import PommermanParallelEnv
+
+    pettingzoo.parallel_api_test(PommermanParallelEnv(IDS[name]), num_cycles=500)
+    pettingzoo.parallel_seed_test(lambda: PommermanParallelEnv(IDS[name]))
+
+
+def test_planes_are_an_observation_too() -> None:
+    env = gymnasium.make("moemcts/PommermanFFA-v0", observation="planes", opponents="stop")
+    check_env(env.unwrapped)
+    observation, _ = env.reset(seed=1)
+    assert observation.shape == (23, 11, 11)
+
+
+def test_the_seat_rotates_unless_it_is_given() -> None:
+    env = PommermanEnv(opponents="stop")
+    assert [env.reset(seed=0 if i == 0 else None)[1]["seat"] for i in range(6)] == [0, 1, 2, 3, 0, 1]
+    assert env.reset(options={"seat": 2})[1]["seat"] == 2
+    assert all(PommermanEnv(seat=3).reset()[1]["seat"] == 3 for _ in range(3))
+
+
+def test_an_episode_of_random_moves_ends_with_the_rewards_of_the_reference() -> None:
+    ends = []
+    for seed in range(20):
+        env = gymnasium.make("moemcts/PommermanFFA-v0", opponents=["simple", ScriptedAgent("random"), "stop"])
+        env.reset(seed=seed)
+        env.action_space.seed(seed)
+        rewards, terminated = [], False
+        while not terminated:
+            _, reward, terminated, truncated, info = env.step(env.action_space.sample())
+            rewards.append(reward)
+            assert not truncated
+        assert set(rewards[:-1]) <= {0.0}
+        ends.append(rewards[-1])
+        assert (info["seat"] in info["winners"]) == (rewards[-1] > 0)
+    assert -1.0 in ends
+
+
+def test_a_team_wins_together() -> None:
+    from moemcts_pommerman.parallel import PommermanParallelEnv
+
+    env = PommermanParallelEnv("PommeTeam-v0", max_steps=300)
+    wins = 0
+    for seed in range(30):
+        env.reset(seed=seed)
+        players = [native.Player(name, seed) for name in ("simple", "random", "simple", "random")]
+        rewards: dict[str, float] = {}
+        while env.agents:
+            assert len(env.agents) == 4
+            state: Any = env._running.state  # type: ignore[union-attr]
+            moves = {f"agent_{i}": player.choose(state, i) for i, player in enumerate(players)}
+            _, rewards, _, _, infos = env.step(moves)
+        if infos["agent_0"]["winners"]:
+            wins += 1
+            assert rewards["agent_0"] == rewards["agent_2"] == -rewards["agent_1"] == -rewards["agent_3"]
+    assert wins > 10
+
+
+def test_messages_reach_the_team_mate_one_step_later() -> None:
+    from moemcts_pommerman.parallel import PommermanParallelEnv
+
+    env = PommermanParallelEnv("PommeRadioCompetition-v2")
+    observations, _ = env.reset(seed=0)
+    assert observations["agent_0"]["message"] == (0, 0)
+    moves: dict[str, Any] = {"agent_0": np.array([0, 3, 7]), "agent_1": 0, "agent_2": [0, 1, 2], "agent_3": 0}
+    observations = env.step(moves)[0]
+    messages = [observations[f"agent_{player}"]["message"] for player in range(4)]
+    assert messages == [(1, 2), (0, 0), (3, 7), (0, 0)]
+
+
+def test_wrong_arguments_say_what_was_expected() -> None:
+    with pytest.raises(UsageError, match="did you mean 'simple'"):
+        PommermanEnv(opponents="simpel")
+    with pytest.raises(ValueError, match="expected one agent for each of 3 other seats, got 2"):
+        PommermanEnv(opponents=["simple", "stop"])
+    with pytest.raises(ValueError, match="expected seat"):
+        PommermanEnv(seat=4)
+    with pytest.raises(ValueError, match="expected render_mode"):
+        PommermanEnv(render_mode="human")
+    with pytest.raises(ValueError, match="expected observation"):
+        PommermanEnv(observation="pixels")  # type: ignore[arg-type]
+    env = PommermanEnv()
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"expected a move of 0\.\.5"):
+        env.step(6)

@@ -1,0 +1,210 @@
+"""Pommerman obeys the laws of games, and its players play like the reference's."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from moemcts.agents import Seat
+from moemcts.errors import UsageError
+from moemcts.evaluation import UniformEvaluator
+from moemcts.plugins import Plugins
+from moemcts.search import Search, SearchConfig
+from moemcts.testing import check_agent, check_game, check_gate
+from moemcts_pommerman import native, plugin, variant, variant_ids
+from moemcts_pommerman.agents import ScriptedAgent
+
+GAMES = [
+    "pommerman",
+    "pommerman?collapse=true&corners=shuffled",
+    "pommerman?first_collapse=10&max_steps=50",
+    "pommerman-team",
+    "pommerman-team?fog=true&collapse=true",
+    "pommerman-team?env=PommeTeamCompetition-v1&first_collapse=10&max_steps=60",
+    "pommerman-radio",
+    "pommerman-1v1",
+]
+DUEL = "pommerman-1v1"
+
+
+@pytest.fixture(scope="module")
+def registered() -> Plugins:
+    return Plugins([("pommerman", plugin)])
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_laws_of_games_hold(registered: Plugins, name: str) -> None:
+    check_game(registered.game(name), num_games=5)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_gates_and_agents_keep_their_contracts(registered: Plugins, name: str) -> None:
+    game = registered.game(name)
+    for gate in registered.for_game(registered.gates, game.spec.name):
+        check_gate(registered.gate(gate, game), game, num_games=3)
+    for agent in registered.for_game(registered.agents, game.spec.name):
+        check_agent(registered.agent(agent, game), game, num_games=2)
+    assert registered.default_agent(game) == "simple"
+
+
+def test_every_environment_of_the_reference_can_be_played() -> None:
+    assert len(variant_ids()) == 12
+    for env in variant_ids():
+        game = variant(env)
+        assert game.spec.max_plies == 800
+        assert game.spec.observation_shape == (23, 8, 8) if "OneVsOne" in env else (23, 11, 11)
+        assert game.rules.blast_cap == (4 if game.rules.view else 10)
+    assert variant("PommeTeamCompetition-v1").rules.first_collapse == 500
+
+
+def test_wrong_names_and_numbers_say_what_was_expected(registered: Plugins) -> None:
+    with pytest.raises(UsageError, match="did you mean 'PommeFFA-v1'"):
+        variant("PommeFFA-v7")
+    with pytest.raises(UsageError, match="is one of 'pommerman-team'"):
+        registered.game("pommerman?env=PommeTeam-v0")
+    with pytest.raises(UsageError, match="expected corners"):
+        registered.game("pommerman?corners=round")
+    with pytest.raises(UsageError, match="expected first_collapse at least 4 steps before"):
+        registered.game("pommerman?first_collapse=900")
+    with pytest.raises(UsageError, match="no gate named 'opponents'"):
+        registered.gate("opponents", registered.game(DUEL))
+    game = variant("OneVsOne-v0")
+    for text in ("", "%%%", "AAAA", game.format_state(game.initial_state())[:-8]):
+        with pytest.raises(ValueError, match="expected"):
+            game.parse_state(text)
+
+
+def test_parts_that_do_not_fit_together_are_refused() -> None:
+    state = variant("OneVsOne-v0").initial_state(1)
+    parts: dict[str, Any] = state.arrays()  # type: ignore[attr-defined]
+    step = parts.pop("step")
+    names = ("board", "items", "agents", "bombs", "flames")
+
+    def changed(**others: Any) -> Any:
+        return native.State.from_arrays(state.rules, step, *({**parts, **others}[name] for name in names))
+
+    assert changed() == state
+    assert pickle.loads(pickle.dumps(state)) == state
+    bomb = np.array([[3, 3, 0, 5, 2, 0]], np.int8)
+    for wrong in (
+        {"board": parts["board"].astype(np.int64)},
+        {"board": parts["board"][:4]},
+        {"agents": parts["agents"][:1]},
+        {"agents": parts["agents"] + np.array([0, 9, 0, 0, 0, 0], np.int8)},
+        {"bombs": np.repeat(bomb, 2, axis=0)},
+        {"bombs": bomb * np.array([[1, 1, 1, 0, 1, 1]], np.int8)},
+        {"flames": np.array([[1, 1, 0]], np.int8)},
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            changed(**wrong)
+    with pytest.raises(ValueError, match=r"expected 2 actions of 0\.\.=5"):
+        state.step([1, 6])  # type: ignore[attr-defined]
+
+
+def test_strength_stops_at_the_cap_of_the_fog() -> None:
+    for env, cap in (("PommeTeamCompetition-v0", 4), ("PommeTeam-v0", 10)):
+        board = np.zeros((11, 11), np.uint8)
+        board[0, 1:4] = 7
+        agents = np.array([[0, 0, 1, 3, 0, 1], [10, 0, 1, 2, 0, 1], [10, 10, 1, 2, 0, 1], [10, 5, 1, 2, 0, 1]], np.int8)
+        board[agents[:, 0], agents[:, 1]] = [10, 11, 12, 13]
+        nothing = np.zeros((11, 11), np.uint8), agents, np.zeros((0, 6), np.int8), np.zeros((0, 3), np.int8)
+        state = native.State.from_arrays(native.Rules(env), 0, board, *nothing)
+        for _ in range(3):
+            state = state.step([4, 0, 0, 0])[0]
+        assert state.arrays()["agents"][0, 3] == min(6, cap)
+
+
+def test_planes_hide_the_fog_and_what_is_under_wood() -> None:
+    game = variant("PommeTeamCompetition-v0")
+    state = game.initial_state(3)
+    planes = state.observation(0)
+    # The player in the corner (1, 1) sees rows and columns 0..5.
+    assert planes[:14, 6:].any() == planes[:14, :, 6:].any() == np.False_
+    assert planes[2:5].sum() == 0
+    assert planes[1, :6, :6].sum() > 0
+    assert planes[18:22].min() == 1
+    assert planes[22].max() == 0
+    known = game.perceived(state, 0)
+    assert np.array_equal(known.observation(0), planes)
+    assert not known.arrays()["items"].any()  # type: ignore[attr-defined]
+
+
+def test_gates_cut_where_they_say(registered: Plugins) -> None:
+    game = registered.game("pommerman")
+    state = game.initial_state(0)
+    assert registered.gate("steps", game).phase_names == ("opening", "middlegame", "endgame")
+    # At the start all are 8 cells from the next player.
+    for cuts, phase in (("5,8", 2), ("9,10", 0)):
+        gate = registered.gate(f"mixedness?cuts={cuts}", game)
+        assert gate.weights(game.views([(state, player) for player in range(4)])).argmax(axis=1).tolist() == [phase] * 4
+    opponents = registered.gate("opponents", game)
+    while len(state.active_players) == 4:
+        state = state.play(np.random.default_rng(state.ply).integers(6, size=4).tolist())
+    if state.active_players:
+        dead = 4 - len(state.active_players)
+        weights = opponents.weights(game.views([(state, player) for player in state.active_players]))
+        assert (weights.argmax(axis=1) == dead).all()
+    assert registered.gate("opponents", registered.game("pommerman-team")).num_phases == 2
+
+
+def test_three_scripted_opponents_reply_within_the_search() -> None:
+    game = variant("PommeFFACompetition-v0")
+    roots = game.views([(game.perceived(game.initial_state(seed), 0), 0) for seed in range(4)])
+    search = Search(game, SearchConfig(simulations=200), opponents=ScriptedAgent("simple"))
+    visits = []
+    for _ in range(2):
+        search.reset(roots, [1, 2, 3, 4])
+        visits.append([result.visits.tolist() for result in search.run(UniformEvaluator(game.spec))])
+        assert all(sum(row) == 200 for row in visits[-1])
+    assert visits[0] == visits[1]
+
+
+def test_a_seat_plays_the_same_whatever_shares_its_batch() -> None:
+    game, agent = variant("PommeFFACompetition-v0"), ScriptedAgent("simple")
+
+    def play(extra: int) -> list[int]:
+        state, other = game.initial_state(0), game.initial_state(9)
+        seats = [Seat(0, np.random.default_rng(5)), *(Seat(1, np.random.default_rng(i)) for i in range(extra))]
+        actions = []
+        for _ in range(40):
+            views = game.views([(state, 0), *[(other, 1)] * extra])
+            actions.append(int(agent.act(views, seats)[0]))
+            state = state.play([actions[-1], 0, 0, 0][: len(state.active_players)])
+            if 0 not in state.active_players:
+                break
+        return actions
+
+    assert play(0) == play(3)
+
+
+def test_four_simple_agents_play_like_those_of_the_reference() -> None:
+    """2,000 games at fixed seeds against the reference's 2,300 (300 traces and 2,000 more).
+
+    Each number must lie within 3.5 standard errors of the difference of both samples.
+    """
+    ours, theirs = 2000, 2300
+    lengths, living, deaths = native.games(
+        native.Rules("PommeFFACompetition-v0"), ["simple"] * 4, list(range(ours)), False
+    )
+    size = 1 / ours + 1 / theirs
+    survivors = living.sum(axis=1)
+    decided = survivors == 1
+
+    def check_share(found: float, expected: float) -> None:
+        assert abs(found - expected) < 3.5 * np.sqrt(expected * (1 - expected) * size), (found, expected)
+
+    assert abs(lengths.mean() - 379.4) < 3.5 * 234 * np.sqrt(size)
+    check_share(decided.mean(), 0.770)
+    check_share((~decided & (lengths == 800)).mean(), 0.123)
+    check_share((survivors == 0).mean(), 0.107)
+    for seat, share in enumerate((0.234, 0.162, 0.223, 0.151)):
+        check_share((living[:, seat] & decided).mean(), share)
+    # Mean steps of the first, second and third death, of 2,000 games; survivors count as 800.
+    order = np.sort(np.where(living, 800, deaths), axis=1)
+    for place, mean in enumerate((82, 154, 379)):
+        assert abs(order[:, place].mean() - mean) < 3.5 * order[:, place].std() * np.sqrt(2 / ours)
+    first = deaths == deaths.min(axis=1, keepdims=True)
+    assert (first & ~living).mean(axis=0)[[1, 3]].min() > (first & ~living).mean(axis=0)[[0, 2]].max()

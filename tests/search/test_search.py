@@ -1,0 +1,238 @@
+"""The search stops where it should, repeats itself for a seed, keeps trees, and refuses nonsense."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moemcts.agents import Seat
+from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
+from moemcts.experts import ExpertSet
+from moemcts.gates import PlyGate
+from moemcts.search import Search, SearchAgent, SearchConfig
+
+
+def search(game, config, *, seed=0, moves="", evaluator=None):  # type: ignore[no-untyped-def]
+    root = game.parse_state(moves)
+    found = Search(game, config)
+    found.reset(game.views([(root, root.active_players[0])]), [seed])
+    (result,) = found.run(evaluator or UniformEvaluator(game.spec))
+    return result
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 300), st.integers(1, 16))
+def test_visits_sum_to_the_simulations(simulations: int, leaves: int) -> None:
+    result = search(NativeConnectFour(), SearchConfig(simulations=simulations, leaves_per_tree=leaves))
+    assert result.visits.sum() == simulations == result.num_simulations
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 300), st.integers(1, 16))
+def test_the_tree_has_no_more_nodes_than_allowed(nodes: int, leaves: int) -> None:
+    config = SearchConfig(simulations=None, nodes=nodes, leaves_per_tree=leaves)
+    assert search(NativeConnectFour(), config).num_nodes == nodes
+
+
+def test_nodes_alone_stop_a_search_that_finds_nothing_new() -> None:
+    result = search(NativeTicTacToe(), SearchConfig(simulations=None, nodes=10_000), moves="0 1 2 4 3 5 7")
+    assert result.num_nodes < 10_000
+    assert result.num_simulations == 20_000
+
+
+def test_time_stops_a_search() -> None:
+    started = time.monotonic()
+    result = search(NativeConnectFour(), SearchConfig(simulations=None, seconds=0.05))
+    assert 0.05 <= time.monotonic() - started < 1.0
+    assert result.num_simulations > 100
+
+
+def test_a_search_without_limits_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected a limit"):
+        SearchConfig(simulations=None)
+
+
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_equal_seeds_give_equal_results(num_threads: int) -> None:
+    game = NativeConnectFour()
+    config = SearchConfig(simulations=100, noise_fraction=0.3, num_threads=num_threads, leaves_per_tree=3)
+    roots = game.views([(game.initial_state(), 0)] * 6)
+    results = []
+    for _ in range(2):
+        one = Search(game, config)
+        one.reset(roots, [1, 2, 3, 1, 2, 3])
+        results.append([list(result.visits) for result in one.run(UniformEvaluator(game.spec))])
+    assert results[0] == results[1]
+    assert results[0][:3] == results[0][3:]
+    assert results[0][0] != results[0][1]
+
+
+def test_a_tree_does_not_depend_on_the_trees_beside_it() -> None:
+    game = NativeConnectFour()
+    config = SearchConfig(simulations=60, leaves_per_tree=4)
+    states = [game.parse_state(moves) for moves in ("", "3", "3 3", "0 6 3")]
+    alone = [search(game, config, seed=i, moves=moves).visits for i, moves in enumerate(("", "3", "3 3", "0 6 3"))]
+    together = Search(game, config)
+    together.reset(game.views([(state, state.active_players[0]) for state in states]), [0, 1, 2, 3])
+    for one, other in zip(alone, together.run(UniformEvaluator(game.spec)), strict=True):
+        assert list(one) == list(other.visits)
+
+
+def test_noise_changes_priors_and_keeps_their_sum() -> None:
+    config = SearchConfig(simulations=50, noise_fraction=0.25)
+    noisy = search(NativeConnectFour(), config, seed=3)
+    assert noisy.priors.sum() == pytest.approx(1, abs=1e-6)
+    assert noisy.priors.std() > 0.01
+    assert (noisy.priors >= 0.75 / 7 - 1e-6).all()
+
+
+def test_search_finds_the_winning_move_and_the_only_defence() -> None:
+    win = search(NativeTicTacToe(), SearchConfig(simulations=200), moves="0 3 1 4")
+    assert win.best_action == 2
+    assert win.values[list(win.actions).index(2)] == 1
+    assert search(NativeTicTacToe(), SearchConfig(simulations=400), moves="0 4 1").best_action == 2
+
+
+def test_rollouts_guide_the_search() -> None:
+    game = NativeConnectFour()
+    evaluator = RolloutEvaluator(game.spec, num_rollouts=2, seed=1)
+    result = search(game, SearchConfig(simulations=100), moves="3 0 3 0 3 6", evaluator=evaluator)
+    assert result.best_action == 3
+
+
+def test_the_principal_variation_is_the_most_visited_line() -> None:
+    result = search(NativeTicTacToe(), SearchConfig(simulations=400), moves="0 3 1")
+    assert result.principal_variation[0] == [result.best_action]
+    assert len(result.principal_variation) >= 3
+
+
+def test_kept_trees_are_gone_on_with() -> None:
+    game = NativeConnectFour()
+    config = SearchConfig(simulations=200)
+    one = Search(game, config)
+    one.reset(game.views([(game.initial_state(), 0)]), [0])
+    (first,) = one.run(UniformEvaluator(game.spec))
+    kept = one.keep()
+    after = game.initial_state().play([first.best_action]).play([0])
+    one.reset(game.views([(after, 0)]), [0], kept)
+    (second,) = one.run(UniformEvaluator(game.spec))
+    assert second.num_simulations == 200
+    assert second.visits.sum() > 200
+    one.reset(game.views([(after, 0)]), [0])
+    (fresh,) = one.run(UniformEvaluator(game.spec))
+    assert fresh.visits.sum() == 200
+
+
+def test_a_kept_tree_holds_what_a_search_below_it_would_have_found() -> None:
+    game = NativeTicTacToe()
+    one = Search(game, SearchConfig(simulations=5000))
+    one.reset(game.views([(game.initial_state(), 0)]), [0])
+    (first,) = one.run(UniformEvaluator(game.spec))
+    child = game.initial_state().play([4])
+    kept = one.keep()
+    one.config = SearchConfig(simulations=1)
+    again = Search(game, SearchConfig(simulations=1))
+    again.reset(game.views([(child, 1)]), [0], kept)
+    (second,) = again.run(UniformEvaluator(game.spec))
+    # The child's visits are those of the edge that led to it, its own evaluation among them, and the one made now.
+    assert second.visits.sum() == first.visits[list(first.actions).index(4)]
+    assert second.value == pytest.approx(-first.values[list(first.actions).index(4)], abs=0.05)
+
+
+def test_a_kept_tree_that_does_not_hold_the_root_is_dropped() -> None:
+    game = NativeTicTacToe()
+    one = Search(game, SearchConfig(simulations=20))
+    one.reset(game.views([(game.parse_state("0 1"), 0)]), [0])
+    one.run(UniformEvaluator(game.spec))
+    one.reset(game.views([(game.initial_state(), 0)]), [0], one.keep())
+    (result,) = one.run(UniformEvaluator(game.spec))
+    assert result.visits.sum() == 20
+
+
+def test_an_agent_that_keeps_its_trees_plays_whole_games() -> None:
+    game = NativeConnectFour()
+    agent = SearchAgent(game, UniformEvaluator(game.spec), SearchConfig(simulations=30, reuse=True))
+    states = [game.initial_state() for _ in range(3)]
+    seats = [[Seat(player, np.random.default_rng([i, player])) for player in (0, 1)] for i in range(3)]
+    while any(state.active_players for state in states):
+        for i, state in enumerate(states):
+            for player in state.active_players:
+                (action,) = agent.act(game.views([(state, player)]), [seats[i][player]])
+                states[i] = state.play([action])
+    assert all(abs(state.returns().sum()) == 0 for state in states)
+
+
+def test_temperature_spreads_the_moves_and_ends() -> None:
+    game = NativeConnectFour()
+    config = SearchConfig(simulations=50, temperature=1.0, temperature_plies=2)
+    agent = SearchAgent(game, UniformEvaluator(game.spec), config)
+    opening = game.initial_state()
+    seats = [Seat(0, np.random.default_rng(i)) for i in range(30)]
+    assert len(set(agent.act(game.views([(opening, 0)] * 30), seats))) > 3
+    later = game.parse_state("3 3")
+    assert len(set(agent.act(game.views([(later, 0)] * 30), seats))) == 1
+
+
+def test_queued_experts_see_only_their_phase_and_full_batches() -> None:
+    game = NativeConnectFour()
+    gate = PlyGate([2, 4])
+    sizes: list[int] = []
+
+    class Watcher:
+        def __init__(self, phase: int) -> None:
+            self.phase = phase
+
+        def evaluate(self, views):  # type: ignore[no-untyped-def]
+            assert (gate.phases(views) == self.phase).all()
+            sizes.append(len(views))
+            return UniformEvaluator(game.spec).evaluate(views)
+
+    experts = ExpertSet(gate, [Watcher(0), Watcher(1), Watcher(2)])
+    one = Search(game, SearchConfig(simulations=100, leaves_per_tree=4))
+    one.reset(game.views([(game.initial_state(), 0)] * 16), list(range(16)))
+    for result in one.run_queued(experts, batch_size=32):
+        assert result.visits.sum() == 100
+
+
+@pytest.mark.parametrize(
+    ("logits", "value", "message"),
+    [
+        (np.full((1, 7), np.nan, np.float32), np.zeros(1, np.float32), "NaN"),
+        (np.zeros((1, 7), np.float32), np.array([np.inf], np.float32), "NaN"),
+        (np.zeros((1, 6), np.float32), np.zeros(1, np.float32), "logits of 7 actions, got 6"),
+        (np.zeros((2, 7), np.float32), np.zeros(2, np.float32), "for 1 views"),
+        (np.zeros((1, 7), np.float64), np.zeros(1, np.float32), "float32"),
+    ],
+)
+def test_evaluations_that_are_wrong_are_refused(logits, value, message) -> None:  # type: ignore[no-untyped-def]
+    game = NativeConnectFour()
+    one = Search(game, SearchConfig(simulations=10))
+    one.reset(game.views([(game.initial_state(), 0)]), [0])
+    one.select()
+    with pytest.raises(ValueError, match=message):
+        one.backup(Evaluation(logits, value))
+
+
+def test_a_root_whose_player_is_not_active_is_refused() -> None:
+    game = NativeTicTacToe()
+    one = Search(game, SearchConfig(simulations=10))
+    with pytest.raises(ValueError, match="expected a root where player 1 is active"):
+        one.reset(game.views([(game.initial_state(), 1)]), [0])
+
+
+def test_an_exception_in_a_python_game_comes_through() -> None:
+    class Broken(HashedTree):
+        def initial_state(self, seed: int = 0):  # type: ignore[no-untyped-def]
+            state = super().initial_state(seed)
+            object.__setattr__(state, "rules", TreeGame(0, 2, 0, 3, False))
+            return state
+
+    game = Broken(TreeGame(0, 2, 3, 3, False))
+    one = Search(game, SearchConfig(simulations=10))
+    with pytest.raises(ZeroDivisionError):
+        one.reset(game.views([(game.initial_state(), 0)]), [0])

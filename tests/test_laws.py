@@ -1,0 +1,142 @@
+"""A game that breaks a law does not pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from games_for_tests import HashedTree, TreeGame, TreeState
+
+from moemcts.evaluation import Evaluation
+from moemcts.game import Packed, Symmetry, Views
+from moemcts.gates import PlyGate
+from moemcts.testing import BrokenLaw, check_agent, check_evaluator, check_game, check_gate
+
+RULES = TreeGame(4, 2, 4, 6, False)
+
+
+def broken(**methods: Callable[..., Any]) -> HashedTree:
+    """Returns a lawful game, some methods of whose states are replaced."""
+    state_type = type("Broken", (TreeState,), methods)
+
+    class Game(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return state_type(self.rules)  # type: ignore[no-any-return]
+
+        def parse_state(self, text: str) -> TreeState:
+            return state_type(self.rules, super().parse_state(text).path)  # type: ignore[no-any-return]
+
+    return Game(RULES)
+
+
+def half_won(state: TreeState) -> Any:
+    """Returns something at ply 2 that is taken back later."""
+    return np.array([0.5, -0.5], np.float32) if state.ply == 2 else TreeState.returns(state)
+
+
+@pytest.mark.parametrize(
+    ("methods", "law"),
+    [
+        ({"legal_actions": lambda self, player: []}, "every active player has a legal action"),
+        ({"legal_actions": lambda self, player: [2, 1]}, "legal actions ascend"),
+        ({"legal_actions": lambda self, player: [0, 9]}, "legal actions ascend"),
+        ({"search_actions": lambda self, player: [99]}, "worth searching are a part"),
+        ({"observation": lambda self, player: np.zeros((2, 1, 4), np.float32)}, "declared shape"),
+        ({"observation": lambda self, player: np.full((1, 1, 4), np.nan, np.float32)}, "declared shape"),
+        ({"returns": lambda self: np.array([1, 1], np.float32)}, "a return before the end is final|sum to"),
+        ({"returns": lambda self: np.array([5, -5], np.float32) * (not self.active_players)}, "in \\[-1, 1\\]"),
+        ({"returns": half_won}, "a return before the end is final"),
+        ({"key": lambda self: 7}, "different keys"),
+        ({"key": lambda self: -1}, "64 bits"),
+        ({"ply": property(lambda self: 3)}, "plies count up"),
+    ],
+)
+def test_broken_states_are_found(methods: dict[str, Any], law: str) -> None:
+    with pytest.raises(BrokenLaw, match=law):
+        check_game(broken(**methods))
+
+
+def test_a_game_that_never_ends_is_found() -> None:
+    class Endless(HashedTree):
+        def __init__(self) -> None:
+            super().__init__(TreeGame(4, 2, 4, 50, False))
+            self.spec = HashedTree(TreeGame(4, 2, 4, 2, False)).spec
+
+    with pytest.raises(BrokenLaw, match="max_plies"):
+        check_game(Endless())
+
+
+def test_a_state_that_changes_is_found() -> None:
+    @dataclass(frozen=True)
+    class Mutable(TreeState):
+        def play(self, actions: Sequence[int]) -> TreeState:
+            child = super().play(actions)
+            object.__setattr__(self, "path", (*self.path, (0,)))
+            return child
+
+    class Game(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Mutable(self.rules)
+
+    with pytest.raises(BrokenLaw, match="nothing changes a state|equal seeds|plies"):
+        check_game(Game(RULES))
+
+
+def test_a_start_that_forgets_its_seed_is_found() -> None:
+    class Game(HashedTree):
+        count = 0
+
+        def initial_state(self, seed: int = 0) -> TreeState:
+            Game.count += 1
+            return TreeState(TreeGame(Game.count, 2, 1, 6, False))
+
+    with pytest.raises(BrokenLaw, match="equal seeds give equal games|survive parse"):
+        check_game(Game(TreeGame(0, 2, 1, 6, False)))
+
+
+def test_a_record_that_loses_something_is_found() -> None:
+    class Game(HashedTree):
+        def unpack(self, packed: Packed, players: Any) -> Views:
+            return self.views([(TreeState(self.rules), int(player)) for player in players])
+
+    with pytest.raises(BrokenLaw, match="unpack"):
+        check_game(Game(RULES))
+
+
+def test_symmetries_that_are_none_are_found() -> None:
+    class Game(HashedTree):
+        def symmetries(self) -> Sequence[Symmetry]:
+            return [Symmetry("twice the first", lambda planes: planes, np.zeros(4, dtype=np.int64))]
+
+    with pytest.raises(BrokenLaw, match="symmetries permute actions"):
+        check_game(Game(RULES))
+
+
+def test_broken_gates_evaluators_and_agents_are_found() -> None:
+    game = HashedTree(RULES)
+
+    class Half(PlyGate):
+        def weights(self, views: Views) -> Any:  # type: ignore[misc]
+            return np.full((len(views), 2), 0.25, np.float32)
+
+    with pytest.raises(BrokenLaw, match="sum to one"):
+        check_gate(Half([2]), game)
+
+    class Loud:
+        def evaluate(self, views: Views) -> Evaluation:
+            return Evaluation(np.zeros((len(views), 4), np.float32), np.full(len(views), 3, np.float32))
+
+    with pytest.raises(BrokenLaw, match="values are in"):
+        check_evaluator(Loud(), game)
+
+    class Cheat:
+        name = "cheat"
+
+        def act(self, views: Views, seats: Any) -> list[int]:
+            return [99] * len(views)
+
+    with pytest.raises(BrokenLaw, match="actions are legal"):
+        check_agent(Cheat(), game)
