@@ -57,7 +57,6 @@ def python_chess() -> Any:
     """Returns the package `chess` with all we use of it; raises MissingExtra where it is not installed."""
     try:
         import chess
-        import chess.engine
         import chess.pgn
         import chess.svg
         import chess.variant

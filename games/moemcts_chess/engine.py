@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import selectors
 import shutil
+import subprocess
+import time
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -13,10 +17,14 @@ import numpy as np
 from moemcts.agents import Agent, RandomAgent, Seat
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import Action, Game, Views
-from moemcts_chess.board import python_chess
+from moemcts_chess.game import VARIANTS
 
+UCI_NAMES = {"chess960": "chess", "threecheck": "3check"}
+"""What engines call the variants, where it is not our name."""
 GAMES_FOLDER = "/usr/games"
 """Where Debian installs engines, which is not always on the path."""
+PATIENCE = 20.0
+"""Seconds that an engine may take beyond the time it was given."""
 
 
 class UciAgent:
@@ -30,69 +38,52 @@ class UciAgent:
         game: Game,
         path: str,
         *,
-        nodes: int | None = 1000,
+        nodes: int = 1000,
         depth: int | None = None,
         seconds: float | None = None,
         skill: int | None = None,
-        hash_mib: int = 16,
+        hash_mib: int = 1,
     ) -> None:
-        """Raises UsageError where there is no such program; it is started when it is first asked.
+        """Starts the engine; raises UsageError where there is no such program or it does not play the game.
 
         `depth` or `seconds` replace the limit of nodes. `skill` is the engine's option Skill Level.
         """
-        found = find_engine(path)
-        limits = {"nodes": nodes, "depth": depth, "time": seconds}
-        if depth is not None or seconds is not None:
-            del limits["nodes"]
         self.name = f"uci:{path}"
-        self._path = found
-        self._limit = python_chess().engine.Limit(**limits)
-        self._options = {"Hash": hash_mib, "Threads": 1, "Skill Level": skill}
-        self._variant = game.spec.name
         self._game = game
-        self._engine: Any = None
+        self._seconds = seconds or 0.0
+        given = {"depth": depth, "movetime": None if seconds is None else round(1000 * seconds)}
+        limits = {name: value for name, value in given.items() if value is not None} or {"nodes": nodes}
+        self._go = " ".join(["go", *(f"{name} {value}" for name, value in limits.items())])
+        self._engine = _Engine(find_engine(path))
+        played = [name for name in VARIANTS if UCI_NAMES.get(name, name) in self._engine.variants]
+        if game.spec.name not in played:
+            self._engine.close()
+            raise UsageError(f"{self.name} does not play {game.spec.name}, only {', '.join(played)}")
+        self._engine.set("UCI_Variant", UCI_NAMES.get(game.spec.name, game.spec.name))
+        self._engine.set("UCI_Chess960", "true" if game.spec.name == "chess960" else "false")
+        self._engine.set("Threads", 1)
+        self._engine.set("Hash", hash_mib)
+        if skill is not None:
+            self._engine.set("Skill Level", skill)
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        """Raises MoemctsError where the engine fails or does not know the variant."""
+        """Raises MoemctsError where the engine fails."""
         return [self._answer(views[row]) for row in range(len(seats))]
 
     def close(self) -> None:
         """Ends the engine's process."""
-        if self._engine is not None:
-            _quit(self._engine)
-            self._engine = None
+        self._engine.close()
 
     def _answer(self, view: Any) -> Action:
-        engine = python_chess().engine
+        fen = view.state.fen()
+        self._engine.send("ucinewgame", f"position fen {fen}", "isready")
+        self._engine.read_until("readyok", PATIENCE)
+        self._engine.send(self._go)
+        answer = self._engine.read_until("bestmove", PATIENCE + self._seconds)[-1].split()
         try:
-            # A new game object makes the engine forget what it searched before.
-            answer = self._started().play(view.state.board(), self._limit, game=object())
-        except (engine.EngineError, OSError) as error:
-            raise MoemctsError(f"{self.name} failed at {view.state.fen()}: {error}") from None
-        if answer.move is None:
-            raise MoemctsError(f"{self.name} gave no move at {view.state.fen()}")
-        return self._game.parse_action(view.state, view.player, answer.move.uci())
-
-    def _started(self) -> Any:
-        if self._engine is None:
-            self._engine = self._start()
-            weakref.finalize(self, _quit, self._engine)
-        return self._engine
-
-    def _start(self) -> Any:
-        try:
-            process = python_chess().engine.SimpleEngine.popen_uci(self._path)
-        except (python_chess().engine.EngineError, OSError) as error:
-            raise MoemctsError(f"{self._path} is no UCI engine: {error}") from None
-        known = process.options.get("UCI_Variant")
-        variants = {"chess", "chess960", *(known.var if known else ())}
-        wanted = {"threecheck": "3check"}.get(self._variant, self._variant)
-        if wanted not in variants:
-            _quit(process)
-            raise UsageError(f"{self.name} does not play {self._variant} ({', '.join(sorted(variants))})")
-        options = {name: value for name, value in self._options.items() if value is not None}
-        process.configure({name: value for name, value in options.items() if name in process.options})
-        return process
+            return self._game.parse_action(view.state, view.player, answer[1])
+        except (IndexError, ValueError):
+            raise MoemctsError(f"{self.name} answered {' '.join(answer)!r} to {fen}") from None
 
 
 class Varied:
@@ -120,6 +111,68 @@ def find_engine(path: str) -> str:
     return found
 
 
-def _quit(engine: Any) -> None:
-    with contextlib.suppress(Exception):
-        engine.quit()
+class _Engine:
+    """A running engine and the lines that go to and fro."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._process = subprocess.Popen(
+            [path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+        )
+        self.close = weakref.finalize(self, _end, self._process)
+        self._rest = b""
+        self.send("uci")
+        lines = self.read_until("uciok", PATIENCE)
+        options = [line.split() for line in lines if line.startswith("option name ")]
+        names = [" ".join(words[2 : words.index("type")]) for words in options if "type" in words]
+        self._options = set(names)
+        self.variants = {"chess"}
+        for name, words in zip(names, options, strict=False):
+            if name == "UCI_Variant":
+                self.variants |= {value for word, value in zip(words, words[1:], strict=False) if word == "var"}
+
+    def set(self, name: str, value: object) -> None:
+        """Sets an option that the engine has; others are left alone."""
+        if name in self._options:
+            self.send(f"setoption name {name} value {value}")
+
+    def send(self, *lines: str) -> None:
+        """Raises MoemctsError where the engine has gone."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write("".join(f"{line}\n" for line in lines).encode())
+        except OSError:
+            raise MoemctsError(f"{self._path} has ended") from None
+
+    def read_until(self, first_word: str, seconds: float) -> list[str]:
+        """Returns the lines up to one that starts with a word.
+
+        Raises MoemctsError where the engine has ended or says nothing of the kind in time.
+        """
+        assert self._process.stdout is not None
+        lines: list[str] = []
+        deadline = time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while True:
+                line, newline, rest = self._rest.partition(b"\n")
+                if newline:
+                    self._rest = rest
+                    lines.append(line.decode(errors="replace").strip())
+                    if lines[-1].split()[:1] == [first_word]:
+                        return lines
+                    continue
+                if not selector.select(deadline - time.monotonic()):
+                    raise MoemctsError(f"{self._path} did not say {first_word} within {seconds:g} s; is it a UCI engine?")
+                if not (read := os.read(self._process.stdout.fileno(), 1 << 16)):
+                    raise MoemctsError(f"{self._path} has ended before it said {first_word}; is it a UCI engine?")
+                self._rest += read
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        process.kill()
+        process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()

@@ -100,7 +100,7 @@ def _uci(
     depth: int | None = None,
     seconds: float | None = None,
     skill: int | None = None,
-    hash_mib: int = 16,
+    hash_mib: int = 1,
 ) -> UciAgent:
     from moemcts_chess.engine import UciAgent
 
