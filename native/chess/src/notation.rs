@@ -30,10 +30,14 @@ pub fn position(mut setup: Setup, rules: &Rules) -> Result<VariantPosition, Stri
         // Lichess' antichess knows no castling; some files still write rights.
         setup.castling_rights = shakmaty::Bitboard::EMPTY;
     }
-    VariantPosition::from_setup(variant.board, setup, variant.castling)
-        .or_else(PositionError::ignore_too_much_material)
-        .or_else(PositionError::ignore_impossible_check)
-        .map_err(|error| error.to_string().trim_start_matches("illegal position: ").to_owned())
+    let position = VariantPosition::from_setup(variant.board, setup, variant.castling)
+        .or_else(PositionError::ignore_too_much_material);
+    let position = match variant.board {
+        // Its move generator knows no check, and would let kings be captured.
+        shakmaty::variant::Variant::RacingKings => position,
+        _ => position.or_else(PositionError::ignore_impossible_check),
+    };
+    position.map_err(|error| error.to_string().trim_start_matches("illegal position: ").to_owned())
 }
 
 /// Returns the state written as `text`, or one line saying what is wrong with it.

@@ -223,17 +223,15 @@ pub fn chess_unpack(
     if rows.len() != players.len() {
         return Err(PyValueError::new_err(format!("expected {} players, got {}", rows.len(), players.len())));
     }
+    let view = |bytes: &[u8], player: i64| match player {
+        0 | 1 => notation::unpack(bytes, rules.0).map(|state| (state, player as usize)),
+        _ => Err(format!("expected players below 2, got {player}")),
+    };
     let views = py.detach(|| {
         rows.iter()
             .zip(players)
             .enumerate()
-            .map(|(row, (bytes, &player))| {
-                match player {
-                    0 | 1 => Ok((notation::unpack(bytes, rules.0)?, player as usize)),
-                    _ => Err(format!("expected players below 2, got {player}")),
-                }
-                .map_err(|error| format!("row {row}: {error}"))
-            })
+            .map(|(row, (bytes, &player))| view(bytes, player).map_err(|error| format!("row {row}: {error}")))
             .collect::<Result<Vec<_>, String>>()
     });
     views.map(ChessViews).map_err(PyValueError::new_err)
