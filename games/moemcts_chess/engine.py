@@ -10,6 +10,7 @@ import subprocess
 import time
 import weakref
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -129,7 +130,7 @@ class _Engine:
         self.variants = {"chess"}
         for name, words in zip(names, options, strict=False):
             if name == "UCI_Variant":
-                self.variants |= {value for word, value in zip(words, words[1:], strict=False) if word == "var"}
+                self.variants |= {value for word, value in pairwise(words) if word == "var"}
 
     def set(self, name: str, value: object) -> None:
         """Sets an option that the engine has; others are left alone."""
@@ -163,7 +164,9 @@ class _Engine:
                         return lines
                     continue
                 if not selector.select(deadline - time.monotonic()):
-                    raise MoemctsError(f"{self._path} did not say {first_word} within {seconds:g} s; is it a UCI engine?")
+                    raise MoemctsError(
+                        f"{self._path} did not say {first_word} within {seconds:g} s; is it a UCI engine?"
+                    )
                 if not (read := os.read(self._process.stdout.fileno(), 1 << 16)):
                     raise MoemctsError(f"{self._path} has ended before it said {first_word}; is it a UCI engine?")
                 self._rest += read

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import chess
 import numpy as np
+
 from moemcts_chess.board import board as make_board
 from moemcts_chess.game import ChessGame
 

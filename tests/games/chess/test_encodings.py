@@ -8,6 +8,7 @@ import pytest
 from chess_oracle import action, planes, random_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from moemcts_chess.board import board as make_board
 from moemcts_chess.game import VARIANTS, ChessGame
 

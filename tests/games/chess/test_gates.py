@@ -8,11 +8,11 @@ import chess
 import numpy as np
 import pytest
 from chess_oracle import crazyara_score, lichess_score, measures, random_games
-from moemcts_chess import gates
-from moemcts_chess.game import VARIANTS, ChessGame
 
 from moemcts import _core
 from moemcts.plugins import Plugins, plugins
+from moemcts_chess import gates
+from moemcts_chess.game import VARIANTS, ChessGame
 
 NUM_POSITIONS = int(os.environ.get("MOEMCTS_CHESS_GATE_POSITIONS", "900"))
 """Per variant; 100,000 in all were compared once, see benchmarks/results/chess_data.jsonl."""

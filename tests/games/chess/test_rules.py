@@ -8,9 +8,9 @@ from pathlib import Path
 import chess
 import pytest
 from chess_oracle import end, random_games
-from moemcts_chess.game import VARIANTS, WITHOUT_CASTLING, ChessGame, mirrored_actions
 
 from moemcts.testing import check_game
+from moemcts_chess.game import VARIANTS, WITHOUT_CASTLING, ChessGame, mirrored_actions
 
 PERFT = Path(__file__).parent / "perft.txt"
 NUM_POSITIONS = int(os.environ.get("MOEMCTS_CHESS_POSITIONS", "10000"))
@@ -182,7 +182,7 @@ def test_a_wrong_position_says_what_was_expected(variant: str, text: str, messag
 
 def test_wrong_options_are_refused() -> None:
     for options in ({"planes": "v9"}, {"policy": "crazy"}, {"max_plies": 0}):
-        with pytest.raises(ValueError, match="expected|no "):
+        with pytest.raises(ValueError, match=r"^(expected max_plies|no )"):
             ChessGame("chess", **options)
     with pytest.raises(ValueError, match="no policy map for antichess"):
         ChessGame("antichess", policy="chess")
@@ -191,5 +191,5 @@ def test_wrong_options_are_refused() -> None:
     state = ChessGame("chess").initial_state()
     with pytest.raises(ValueError, match="expected a legal action"):
         state.play([0])
-    with pytest.raises(ValueError, match="expected a number|below 960"):
+    with pytest.raises(ValueError, match="expected chess960 and a number below 960"):
         ChessGame("chess960").chess960(960)
