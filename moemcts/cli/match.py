@@ -30,7 +30,9 @@ def match(
     num_games: Annotated[int, typer.Option("--games", min=1, help="Games per agent.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
     parallel: Annotated[int, typer.Option(min=1, help="Games that run at once and share batches.")] = 128,
-    out: Annotated[Path | None, typer.Option(help="File for the finished games; a match goes on where it left off.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the finished games; a match goes on where it left off.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Let each agent play the same boards from the same seats against the same others, and compare.

@@ -59,6 +59,8 @@ class ExperimentConfig(Section):
     """Decides everything that is random."""
     num_seeds: int = Field(default=3, ge=1)
     """Trainings from different random weights."""
+    workers: int = Field(default=0, ge=0)
+    """Processes that train and play; 0 takes one per core. Results are the same."""
     summary: str = ""
     """What the preset is for."""
     data: DataConfig = DataConfig()

@@ -56,7 +56,7 @@ def _expert_agent(
         raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
     if routing not in ROUTINGS:
         raise unknown_name("routing", routing, ROUTINGS)
-    experts = load_experts(folder, game)
+    experts = load_experts(folder, game, plugins())
     experts.routing = ROUTINGS[routing]
     if simulations == 0:
         return PolicyAgent(experts, name=label)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import tomli_w
@@ -21,8 +21,9 @@ from moemcts.arena.openings import openings_from_seeds
 from moemcts.config import parse_reference
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.experiment.config import ExperimentConfig, validate
+from moemcts.experiment.jobs import Job, num_cores, run_jobs
 from moemcts.experiment.players import default_model, opponents_named
-from moemcts.experiment.progress import Progress
+from moemcts.experiment.progress import Advance, Progress
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.plugins import plugins
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 SINGLE = "none"
 """The gate whose one expert is the single network."""
+FIELD = "field"
+"""The arm of the agent that sits in all other seats: what chance and seats alone give."""
 BOARDS_PER_SEED = 1_000_000
 """Start positions that are set aside for the games of one training seed."""
 
@@ -149,119 +152,147 @@ class Experiment:
         from moemcts.report.page import write_report
 
         started = time.monotonic()
-        dataset = self._data(progress)
-        experts = {
-            (gate, seed): self._experts(gate, seed, dataset, progress)
-            for seed in range(self.config.num_seeds)
-            for gate in (SINGLE, *self.gates)
-        }
-        searched, raw = [], []
-        for seed in range(self.config.num_seeds):
-            arms = {"single": experts[SINGLE, seed]} | {gate: experts[gate, seed] for gate in self.gates}
-            if self.config.match.raw_games:
-                raw.append(self._match("raw", seed, self._raw_arms(arms), self.config.match.raw_games, progress))
-            searched.append(self._match("searched", seed, self._arms(arms), self.config.match.games, progress))
-        report = findings(self, Outcomes(dataset, experts, searched, raw))
+        with progress.task("games to learn from", "samples") as advance:
+            self.generate(advance)
+        trainings = [
+            Job("train", gate, seed) for seed in range(self.config.num_seeds) for gate in (SINGLE, *self.gates)
+        ]
+        self._run_jobs([job for job in trainings if not self._is_trained(job)], "training", "steps", progress)
+        kinds: list[Literal["raw", "searched"]] = ["raw", "searched"] if self.config.match.raw_games else ["searched"]
+        matches = [Job(kind, "", seed) for kind in kinds for seed in range(self.config.num_seeds)]
+        self._run_jobs(matches, "matches", "games", progress)
+        report = findings(self, self.outcomes())
         write_report(self.folder / "report", report)
         write_json(self.folder / "done.json", {"seconds_of_last_start": round(time.monotonic() - started, 1)})
         return report
 
-    @cached_property
-    def _default_agent(self) -> str:
-        return plugins().default_agent(self.game)
-
-    def _data(self, progress: Progress) -> Dataset:
-        from moemcts.learn.dataset import Dataset
+    def generate(self, advance: Advance) -> None:
+        """Plays the games to learn from, as far as they are not there yet."""
         from moemcts.learn.selfplay import generate
 
         config = self.config.data
-        agent = self.agent(config.agent or self._default_agent)
-        with progress.task(f"games of {agent.name}", "samples") as advance:
-            generate(
-                self.game,
-                [agent] * self.game.spec.num_players,
-                config.samples,
-                seed=self.config.seed,
-                out=self.folder / "data",
-                reference=self.config.game,
-                on_progress=advance,
-            )
+        agent = self.agent(config.agent or plugins().default_agent(self.game))
+        generate(
+            self.game,
+            [agent] * self.game.spec.num_players,
+            config.samples,
+            seed=self.config.seed,
+            out=self.folder / "data",
+            reference=self.config.game,
+            on_progress=advance,
+        )
+
+    def do(self, job: Job, advance: Advance) -> None:
+        """Does one training or match, as far as it is not done yet."""
+        if job.kind == "train":
+            self._train(job.gate, job.seed, advance)
+        else:
+            self._match(job.kind, job.seed, advance)
+
+    def outcomes(self) -> Outcomes:
+        """Returns what was made; the experiment must be done."""
+        seeds = range(self.config.num_seeds)
+        nothing: Advance = lambda done, total: None  # noqa: E731
+        return Outcomes(
+            dataset=self._dataset(),
+            experts={(gate, seed): self._experts(gate, seed) for gate in (SINGLE, *self.gates) for seed in seeds},
+            searched=[self._match("searched", seed, nothing) for seed in seeds],
+            raw=[self._match("raw", seed, nothing) for seed in seeds if self.config.match.raw_games],
+        )
+
+    def training_folder(self, gate: str, seed: int) -> Path:
+        """Returns where the training of a set of experts keeps its measurements."""
+        return self.folder / "training" / f"{_label(gate)}-{seed}"
+
+    def experts_folder(self, gate: str, seed: int) -> Path:
+        """Returns where a set of experts is."""
+        return self.folder / "experts" / f"{_label(gate)}-{seed}"
+
+    def _run_jobs(self, jobs: Sequence[Job], name: str, unit: str, progress: Progress) -> None:
+        if not jobs:
+            return
+        with progress.task(name, unit) as advance:
+            run_jobs(self.folder, jobs, self.do, self.config.workers or num_cores(), advance)
+
+    def _dataset(self) -> Dataset:
+        from moemcts.learn.dataset import Dataset
+
         return Dataset.open(self.folder / "data", self.game)
 
-    def _experts(self, gate_name: str, seed: int, dataset: Dataset, progress: Progress) -> ExpertSet:
-        from moemcts.learn.checkpoint import MANIFEST, load_experts, save_experts
-        from moemcts.learn.progress import Progress as TrainingProgress
+    def _is_trained(self, job: Job) -> bool:
+        return (self.experts_folder(job.gate, job.seed) / "manifest.toml").exists()
+
+    def _experts(self, gate: str, seed: int) -> ExpertSet:
+        from moemcts.learn.checkpoint import load_experts
+
+        return load_experts(self.experts_folder(gate, seed), self.game, plugins())
+
+    def _train(self, reference: str, seed: int, advance: Advance) -> None:
+        from moemcts.learn.checkpoint import save_experts
         from moemcts.learn.trainer import Trainer
 
-        label = _label(gate_name)
-        folder = self.folder / "experts" / f"{label}-{seed}"
-        if not (folder / MANIFEST).exists():
-            gate = self.gate(gate_name)
-            scheme = "single" if gate_name == SINGLE else self.config.scheme
-            shape, num_actions = self.game.spec.observation_shape, self.game.spec.num_actions
-            training = self.config.training.model_copy(update={"seed": self.config.seed + seed})
-            with progress.task(f"train {label}, seed {seed}", "steps") as advance:
+        gate, dataset = self.gate(reference), self._dataset()
+        scheme = "single" if reference == SINGLE else self.config.scheme
+        shape, num_actions = self.game.spec.observation_shape, self.game.spec.num_actions
+        config = self.config.training.model_copy(update={"seed": self.config.seed + seed})
+        trainer = Trainer(config, on_progress=lambda state: advance(state.step, state.num_steps))
+        trained = trainer.fit_experts(
+            lambda: plugins().network(self.config.network, shape, num_actions),
+            dataset,
+            gate,
+            plugins().curriculum(scheme),
+            self.training_folder(reference, seed),
+        )
+        save_experts(
+            self.experts_folder(reference, seed),
+            [one.network for one in trained],
+            game=self.game,
+            game_reference=self.config.game,
+            gate=gate,
+            gate_reference=reference,
+            network_reference=self.config.network,
+            scheme=scheme,
+            seed=config.seed,
+            data=dataset.id,
+            measurements=[one.measurement for one in trained],
+        )
 
-                def show(state: TrainingProgress) -> None:
-                    advance(state.step, state.num_steps)
-
-                trained = Trainer(training, on_progress=show).fit_experts(
-                    lambda: plugins().network(self.config.network, shape, num_actions),
-                    dataset,
-                    gate,
-                    plugins().curriculum(scheme),
-                    self.folder / "training" / f"{label}-{seed}",
-                )
-            save_experts(
-                folder,
-                [one.network for one in trained],
-                game=self.game,
-                game_reference=self.config.game,
-                gate=gate,
-                gate_reference=gate_name,
-                network_reference=self.config.network,
-                scheme=scheme,
-                seed=training.seed,
-                data=dataset.id,
-                measurements=[one.measurement for one in trained],
-            )
-        return load_experts(folder, self.game, plugins())
-
-    def _arms(self, experts: Mapping[str, ExpertSet]) -> dict[str, Agent]:
-        arms: dict[str, Agent] = {
-            name: SearchAgent(self.game, arm, self.config.search, opponents=self.opponent_model(), name=name)
-            for name, arm in experts.items()
-        }
-        return arms
-
-    def _raw_arms(self, experts: Mapping[str, ExpertSet]) -> dict[str, Agent]:
-        arms: dict[str, Agent] = {name: PolicyAgent(arm, name=name) for name, arm in experts.items()}
-        return arms | {"field": self.field()}
-
-    def _match(
-        self, kind: str, seed: int, arms: Mapping[str, Agent], num_games: int, progress: Progress
-    ) -> MatchResult:
+    def _match(self, kind: Literal["raw", "searched"], seed: int, advance: Advance) -> MatchResult:
+        config = self.config.match
+        num_games = config.games if kind == "searched" else config.raw_games
+        arms = self._searched_arms(seed) if kind == "searched" else self._raw_arms(seed)
         first = (self.config.seed * self.config.num_seeds + seed + 1) * BOARDS_PER_SEED
-        with progress.task(f"{kind} games, seed {seed}", "games") as advance:
-            return match(
-                self.game,
-                arms,
-                self.field(),
-                num_games=num_games,
-                openings=openings_from_seeds(num_games, first=first),
-                seed=first,
-                baseline="single",
-                max_parallel=self.config.match.parallel,
-                path=self.folder / "matches" / f"{kind}-{seed}.jsonl",
-                identity={
-                    "search": self.config.search.model_dump(mode="json") if kind == "searched" else None,
-                    "experts": [
-                        (self.folder / "experts" / f"{_label(gate)}-{seed}" / "manifest.toml").read_text()
-                        for gate in (SINGLE, *self.gates)
-                    ],
-                },
-                on_progress=lambda state: advance(state.num_finished, num_games * len(arms)),
-            )
+        manifests = [self.experts_folder(gate, seed) / "manifest.toml" for gate in (SINGLE, *self.gates)]
+        return match(
+            self.game,
+            arms,
+            self.field(),
+            num_games=num_games,
+            openings=openings_from_seeds(num_games, first=first),
+            seed=first,
+            baseline="single",
+            max_parallel=config.parallel,
+            path=self.folder / "matches" / f"{kind}-{seed}.jsonl",
+            identity={
+                "search": self.config.search.model_dump(mode="json") if kind == "searched" else None,
+                "experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests],
+            },
+            on_progress=lambda state: advance(state.num_finished, num_games * len(arms)),
+        )
+
+    def _searched_arms(self, seed: int) -> dict[str, Agent]:
+        model = self.opponent_model()
+        return {
+            name: SearchAgent(self.game, experts, self.config.search, opponents=model, name=name)
+            for name, experts in self._teams(seed).items()
+        }
+
+    def _raw_arms(self, seed: int) -> dict[str, Agent]:
+        arms: dict[str, Agent] = {name: PolicyAgent(team, name=name) for name, team in self._teams(seed).items()}
+        return arms | {FIELD: self.field()}
+
+    def _teams(self, seed: int) -> dict[str, ExpertSet]:
+        return {"single": self._experts(SINGLE, seed)} | {gate: self._experts(gate, seed) for gate in self.gates}
 
 
 def _label(gate: str) -> str:

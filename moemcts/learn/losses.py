@@ -20,9 +20,7 @@ class Losses(NamedTuple):
     """1 where the likeliest action is the one played, or visited most."""
 
 
-def sample_losses(
-    logits: Tensor, value: Tensor, actions: Tensor, policy: Tensor | None, returns: Tensor
-) -> Losses:
+def sample_losses(logits: Tensor, value: Tensor, actions: Tensor, policy: Tensor | None, returns: Tensor) -> Losses:
     """Returns the losses of outputs `[B, A]` and `[B]` or `[B, P]`.
 
     The policy's target is `policy` `[B, A]` if given, else the `actions` `[B]`; the value's are the `returns`

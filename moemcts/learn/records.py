@@ -101,9 +101,7 @@ class Records:
         """Returns the samples of all parts; all or none of them have visits."""
         starts = np.cumsum([0, *(len(part.positions) for part in parts)])
         joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_SAMPLE}
-        joined["position"] = np.concatenate(
-            [part.position + start for part, start in zip(parts, starts, strict=False)]
-        )
+        joined["position"] = np.concatenate([part.position + start for part, start in zip(parts, starts, strict=False)])
         visits = None
         if parts[0].visits is not None:
             rows = [part.visits for part in parts if part.visits is not None]

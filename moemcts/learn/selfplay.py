@@ -130,9 +130,7 @@ def _play_shard(
     return Records.join([finished[number] for number in sorted(finished)]).first(num_wanted)
 
 
-def _num_needed(
-    numbers: range, finished: dict[int, Records], running: dict[int, _Table], num_wanted: int
-) -> int:
+def _num_needed(numbers: range, finished: dict[int, Records], running: dict[int, _Table], num_wanted: int) -> int:
     """Returns how many of the games are needed as far as is known: those that begin before enough is logged."""
     logged = 0
     for count, number in enumerate(numbers):

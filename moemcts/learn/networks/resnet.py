@@ -27,9 +27,7 @@ class ResidualBlock(nn.Module):
 class ResNet(TwoHeads):
     """A 3x3 stem, residual blocks, two heads."""
 
-    def __init__(
-        self, observation_shape: tuple[int, int, int], heads: HeadSpec, *, channels: int, blocks: int
-    ) -> None:
+    def __init__(self, observation_shape: tuple[int, int, int], heads: HeadSpec, *, channels: int, blocks: int) -> None:
         planes, *sides = observation_shape
         body = nn.Sequential(
             ConvNorm(planes, channels, 3, activation="relu", momentum=heads.norm_momentum),

@@ -44,7 +44,9 @@ fn main() {
     rate("SimpleAgent decisions", steps, &mut || {
         let mut agent = Scripted::from_name("simple").expect("a name");
         for i in 0..steps {
-            black_box(agent.choose(&states[i % states.len()], i % 4, &mut rng));
+            let state = &states[i % states.len()];
+            let living = (i..i + 4).map(|player| player % 4).find(|&player| state.agents()[player].alive);
+            black_box(agent.choose(state, living.unwrap_or(0), &mut rng));
         }
     });
     let mut rng = Rng::new(2);

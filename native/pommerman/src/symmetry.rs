@@ -2,8 +2,7 @@
 //!
 //! Symmetry `s` flips up and down if bit 0 is set, then left and right if bit 1 is, then transposes if bit 2 is.
 
-use crate::geometry::{bit, iter, Cells, Geometry};
-use crate::planes::NUM_PLANES;
+use crate::geometry::{bit, iter, Cells, Geometry, MAX_CELLS};
 use crate::state::State;
 use crate::{DOWN, LEFT, NUM_ACTIONS, RIGHT, UP};
 
@@ -60,10 +59,13 @@ pub fn inverse(symmetry: usize) -> usize {
 /// Writes the planes `[23 * n * n]` of a state as the planes of its image into `out`.
 pub fn planes(symmetry: usize, size: u8, planes: &[f32], out: &mut [f32]) {
     let cells = Geometry::of(size).num_cells();
-    for plane in 0..NUM_PLANES {
-        for from in 0..cells {
-            let to = cell(symmetry, size, from as u8) as usize;
-            out[plane * cells + to] = planes[plane * cells + from];
+    let to: [usize; MAX_CELLS] = std::array::from_fn(|from| match from < cells {
+        true => cell(symmetry, size, from as u8) as usize,
+        false => from,
+    });
+    for (from, into) in planes.chunks_exact(cells).zip(out.chunks_exact_mut(cells)) {
+        for (value, &to) in from.iter().zip(&to) {
+            into[to] = *value;
         }
     }
     for at in 0..cells {

@@ -1,18 +1,23 @@
 //! Pommerman: its rules, states, views and scripted agents, and what its tests replay.
 
 use crate::native_game;
-use moemcts_pommerman::geometry::Geometry;
-use moemcts_pommerman::planes::{NUM_PLANES, PLANE_NAMES};
-use moemcts_pommerman::trace::{DecisionRow, Decisions, Trace};
-use moemcts_pommerman::{symmetry, variant, Corners, GameType, Rules, Scripted, State, VARIANTS};
+use moemcts_pommerman::planes::PLANE_NAMES;
+use moemcts_pommerman::trace::Trace;
+use moemcts_pommerman::{variant, Corners, GameType, Rules, Scripted, State, VARIANTS};
 use moemcts_tree::Rng;
-use numpy::{
-    Element, PyArray1, PyArray2, PyArray4, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray4,
-    PyUntypedArrayMethods,
-};
+use numpy::{Element, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+
+mod agents;
+mod symmetries;
+mod traces;
+
+pub use agents::{pommerman_games, PommermanPlayer, PommermanScripted};
+use symmetries::check_symmetry;
+pub use symmetries::{pommerman_transform, pommerman_transform_actions};
+pub use traces::{pommerman_decisions, pommerman_replay};
 
 native_game! {
     binding: PommermanBinding, state: State, agent: Scripted, extract_agent: scripted,
@@ -23,14 +28,14 @@ fn scripted(object: &Bound<'_, PyAny>) -> PyResult<Scripted> {
     Ok(object.cast::<PommermanScripted>()?.get().0)
 }
 
-fn value_error(message: String) -> PyErr {
+pub(crate) fn value_error(message: String) -> PyErr {
     PyValueError::new_err(message)
 }
 
 /// The numbers that a game of Pommerman depends on.
 #[pyclass(frozen, eq, from_py_object, module = "moemcts._core")]
 #[derive(Clone, Copy, PartialEq)]
-pub struct PommermanRules(Rules);
+pub struct PommermanRules(pub(crate) Rules);
 
 #[pymethods]
 impl PommermanRules {
@@ -342,50 +347,6 @@ impl PommermanViews {
     }
 }
 
-/// A scripted agent as a search takes it: a value, with a fresh memory.
-#[pyclass(frozen, module = "moemcts._core")]
-pub struct PommermanScripted(Scripted);
-
-#[pymethods]
-impl PommermanScripted {
-    #[new]
-    fn new(name: &str) -> PyResult<Self> {
-        find_scripted(name).map(Self)
-    }
-}
-
-/// A scripted agent in a seat: it remembers, and draws its own random numbers.
-#[pyclass(module = "moemcts._core")]
-pub struct PommermanPlayer {
-    agent: Scripted,
-    rng: Rng,
-}
-
-#[pymethods]
-impl PommermanPlayer {
-    #[new]
-    fn new(name: &str, seed: u64) -> PyResult<Self> {
-        Ok(Self { agent: find_scripted(name)?, rng: Rng::new(seed) })
-    }
-
-    /// The action of this player in a state.
-    fn choose(&mut self, state: &PommermanState, player: usize) -> PyResult<u8> {
-        crate::game::check_player(&state.0, player)?;
-        Ok(self.choose_on(&state.0, player))
-    }
-}
-
-impl PommermanPlayer {
-    fn choose_on(&mut self, state: &State, player: usize) -> u8 {
-        self.agent.choose(state, player, &mut self.rng)
-    }
-}
-
-fn find_scripted(name: &str) -> PyResult<Scripted> {
-    Scripted::from_name(name)
-        .ok_or_else(|| value_error(format!("no scripted agent named {name:?} ({})", Scripted::NAMES.join(", "))))
-}
-
 /// The ids of the reference's environments.
 #[pyfunction]
 pub fn pommerman_ids() -> Vec<&'static str> {
@@ -398,160 +359,8 @@ pub fn pommerman_planes() -> Vec<&'static str> {
     PLANE_NAMES.to_vec()
 }
 
-/// The planes `[N, 23, n, n]` of the images of states under a symmetry, 0..8.
-#[pyfunction]
-pub fn pommerman_transform<'py>(
-    py: Python<'py>,
-    number: usize,
-    planes: PyReadonlyArray4<'py, f32>,
-) -> PyResult<Bound<'py, PyArray4<f32>>> {
-    check_symmetry(number)?;
-    let shape: [usize; 4] = planes.shape().try_into()?;
-    let [_, num_planes, rows, columns] = shape;
-    if num_planes != NUM_PLANES || rows != columns || rows > 11 {
-        return Err(value_error(format!("expected planes [N, {NUM_PLANES}, n, n], got {shape:?}")));
-    }
-    let given = planes.as_slice()?;
-    let mut out = vec![0.0; given.len()];
-    let cells = NUM_PLANES * rows * rows;
-    py.detach(|| {
-        for (from, to) in given.chunks_exact(cells).zip(out.chunks_exact_mut(cells)) {
-            symmetry::planes(number, rows as u8, from, to);
-        }
-    });
-    PyArray1::from_vec(py, out).reshape(shape)
-}
-
-/// What each action becomes under a symmetry, 0..8.
-#[pyfunction]
-pub fn pommerman_transform_actions(number: usize) -> PyResult<Vec<u32>> {
-    check_symmetry(number)?;
-    Ok(symmetry::actions(number).map(u32::from).to_vec())
-}
-
-fn check_symmetry(number: usize) -> PyResult<()> {
-    match number {
-        0..symmetry::NUM_SYMMETRIES => Ok(()),
-        _ => Err(value_error(format!("expected a symmetry below {}, got {number}", symmetry::NUM_SYMMETRIES))),
-    }
-}
-
-/// Plays games between scripted agents to their ends, one per seed.
-///
-/// Returns the lengths `[G]`, who lives at the end `[G, P]`, and the step of each player's death `[G, P]`, the length
-/// of the game for those who live.
-#[pyfunction]
-#[allow(clippy::type_complexity)]
-pub fn pommerman_games<'py>(
-    py: Python<'py>,
-    rules: PommermanRules,
-    agents: Vec<String>,
-    seeds: Vec<u64>,
-    is_shuffled: bool,
-) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<bool>>, Bound<'py, PyArray2<i64>>)> {
-    let num_players = rules.0.num_players();
-    let agents: Vec<Scripted> = agents.iter().map(|name| find_scripted(name)).collect::<PyResult<_>>()?;
-    if agents.len() != num_players {
-        return Err(value_error(format!("expected {num_players} agents, got {}", agents.len())));
-    }
-    let corners = if is_shuffled { Corners::Shuffled } else { Corners::Standard };
-    let (mut lengths, mut living, mut deaths) = (Vec::new(), Vec::new(), Vec::new());
-    py.detach(|| {
-        for &seed in &seeds {
-            let mut rng = Rng::new(seed);
-            let mut state = State::new(rules.0, corners, &mut rng);
-            let mut seats = agents.clone();
-            let mut last = vec![0; num_players];
-            while !state.is_over() {
-                let mut actions = [0; 4];
-                for (player, seat) in seats.iter_mut().enumerate() {
-                    actions[player] = seat.choose(&state, player, &mut rng);
-                }
-                let before = state.living();
-                state.step(actions);
-                for (player, death) in last.iter_mut().enumerate() {
-                    if before >> player & 1 == 1 {
-                        *death = i64::from(state.step_count());
-                    }
-                }
-            }
-            lengths.push(i64::from(state.step_count()));
-            living.extend(state.agents().iter().map(|agent| agent.alive));
-            deaths.extend(last);
-        }
-    });
-    let shape = [seeds.len(), num_players];
-    Ok((
-        PyArray1::from_vec(py, lengths),
-        PyArray1::from_vec(py, living).reshape(shape)?,
-        PyArray1::from_vec(py, deaths).reshape(shape)?,
-    ))
-}
-
-/// Replays recorded games (`pommerman-trace-v1`); returns the number of steps and a line for each game that differs.
-#[pyfunction]
-pub fn pommerman_replay(
-    py: Python<'_>,
-    rules: PommermanRules,
-    arrays: &Bound<'_, PyDict>,
-) -> PyResult<(usize, Vec<String>)> {
-    let (game_off, step) = (entry::<i32>(arrays, "game_off")?, entry::<i16>(arrays, "step")?);
-    let (board, items) = (entry::<u8>(arrays, "board")?, entry::<u8>(arrays, "items")?);
-    let (agents, actions, rewards) =
-        (entry::<i8>(arrays, "agents")?, entry::<i8>(arrays, "actions")?, entry::<i8>(arrays, "rewards")?);
-    let (bombs, bomb_off) = (entry::<i8>(arrays, "bombs")?, entry::<i32>(arrays, "bomb_off")?);
-    let (flames, flame_off) = (entry::<i8>(arrays, "flames")?, entry::<i32>(arrays, "flame_off")?);
-    let (done, result) = (entry::<u8>(arrays, "done")?, entry::<u8>(arrays, "result")?);
-    let trace = Trace {
-        rules: rules.0,
-        game_off: &game_off,
-        step: &step,
-        board: &board,
-        items: &items,
-        agents: &agents,
-        bombs: &bombs,
-        bomb_off: &bomb_off,
-        flames: &flames,
-        flame_off: &flame_off,
-        actions: &actions,
-        rewards: &rewards,
-        done: &done,
-        result: &result,
-    };
-    py.detach(|| trace.replay()).map_err(value_error)
-}
-
-/// The exact distributions of recorded SimpleAgent decisions (`pommerman-simpleagent-v1`).
-///
-/// Each decision is a sorted list of (action, previous direction after it, noted own position, probability).
-#[pyfunction]
-pub fn pommerman_decisions(arrays: &Bound<'_, PyDict>) -> PyResult<Vec<Vec<DecisionRow>>> {
-    let ammo = entry::<i8>(arrays, "ammo")?;
-    let board = entry::<u8>(arrays, "board")?;
-    let cells = board.len() / ammo.len().max(1);
-    let size = (1..=11).find(|&n| Geometry::of(n).num_cells() == cells);
-    let decisions = Decisions {
-        size: size.ok_or_else(|| value_error(format!("expected square boards up to 11 x 11, got {cells} cells")))?,
-        board: &board,
-        bomb_blast_strength: &entry::<u8>(arrays, "bomb_blast_strength")?,
-        position: &entry::<i8>(arrays, "position")?,
-        ammo: &ammo,
-        blast_strength: &entry::<i8>(arrays, "blast_strength")?,
-        enemies: &entry::<u8>(arrays, "enemies")?,
-        prev_direction: &entry::<i8>(arrays, "prev_direction")?,
-        recent: &entry::<i8>(arrays, "recent")?,
-        recent_len: &entry::<i8>(arrays, "recent_len")?,
-    };
-    (0..decisions.len()).map(|sample| decisions.distribution(sample).map_err(value_error)).collect()
-}
-
-fn entry<T: Element + Copy>(arrays: &Bound<'_, PyDict>, name: &str) -> PyResult<Vec<T>> {
-    let array = arrays.get_item(name)?.ok_or_else(|| value_error(format!("expected an array {name:?}")))?;
-    flat(name, &array)
-}
-
 /// Returns the numbers of an array of any shape, row-major.
-fn flat<T: Element + Copy>(name: &str, array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
+pub(crate) fn flat<T: Element + Copy>(name: &str, array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
     let array = array
         .cast::<PyArrayDyn<T>>()
         .map_err(|_| value_error(format!("expected {name} as an array of {}", std::any::type_name::<T>())))?;

@@ -12,7 +12,7 @@ from moemcts.agents import Seat
 from moemcts.errors import UsageError
 from moemcts.evaluation import UniformEvaluator
 from moemcts.plugins import Plugins
-from moemcts.search import Search, SearchConfig
+from moemcts.search import Search, SearchAgent, SearchConfig
 from moemcts.testing import check_agent, check_game, check_gate
 from moemcts_pommerman import native, plugin, variant, variant_ids
 from moemcts_pommerman.agents import ScriptedAgent
@@ -160,6 +160,23 @@ def test_three_scripted_opponents_reply_within_the_search() -> None:
         visits.append([result.visits.tolist() for result in search.run(UniformEvaluator(game.spec))])
         assert all(sum(row) == 200 for row in visits[-1])
     assert visits[0] == visits[1]
+
+
+def test_a_search_in_fog_plays_whole_games_from_what_its_player_knows() -> None:
+    game = variant("PommeTeamCompetition-v1", max_steps=40, first_collapse=20)
+    searcher = SearchAgent(
+        game, UniformEvaluator(game.spec), SearchConfig(simulations=30), opponents=ScriptedAgent("simple")
+    )
+    others = ScriptedAgent("simple")
+    state = game.initial_state(1)
+    seats = [Seat(player, np.random.default_rng(player)) for player in range(4)]
+    while players := state.active_players:
+        views = game.views([(state, player) for player in players])
+        actions = list(others.act(views, seats))
+        if 0 in state.living:  # type: ignore[attr-defined]
+            actions[0] = searcher.act(views.take([0]), seats[:1])[0]
+        state = state.play(actions)
+    assert state.ply <= 40
 
 
 def test_a_seat_plays_the_same_whatever_shares_its_batch() -> None:

@@ -1,0 +1,213 @@
+"""The report of a run: one self-contained page, the same as Markdown, and the numbers as JSON."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import io
+import json
+import math
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from moemcts.errors import MoemctsError
+from moemcts.report.style import GRID, INK, MUTED, drawing
+from moemcts.report.tables import Table
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+
+_CSS_VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--line)"}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An image and what it shows."""
+
+    name: str
+    """Of its files, without suffix; unique in the report."""
+    image: matplotlib.figure.Figure | Path
+    """Drawn with matplotlib, or a file in SVG, PNG, GIF or JPEG."""
+    caption: str
+    """What is to be seen, of how many samples, and what the intervals mean."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with paragraphs, tables and figures."""
+
+    title: str
+    text: str = ""
+    """Paragraphs apart by empty lines; `- ` begins an item of a list; `code`, **bold** and [links](address)."""
+    tables: Sequence[Table] = ()
+    figures: Sequence[Figure] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that is said about a run."""
+
+    title: str
+    summary: str
+    sections: Sequence[Section] = ()
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    """Everything measured, for machines."""
+
+
+def write_report(folder: Path, report: Report) -> None:
+    """Writes `report.html`, `report.md`, `numbers.json` and `figures/` into the folder.
+
+    The page needs no other file and follows the reader's light or dark. Each file is replaced as a whole. Raises
+    MoemctsError if a file cannot be written, ValueError for two figures of one name or an unknown kind of image.
+    """
+    figures = [figure for section in report.sections for figure in section.figures]
+    names = [figure.name for figure in figures]
+    if len(set(names)) < len(names):
+        raise ValueError(f"expected figures of different names, got {', '.join(names)}")
+    try:
+        (folder / "figures").mkdir(parents=True, exist_ok=True)
+        images = {figure.name: _write_image(folder / "figures", figure) for figure in figures}
+        _replace(
+            folder / "numbers.json", json.dumps(_plain(report.numbers), indent=2, allow_nan=False).encode() + b"\n"
+        )
+        _replace(folder / "report.md", _markdown(report, images).encode())
+        _replace(folder / "report.html", _html(report, images).encode())
+    except OSError as error:
+        raise MoemctsError(f"cannot write the report to {folder}: {error.strerror or error}") from error
+
+
+@dataclass(frozen=True)
+class _Image:
+    file: str
+    """For Markdown, relative to the report."""
+    html: str
+
+
+def _write_image(folder: Path, figure: Figure) -> _Image:
+    if isinstance(figure.image, Path):
+        return _copy_image(folder, figure, figure.image)
+    files = {}
+    for suffix in ("svg", "png"):
+        buffer = io.BytesIO()
+        with drawing():
+            figure.image.savefig(
+                buffer, format=suffix, transparent=suffix == "svg", metadata={"Date": None} if suffix == "svg" else None
+            )
+        files[suffix] = buffer.getvalue()
+        _replace(folder / f"{figure.name}.{suffix}", files[suffix])
+    return _Image(f"figures/{figure.name}.png", _inline_svg(files["svg"].decode(), figure))
+
+
+def _copy_image(folder: Path, figure: Figure, path: Path) -> _Image:
+    kinds = {".svg": "svg+xml", ".png": "png", ".gif": "gif", ".jpg": "jpeg", ".jpeg": "jpeg"}
+    suffix = path.suffix.lower()
+    if suffix not in kinds:
+        raise ValueError(f"expected an image in {', '.join(kinds)}, got {str(path)!r}")
+    data = path.read_bytes()
+    target = folder / f"{figure.name}{suffix}"
+    if not (target.exists() and target.samefile(path)):
+        _replace(target, data)
+    address = f"data:image/{kinds[suffix]};base64,{base64.b64encode(data).decode()}"
+    return _Image(f"figures/{target.name}", f'<img class="paper" src="{address}" alt="{escape(figure.caption)}">')
+
+
+def _inline_svg(svg: str, figure: Figure) -> str:
+    """Returns the drawing for a page: names of its own, colours of the page."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    prefix = re.sub(r"\W", "-", figure.name)
+    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
+    svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", svg)
+    for colour, variable in _CSS_VARIABLES.items():
+        svg = svg.replace(colour, variable)
+    size = re.search(r'viewBox="0 0 ([\d.]+) ', svg)
+    width = float(size.group(1)) * 4 / 3 if size else 700.0
+    svg = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", svg, count=1)
+    svg = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", svg, count=1)
+    return svg.replace(
+        "<svg ", f'<svg role="img" aria-label="{escape(figure.caption)}" style="max-width:{width:.0f}px" ', 1
+    )
+
+
+def _markdown(report: Report, images: Mapping[str, _Image]) -> str:
+    parts = [f"# {report.title}", report.summary]
+    for section in report.sections:
+        parts += [f"## {section.title}", section.text, *(table.markdown() for table in section.tables)]
+        for figure in section.figures:
+            alt = figure.caption.replace("[", "(").replace("]", ")").replace("\n", " ")
+            parts += [f"![{alt}]({images[figure.name].file})", f"*{figure.caption}*"]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _html(report: Report, images: Mapping[str, _Image]) -> str:
+    body = [f"<h1>{escape(report.title)}</h1>", f'<div class="summary">{paragraphs(report.summary)}</div>']
+    for section in report.sections:
+        body += [f"<section><h2>{escape(section.title)}</h2>", paragraphs(section.text)]
+        body += [table.html() for table in section.tables]
+        body += [
+            f"<figure>{images[figure.name].html}<figcaption>{escape(figure.caption)}</figcaption></figure>"
+            for figure in section.figures
+        ]
+        body.append("</section>")
+    page = (Path(__file__).parent / "page.html").read_text(encoding="utf-8")
+    return page.replace("{{title}}", escape(report.title)).replace("{{body}}", "\n".join(filter(None, body)))
+
+
+def paragraphs(text: str) -> str:
+    """Returns the text of a section as HTML; what is not named in `Section.text` stays as it is written."""
+    blocks = []
+    for block in re.split(r"\n\s*\n", text.strip()):
+        lines = block.splitlines()
+        if lines and all(line.startswith("- ") for line in lines):
+            blocks.append("<ul>" + "".join(f"<li>{_inline(line[2:])}</li>" for line in lines) + "</ul>")
+        elif block:
+            blocks.append(f"<p>{_inline(block)}</p>")
+    return "\n".join(blocks)
+
+
+def _inline(text: str) -> str:
+    # Code first and apart: nothing within it is markup.
+    parts = re.split(r"(`[^`]+`)", text)
+    return "".join(f"<code>{escape(p[1:-1])}</code>" if p[:1] == "`" and len(p) > 2 else _spans(p) for p in parts)
+
+
+def _spans(text: str) -> str:
+    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escape(text))
+    return re.sub(r"\[([^\]]+)\]\(((?:https?://|[\w./#-])[^\s)\"]*)\)", r'<a href="\2">\1</a>', text)
+
+
+def _plain(value: Any) -> Any:
+    """Returns the value as JSON has it; numbers that are not finite become null."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _plain({one.name: getattr(value, one.name) for one in dataclasses.fields(value)})
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
+
+
+def _replace(path: Path, data: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

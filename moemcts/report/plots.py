@@ -1,0 +1,302 @@
+"""The plots of a report, as matplotlib figures without global state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from moemcts.report.style import INK, MUTED, drawing, finish, new_figure, phase_colour, phase_marker
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """One line of a training plot."""
+
+    label: str
+    steps: Sequence[float]
+    values: Sequence[float]
+    phase: int | None = None
+    """Whose colour it has; None for all phases together."""
+    is_baseline: bool = False
+    """Drawn dashed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whisker:
+    """A value with its interval, one row of a plot."""
+
+    label: str
+    value: float
+    low: float | None
+    """None where there is no lower bound: the whisker ends in an arrow."""
+    high: float | None
+    note: str = ""
+    """Written at the right, such as the number of games."""
+    phase: int | None = None
+    is_baseline: bool = False
+    is_part: bool = False
+    """Drawn small, as one of several that the row above sums up, such as one training seed."""
+
+
+def loss_curves(
+    curves: Sequence[Curve],
+    *,
+    title: str = "Loss per phase",
+    xlabel: str = "training step",
+    ylabel: str = "validation loss",
+) -> Figure:
+    """Returns the curves of the experts, each in the colour of its phase, baselines dashed."""
+    with drawing():
+        figure = new_figure(7.2, 3.9)
+        axes = figure.add_subplot()
+        for curve in curves:
+            axes.plot(
+                curve.steps,
+                curve.values,
+                label=curve.label,
+                color=phase_colour(curve.phase),
+                linestyle=(0, (4, 2)) if curve.is_baseline else "-",
+                marker=None if curve.is_baseline else phase_marker(curve.phase),
+                markersize=4,
+                markevery=max(1, len(curve.steps) // 8),
+                alpha=0.85 if curve.is_baseline else 1.0,
+            )
+        finish(axes, title=title, xlabel=xlabel, ylabel=ylabel)
+        axes.grid(axis="x", visible=False)
+        axes.margins(x=0.02)
+        if curves:
+            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=2.6)
+        else:
+            _say_empty(axes)
+        return figure
+
+
+def phase_timeline(
+    weights: ArrayLike,
+    phase_names: Sequence[str],
+    *,
+    values: Sequence[float] | None = None,
+    plies: Sequence[int] | None = None,
+    events: Sequence[tuple[int, str]] = (),
+    title: str = "One game, phase by phase",
+    value_label: str = "value of the search",
+) -> Figure:
+    """Returns one game as a line of time, coloured by phase, with the value in [-1, 1] above.
+
+    `weights` are `[T, K]`, as a gate gives them, or the phases `[T]`; `plies` say when each row was (0, 1, ...
+    without). `events` are marked at their ply.
+    """
+    shares = _phase_weights(weights, len(phase_names))
+    times = np.arange(len(shares)) if plies is None else np.asarray(plies)
+    edges = np.append(times, times[-1] + 1) if len(times) else np.array([0, 1])
+    with drawing():
+        figure = new_figure(7.2, 3.2 if values is not None else 1.7)
+        if values is None:
+            strip = figure.add_subplot()
+            finish(strip, title=title, xlabel="ply")
+        else:
+            top, strip = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
+            _draw_values(top, times, np.asarray(values), shares, edges)
+            finish(top, title=title, ylabel=value_label)
+            finish(strip, xlabel="ply")
+            for ply, text in events:
+                top.axvline(ply, color=MUTED, linewidth=1, linestyle=":")
+                top.annotate(
+                    text, (ply, 1.0), xytext=(3, -2), textcoords="offset points", va="top", fontsize=8, color=MUTED
+                )
+        lower = np.zeros(len(edges))
+        for phase, name in enumerate(phase_names):
+            share = np.append(shares[:, phase], shares[-1:, phase]) if len(shares) else np.zeros(2)
+            strip.fill_between(
+                edges, lower, lower + share, step="post", color=phase_colour(phase), linewidth=0, label=name
+            )
+            lower = lower + share
+        strip.set_ylim(0, 1)
+        strip.set_yticks([])
+        strip.set_xlim(edges[0], edges[-1])
+        strip.grid(visible=False)
+        strip.spines["left"].set_visible(False)
+        strip.set_ylabel("phase", rotation=0, ha="right", va="center")
+        handles, labels = strip.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5), handlelength=1.2)
+        return figure
+
+
+def win_rates(
+    rows: Sequence[Whisker],
+    *,
+    chance: float | None = None,
+    title: str = "Win rates",
+    xlabel: str = "games won, %",
+) -> Figure:
+    """Returns win rates in [0, 1] with their intervals, drawn in percent; `chance` is that of equal agents."""
+    scaled = [
+        Whisker(
+            label=row.label,
+            value=100 * row.value,
+            low=None if row.low is None else 100 * row.low,
+            high=None if row.high is None else 100 * row.high,
+            note=row.note,
+            phase=row.phase,
+            is_baseline=row.is_baseline,
+            is_part=row.is_part,
+        )
+        for row in rows
+    ]
+    return _whiskers(
+        scaled,
+        title=title,
+        xlabel=xlabel,
+        reference=None if chance is None else (100 * chance, "equal agents"),
+        limits=(0.0, 100.0),
+    )
+
+
+def differences(
+    rows: Sequence[Whisker], *, title: str = "Difference from the baseline", xlabel: str = "percentage points"
+) -> Figure:
+    """Returns differences with their intervals about a line at zero, in the unit of the rows."""
+    return _whiskers(rows, title=title, xlabel=xlabel, reference=(0.0, "no difference"), limits=None)
+
+
+def elo_ratings(rows: Sequence[Whisker], *, title: str = "Elo", xlabel: str = "Elo difference") -> Figure:
+    """Returns Elo with its 95 % intervals; one without a bound ends in an arrow."""
+    return _whiskers(rows, title=title, xlabel=xlabel, reference=(0.0, "equal"), limits=None)
+
+
+def phase_shares(
+    shares: Mapping[str, Sequence[float]], phase_names: Sequence[str], *, title: str = "Share of positions per phase"
+) -> Figure:
+    """Returns a bar per row with the share of each phase; a row is anything counted, such as a gate or dataset."""
+    with drawing():
+        figure = new_figure(7.2, 1.5 + 0.42 * len(shares))
+        axes = figure.add_subplot()
+        for row, values in enumerate(shares.values()):
+            if len(values) != len(phase_names):
+                raise ValueError(f"expected {len(phase_names)} shares, one per phase, got {len(values)}")
+            total = sum(values) or 1.0
+            left = 0.0
+            for phase, value in enumerate(values):
+                share = 100 * value / total
+                axes.barh(
+                    row, share, left=left, height=0.62, color=phase_colour(phase), edgecolor="white", linewidth=1.2
+                )
+                if share >= 7:
+                    # Dark on the light colours of the palette, white on the dark ones.
+                    ink = "white" if phase % 8 in (0, 4, 6) else "#14202b"
+                    axes.text(left + share / 2, row, f"{share:.0f} %", ha="center", va="center", color=ink, fontsize=9)
+                left += share
+        axes.set_yticks(range(len(shares)), list(shares))
+        axes.invert_yaxis()
+        axes.set_xlim(0, 100)
+        axes.grid(visible=False)
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        finish(axes, title=title, xlabel="share of positions, %")
+        _phase_legend(figure, phase_names)
+        return figure
+
+
+def _whiskers(
+    rows: Sequence[Whisker],
+    *,
+    title: str,
+    xlabel: str,
+    reference: tuple[float, str] | None,
+    limits: tuple[float, float] | None,
+) -> Figure:
+    with drawing():
+        figure = new_figure(7.2, 1.35 + sum(0.26 if row.is_part else 0.4 for row in rows))
+        axes = figure.add_subplot()
+        ends = [end for row in rows for end in (row.value, row.low, row.high) if end is not None]
+        ends += [reference[0]] if reference else []
+        span = (max(ends) - min(ends) or 1.0) if ends else 1.0
+        start, stop = min(ends, default=0.0) - 0.08 * span, max(ends, default=1.0) + 0.08 * span
+        if limits:
+            start, stop = max(start, limits[0] - 0.02 * span), min(stop, limits[1] + 0.02 * span)
+        heights = []
+        height = 0.0
+        for row in rows:
+            height += 0.65 if row.is_part else 1.0
+            heights.append(height)
+            _draw_whisker(axes, row, height, start, stop)
+        if reference:
+            axes.axvline(reference[0], color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+            axes.annotate(
+                reference[1], (reference[0], 1.0), xycoords=("data", "axes fraction"), xytext=(4, -2),
+                textcoords="offset points", va="top", fontsize=8, color=MUTED,
+            )  # fmt: skip
+        axes.set_yticks(heights, [row.label for row in rows])
+        for label, row in zip(axes.get_yticklabels(), rows, strict=True):
+            label.set_fontsize(8 if row.is_part else 9.5)
+            label.set_color(MUTED if row.is_part else INK)
+        axes.set_ylim(height + 0.7, 0.1)
+        axes.set_xlim(start, stop)
+        axes.grid(axis="y", visible=False)
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+        finish(axes, title=title, xlabel=xlabel)
+        if not rows:
+            _say_empty(axes)
+        return figure
+
+
+def _draw_whisker(axes: Axes, row: Whisker, height: float, start: float, stop: float) -> None:
+    colour = phase_colour(row.phase) if row.phase is not None else MUTED if row.is_baseline else phase_colour(0)
+    low, high = start if row.low is None else row.low, stop if row.high is None else row.high
+    width = 1.2 if row.is_part else 2.2
+    axes.plot([low, high], [height, height], color=colour, linewidth=width, solid_capstyle="butt", zorder=2)
+    for end, marker, is_open in ((low, "<", row.low is None), (high, ">", row.high is None)):
+        axes.plot(
+            [end], [height], color=colour, marker=marker if is_open else "|", markersize=5 if row.is_part else 7,
+            markeredgewidth=width, zorder=2,
+        )  # fmt: skip
+    axes.plot(
+        [row.value], [height], color=colour, marker=phase_marker(row.phase if row.phase is not None else 0),
+        markersize=4 if row.is_part else 7.5, markerfacecolor="white" if row.is_baseline else colour,
+        markeredgewidth=1.6, zorder=3,
+    )  # fmt: skip
+    if row.note:
+        axes.annotate(
+            row.note, (1.0, height), xycoords=("axes fraction", "data"), xytext=(6, 0),
+            textcoords="offset points", va="center", fontsize=7.5 if row.is_part else 8.5, color=MUTED,
+        )  # fmt: skip
+
+
+def _draw_values(axes: Axes, times: np.ndarray, values: np.ndarray, shares: np.ndarray, edges: np.ndarray) -> None:
+    phases = shares.argmax(axis=1)
+    for row in range(len(times)):
+        axes.axvspan(edges[row], edges[row + 1], color=phase_colour(int(phases[row])), alpha=0.10, linewidth=0)
+    axes.axhline(0, color=MUTED, linewidth=0.8)
+    axes.plot(times + 0.5 * (edges[1:] - edges[:-1]), values, color=INK, linewidth=1.6)
+    axes.set_ylim(-1.05, 1.05)
+    axes.set_yticks([-1, -0.5, 0, 0.5, 1])
+    axes.grid(axis="x", visible=False)
+
+
+def _phase_legend(figure: Figure, phase_names: Sequence[str]) -> None:
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=phase_colour(phase), label=name) for phase, name in enumerate(phase_names)]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 5), handlelength=1.2)
+
+
+def _phase_weights(weights: ArrayLike, num_phases: int) -> np.ndarray:
+    array = np.asarray(weights)
+    if array.ndim == 1:
+        return np.eye(num_phases)[array.astype(np.int64)]
+    if array.ndim != 2 or array.shape[1] != num_phases:
+        raise ValueError(f"expected weights [T, {num_phases}] or phases [T], got an array of shape {array.shape}")
+    return array
+
+
+def _say_empty(axes: Axes) -> None:
+    axes.text(0.5, 0.5, "nothing measured", transform=axes.transAxes, ha="center", va="center", color=MUTED)

@@ -1,0 +1,175 @@
+"""Tables of a report, as Markdown and as HTML, and those that results of the arena become."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from moemcts.arena import ArmSummary, Difference, DuelResult, MatchResult, Tally
+from moemcts.arena.intervals import Interval
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under columns; None is nothing measured."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                raise ValueError(f"expected {len(self.columns)} cells in row {number}, got {len(row)}")
+
+    def markdown(self) -> str:
+        """Returns the table as GitHub's Markdown, numbers to the right, the caption below."""
+        rights = self._rights()
+        lines = [
+            [_markdown_cell(column) for column in self.columns],
+            ["---:" if right else "---" for right in rights],
+            *([_markdown_cell(_text(cell)) for cell in row] for row in self.rows),
+        ]
+        text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        return f"{text}\n\n{self.caption}" if self.caption else text
+
+    def html(self) -> str:
+        """Returns the table as an HTML figure."""
+        classes = [' class="number"' if right else "" for right in self._rights()]
+        head = "".join(
+            f'<th scope="col"{kind}>{escape(column)}</th>' for kind, column in zip(classes, self.columns, strict=True)
+        )
+        body = "\n".join(
+            "<tr>"
+            + "".join(f"<td{kind}>{escape(_text(cell))}</td>" for kind, cell in zip(classes, row, strict=True))
+            + "</tr>"
+            for row in self.rows
+        )
+        caption = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
+        return (
+            f'<figure class="table"><div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n'
+            f"<tbody>\n{body}\n</tbody>\n</table></div>{caption}</figure>"
+        )
+
+    def _rights(self) -> list[bool]:
+        return [
+            any(isinstance(row[i], int | float) or _looks_numeric(row[i]) for row in self.rows)
+            for i in range(len(self.columns))
+        ]
+
+
+def arms_table(result: MatchResult) -> Table:
+    """Returns wins, ties and losses of every arm with intervals, and its mean score and length."""
+    return Table(
+        ["arm", "games", "wins", "ties", "losses", "win rate %", "95 % interval", "score", "plies", "repeated"],
+        [_arm_row(result.summary(arm)) for arm in result.arms],
+        f"{result.game}: every arm on the same boards, seats and seeds. Wilson intervals of the win rate; a tie scores "
+        f"{result.tie_value:g}; plies is the mean length; repeated games equal an earlier one move for move.",
+    )
+
+
+def differences_table(differences: Sequence[Difference]) -> Table:
+    """Returns paired differences with intervals and p-values, and what they may be called."""
+    return Table(
+        [
+            "arm",
+            "baseline",
+            "win rate, points",
+            "95 % interval",
+            "p",
+            "only arm won",
+            "only baseline won",
+            "McNemar p",
+            "verdict",
+        ],
+        [
+            [
+                one.arm,
+                one.baseline,
+                f"{100 * one.wins.mean:+.1f}",
+                points(one.wins.interval, signed=True),
+                p_text(one.p_value),
+                one.num_only_arm,
+                one.num_only_baseline,
+                p_text(one.mcnemar_p_value),
+                one.verdict.partition(":")[0],
+            ]
+            for one in differences
+        ],
+        "Paired differences of win rates in percentage points. Interval: Student's t over boards; p: signs of whole "
+        "boards flipped at random; McNemar's exact test takes all pairs of games as independent. Both p-values are "
+        "two-sided and not corrected for the number of rows.",
+    )
+
+
+def seats_table(result: MatchResult) -> Table:
+    """Returns the win rate of every arm in every seat."""
+    return Table(
+        ["arm", *(f"seat {seat}" for seat in range(result.num_seats))],
+        [[arm, *map(_seat_cell, result.summary(arm).by_seat)] for arm in result.arms],
+        "Win rate in percent by seat, with 95 % Wilson interval and number of games.",
+    )
+
+
+def duel_table(result: DuelResult) -> Table:
+    """Returns wins, draws, losses and Elo of the agents of a duel."""
+    rows: list[list[Cell]] = []
+    for name in result.names:
+        losses, draws, wins = result.counts(name)
+        rows.append([name, len(result.records), wins, draws, losses, str(result.elo(name)) if result.records else None])
+    return Table(
+        ["agent", "games", "wins", "draws", "losses", "Elo, 95 %"],
+        rows,
+        f"{result.game}: every opening once per rotation of the seats. Elo over the rest, with the 95 % error that "
+        "cutechess prints, which takes games as independent.",
+    )
+
+
+def points(interval: Interval, *, signed: bool = False) -> str:
+    """Returns an interval of shares in percentage points."""
+    sign = "+" if signed else ""
+    return f"[{100 * interval[0]:{sign}.1f}, {100 * interval[1]:{sign}.1f}]"
+
+
+def p_text(p_value: float) -> str:
+    """Returns a p-value as it is printed: never 0."""
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def _arm_row(summary: ArmSummary) -> list[Cell]:
+    tally = summary.tally
+    return [
+        summary.name,
+        tally.num_games,
+        tally.wins,
+        tally.ties,
+        tally.losses,
+        f"{100 * tally.win_rate:.1f}",
+        points(tally.win_interval),
+        f"{summary.score.mean:.3f}",
+        f"{summary.mean_plies:.0f}",
+        summary.num_duplicates,
+    ]
+
+
+def _seat_cell(tally: Tally) -> Cell:
+    if not tally.num_games:
+        return None
+    return f"{100 * tally.win_rate:.1f} {points(tally.win_interval)} of {tally.num_games}"
+
+
+def _text(cell: Cell) -> str:
+    if cell is None:
+        return "–"
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+def _markdown_cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _looks_numeric(cell: Cell) -> bool:
+    return isinstance(cell, str) and bool(cell) and not cell.strip("+-−<>.,±[] 0123456789")

@@ -1,0 +1,103 @@
+//! Scripted agents in searches, in seats, and in whole games between themselves.
+
+use super::{value_error, PommermanRules, PommermanState};
+use moemcts_pommerman::{Corners, Scripted, State};
+use moemcts_tree::Rng;
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+
+/// A scripted agent as a search takes it: a value, with a fresh memory.
+#[pyclass(frozen, module = "moemcts._core")]
+pub struct PommermanScripted(pub(crate) Scripted);
+
+#[pymethods]
+impl PommermanScripted {
+    #[new]
+    fn new(name: &str) -> PyResult<Self> {
+        find_scripted(name).map(Self)
+    }
+}
+
+/// A scripted agent in a seat: it remembers, and draws its own random numbers.
+#[pyclass(module = "moemcts._core")]
+pub struct PommermanPlayer {
+    agent: Scripted,
+    rng: Rng,
+}
+
+#[pymethods]
+impl PommermanPlayer {
+    #[new]
+    fn new(name: &str, seed: u64) -> PyResult<Self> {
+        Ok(Self { agent: find_scripted(name)?, rng: Rng::new(seed) })
+    }
+
+    /// The action of this player in a state.
+    fn choose(&mut self, state: &PommermanState, player: usize) -> PyResult<u8> {
+        crate::game::check_player(&state.0, player)?;
+        Ok(self.choose_on(&state.0, player))
+    }
+}
+
+impl PommermanPlayer {
+    pub(crate) fn choose_on(&mut self, state: &State, player: usize) -> u8 {
+        self.agent.choose(state, player, &mut self.rng)
+    }
+}
+
+fn find_scripted(name: &str) -> PyResult<Scripted> {
+    Scripted::from_name(name)
+        .ok_or_else(|| value_error(format!("no scripted agent named {name:?} ({})", Scripted::NAMES.join(", "))))
+}
+
+/// Plays games between scripted agents to their ends, one per seed.
+///
+/// Returns the lengths `[G]`, who lives at the end `[G, P]`, and the step of each player's death `[G, P]`, the length
+/// of the game for those who live.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub fn pommerman_games<'py>(
+    py: Python<'py>,
+    rules: PommermanRules,
+    agents: Vec<String>,
+    seeds: Vec<u64>,
+    is_shuffled: bool,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<bool>>, Bound<'py, PyArray2<i64>>)> {
+    let num_players = rules.0.num_players();
+    let agents: Vec<Scripted> = agents.iter().map(|name| find_scripted(name)).collect::<PyResult<_>>()?;
+    if agents.len() != num_players {
+        return Err(value_error(format!("expected {num_players} agents, got {}", agents.len())));
+    }
+    let corners = if is_shuffled { Corners::Shuffled } else { Corners::Standard };
+    let (mut lengths, mut living, mut deaths) = (Vec::new(), Vec::new(), Vec::new());
+    py.detach(|| {
+        for &seed in &seeds {
+            let mut rng = Rng::new(seed);
+            let mut state = State::new(rules.0, corners, &mut rng);
+            let mut seats = agents.clone();
+            let mut last = vec![0; num_players];
+            while !state.is_over() {
+                let mut actions = [0; 4];
+                for (player, seat) in seats.iter_mut().enumerate() {
+                    actions[player] = seat.choose(&state, player, &mut rng);
+                }
+                let before = state.living();
+                state.step(actions);
+                for (player, death) in last.iter_mut().enumerate() {
+                    if before >> player & 1 == 1 {
+                        *death = i64::from(state.step_count());
+                    }
+                }
+            }
+            lengths.push(i64::from(state.step_count()));
+            living.extend(state.agents().iter().map(|agent| agent.alive));
+            deaths.extend(last);
+        }
+    });
+    let shape = [seeds.len(), num_players];
+    Ok((
+        PyArray1::from_vec(py, lengths),
+        PyArray1::from_vec(py, living).reshape(shape)?,
+        PyArray1::from_vec(py, deaths).reshape(shape)?,
+    ))
+}
