@@ -18,7 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-sys.path[:0] = [str(ROOT / "benchmarks"), str(Path(__file__).parent)]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 from chess_oracle import end, measures, random_games
@@ -26,6 +27,7 @@ from record import append
 
 from moemcts import _core
 from moemcts.evaluation import UniformEvaluator
+from moemcts.game import Views
 from moemcts.learn.dataset import Dataset
 from moemcts.search import Search, SearchConfig
 from moemcts_chess.game import VARIANTS, ChessGame
@@ -109,7 +111,7 @@ def speed() -> list[Row]:
                 config = SearchConfig(simulations=simulations, leaves_per_tree=64, first_play_urgency=urgency)
                 search = Search(game, config)
 
-                def work(search: Search = search, simulations: int = simulations) -> int:
+                def work(search: Search = search, roots: Views = roots, simulations: int = simulations) -> int:
                     search.reset(roots, [0])
                     search.run(evaluator)
                     return simulations
