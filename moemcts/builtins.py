@@ -28,9 +28,11 @@ def register_agents() -> Sequence[Registration]:
 @hookimpl
 def register_networks() -> Sequence[Registration]:
     return [
-        Registration("rise-tiny", catalogue.rise_tiny, "the papers' Pommerman network: 1 channel, 2 mobile blocks"),
+        Registration("rise-tiny", catalogue.rise_tiny, "the M2CTS paper's smallest: 1 channel, 2 mobile blocks"),
         Registration("rise-small", catalogue.rise_small, "64 channels, 4 mobile blocks"),
         Registration("rise", catalogue.rise, "mobile bottleneck blocks of any size, kernels and attention"),
+        Registration("rise-v3.3", catalogue.rise_v33, "the M2CTS papers' large network: 15 mobile blocks, attention"),
+        Registration("alphavile", catalogue.alphavile, "mobile and transformer blocks; size tiny to large"),
         Registration("resnet", catalogue.resnet, "AlphaZero's residual network; 64 channels, 4 blocks by default"),
     ]
 

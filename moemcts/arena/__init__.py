@@ -2,7 +2,15 @@
 
 from moemcts.arena.duel import DuelResult, duel
 from moemcts.arena.games import GameRecord, Lineup, Outcome, OutcomeRule, Progress, last_one_standing, play_games
-from moemcts.arena.match import ArmSummary, Difference, MatchResult, Tally, match
+from moemcts.arena.match import (
+    ArmSummary,
+    Difference,
+    MatchResult,
+    Tally,
+    difference_over_seeds,
+    match,
+    win_rate_over_seeds,
+)
 from moemcts.arena.openings import Opening, openings_from_seeds, read_openings
 from moemcts.arena.verdict import verdict
 
@@ -18,6 +26,7 @@ __all__ = [
     "OutcomeRule",
     "Progress",
     "Tally",
+    "difference_over_seeds",
     "duel",
     "last_one_standing",
     "match",
@@ -25,4 +34,5 @@ __all__ = [
     "play_games",
     "read_openings",
     "verdict",
+    "win_rate_over_seeds",
 ]

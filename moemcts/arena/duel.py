@@ -15,6 +15,7 @@ from moemcts.agents import Agent
 from moemcts.arena.games import GameRecord, Lineup, OutcomeRule, Progress, last_one_standing
 from moemcts.arena.match import Tally, num_duplicates
 from moemcts.arena.openings import Opening, openings_from_seeds
+from moemcts.arena.ranking import Ranking, fit_ratings, ranking_of
 from moemcts.arena.rating import Decision, Elo, Sprt, elo, likelihood_of_superiority, normalized_elo, pentanomial_elo
 from moemcts.arena.schedule import play_schedule
 from moemcts.errors import UsageError, unknown_name
@@ -64,7 +65,7 @@ class DuelResult:
     def counts(self, name: str) -> tuple[int, int, int]:
         """Returns the games in which the agent scored less than, exactly, and more than one half."""
         scores = self.scores(name)
-        return tuple(int(n) for n in (sum(s < 0.5 for s in scores), scores.count(0.5), sum(s > 0.5 for s in scores)))  # type: ignore[return-value]
+        return sum(score < 0.5 for score in scores), scores.count(0.5), sum(score > 0.5 for score in scores)
 
     def pairs(self, name: str) -> tuple[int, int, int, int, int]:
         """Returns the counts of openings played in both seatings on which the agent scored 0, 1/2, 1, 3/2, 2."""
@@ -75,6 +76,10 @@ class DuelResult:
         losses, draws, wins = self.counts(name)
         return elo(wins, draws, losses)
 
+    def rankings(self) -> list[Ranking]:
+        """Returns how each game ended, for `fit_ratings`; games of other duels may be added."""
+        return [ranking_of(self.seatings[record.index % len(self.seatings)], record.returns) for record in self.records]
+
     def to_json(self) -> dict[str, Any]:
         """Returns what the games say as JSON values, without the games."""
         return {
@@ -84,6 +89,7 @@ class DuelResult:
             "num_truncated": sum(record.truncated for record in self.records),
             "mean_plies": sum(record.plies for record in self.records) / max(len(self.records), 1),
             "agents": [self._agent_json(name) for name in self.names],
+            "ratings": fit_ratings(self.rankings()).to_json() if self.records else None,
             "sprt": None if self.sprt is None else self._sprt_json(self.sprt),
         }
 

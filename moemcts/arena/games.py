@@ -23,7 +23,7 @@ def last_one_standing(returns: FloatArray, player: Player) -> Outcome | None:
     A win is a positive return that no other exceeds; a loss, that only others have one. None means a tie if the
     game is over, and a loss if `player` is out (its return is negative) while others play on: this is how
     `play_games` reads it. Where the last players of a free-for-all fall together, or time runs out, all returns
-    are negative and the game is a tie for those who were in it until then, as in the rules of Pommerman.
+    are negative and the game is a tie for those who were in it until then.
     """
     if returns[player] > 0 and returns[player] >= returns.max():
         return "win"
@@ -121,10 +121,11 @@ def play_games(
     limit = game.spec.max_plies if max_plies is None else max_plies
     waiting = enumerate(lineups)
     running: list[_Running] = []
+    batches: dict[int, _Batch] = {}
     num_finished = num_plies = 0
     while True:
         while len(running) < max_parallel and (following := next(waiting, None)) is not None:
-            one = _start(game, *following, seed)
+            one = _start(game, *following, seed, batches)
             if one.goes_on(limit):
                 running.append(one)
             else:
@@ -132,7 +133,7 @@ def play_games(
                 yield one.record(rule)
         if not running:
             return
-        _play_round(game, running)
+        _play_round(game, running, batches.values())
         num_plies += len(running)
         playing: list[_Running] = []
         finished: list[_Running] = []
@@ -157,7 +158,9 @@ class _Running:
     """Who moves now."""
     seats: list[Seat]
     start_key: int
-    moves: list[list[int]] = field(default_factory=list)
+    batches: list[_Batch]
+    """Of the agent of each player."""
+    moves: list[tuple[int, ...]] = field(default_factory=list)
 
     def goes_on(self, limit: int) -> bool:
         if not self.players or len(self.moves) >= limit:
@@ -182,21 +185,8 @@ class _Running:
             outcome=outcome,
             plies=len(self.moves),
             truncated=bool(self.players) and not is_decided,
-            moves=tuple(map(tuple, self.moves)),
+            moves=tuple(self.moves),
         )
-
-
-def _start(game: Game, index: int, lineup: Lineup, seed: int) -> _Running:
-    num_players = game.spec.num_players
-    if len(lineup.agents) != num_players:
-        raise ValueError(f"expected an agent for each of {num_players} players, got {len(lineup.agents)}")
-    opening = lineup.opening
-    state = game.initial_state(opening) if isinstance(opening, int) else opening
-    seats = [
-        Seat(player, np.random.default_rng(np.random.SeedSequence([seed, lineup.seed, player])))
-        for player in range(num_players)
-    ]
-    return _Running(index, lineup, state, state.active_players, seats, state.key() & _64_BITS)
 
 
 class _Batch:
@@ -206,34 +196,59 @@ class _Batch:
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
+        self.clear()
+
+    def clear(self) -> None:
         self.pairs: list[tuple[State, Player]] = []
         self.seats: list[Seat] = []
-        self.places: list[tuple[list[int], int]] = []
+        self.places: list[int] = []
+        """Of each answer among the actions of all games."""
 
 
-def _play_round(game: Game, running: Sequence[_Running]) -> None:
-    batches: dict[int, _Batch] = {}
+def _start(game: Game, index: int, lineup: Lineup, seed: int, batches: dict[int, _Batch]) -> _Running:
+    num_players = game.spec.num_players
+    if len(lineup.agents) != num_players:
+        raise ValueError(f"expected an agent for each of {num_players} players, got {len(lineup.agents)}")
+    opening = lineup.opening
+    state = game.initial_state(opening) if isinstance(opening, int) else opening
+    seats = [
+        Seat(player, np.random.default_rng(np.random.SeedSequence([seed, lineup.seed, player])))
+        for player in range(num_players)
+    ]
+    # Batches keep their agents alive, so no two agents ever share an id.
+    own = [batches.setdefault(id(agent), _Batch(agent)) for agent in lineup.agents]
+    return _Running(index, lineup, state, state.active_players, seats, state.key() & _64_BITS, own)
+
+
+def _play_round(game: Game, running: Sequence[_Running], batches: Iterable[_Batch]) -> None:
+    place = 0
     for one in running:
-        joint = [0] * len(one.players)
+        state, own, seats = one.state, one.batches, one.seats
+        for player in one.players:
+            batch = own[player]
+            batch.pairs.append((state, player))
+            batch.seats.append(seats[player])
+            batch.places.append(place)
+            place += 1
+    answers = [0] * place
+    for batch in batches:
+        if batch.places:
+            _ask(game, batch, answers)
+    place = 0
+    for one in running:
+        joint = tuple(answers[place : place + len(one.players)])
+        place += len(joint)
         one.moves.append(joint)
-        agents = one.lineup.agents
-        for slot, player in enumerate(one.players):
-            agent = agents[player]
-            batch = batches.get(id(agent))
-            if batch is None:
-                batch = batches[id(agent)] = _Batch(agent)
-            batch.pairs.append((one.state, player))
-            batch.seats.append(one.seats[player])
-            batch.places.append((joint, slot))
-    for batch in batches.values():
-        actions = batch.agent.act(game.views(batch.pairs), batch.seats)
-        if len(actions) != len(batch.places):
-            raise ValueError(
-                f"expected {len(batch.places)} actions, one per view, from agent {batch.agent.name!r}, "
-                f"got {len(actions)}"
-            )
-        for (joint, slot), action in zip(batch.places, actions, strict=True):
-            joint[slot] = int(action)
-    for one in running:
-        one.state = one.state.play(one.moves[-1])
+        one.state = one.state.play(joint)
         one.players = one.state.active_players
+
+
+def _ask(game: Game, batch: _Batch, answers: list[int]) -> None:
+    actions = batch.agent.act(game.views(batch.pairs), batch.seats)
+    if len(actions) != len(batch.places):
+        raise ValueError(
+            f"expected {len(batch.places)} actions, one per view, from agent {batch.agent.name!r}, got {len(actions)}"
+        )
+    for place, action in zip(batch.places, actions, strict=True):
+        answers[place] = int(action)
+    batch.clear()

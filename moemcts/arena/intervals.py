@@ -47,6 +47,8 @@ class SeedEstimate:
     """Standard deviation of the effect from seed to seed, without what the games of a seed add to it by chance."""
     covers_seeds: bool
     """False with one seed: then the interval is for that seed's networks alone."""
+    p_value: float
+    """Two-sided, that the effect is zero; from the same t as the interval, so that both say the same."""
 
     @property
     def interval(self) -> Interval:
@@ -177,10 +179,10 @@ def seed_interval(
 
     Two levels: games are nested in seeds, and every seed counts the same. The variance of the mean of S seed
     means is their sample variance / S, which holds the variance between seeds and that of the games within;
-    the interval is Student's with S - 1 degrees of freedom. Where the seed means lie closer together than their
-    games allow, the variance of the games is used in its place. With one seed the interval is that of
-    `mean_interval` and says nothing of other seeds. Seeds that share boards are not independent in what the
-    boards add to the effect: give each seed its own openings.
+    interval and p-value are Student's with S - 1 degrees of freedom. Where the seed means lie closer together
+    than their games allow, the variance of the games is used in its place. With one seed the interval is that of
+    `mean_interval`, the p-value that of `sign_flip_test`, and neither says anything of other seeds. Seeds that
+    share boards are not independent in what the boards add to the effect: give each seed its own openings.
     """
     if not groups:
         raise ValueError("expected the games of at least one training seed, got none")
@@ -193,7 +195,9 @@ def seed_interval(
     mean = float(means.mean())
     low, high = inner[0].interval
     seed_variance = 0.0
-    if num_seeds > 1:
+    if num_seeds == 1:
+        p_value = sign_flip_test(groups[0], None if clusters is None else clusters[0])
+    else:
         # Back from the interval to the variance; for equal games this keeps the width that stands for doubt.
         within = [
             ((one.high - one.low) / 2 / t_quantile((1 + confidence) / 2, max(one.num_clusters - 1, 1))) ** 2
@@ -202,7 +206,9 @@ def seed_interval(
         between = float(means.var(ddof=1))
         games = float(np.mean(within))
         seed_variance = max(0.0, between - games)
-        margin = t_quantile((1 + confidence) / 2, num_seeds - 1) * math.sqrt(max(between, games) / num_seeds)
+        error = math.sqrt(max(between, games) / num_seeds)
+        margin = t_quantile((1 + confidence) / 2, num_seeds - 1) * error
+        p_value = 2 - 2 * _t_cdf(abs(mean) / error, num_seeds - 1)
         low, high = max(mean - margin, bounds[0]), min(mean + margin, bounds[1])
     return SeedEstimate(
         mean=mean,
@@ -213,6 +219,7 @@ def seed_interval(
         seed_means=tuple(map(float, means)),
         seed_deviation=math.sqrt(seed_variance),
         covers_seeds=num_seeds > 1,
+        p_value=p_value,
     )
 
 

@@ -25,18 +25,22 @@ class Journal:
     def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
         """Opens or begins the file.
 
-        Raises ForeignData if it was begun with another header, DamagedFile if a line before the last is no JSON.
+        Raises ForeignData if it was begun with another header, DamagedFile if a line before the last is no JSON,
+        MoemctsError if it cannot be written or another match is writing it.
         """
         self.path = path
         self.lines: list[dict[str, Any]] = []
         """What the file held when it was opened, without the header."""
         expected = json.loads(json.dumps(header))
+        if path.exists() and not path.is_file():
+            raise MoemctsError(f"cannot write {path}: expected a file")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = open(path, "ab+", buffering=0)  # noqa: SIM115  (closed by `close`)
         except OSError as error:
             raise self._failure(error) from error
         try:
+            self._lock()
             found = self._read()
             if not found:
                 self.append(expected)
@@ -76,6 +80,19 @@ class Journal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _lock(self) -> None:
+        try:
+            import fcntl
+        except ImportError:  # where there is none, as on Windows, nothing keeps a second match away
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise MoemctsError(f"{self.path} is in use by a match that is still running") from error
+        except OSError:
+            # Some network file systems cannot lock.
+            return
 
     def _read(self) -> list[dict[str, Any]]:
         self._file.seek(0)

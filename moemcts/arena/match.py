@@ -20,8 +20,10 @@ from moemcts.arena.games import (
 from moemcts.arena.intervals import (
     Estimate,
     Interval,
+    SeedEstimate,
     mcnemar_test,
     mean_interval,
+    seed_interval,
     sign_flip_test,
     wilson_interval,
 )
@@ -292,6 +294,22 @@ def match(
         tie_value,
         tuple(sorted(records, key=lambda record: record.index)),
     )
+
+
+def difference_over_seeds(differences: Sequence[Difference]) -> SeedEstimate:
+    """Returns the difference of win rates over training seeds, from one paired difference per seed.
+
+    See `seed_interval`: seeds are the independent unit, so their matches should be on different openings.
+    """
+    return seed_interval(
+        [difference.win_differences for difference in differences], [difference.boards for difference in differences]
+    )
+
+
+def win_rate_over_seeds(summaries: Sequence[ArmSummary]) -> SeedEstimate:
+    """Returns the win rate of an arm over training seeds, from one summary per seed; games as independent."""
+    wins = [[1.0] * one.tally.wins + [0.0] * (one.tally.num_games - one.tally.wins) for one in summaries]
+    return seed_interval(wins, bounds=(0.0, 1.0))
 
 
 def num_duplicates(games: Sequence[GameRecord]) -> int:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class TrainerConfig(BaseModel):
     """How a network is trained.
 
-    The defaults are PommerLearn's supervised ones. The M2CTS papers' chess networks: 7 epochs, batch 2048, optimiser
+    The defaults are PommerLearn's supervised ones. The M2CTS papers' large networks: 7 epochs, batch 2048, optimiser
     nag, schedule one_cycle, learning rate 0.14, momentum 0.95 to 0.8, weight decay 0.0001, value weight 0.01.
     """
 

@@ -12,7 +12,7 @@ import numpy as np
 from moemcts.errors import MoemctsError
 from moemcts.game import FloatArray, Game, IntArray, Packed, Symmetry, Views
 from moemcts.gates import PhaseGate
-from moemcts.learn.records import PER_SAMPLE, Records
+from moemcts.learn.records import PER_SAMPLE, Records, Visits
 from moemcts.learn.shards import dataset_id, read_shards
 
 CHUNK = 4096
@@ -183,7 +183,8 @@ class _Samples:
         self.returns, self.game = arrays["returns"], arrays["game"]
         self.plies_to_end, self._position = arrays["plies_to_end"], arrays["position"]
         self.num_samples = len(self.action)
-        self.visits = Records.join(shards).visits if shards[0].visits is not None else None
+        visits = [shard.visits for shard in shards if shard.visits is not None]
+        self.visits = Visits.join(visits) if visits else None
         self._positions = [shard.positions for shard in shards]
         self._shard = np.repeat(np.arange(len(shards), dtype=np.int32), [len(shard) for shard in shards])
 

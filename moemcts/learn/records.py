@@ -30,6 +30,15 @@ class Visits:
         return policy
 
     @classmethod
+    def join(cls, parts: Sequence[Visits]) -> Self:
+        """Returns the rows of all parts, one behind the other."""
+        return cls(
+            _join_offsets([part.offsets for part in parts]),
+            np.concatenate([part.actions for part in parts]),
+            np.concatenate([part.shares for part in parts]),
+        )
+
+    @classmethod
     def of(cls, rows: Sequence[tuple[IntArray, FloatArray]]) -> Self:
         """Returns the rows one behind the other, each given as actions and shares."""
         return cls(
@@ -98,21 +107,15 @@ class Records:
 
     @classmethod
     def join(cls, parts: Sequence[Records]) -> Self:
-        """Returns the samples of all parts; all or none of them have visits."""
+        """Returns the samples of all parts; all or none of those that have samples have visits."""
+        parts = [part for part in parts if len(part)] or parts[:1]
         starts = np.cumsum([0, *(len(part.positions) for part in parts)])
         joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_SAMPLE}
         joined["position"] = np.concatenate([part.position + start for part, start in zip(parts, starts, strict=False)])
-        visits = None
-        if parts[0].visits is not None:
-            rows = [part.visits for part in parts if part.visits is not None]
-            visits = Visits(
-                _join_offsets([row.offsets for row in rows]),
-                np.concatenate([row.actions for row in rows]),
-                np.concatenate([row.shares for row in rows]),
-            )
+        visits = [part.visits for part in parts if part.visits is not None]
         data = np.concatenate([part.positions.data for part in parts])
         offsets = _join_offsets([part.positions.offsets for part in parts])
-        return cls(positions=Packed(data, offsets), visits=visits, **joined)
+        return cls(positions=Packed(data, offsets), visits=Visits.join(visits) if visits else None, **joined)
 
 
 PER_SAMPLE = {

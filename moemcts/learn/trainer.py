@@ -94,7 +94,7 @@ class Trainer:
         sizes = [stage_steps(self.config, step.stage, material.training_phases) for step in steps]
         for step, size in zip(steps, sizes, strict=True):
             if not size:
-                raise _no_samples(step.stage, dataset, gate)
+                raise _no_samples(step.stage, material.training, gate)
         initial = network_state(network)
         identity = {
             "config": self.config.identity(),

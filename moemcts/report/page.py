@@ -19,13 +19,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moemcts.errors import MoemctsError
-from moemcts.report.style import GRID, INK, MUTED, drawing
+from moemcts.report.style import GRID, INK, MUTED, PAPER, PHASE_COLOURS, drawing
 from moemcts.report.tables import Table
 
 if TYPE_CHECKING:
     import matplotlib.figure
 
-_CSS_VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--line)"}
+_CSS_VARIABLES = {
+    INK: "var(--ink)",
+    MUTED: "var(--muted)",
+    GRID: "var(--line)",
+    PAPER: "var(--page)",
+    PHASE_COLOURS[0].lower(): "var(--blue)",
+}
 
 
 @dataclass(frozen=True)
@@ -181,7 +187,7 @@ def _inline(text: str) -> str:
 
 def _spans(text: str) -> str:
     text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escape(text))
-    return re.sub(r"\[([^\]]+)\]\(((?:https?://|[\w./#-])[^\s)\"]*)\)", r'<a href="\2">\1</a>', text)
+    return re.sub(r"\[([^\]]+)\]\((https?://[^\s)\"]+|[\w./#-]+)\)", r'<a href="\2">\1</a>', text)
 
 
 def _plain(value: Any) -> Any:

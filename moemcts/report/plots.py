@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from moemcts.report.style import INK, MUTED, drawing, finish, new_figure, phase_colour, phase_marker
+from moemcts.report.style import INK, MUTED, PAPER, drawing, finish, new_figure, phase_colour, phase_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,8 +65,10 @@ def loss_curves(
                 label=curve.label,
                 color=phase_colour(curve.phase),
                 linestyle=(0, (4, 2)) if curve.is_baseline else "-",
-                marker=None if curve.is_baseline else phase_marker(curve.phase),
-                markersize=4,
+                # A single measurement is no line: then the marker is all there is to see.
+                marker=phase_marker(curve.phase) if len(curve.steps) == 1 or not curve.is_baseline else None,
+                markerfacecolor=PAPER if curve.is_baseline else phase_colour(curve.phase),
+                markersize=7 if len(curve.steps) == 1 else 4,
                 markevery=max(1, len(curve.steps) // 8),
                 alpha=0.85 if curve.is_baseline else 1.0,
             )
@@ -186,9 +189,7 @@ def phase_shares(
             left = 0.0
             for phase, value in enumerate(values):
                 share = 100 * value / total
-                axes.barh(
-                    row, share, left=left, height=0.62, color=phase_colour(phase), edgecolor="white", linewidth=1.2
-                )
+                axes.barh(row, share, left=left, height=0.62, color=phase_colour(phase), edgecolor=PAPER, linewidth=1.2)
                 if share >= 7:
                     # Dark on the light colours of the palette, white on the dark ones.
                     ink = "white" if phase % 8 in (0, 4, 6) else "#14202b"
@@ -221,7 +222,7 @@ def _whiskers(
         span = (max(ends) - min(ends) or 1.0) if ends else 1.0
         start, stop = min(ends, default=0.0) - 0.08 * span, max(ends, default=1.0) + 0.08 * span
         if limits:
-            start, stop = max(start, limits[0] - 0.02 * span), min(stop, limits[1] + 0.02 * span)
+            start, stop = limits[0] - 0.02 * stop, min(stop, limits[1] * 1.02)
         heights = []
         height = 0.0
         for row in rows:
@@ -261,7 +262,7 @@ def _draw_whisker(axes: Axes, row: Whisker, height: float, start: float, stop: f
         )  # fmt: skip
     axes.plot(
         [row.value], [height], color=colour, marker=phase_marker(row.phase if row.phase is not None else 0),
-        markersize=4 if row.is_part else 7.5, markerfacecolor="white" if row.is_baseline else colour,
+        markersize=4 if row.is_part else 7.5, markerfacecolor=PAPER if row.is_baseline else colour,
         markeredgewidth=1.6, zorder=3,
     )  # fmt: skip
     if row.note:
@@ -273,8 +274,9 @@ def _draw_whisker(axes: Axes, row: Whisker, height: float, start: float, stop: f
 
 def _draw_values(axes: Axes, times: np.ndarray, values: np.ndarray, shares: np.ndarray, edges: np.ndarray) -> None:
     phases = shares.argmax(axis=1)
-    for row in range(len(times)):
-        axes.axvspan(edges[row], edges[row + 1], color=phase_colour(int(phases[row])), alpha=0.10, linewidth=0)
+    starts = [row for row in range(len(phases)) if row == 0 or phases[row] != phases[row - 1]]
+    for start, stop in pairwise([*starts, len(phases)]):
+        axes.axvspan(edges[start], edges[stop], color=phase_colour(int(phases[start])), alpha=0.10, linewidth=0)
     axes.axhline(0, color=MUTED, linewidth=0.8)
     axes.plot(times + 0.5 * (edges[1:] - edges[:-1]), values, color=INK, linewidth=1.6)
     axes.set_ylim(-1.05, 1.05)

@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The page replaces these three in inline SVG by its own colours, so that plots follow light and dark.
+# The page replaces these four and the first phase's blue in inline SVG by its own colours, so that plots follow
+# light and dark.
 INK = "#1f2a36"
 MUTED = "#6b7783"
 GRID = "#dde2e7"
+PAPER = "#fefefe"
 
 # Okabe and Ito (2008), Color Universal Design, in an order in which neighbours differ in lightness too.
 PHASE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8C6D31", "#F0E442")
@@ -27,7 +29,7 @@ def phase_colour(phase: int | None) -> str:
 
 def phase_marker(phase: int | None) -> str:
     """Returns the marker of a phase, so that colour is never the only difference."""
-    return "." if phase is None else PHASE_MARKERS[phase % len(PHASE_MARKERS)]
+    return "o" if phase is None else PHASE_MARKERS[phase % len(PHASE_MARKERS)]
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from html import escape
 
 from moemcts.arena import ArmSummary, Difference, DuelResult, MatchResult, Tally
 from moemcts.arena.intervals import Interval
+from moemcts.arena.ranking import Ratings
 
 Cell = str | int | float | None
 
@@ -128,6 +129,16 @@ def duel_table(result: DuelResult) -> Table:
     )
 
 
+def ratings_table(ratings: Ratings) -> Table:
+    """Returns the Elo of the agents of a tournament, the strongest first."""
+    rows = ratings.to_json()["agents"]
+    return Table(
+        ["agent", "Elo", "95 %"],
+        [[row["name"], f"{row['elo']:+.1f}", f"± {row['error']:.1f}"] for row in rows],
+        f"Plackett-Luce over {ratings.num_games} games; the mean of all agents is 0, the error is against that mean.",
+    )
+
+
 def points(interval: Interval, *, signed: bool = False) -> str:
     """Returns an interval of shares in percentage points."""
     sign = "+" if signed else ""
@@ -172,4 +183,4 @@ def _markdown_cell(text: str) -> str:
 
 
 def _looks_numeric(cell: Cell) -> bool:
-    return isinstance(cell, str) and bool(cell) and not cell.strip("+-−<>.,±[] 0123456789")
+    return isinstance(cell, str) and bool(cell) and not cell.strip("+-−<>.,±[]/% 0123456789")

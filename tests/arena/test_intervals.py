@@ -164,6 +164,15 @@ def test_the_interval_over_seeds_covers_where_pooled_games_do_not() -> None:
     assert pooled / 1000 < 0.75
 
 
+def test_the_p_value_over_seeds_agrees_with_the_interval() -> None:
+    rng = np.random.default_rng(12)
+    for _ in range(50):
+        found = seed_interval(
+            list(0.2 + 0.2 * rng.standard_normal((4, 1)) + rng.standard_normal((4, 60))), bounds=(-9, 9)
+        )
+        assert (found.p_value < 0.05) == (not found.low <= 0 <= found.high)
+
+
 def test_one_seed_says_nothing_of_other_seeds() -> None:
     games = [0.0, 1.0, 0.0, -1.0, 1.0]
     found = seed_interval([games])

@@ -12,6 +12,7 @@ from games_of_the_arena import Leaver, LeavesAt, StayOrLeave
 
 from moemcts.agents import RandomAgent
 from moemcts.arena import MatchResult, Opening, duel, match, openings_from_seeds, read_openings
+from moemcts.arena.journal import Journal
 from moemcts.arena.rating import Sprt
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 
@@ -102,6 +103,21 @@ def test_a_match_broken_off_and_gone_on_with_equals_an_unbroken_one(tmp_path: Pa
     assert sorted(line["index"] for line in lines) == list(range(80))
 
 
+def test_a_file_cut_anywhere_is_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    whole = small_match(path, num_games=4)
+    data = path.read_bytes()
+    for size in range(0, len(data), 37):
+        path.write_bytes(data[:size])
+        assert small_match(path, num_games=4) == whole
+
+
+def test_two_matches_do_not_write_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    with Journal(path, {}), pytest.raises(MoemctsError, match="in use by a match"):
+        small_match(path)
+
+
 def test_finished_games_are_not_played_again(tmp_path: Path) -> None:
     path = tmp_path / "match.jsonl"
     first = small_match(path)
@@ -144,8 +160,11 @@ def test_a_damaged_file_is_named_with_its_line(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(MoemctsError, match="cannot write"):
+    with pytest.raises(MoemctsError, match=r"cannot write .*: expected a file"):
         small_match(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(MoemctsError, match="cannot write"):
+        small_match(tmp_path / "file" / "match.jsonl")
 
 
 def test_a_full_disk_costs_no_finished_game(tmp_path: Path) -> None:

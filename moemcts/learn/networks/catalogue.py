@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from torch.nn import Module
 
+    from moemcts.learn.networks.heads import HeadSpec
+
 Shape = tuple[int, ...]
 Attention = Literal["none", "se", "eca", "eca_dense"]
 Activation = Literal["relu", "leaky_relu"]
@@ -79,7 +81,7 @@ def rise_tiny(
     num_values: int = 1,
     norm_momentum: float = 0.1,
 ) -> Module:
-    """The M2CTS paper's Pommerman network: one channel, four expanded, two blocks.
+    """The M2CTS paper's smallest network: one channel, four expanded, two blocks.
 
     On 23 x 11 x 11 it has the 13,662 parameters of the authors' class, 43,495 without downsampling.
     """
@@ -116,6 +118,74 @@ def rise_small(
     )
 
 
+def rise_v33(
+    observation_shape: Shape,
+    num_actions: int,
+    *,
+    attention: Attention = "eca",
+    path_dropout: float = 0.0,
+    policy_planes: int = 0,
+    num_values: int = 1,
+    norm_momentum: float = 0.1,
+) -> Module:
+    """RISEv3.3 of the M2CTS papers: 15 mobile blocks on 256 channels, expanding to 224 up to 672.
+
+    Blocks 7, 11, 12 and 13 have 5x5 kernels and fewer channels; attention stands before 5, 8, 12, 13 and 14. `eca` is
+    what the papers describe, `eca_dense` what their code runs: a full matrix over channels, 327,936 parameters per
+    block of which 65,792 take part, in place of 5. The papers name a path dropout of 0.05, their code has none.
+    """
+    from moemcts.learn.networks.rise import BlockSpec, Rise
+
+    blocks = []
+    for i in range(15):
+        kernel = 5 if i in (7, 11, 12, 13) else 3
+        expanded = 224 + 32 * i - (32 * (i // 2) if kernel == 5 else 0)
+        kind: Attention = attention if i in (5, 8, 12, 13, 14) else "none"
+        blocks.append(BlockSpec(expanded=expanded, kernel=kernel, attention=kind, path_dropout=path_dropout * i / 14))
+    heads = _large_heads(num_actions, policy_planes, 256, num_values, norm_momentum)
+    return Rise(_shape(observation_shape), heads, channels=256, blocks=blocks)
+
+
+ALPHAVILE = {
+    "tiny": (192, "35533355555333T"),
+    "small": (192, "533355533355353535335T"),
+    "normal": (224, "53335535335353355T3355555T"),
+    "large": (224, "353333553553335333553335T55555333555T"),
+}
+"""Channels, and per block its kernel or T for a transformer (Czech et al. 2024, Table 6, and CrazyAra's code)."""
+
+
+def alphavile(
+    observation_shape: Shape,
+    num_actions: int,
+    *,
+    size: str = "normal",
+    path_dropout: float = 0.05,
+    policy_planes: int = 0,
+    num_values: int = 1,
+    norm_momentum: float = 0.1,
+) -> Module:
+    """AlphaVile: mobile blocks with 3x3 and 5x5 kernels and one or two transformer blocks, four sizes."""
+    from moemcts.learn.networks.rise import BlockSpec, Rise
+
+    if size not in ALPHAVILE:
+        raise ValueError(f"expected size {', '.join(ALPHAVILE)}, got {size!r}")
+    channels, pattern = ALPHAVILE[size]
+    # Blocks with 5x5 kernels expand to 0.68 of the others' channels, rounded to 32.
+    narrow = int(2 * channels * 0.68 / 32 + 0.5) * 32
+    blocks = [
+        BlockSpec(
+            expanded=narrow if kind == "5" else 2 * channels,
+            kernel=5 if kind == "5" else 3,
+            path_dropout=path_dropout * i / (len(pattern) - 1),
+            is_transformer=kind == "T",
+        )
+        for i, kind in enumerate(pattern)
+    ]
+    heads = _large_heads(num_actions, policy_planes, channels, num_values, norm_momentum)
+    return Rise(_shape(observation_shape), heads, channels=channels, blocks=blocks)
+
+
 def resnet(
     observation_shape: Shape,
     num_actions: int,
@@ -144,6 +214,23 @@ def resnet(
         norm_momentum=norm_momentum,
     )
     return ResNet(_shape(observation_shape), heads, channels=channels, blocks=blocks)
+
+
+def _large_heads(
+    num_actions: int, policy_planes: int, value_hidden: int, num_values: int, norm_momentum: float
+) -> HeadSpec:
+    from moemcts.learn.networks.heads import HeadSpec
+
+    return HeadSpec(
+        num_actions=num_actions,
+        policy_channels=16,
+        policy_planes=policy_planes,
+        value_channels=8,
+        value_hidden=value_hidden,
+        num_values=num_values,
+        activation="relu",
+        norm_momentum=norm_momentum,
+    )
 
 
 def _shape(observation_shape: Shape) -> tuple[int, int, int]:

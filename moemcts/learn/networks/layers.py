@@ -36,6 +36,20 @@ class ConvNorm(nn.Sequential):
         super().__init__(*layers)
 
 
+class StochasticDepth(nn.Module):
+    """Zeroes whole samples at random while training, and scales the others up (Huang et al. 2016)."""
+
+    def __init__(self, probability: float) -> None:
+        super().__init__()
+        self.probability = probability
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or self.probability == 0:
+            return x
+        keep = 1 - self.probability
+        return x * x.new_empty(len(x), 1, 1, 1).bernoulli_(keep) / keep
+
+
 class SqueezeExcitation(nn.Module):
     """Scales channels by what a small network makes of their means (Hu et al. 2018)."""
 

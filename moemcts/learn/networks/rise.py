@@ -9,7 +9,8 @@ from typing import Literal, TypedDict
 from torch import Tensor, nn
 
 from moemcts.learn.networks.heads import HeadSpec, TwoHeads
-from moemcts.learn.networks.layers import ConvNorm, make_attention
+from moemcts.learn.networks.layers import ConvNorm, StochasticDepth, make_attention
+from moemcts.learn.networks.transformer import TransformerBlock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,10 @@ class BlockSpec:
     """Channels of the depthwise convolution."""
     kernel: int = 3
     attention: Literal["none", "se", "eca", "eca_dense"] = "none"
+    path_dropout: float = 0.0
+    """Probability that training skips the block, sample by sample."""
+    is_transformer: bool = False
+    """Whether a transformer block stands in its place."""
 
 
 class Style(TypedDict):
@@ -41,6 +46,7 @@ class Bottleneck(nn.Module):
         super().__init__()
         self.attention = make_attention(spec.attention, inputs)
         self.is_residual = stride == 1
+        self.path = StochasticDepth(spec.path_dropout)
         self.body = nn.Sequential(
             ConvNorm(inputs, spec.expanded, 1, activation=activation, momentum=momentum),
             ConvNorm(
@@ -59,7 +65,7 @@ class Bottleneck(nn.Module):
         if self.attention is not None:
             x = self.attention(x)
         y: Tensor = self.body(x)
-        return x + y if self.is_residual else y
+        return x + self.path(y) if self.is_residual else y
 
 
 class Rise(TwoHeads):
@@ -81,6 +87,9 @@ class Rise(TwoHeads):
         layers: list[nn.Module] = [ConvNorm(planes, channels, 3, **style)]
         strided = (len(blocks) + 1) // 2 if downsampling else len(blocks)
         for i, spec in enumerate(blocks):
+            if spec.is_transformer:
+                layers.append(TransformerBlock(channels, momentum=heads.norm_momentum))
+                continue
             stride = 2 if i == strided else 1
             expanded = spec.expanded * (2 if i >= strided else 1)
             outputs = stride * channels

@@ -1,0 +1,76 @@
+"""A block that looks at the whole board at once."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+HEAD_CHANNELS = 32
+
+
+class TransformerBlock(nn.Module):
+    """The Next Transformer Block of AlphaVile: attention on most channels, convolution on the rest, and an MLP.
+
+    Li et al. 2022, Next-ViT, section 3.3, as CrazyAra runs it: three quarters of the channels, rounded to 32,
+    attend in heads of 32; input and output have equally many channels.
+    """
+
+    def __init__(self, channels: int, *, momentum: float) -> None:
+        super().__init__()
+        attending = _rounded(int(0.75 * channels))
+        local = channels - attending
+        if local < HEAD_CHANNELS or local % HEAD_CHANNELS:
+            raise ValueError(f"expected channels in multiples of 32 and at least 96, got {channels}")
+        self.embed = _point(channels, attending, momentum)
+        self.norm = nn.BatchNorm2d(attending, momentum=momentum)
+        self.attention = SelfAttention(attending)
+        self.project = _point(attending, local, momentum)
+        self.local = nn.Sequential(
+            nn.Conv2d(local, local, 3, padding=1, groups=local // HEAD_CHANNELS, bias=False),
+            nn.BatchNorm2d(local, momentum=momentum),
+            nn.ReLU(),
+            nn.Conv2d(local, local, 1, bias=False),
+        )
+        self.mlp = nn.Sequential(
+            nn.BatchNorm2d(channels, momentum=momentum),
+            nn.Conv2d(channels, _rounded(2 * channels), 1),
+            nn.ReLU(),
+            nn.Conv2d(_rounded(2 * channels), channels, 1),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.embed(x)
+        x = x + self.attention(self.norm(x))
+        y = self.project(x)
+        x = torch.cat([x, y + self.local(y)], dim=1)
+        z: Tensor = x + self.mlp(x)
+        return z
+
+
+class SelfAttention(nn.Module):
+    """Every cell of the board looks at every other, in heads of 32 channels."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.query, self.key, self.value, self.out = (nn.Linear(channels, channels) for _ in range(4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        num, channels, rows, columns = x.shape
+        cells = x.flatten(2).transpose(1, 2)
+
+        def heads(layer: nn.Module) -> Tensor:
+            projected: Tensor = layer(cells)
+            return projected.reshape(num, rows * columns, -1, HEAD_CHANNELS).transpose(1, 2)
+
+        mixed = functional.scaled_dot_product_attention(heads(self.query), heads(self.key), heads(self.value))
+        y: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
+        return y.transpose(1, 2).reshape(num, channels, rows, columns)
+
+
+def _point(inputs: int, outputs: int, momentum: float) -> nn.Module:
+    return nn.Sequential(nn.Conv2d(inputs, outputs, 1, bias=False), nn.BatchNorm2d(outputs, momentum=momentum))
+
+
+def _rounded(channels: int) -> int:
+    return max(HEAD_CHANNELS, (channels + HEAD_CHANNELS // 2) // HEAD_CHANNELS * HEAD_CHANNELS)

@@ -1,0 +1,184 @@
+"""Experts come back as they were, or not at all."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from learning_games import ShuffledTicTacToe, TicTacToe, crowd
+from torch import nn
+
+from moemcts.errors import DamagedFile, ForeignData
+from moemcts.experts import route_majority
+from moemcts.game import Game
+from moemcts.learn.checkpoint import load_experts, save_experts
+from moemcts.learn.evaluator import TorchEvaluator, folded
+from moemcts.learn.networks import catalogue
+from moemcts.learn.weights import read_state
+from moemcts.plugins import plugins
+
+NETWORK = "resnet?channels=4&blocks=1"
+GATE = "plies?cuts=3,6"
+
+
+def trained_network(shape: tuple[int, int, int] = (2, 3, 3), num_actions: int = 9, **options: Any) -> nn.Module:
+    """Returns a network whose batch norms have seen something."""
+    network = catalogue.resnet(shape, num_actions, **{"channels": 4, "blocks": 1, **options})
+    network.train()
+    for _ in range(3):
+        network(torch.randn(16, *shape) * 2 + 1)
+    return network.eval()
+
+
+def save(folder: Path, game: Game | None = None) -> list[nn.Module]:
+    game = game or TicTacToe()
+    networks = [trained_network() for _ in range(3)]
+    save_experts(
+        folder,
+        networks,
+        game=game,
+        game_reference="tictactoe",
+        gate=plugins().gate(GATE, game),
+        gate_reference=GATE,
+        network_reference=NETWORK,
+        scheme="separated",
+        seed=3,
+        data="abc",
+        measurements=[{"validation": {"loss": 1.0}}, {"validation": None}, {}],
+    )
+    return networks
+
+
+def positions(game: Game, num: int = 40) -> Any:
+    rng = np.random.default_rng(0)
+    pairs = []
+    while len(pairs) < num:
+        state = game.initial_state()
+        while state.active_players:
+            player = state.active_players[0]
+            pairs.append((state, player))
+            state = state.play([int(rng.choice(state.legal_actions(player)))])
+    return game.views(pairs)
+
+
+def test_loaded_experts_evaluate_like_those_that_were_saved(tmp_path: Path) -> None:
+    game = TicTacToe()
+    networks = save(tmp_path)
+    experts = load_experts(tmp_path, game, plugins())
+    views = positions(game)
+    evaluation = experts.evaluate(views)
+    phases = experts.gate.weights(views).argmax(axis=1)
+    for row in range(len(views)):
+        alone = TorchEvaluator(networks[phases[row]]).evaluate(views.take([row]))
+        np.testing.assert_allclose(evaluation.logits[row], alone.logits[0], atol=1e-5)  # batch sizes differ
+        np.testing.assert_allclose(evaluation.value[row], alone.value[0], atol=1e-5)
+    for i, network in enumerate(networks):
+        state, _ = read_state(tmp_path / f"expert-{i}.safetensors")
+        assert all(torch.equal(tensor, state[name]) for name, tensor in network.state_dict().items())
+
+
+def test_the_routing_is_the_callers_choice(tmp_path: Path) -> None:
+    save(tmp_path)
+    assert load_experts(tmp_path, TicTacToe(), plugins(), routing=route_majority).routing is route_majority
+
+
+def test_experts_of_another_game_or_encoding_are_refused_with_both_sides(tmp_path: Path) -> None:
+    save(tmp_path)
+    with pytest.raises(ForeignData, match=r"made for tictactoe with planes \w+, but hashed-tree here has planes \w+"):
+        load_experts(tmp_path, crowd(), plugins())
+    with pytest.raises(ForeignData, match="another game or another encoding"):
+        load_experts(tmp_path, ShuffledTicTacToe(), plugins())
+
+
+def edit(folder: Path, old: str, new: str) -> None:
+    manifest = folder / "manifest.toml"
+    assert old in manifest.read_text()
+    manifest.write_text(manifest.read_text().replace(old, new))
+
+
+def test_experts_of_another_gate_are_refused_with_both_sides(tmp_path: Path) -> None:
+    save(tmp_path)
+    edit(tmp_path, GATE, "plies?cuts=3,7")
+    message = r"gate plies \{'cuts': \[3, 6\]\}, .* 'plies\?cuts=3,7' is here plies \{'cuts': \[3, 7\]\}"
+    with pytest.raises(ForeignData, match=message):
+        load_experts(tmp_path, TicTacToe(), plugins())
+
+
+def test_experts_of_another_network_are_refused(tmp_path: Path) -> None:
+    save(tmp_path)
+    edit(tmp_path, NETWORK, "resnet?channels=5&blocks=1")
+    with pytest.raises(ForeignData, match=r"is of another network: expected body.0.0.weight 5x2x3x3, got 4x2x3x3"):
+        load_experts(tmp_path, TicTacToe(), plugins())
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "remove", "no manifest", "empty manifest", "key"])
+def test_damaged_experts_are_refused_with_one_line(tmp_path: Path, harm: str) -> None:
+    save(tmp_path)
+    file = tmp_path / "expert-1.safetensors"
+    content = bytearray(file.read_bytes())
+    if harm == "flip":
+        content[len(content) // 2] ^= 4
+        file.write_bytes(content)
+    elif harm == "cut":
+        file.write_bytes(content[:100])
+    elif harm == "remove":
+        file.unlink()
+    elif harm == "no manifest":
+        (tmp_path / "manifest.toml").unlink()
+    elif harm == "empty manifest":
+        (tmp_path / "manifest.toml").write_text("")
+    else:
+        edit(tmp_path, "fingerprint", "fingerpaint")
+    with pytest.raises(DamagedFile) as error:
+        load_experts(tmp_path, TicTacToe(), plugins())
+    assert str(tmp_path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_there_is_one_network_per_phase(tmp_path: Path) -> None:
+    game = TicTacToe()
+    with pytest.raises(ValueError, match="expected 3 networks, one per phase of the gate, got 1"):
+        save_experts(
+            tmp_path,
+            [trained_network()],
+            game=game,
+            game_reference="tictactoe",
+            gate=plugins().gate(GATE, game),
+            gate_reference=GATE,
+            network_reference=NETWORK,
+            scheme="single",
+            seed=0,
+        )
+
+
+@pytest.mark.parametrize("batch", [1, 8, 65])
+@pytest.mark.parametrize(
+    "reference",
+    ["rise-tiny", "rise-small", "resnet?num_values=4", "rise?attention=se", "rise?attention=eca&kernels=5,3"],
+)
+def test_folding_batch_norms_changes_nothing_but_rounding(reference: str, batch: int) -> None:
+    shape = (5, 11, 11)
+    network = plugins().network(reference, shape, 6).train()
+    for _ in range(3):
+        network(torch.randn(16, *shape) * 2 + 1)
+    network.eval()
+    planes = torch.randn(batch, *shape)
+    with torch.inference_mode():
+        logits, value = network(planes)
+    evaluation = TorchEvaluator(network).evaluate_planes(planes.numpy())
+    np.testing.assert_allclose(evaluation.logits, logits.numpy(), atol=2e-4)  # float32, other order of summation
+    np.testing.assert_allclose(evaluation.value, value.numpy(), atol=2e-4)
+    assert evaluation.value.shape == value.shape
+    assert not any(isinstance(module, nn.BatchNorm2d) for module in folded(network).modules())
+
+
+def test_an_evaluator_is_not_changed_by_further_training() -> None:
+    network = trained_network()
+    evaluator = TorchEvaluator(network)
+    planes = np.ones((1, 2, 3, 3), dtype=np.float32)
+    before = evaluator.evaluate_planes(planes).logits
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter += 1
+    assert (evaluator.evaluate_planes(planes).logits == before).all()

@@ -1,0 +1,347 @@
+"""Training learns, and being killed changes nothing."""
+
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from learning_games import TicTacToe, make_data, thirds
+from torch import nn
+
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError
+from moemcts.gates import PlyGate, SinglePhase
+from moemcts.learn.config import TrainerConfig
+from moemcts.learn.curriculum import Stage, general_first, separated, single, staged, weighted
+from moemcts.learn.dataset import Dataset
+from moemcts.learn.networks import catalogue
+from moemcts.learn.progress import OnProgress, Progress
+from moemcts.learn.trainer import Trained, Trainer
+
+EVERYTHING = [Stage(weights=(1.0, 1.0, 1.0))]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return make_data(tmp_path_factory.mktemp("data"))
+
+
+class Forgetful(nn.Module):
+    """A network with dropout: its training draws random numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = catalogue.resnet((2, 3, 3), 9, channels=4, blocks=1)
+        self.dropout = nn.Dropout2d(0.3)
+
+    def forward(self, planes: torch.Tensor) -> Any:
+        return self.body(self.dropout(planes))
+
+
+def config(**changes: Any) -> TrainerConfig:
+    small = {"epochs": 2, "batch_size": 32, "validation_interval": 7, "save_interval": 5, "validation_fraction": 0.2}
+    return TrainerConfig(**{**small, "device": "cpu", "threads": 1, **changes})
+
+
+def fit_staged(data: Dataset, folder: Path, settings: TrainerConfig, watch: OnProgress) -> list[Trained]:
+    return Trainer(settings, on_progress=watch).fit_experts(Forgetful, data, thirds(), staged(), folder)
+
+
+def small_network(channels: int = 4) -> nn.Module:
+    """Returns a network with the same weights whatever was drawn before."""
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        return catalogue.resnet((2, 3, 3), 9, channels=channels, blocks=1)
+
+
+def quiet(progress: Progress) -> None:
+    pass
+
+
+def weights(trained: list[Trained]) -> list[torch.Tensor]:
+    return [tensor for one in trained for tensor in one.network.state_dict().values()]
+
+
+def same(a: list[Trained], b: list[Trained]) -> bool:
+    return all(torch.equal(x, y) for x, y in zip(weights(a), weights(b), strict=True))
+
+
+def test_training_lowers_the_held_out_loss(data: Dataset, tmp_path: Path) -> None:
+    network = small_network(8)
+    Trainer(config(epochs=8, learning_rate=0.01)).fit(network, data, thirds(), EVERYTHING, tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert lines[-1]["training"]["policy"] < lines[0]["training"]["policy"] < np.log(9) + 0.1
+    assert lines[-1]["validation"]["value"] < lines[0]["validation"]["value"]
+    assert [line["step"] for line in lines][:3] == [7, 14, 21]
+
+
+def test_the_best_weights_are_kept(data: Dataset, tmp_path: Path) -> None:
+    # So few games are learned by heart, and the loss on others rises.
+    few = data.take(np.flatnonzero(data.games() < 12))
+    settings = config(epochs=60, learning_rate=0.02, augment=False, validation_fraction=0.5)
+    result = Trainer(settings).fit(small_network(8), few, thirds(), EVERYTHING, tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    best = min(lines, key=lambda line: line["validation"]["loss"])
+    assert result.measurement == best
+    assert best["step"] < lines[-1]["step"]
+    _, held_out = few.split(0.5, settings.seed)
+    (batch,) = held_out.chunks(np.ones(len(held_out), dtype=np.float32))
+    with torch.inference_mode():
+        logits, _ = result.network(torch.from_numpy(batch.planes))
+        policy = nn.functional.cross_entropy(logits, torch.from_numpy(batch.actions))
+    assert policy.item() == pytest.approx(best["validation"]["policy"], abs=1e-5)  # float32, other batch
+
+
+def test_phases_of_the_held_out_games_add_up(data: Dataset, tmp_path: Path) -> None:
+    network = small_network()
+    entry = Trainer(config()).fit(network, data, thirds(), EVERYTHING, tmp_path).measurement
+    parts = entry["phases"].values()
+    total = sum(part["weight"] for part in parts)
+    assert total == entry["validation"]["weight"]
+    for key in ("loss", "policy", "value", "accuracy"):
+        assert sum(part[key] * part["weight"] for part in parts) / total == pytest.approx(entry["validation"][key])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"optimiser": "nag", "schedule": "one_cycle", "momentum": 0.95, "clip": 1.0},
+        {"optimiser": "sgd", "keep": "last", "augment": False},
+        {"schedule": "one_cycle", "validation_interval": None},
+    ],
+)
+@pytest.mark.parametrize("blow", [KeyboardInterrupt, RuntimeError])
+def test_a_training_killed_at_random_steps_ends_in_the_same_weights(
+    data: Dataset, tmp_path: Path, changes: dict[str, Any], blow: type[BaseException]
+) -> None:
+    settings = config(**changes)
+    unbroken = fit_staged(data, tmp_path / "unbroken", settings, quiet)
+    rng = random.Random(repr(changes))
+    num_kills = 0
+
+    def watch(progress: Progress) -> None:
+        if rng.random() < 0.2 and num_kills < 12:
+            raise blow
+
+    while True:
+        try:
+            resumed = fit_staged(data, tmp_path / "killed", settings, watch)
+            break
+        except blow:
+            num_kills += 1
+    assert num_kills > 3
+    assert same(unbroken, resumed)
+    logs = [(tmp_path / name / "metrics.jsonl").read_bytes() for name in ("unbroken", "killed")]
+    assert logs[0] == logs[1]
+
+
+KILLED = """
+import sys
+sys.path[:0] = {paths}
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from learning_games import TicTacToe, thirds
+from test_trainer import config, fit_staged
+from moemcts.learn.dataset import Dataset
+data = Dataset.open(Path({data!r}), TicTacToe())
+fit_staged(data, Path({folder!r}), config(save_interval=3, epochs=4), lambda p: print(p.step, flush=True))
+"""
+
+
+def test_a_training_killed_by_the_system_ends_in_the_same_weights(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data")
+    settings = config(save_interval=3, epochs=4)
+    unbroken = fit_staged(data, tmp_path / "unbroken", settings, quiet)
+    paths = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+    code = KILLED.format(paths=paths, data=str(tmp_path / "data"), folder=str(tmp_path / "killed"))
+    for kill_at, how in ((17, signal.SIGKILL), (60, signal.SIGINT)):
+        with subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if int(line) >= kill_at:
+                    os.kill(process.pid, how)
+                    break
+            process.communicate()
+            assert process.returncode != 0
+    assert list((tmp_path / "killed").rglob("resume.safetensors"))
+    assert same(unbroken, fit_staged(data, tmp_path / "killed", settings, quiet))
+
+
+def test_ctrl_c_within_a_step_saves_after_it(data: Dataset, tmp_path: Path) -> None:
+    settings = config(epochs=200, save_interval=10_000, validation_interval=10_000)
+    sender = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    network = small_network()
+    last = [0]
+
+    def watch(progress: Progress) -> None:
+        last[0] = progress.step
+        time.sleep(0.001)
+
+    sender.start()
+    with pytest.raises(KeyboardInterrupt):
+        Trainer(settings, on_progress=watch).fit(network, data, thirds(), EVERYTHING, tmp_path)
+    (state,) = tmp_path.rglob("resume.safetensors")
+    header = state.read_bytes()[:20_000].decode(errors="replace")
+    assert f'\\\\"step\\\\": {last[0]},' in header or f'"step\\": {last[0]},' in header
+
+
+def test_a_finished_training_is_not_trained_again(data: Dataset, tmp_path: Path) -> None:
+    first = fit_staged(data, tmp_path, config(), quiet)
+    log = (tmp_path / "metrics.jsonl").read_bytes()
+    steps: list[Progress] = []
+    assert same(first, fit_staged(data, tmp_path, config(), steps.append))
+    assert not steps
+    assert (tmp_path / "metrics.jsonl").read_bytes() == log
+
+
+def test_the_same_seed_gives_the_same_network_and_another_another(data: Dataset, tmp_path: Path) -> None:
+    runs = [fit_staged(data, tmp_path / str(i), config(epochs=1, seed=seed), quiet) for i, seed in enumerate((1, 1, 2))]
+    assert same(runs[0], runs[1])
+    assert not same(runs[0], runs[2])
+
+
+def test_training_leaves_the_callers_random_numbers_alone(data: Dataset, tmp_path: Path) -> None:
+    torch.manual_seed(11)
+    expected = torch.rand(3)
+    torch.manual_seed(11)
+    fit_staged(data, tmp_path, config(epochs=1), quiet)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_separated_experts_learn_from_their_phase_alone(data: Dataset, tmp_path: Path) -> None:
+    experts = Trainer(config()).fit_experts(Forgetful, data, thirds(), separated(), tmp_path / "all")
+    # Make the samples of other phases nonsense: the expert of the last phase must not notice.
+    late = data.phase_weights(thirds())[:, 2] > 0
+    part = [Stage(weights=(0.0, 0.0, 1.0))]
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        network = Forgetful()
+    alone = Trainer(config()).fit(network, data, thirds(), part, tmp_path / "late")
+    assert same([experts[2]], [alone])
+    assert 0 < late.sum() < len(data)
+
+
+def test_single_gives_every_phase_the_same_network(data: Dataset, tmp_path: Path) -> None:
+    experts = Trainer(config()).fit_experts(Forgetful, data, thirds(), single(), tmp_path)
+    assert same(experts[:1], experts[1:2])
+    assert experts[0].path == experts[2].path
+
+
+def test_single_of_three_phases_is_the_network_without_a_gate(data: Dataset, tmp_path: Path) -> None:
+    three = Trainer(config()).fit_experts(Forgetful, data, thirds(), single(), tmp_path / "three")
+    one = Trainer(config()).fit_experts(Forgetful, data, SinglePhase(), separated(), tmp_path / "one")
+    assert same(three[:1], one)
+
+
+def test_experts_of_general_first_begin_with_the_same_network(data: Dataset, tmp_path: Path) -> None:
+    Trainer(config()).fit_experts(Forgetful, data, thirds(), general_first(special_epochs=0.5), tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert lines[0]["experts"] == ["early", "middle", "late"]
+    assert {line["stage"] for line in lines} == {"all", "early", "middle", "late"}
+    assert sum(line["step"] == line["num_steps"] for line in lines) == 4
+
+
+def test_weighted_trains_on_all_samples(data: Dataset, tmp_path: Path) -> None:
+    (expert, *_) = Trainer(config(epochs=1)).fit_experts(Forgetful, data, thirds(), weighted(a=4), tmp_path)
+    held_out = {name: part["weight"] for name, part in expert.measurement["phases"].items()}
+    expected = 2 * held_out["early"] + 0.5 * (held_out["middle"] + held_out["late"])
+    assert expert.measurement["validation"]["weight"] == pytest.approx(expected)
+
+
+def test_progress_counts_all_stages(data: Dataset, tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    fit_staged(data, tmp_path, config(epochs=1), seen.append)
+    assert [p.step for p in seen] == list(range(1, len(seen) + 1))
+    assert {p.num_steps for p in seen} == {len(seen)}
+    assert seen[-1].samples_per_second > 0
+
+
+def test_a_phase_without_samples_is_named_with_the_counts(data: Dataset, tmp_path: Path) -> None:
+    gate = PlyGate([3, 9], ["early", "rest", "never"])
+    with pytest.raises(MoemctsError, match=r"'never' on: gate 'plies' finds early \d+, rest \d+, never 0"):
+        Trainer(config()).fit_experts(Forgetful, data, gate, separated(), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_loss_that_is_no_number_stops_the_training_and_loses_nothing(data: Dataset, tmp_path: Path) -> None:
+    settings = config(learning_rate=1e30, optimiser="sgd", save_interval=1)
+    network = small_network()
+    with pytest.raises(MoemctsError, match=r"at step \d+ of \d+ of stage 'all'; lower the learning rate, now 1e\+30"):
+        Trainer(settings).fit(network, data, thirds(), EVERYTHING, tmp_path)
+    for file in tmp_path.rglob("*.safetensors"):
+        from moemcts.learn.weights import read_state
+
+        assert all(bool(tensor.isfinite().all()) for tensor in read_state(file)[0].values())
+
+
+def test_a_full_disk_is_one_line_and_the_training_goes_on_later(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unbroken = fit_staged(data, tmp_path / "unbroken", config(), quiet)
+    real, num_writes = os.fsync, [0]
+
+    def full(descriptor: int) -> None:
+        num_writes[0] += 1
+        if num_writes[0] > 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(MoemctsError, match=r"cannot write .*safetensors: No space left on device; .* MB are needed"):
+        fit_staged(data, tmp_path / "full", config(), quiet)
+    monkeypatch.setattr(os, "fsync", real)
+    assert not list(tmp_path.rglob("*.part"))
+    assert same(unbroken, fit_staged(data, tmp_path / "full", config(), quiet))
+
+
+def test_a_folder_of_another_training_is_refused_with_both_sides(data: Dataset, tmp_path: Path) -> None:
+    fit_staged(data, tmp_path, config(epochs=1), quiet)
+    with pytest.raises(ForeignData, match=r"was begun with config.learning_rate 0.001, not 0.01"):
+        fit_staged(data, tmp_path, config(epochs=1, learning_rate=0.01), quiet)
+    gate = PlyGate([2, 6], ["early", "middle", "late"])
+    with pytest.raises(ForeignData, match=r"was begun with gate"):
+        Trainer(config(epochs=1)).fit_experts(Forgetful, data, gate, staged(), tmp_path)
+
+
+def test_what_does_not_decide_the_weights_may_change_on_the_way(data: Dataset, tmp_path: Path) -> None:
+    fit_staged(data, tmp_path, config(epochs=1), quiet)
+    fit_staged(data, tmp_path, config(epochs=1, save_interval=2, threads=None), quiet)
+
+
+def test_a_damaged_state_is_refused(data: Dataset, tmp_path: Path) -> None:
+    fit_staged(data, tmp_path, config(epochs=1), quiet)
+    (result,) = (tmp_path / "stages" / "00").iterdir()
+    result.write_bytes(result.read_bytes()[:-10])
+    with pytest.raises(DamagedFile, match=r"result.safetensors is damaged"):
+        fit_staged(data, tmp_path, config(epochs=1), quiet)
+
+
+def test_a_phase_without_held_out_samples_still_ends_with_its_last_weights(tmp_path: Path) -> None:
+    data = make_data(tmp_path / "data", num_samples=60)
+    rare = PlyGate([7], ["usual", "rare"])
+    rows = np.flatnonzero(data.phase_weights(rare)[:, 1])
+    games = [int(data.games()[row]) for row in rows[:1]]
+    keep = np.flatnonzero(np.isin(data.games(), games) | (data.phase_weights(rare)[:, 1] == 0))
+    part = data.take(keep)
+    for seed in range(10):
+        _, held_out = part.split(0.2, seed)
+        if not held_out.phase_weights(rare)[:, 1].any():
+            break
+    network = small_network()
+    result = Trainer(config(seed=seed)).fit(network, part, rare, [Stage(weights=(0.0, 1.0))], tmp_path / "fit")
+    assert result.measurement["validation"] is None
+    assert result.measurement["step"] == result.measurement["num_steps"]
+    assert isinstance(data.game, TicTacToe)

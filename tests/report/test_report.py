@@ -1,0 +1,256 @@
+"""The report says what was measured, in files that stand alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from moemcts.arena import Difference, MatchResult
+from moemcts.arena.games import GameRecord, Outcome
+from moemcts.arena.ranking import Ranking, fit_ratings
+from moemcts.errors import MoemctsError
+from moemcts.report import Figure, Report, Section, Table, write_report
+from moemcts.report.page import paragraphs
+from moemcts.report.plots import (
+    Curve,
+    Whisker,
+    differences,
+    elo_ratings,
+    loss_curves,
+    phase_shares,
+    phase_timeline,
+    win_rates,
+)
+from moemcts.report.style import PHASE_COLOURS, phase_colour
+from moemcts.report.tables import arms_table, differences_table, p_text, points, ratings_table, seats_table
+
+PHASES = ("opening", "middlegame", "endgame")
+
+
+def record(index: int, label: str, outcome: Outcome, board: int, seat: int) -> GameRecord:
+    return GameRecord(
+        index=index,
+        label=label,
+        agents=(label, "field"),
+        opening=f"seed {board}",
+        start_key=board,
+        focus=seat,
+        returns=(0.0, 0.0),
+        outcome=outcome,
+        plies=10 + index,
+        truncated=False,
+        moves=((index,),),
+    )
+
+
+def small_result() -> MatchResult:
+    outcomes: list[tuple[Outcome, Outcome]] = [("win", "loss"), ("win", "tie"), ("loss", "loss"), ("tie", "win")]
+    records = [
+        record(2 * i + k, name, pair[k], i // 2, i % 2)
+        for i, pair in enumerate(outcomes)
+        for k, name in enumerate(("experts", "single"))
+    ]
+    return MatchResult("tiny", ("experts", "single"), 2, "single", 0.5, tuple(records))
+
+
+def figures() -> list[Figure]:
+    curves = [
+        Curve(label="expert", steps=[0, 1, 2], values=[3, 2, 1], phase=0),
+        Curve(label="single", steps=[0], values=[2], phase=0, is_baseline=True),
+    ]
+    rows = [
+        Whisker(label="experts", value=0.5, low=0.4, high=0.6, note="100 games"),
+        Whisker(label="seed 0", value=0.55, low=0.3, high=None, is_part=True),
+    ]
+    return [
+        Figure("loss", loss_curves(curves), "Loss of 1 & 2."),
+        Figure("wins", win_rates(rows, chance=0.25), "Wins of <100> games."),
+        Figure("differences", differences(rows), "Differences."),
+        Figure("elo", elo_ratings(rows), "Elo."),
+        Figure("shares", phase_shares({"steps": [1, 2, 1]}, PHASES), "Shares."),
+        Figure(
+            "timeline", phase_timeline([0, 0, 1, 2, 1], PHASES, values=[0, 0.5, 1, -1, 0], events=[(2, "out")]), "Game."
+        ),
+        Figure("strip", phase_timeline(np.full((6, 3), 1 / 3), PHASES), "Strip."),
+    ]
+
+
+def small_report() -> Report:
+    table = Table(["arm", "games", "wins %"], [["a|b", 3, 12.345], ["<c>", 4, None]], "Of 7 games.")
+    section = Section("Result", "One `x < y`.\n\n- first\n- **second**", [table], figures())
+    numbers = {
+        "nan": float("nan"),
+        "array": np.arange(3),
+        "number": np.float32(0.5),
+        "estimate": small_result().difference("experts").wins,
+    }
+    return Report("A & B", "no difference shown", [section], numbers)
+
+
+class Strict(HTMLParser):
+    """Remembers ids, references and what is left open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.open: list[str] = []
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "img", "link", "br"):
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            if name in ("src", "href", "xlink:href"):
+                self.addresses.append(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_stands_alone(tmp_path: Path) -> None:
+    write_report(tmp_path, small_report())
+    page = (tmp_path / "report.html").read_text()
+    parsed = Strict()
+    parsed.feed(page)
+    assert parsed.open == []
+    assert len(parsed.ids) == len(set(parsed.ids))
+    inner = [address for address in parsed.addresses if address.startswith("#")]
+    assert inner
+    assert {address[1:] for address in inner} <= set(parsed.ids)
+    assert all(address.startswith("#") for address in parsed.addresses)
+    assert set(re.findall(r"url\(#([^)]*)\)", page)) <= set(parsed.ids)
+    assert "prefers-color-scheme: dark" in page
+    assert "{{" not in page
+
+
+def test_text_of_users_is_never_markup(tmp_path: Path) -> None:
+    write_report(tmp_path, small_report())
+    page = (tmp_path / "report.html").read_text()
+    assert "<c>" not in page
+    assert "&lt;c&gt;" in page
+    assert "<code>x &lt; y</code>" in page
+    assert "<title>A &amp; B</title>" in page
+    assert "a\\|b" in (tmp_path / "report.md").read_text()
+    assert paragraphs("[x](javascript:alert(1)) and [y](figures/a.png)") == (
+        '<p>[x](javascript:alert(1)) and <a href="figures/a.png">y</a></p>'
+    )
+
+
+def test_the_markdown_shows_the_files_that_are_there(tmp_path: Path) -> None:
+    write_report(tmp_path, small_report())
+    text = (tmp_path / "report.md").read_text()
+    files = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", text)
+    assert len(files) == len(figures())
+    assert all((tmp_path / file).stat().st_size > 1000 for file in files)
+    assert "| <c> | 4 | – |" in text
+
+
+def test_the_numbers_are_json_without_nan(tmp_path: Path) -> None:
+    write_report(tmp_path, small_report())
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    assert numbers["nan"] is None
+    assert numbers["array"] == [0, 1, 2]
+    assert numbers["number"] == 0.5
+    assert numbers["estimate"]["num_observations"] == 4
+
+
+def test_the_same_report_has_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_report(tmp_path / name, small_report())
+    assert (tmp_path / "a/report.html").read_bytes() == (tmp_path / "b/report.html").read_bytes()
+    assert (tmp_path / "a/figures/loss.png").read_bytes() == (tmp_path / "b/figures/loss.png").read_bytes()
+
+
+def test_images_of_files_are_taken_in(tmp_path: Path) -> None:
+    write_report(tmp_path / "a", small_report())
+    png = tmp_path / "a/figures/loss.png"
+    report = Report("b", "", [Section("s", figures=[Figure("board", png, "A board.")])])
+    write_report(tmp_path / "b", report)
+    write_report(
+        tmp_path / "b", Report("b", "", [Section("s", figures=[Figure("board", tmp_path / "b/figures/board.png", "")])])
+    )
+    assert (tmp_path / "b/figures/board.png").read_bytes() == png.read_bytes()
+    assert "data:image/png;base64," in (tmp_path / "b/report.html").read_text()
+    with pytest.raises(ValueError, match="expected an image in"):
+        write_report(tmp_path, Report("c", "", [Section("s", figures=[Figure("x", Path("x.txt"), "")])]))
+
+
+def test_a_report_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(MoemctsError, match="cannot write the report"):
+        write_report(tmp_path / "file", small_report())
+    with pytest.raises(ValueError, match="different names"):
+        write_report(tmp_path, Report("x", "", [Section("s", figures=[*figures(), *figures()])]))
+
+
+def test_tables_say_what_was_played() -> None:
+    result = small_result()
+    arms = arms_table(result)
+    assert list(arms.rows[0])[:7] == ["experts", 4, 2, 1, 1, "50.0", "[15.0, 85.0]"]
+    assert seats_table(result).rows[1][1:] == ["0.0 [0.0, 65.8] of 2", "50.0 [9.5, 90.5] of 2"]
+    difference = result.difference("experts")
+    row = differences_table([difference]).rows[0]
+    assert row[2] == "+25.0"
+    assert row[5:7] == [2, 1]
+    assert row[-1] == "no difference shown"
+
+
+def test_ratings_are_listed_from_the_strongest() -> None:
+    ratings = fit_ratings([Ranking((("b",), ("a",)))] * 6 + [Ranking((("a",), ("b",)))] * 2)
+    table = ratings_table(ratings)
+    assert [row[0] for row in table.rows] == ["b", "a"]
+    assert table.markdown().splitlines()[1] == "| --- | ---: | ---: |"
+
+
+def test_a_null_result_reads_as_one() -> None:
+    difference: Difference = small_result().difference("experts")
+    assert difference.verdict.startswith("no difference shown: +25.0 points, 95 % interval [-")
+    assert difference.verdict.endswith("4 paired games")
+
+
+def test_columns_of_numbers_are_right_aligned() -> None:
+    table = Table(["name", "share", "interval"], [["x", "1.0 %", "[0.1, 0.2]"], ["y", None, None]])
+    assert table.markdown().splitlines()[1] == "| --- | ---: | ---: |"
+    with pytest.raises(ValueError, match="expected 1 cells in row 0, got 2"):
+        Table(["one"], [["a", "b"]])
+
+
+def test_numbers_are_printed_as_they_are_meant() -> None:
+    assert points((0.104, -0.03), signed=True) == "[+10.4, -3.0]"
+    assert (p_text(0.0001), p_text(0.0123)) == ("< 0.001", "0.012")
+
+
+def test_a_phase_has_one_colour_that_no_other_has() -> None:
+    assert len({phase_colour(phase) for phase in range(len(PHASE_COLOURS))}) == len(PHASE_COLOURS)
+    assert phase_colour(None) not in PHASE_COLOURS
+
+
+def test_a_timeline_needs_a_weight_for_every_phase() -> None:
+    with pytest.raises(ValueError, match=r"expected weights \[T, 3\]"):
+        phase_timeline(np.ones((5, 2)), PHASES)
+    with pytest.raises(ValueError, match="expected 3 shares"):
+        phase_shares({"x": [1, 2]}, PHASES)
+
+
+def test_plots_of_nothing_say_so(tmp_path: Path) -> None:
+    empty = [
+        Figure("a", loss_curves([]), ""),
+        Figure("b", win_rates([]), ""),
+        Figure("c", phase_timeline([], PHASES), ""),
+    ]
+    write_report(tmp_path, Report("empty", "", [Section("s", figures=empty)]))
+    assert (tmp_path / "figures/c.png").exists()
+
+
+def test_importing_the_report_imports_no_matplotlib() -> None:
+    code = "import sys, moemcts.report, moemcts.report.plots, moemcts.arena; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
