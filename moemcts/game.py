@@ -205,9 +205,9 @@ class Game(ABC):
 
     def search_type(self) -> Any:
         """Returns the native search class for this game's states; games written in Python share one."""
-        from moemcts import _core
+        from moemcts._core import PythonSearch
 
-        return _core.PythonSearch
+        return PythonSearch
 
 
 class ViewList:

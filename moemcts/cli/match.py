@@ -72,7 +72,8 @@ def _describe(result: MatchResult) -> str:
         low, high = tally.win_interval
         lines.append(
             f"{arm}: {tally.wins} wins, {tally.ties} ties, {tally.losses} losses in {tally.num_games} games; "
-            f"wins {100 * tally.win_rate:.1f} % [{100 * low:.1f}, {100 * high:.1f}], mean length {summary.mean_plies:.0f}"
+            f"wins {100 * tally.win_rate:.1f} % [{100 * low:.1f}, {100 * high:.1f}], "
+            f"mean length {summary.mean_plies:.0f}"
         )
         if summary.num_duplicates:
             lines.append(f"  {summary.num_duplicates} of these games repeat an earlier one move for move")

@@ -27,6 +27,8 @@ class DataConfig(Section):
     """Decisions to learn from."""
     agent: str = ""
     """Who plays the training games in every seat; empty takes the game's default agent."""
+    keep: float = Field(default=1.0, gt=0, le=1)
+    """Share of the positions that is kept: fewer of more games teach the value more."""
 
 
 class MatchConfig(Section):

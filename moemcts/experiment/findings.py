@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moemcts.arena.games import GameRecord
-from moemcts.arena.intervals import SeedEstimate, seed_interval, sign_flip_test, wilson_interval
+from moemcts.arena.intervals import SeedEstimate, seed_interval, wilson_interval
 from moemcts.arena.match import MatchResult, Tally
 from moemcts.arena.verdict import verdict
 from moemcts.experiment.losses import PhaseLosses, held_out_losses
@@ -68,7 +68,7 @@ def _summary(experiment: Experiment, outcomes: Outcomes) -> str:
         lines.append(f"Experts by {gate} win {_share(tally)}: {words}.")
     if len(outcomes.searched) == 1 and experiment.gates:
         lines.append("With one training seed this holds for these networks alone, not for others trained the same way.")
-    return "\n".join(lines)
+    return "\n\n".join(lines)
 
 
 def _share(tally: Tally) -> str:
@@ -89,7 +89,7 @@ def _contest(title: str, kind: str, results: Sequence[MatchResult], experiment: 
             row += [None, None]
         else:
             found = difference(results, arm)
-            row += [f"{100 * found.mean:+.1f} {points(found.interval, signed=True)}", p_text(_p_value(results, arm))]
+            row += [f"{100 * found.mean:+.1f} {points(found.interval, signed=True)}", p_text(found.p_value)]
         rows.append([*row, f"{_mean_plies(results, arm):.0f}"])
     config = experiment.config
     searched = f"{config.search.simulations} simulations per move" if kind == "searched" else "the policy's best action"
@@ -97,20 +97,20 @@ def _contest(title: str, kind: str, results: Sequence[MatchResult], experiment: 
         f"{searched}; against {experiment.field().name} in all other seats, seats rotated, the same boards and seeds "
         f"for every arm; {len(results)} training seed{'s' * (len(results) > 1)}. Shares in percent with 95 % Wilson "
         "intervals over all games; the difference in wins is paired, with a 95 % interval over training seeds and "
-        "boards; p from flipping the signs of boards."
+        "boards, and p is from the same t. The Wilson intervals hold for these networks, not for others like them."
     )
     columns = ["arm", "games", "wins %", "ties %", "losses %", "wins against single, points", "p", "plies"]
     return Section(
         title,
         tables=[Table(columns, rows, caption), _seats(results)],
-        figures=[Figure(f"wins-{kind}", win_rates(_whiskers(results)), f"{title}: games won. Bars are 95 % intervals.")],
+        figures=[
+            Figure(
+                f"wins-{kind}",
+                win_rates(_whiskers(results), title=f"Games won, {title.lower()}"),
+                f"{title}: games won of {rows[0][1]} per arm, with 95 % Wilson intervals; small: each training seed.",
+            )
+        ],
     )
-
-
-def _p_value(results: Sequence[MatchResult], arm: str) -> float:
-    each = [result.difference(arm) for result in results]
-    boards = [f"{seed} {board}" for seed, one in enumerate(each) for board in one.boards]
-    return sign_flip_test([value for one in each for value in one.win_differences], boards)
 
 
 def _mean_plies(results: Sequence[MatchResult], arm: str) -> float:
@@ -136,9 +136,7 @@ def _whiskers(results: Sequence[MatchResult]) -> list[Whisker]:
         tally = pooled(results, arm)
         low, high = tally.win_interval
         note = f"{tally.num_games} games"
-        rows.append(
-            Whisker(label=arm, value=tally.win_rate, low=low, high=high, note=note, is_baseline=arm == SINGLE)
-        )
+        rows.append(Whisker(label=arm, value=tally.win_rate, low=low, high=high, note=note, is_baseline=arm == SINGLE))
         for seed, result in enumerate(results if len(results) > 1 else []):
             one = result.summary(arm).tally
             rows.append(
@@ -156,13 +154,12 @@ def _whiskers(results: Sequence[MatchResult]) -> list[Whisker]:
 
 def _learning(gate: str, losses: Sequence[PhaseLosses], experiment: Experiment) -> Section:
     phases = list(experiment.gate(gate).phase_names)
-    rows = [
-        [row.name, *(_loss_cell(row, phase) for phase in (*phases, "all"))] for row in losses
-    ]
+    rows = [[row.name, *(_loss_cell(row, phase) for phase in (*phases, "all"))] for row in losses]
     counts = ", ".join(f"{name} {losses[0].counts[name]:,.0f}" for name in phases)
     caption = (
         f"Policy loss (cross-entropy) and accuracy in percent on held-out games, mean of "
-        f"{experiment.config.num_seeds} training seeds. Samples per seed: {counts}. The mixture asks each phase's expert."
+        f"{experiment.config.num_seeds} training seeds. Samples per seed: {counts}. "
+        "The mixture asks each phase's expert."
     )
     name = "".join(c if c.isalnum() else "-" for c in gate)
     return Section(
@@ -262,7 +259,8 @@ def _making(experiment: Experiment) -> str:
     return "\n".join(
         [
             f"- {experiment.describe()}",
-            f"- scheme `{experiment.config.scheme}`, network `{experiment.config.network}`, seed {experiment.config.seed}",
+            f"- scheme `{experiment.config.scheme}`, network `{experiment.config.network}`, "
+            f"seed {experiment.config.seed}",
             f"- moemcts {environment['moemcts']}, torch {environment['torch']}, Python {environment['python']}, "
             f"{environment['system']}",
             f"- `{' '.join(environment['command'])}`",
@@ -283,7 +281,7 @@ def _numbers(results: Sequence[MatchResult]) -> dict[str, Any]:
                 "interval": list(found.interval),
                 "num_pairs": found.num_observations,
                 "seed_means": list(found.seed_means),
-                "p_value": _p_value(results, arm),
+                "p_value": found.p_value,
             }
             for arm in arms
             if arm != SINGLE

@@ -87,14 +87,11 @@ def _per_sample(network: Evaluator, dataset: Dataset) -> FloatArray:
 def _means(name: str, per_sample: FloatArray, weights: FloatArray, phase_names: Sequence[str]) -> PhaseLosses:
     columns = {**{phase: weights[:, k] for k, phase in enumerate(phase_names)}, "all": weights.sum(axis=1)}
     totals = {phase: float(column.sum(dtype=np.float64)) for phase, column in columns.items()}
-    means = [
-        {
-            phase: float(numbers @ column / totals[phase]) if totals[phase] else None
-            for phase, column in columns.items()
-        }
+    policy, value, accuracy = (
+        {phase: float(numbers @ column / totals[phase]) if totals[phase] else None for phase, column in columns.items()}
         for numbers in per_sample.astype(np.float64)
-    ]
-    return PhaseLosses(name, *means, totals)
+    )
+    return PhaseLosses(name, policy, value, accuracy, totals)
 
 
 def _over_seeds(rows: Sequence[PhaseLosses]) -> PhaseLosses:

@@ -51,8 +51,8 @@ def _expert_agent(
 
     if not (folder / "manifest.toml").exists():
         found = sorted(str(manifest.parent) for manifest in folder.glob("**/manifest.toml"))
-        experts = [path for path in found if "experts" in path]
-        hint = f"; it holds {', '.join(experts)}" if experts else ""
+        teams = [path for path in found if "experts" in path]
+        hint = f"; it holds {', '.join(teams)}" if teams else ""
         raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
     if routing not in ROUTINGS:
         raise unknown_name("routing", routing, ROUTINGS)

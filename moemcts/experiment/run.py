@@ -1,4 +1,4 @@
-"""One experiment in its folder: data, then experts, then matches, then a report; every part resumes where it stopped."""
+"""One experiment in its folder: data, then experts, then matches, then a report; every part can be resumed."""
 
 from __future__ import annotations
 
@@ -179,6 +179,7 @@ class Experiment:
             seed=self.config.seed,
             out=self.folder / "data",
             reference=self.config.game,
+            keep=config.keep,
             on_progress=advance,
         )
 

@@ -23,15 +23,17 @@ def generate(
     out: Path,
     reference: str = "",
     on_progress: Callable[[int, int], None] = lambda done, total: None,
+    keep: float = 1.0,
     parallel_games: int = 64,
     games_per_shard: int = 512,
 ) -> Path:
     """Plays games, one agent per seat, until exactly `num_samples` decisions are on disk; returns `out`.
 
-    All decisions of active players are logged except forced ones. Games are played `parallel_games` at a time,
-    each agent answering for all of them at once, and depend on the seed and their number only: how many
-    are played at once changes nothing. Shard `i` holds the games from `i * games_per_shard`; a generation that was
-    interrupted keeps its finished shards when it is called again.
+    All decisions of active players are logged except forced ones, or a random share `keep` of the positions: then
+    as many samples come from more games, whose results are what the value is learned from. Games are played
+    `parallel_games` at a time, each agent answering for all of them at once, and depend on the seed and their number
+    only: how many are played at once changes nothing. Shard `i` holds the games from `i * games_per_shard`; a
+    generation that was interrupted keeps its finished shards when it is called again.
     Raises ForeignData if `out` holds a dataset made otherwise, ValueError unless there is one agent per seat.
     """
     if len(agents) != game.spec.num_players:
@@ -41,9 +43,9 @@ def generate(
         "seed": seed,
         "num_samples": num_samples,
         "games_per_shard": games_per_shard,
-    }
+    } | ({"keep": keep} if keep < 1 else {})
     writer = ShardWriter(out, game, reference=reference or game.spec.name, source=source)
-    tables = _Tables(game, agents, seed)
+    tables = _Tables(game, agents, seed, keep)
     on_progress(writer.num_samples, num_samples)
     while writer.num_samples < num_samples:
         before = writer.num_samples
@@ -65,13 +67,16 @@ class _Table:
     log: GameLog
     state: State
     seats: dict[Player, Seat]
+    choice: np.random.Generator
+    """Decides which positions are kept."""
 
 
 class _Tables:
     """Games in lock-step: every step asks each agent once about all positions in which it has to move."""
 
-    def __init__(self, game: Game, agents: Sequence[Agent], seed: int) -> None:
+    def __init__(self, game: Game, agents: Sequence[Agent], seed: int, keep: float) -> None:
         self.game = game
+        self._keep = keep
         self._agents = agents
         self._seed = seed
 
@@ -82,7 +87,8 @@ class _Tables:
             player: Seat(player, np.random.default_rng(np.random.SeedSequence((self._seed, number, player))))
             for player in range(self.game.spec.num_players)
         }
-        return _Table(GameLog(number), self.game.initial_state(int(start >> np.uint64(1))), seats)
+        choice = np.random.default_rng(np.random.SeedSequence((self._seed, number, self.game.spec.num_players)))
+        return _Table(GameLog(number), self.game.initial_state(int(start >> np.uint64(1))), seats, choice)
 
     def step(self, tables: Sequence[_Table]) -> None:
         """Plays one move or simultaneous step in each game, all of them unfinished."""
@@ -102,7 +108,8 @@ class _Tables:
                 forced[i][player] = count == 1
         for i, table in enumerate(tables):
             played = sorted(actions[i].items())
-            table.log.add(table.state, [(player, action) for player, action in played if not forced[i][player]])
+            if table.choice.random() < self._keep:
+                table.log.add(table.state, [(player, action) for player, action in played if not forced[i][player]])
             table.state = table.state.play([action for _, action in played])
 
 

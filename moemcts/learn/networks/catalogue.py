@@ -198,8 +198,13 @@ def resnet(
     value_hidden: int = 256,
     num_values: int = 1,
     norm_momentum: float = 0.1,
+    pooled: bool = False,
 ) -> Module:
-    """AlphaZero's residual network (Silver et al. 2017): 3x3 convolutions, ReLU after the sum."""
+    """AlphaZero's residual network (Silver et al. 2017): 3x3 convolutions, ReLU after the sum.
+
+    With `pooled` heads it sees means and maxima over the board, which learns from fewer samples where what matters
+    moves about.
+    """
     from moemcts.learn.networks.heads import HeadSpec
     from moemcts.learn.networks.resnet import ResNet
 
@@ -212,6 +217,7 @@ def resnet(
         num_values=num_values,
         activation="relu",
         norm_momentum=norm_momentum,
+        pooled=pooled,
     )
     return ResNet(_shape(observation_shape), heads, channels=channels, blocks=blocks)
 

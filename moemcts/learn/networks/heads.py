@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 
 from moemcts.learn.networks.layers import ACTIVATIONS, ConvNorm
@@ -25,6 +26,26 @@ class HeadSpec:
     """1 for the value of the viewing player, P for those of all players."""
     activation: str
     norm_momentum: float
+    pooled: bool = False
+    """Whether the linear layers see mean and maximum of each channel over the board instead of every cell."""
+
+
+class MeanAndMax(nn.Module):
+    """The mean and the maximum of each channel, `[N, 2 C]` (the global pooling of KataGo, Wu 2019)."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([x.mean(dim=(2, 3)), x.amax(dim=(2, 3))], dim=1)
+
+
+def make_reduction(channels: int, board: tuple[int, int], spec: HeadSpec) -> tuple[nn.Module, int]:
+    """Returns what turns features into vectors, and the length of these.
+
+    Where what matters is near a piece that may be anywhere, pooling learns once what a layer that sees every cell
+    has to learn for each.
+    """
+    if spec.pooled:
+        return MeanAndMax(), 2 * channels
+    return nn.Flatten(), channels * math.prod(board)
 
 
 def make_policy_head(channels: int, board: tuple[int, int], spec: HeadSpec) -> nn.Module:
@@ -36,10 +57,11 @@ def make_policy_head(channels: int, board: tuple[int, int], spec: HeadSpec) -> n
     cells = math.prod(board)
     if not spec.policy_planes:
         hidden = spec.policy_channels
+        reduction, length = make_reduction(hidden, board, spec)
         return nn.Sequential(
             ConvNorm(channels, hidden, 1, activation=spec.activation, momentum=spec.norm_momentum),
-            nn.Flatten(),
-            nn.Linear(hidden * cells, spec.num_actions),
+            reduction,
+            nn.Linear(length, spec.num_actions),
         )
     if spec.policy_planes * cells != spec.num_actions:
         raise ValueError(
@@ -59,10 +81,11 @@ class ValueHead(nn.Module):
         super().__init__()
         self.num_values = spec.num_values
         planes = spec.value_channels
+        reduction, length = make_reduction(planes, board, spec)
         self.body = nn.Sequential(
             ConvNorm(channels, planes, 1, activation=spec.activation, momentum=spec.norm_momentum),
-            nn.Flatten(),
-            nn.Linear(planes * math.prod(board), spec.value_hidden),
+            reduction,
+            nn.Linear(length, spec.value_hidden),
             ACTIVATIONS[spec.activation](),
             nn.Linear(spec.value_hidden, spec.num_values),
             nn.Tanh(),
