@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -25,6 +25,16 @@ WITHOUT_CASTLING = ("antichess", "racingkings")
 """Variants whose board can be mirrored, for they know no castling."""
 
 NUM_CHESS960 = 960
+
+
+class _Native(Protocol):
+    """What a native state has beyond `State`."""
+
+    def format(self) -> str: ...
+
+    def action(self, text: str) -> Action: ...
+
+    def uci(self, action: Action) -> str: ...
 
 
 class ChessGame(Game):
@@ -55,30 +65,27 @@ class ChessGame(Game):
         """Returns the start position; in Chess960 the one whose Scharnagl number the seed draws."""
         if self.variant == "chess960":
             return self.chess960(int(np.random.default_rng(seed).integers(NUM_CHESS960)))
-        return self._state(_core.ChessState.start(self.rules))
+        return cast(State, _core.ChessState.start(self.rules))
 
     def chess960(self, number: int) -> State:
         """Returns the Chess960 start position of a Scharnagl number; 518 is that of chess."""
-        return self._state(_core.ChessState.chess960(self.rules, number))
+        return cast(State, _core.ChessState.chess960(self.rules, number))
 
     def parse_state(self, text: str) -> State:
         """Returns the position of a FEN, or of `startpos`, perhaps followed by `; moves e2e4 e7e5`."""
-        return self._state(_core.ChessState.parse(self.rules, text))
+        return cast(State, _core.ChessState.parse(self.rules, text))
 
     def format_state(self, state: State) -> str:
         """Returns the FEN, followed by the past that the planes and repetitions still look at."""
-        text: str = self._native(state).format()
-        return text
+        return cast(_Native, state).format()
 
     def parse_action(self, state: State, player: Player, text: str) -> Action:
         """Returns the move written in UCI or SAN; raises ValueError naming the legal ones."""
-        action: int = self._native(state).action(text)
-        return action
+        return cast(_Native, state).action(text)
 
     def format_action(self, state: State, player: Player, action: Action) -> str:
         """Returns the move in UCI: castling is e1g1, in Chess960 e1h1."""
-        text: str = self._native(state).uci(action)
-        return text
+        return cast(_Native, state).uci(action)
 
     def render(self, state: State) -> str:
         """Returns the board drawn as text, White below, and the FEN under it."""
@@ -91,16 +98,14 @@ class ChessGame(Game):
         return (self._mirror(),) if self.variant in WITHOUT_CASTLING else ()
 
     def views(self, pairs: Sequence[tuple[State, Player]]) -> Views:
-        views: Views = _core.ChessViews([(state, int(player)) for state, player in pairs])
-        return views
+        return cast(Views, _core.ChessViews([(state, int(player)) for state, player in pairs]))
 
     def pack(self, states: Sequence[State]) -> Packed:
         """Returns 80 bytes per position, and 8 more for each position that it could still repeat."""
         return Packed(*_core.chess_pack(list(states)))
 
     def unpack(self, packed: Packed, players: IntArray) -> Views:
-        views: Views = _core.chess_unpack(self.rules, packed.data, packed.offsets, players)
-        return views
+        return cast(Views, _core.chess_unpack(self.rules, packed.data, packed.offsets, players))
 
     def search_type(self) -> Any:
         return _core.ChessSearch
@@ -118,15 +123,6 @@ class ChessGame(Game):
             return mirrored
 
         return Symmetry("mirror", planes, mirrored_actions(self.spec.num_actions))
-
-    @staticmethod
-    def _native(state: State) -> Any:
-        return state
-
-    @staticmethod
-    def _state(state: Any) -> State:
-        native: State = state
-        return native
 
 
 def mirrored_actions(num_actions: int) -> IntArray:

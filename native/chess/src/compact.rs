@@ -169,7 +169,8 @@ impl Compact {
         Setup {
             board: self.board(),
             promoted: Bitboard(self.promoted),
-            pockets: pockets.then(|| ByColor::new_with(|color| ByRole::new_with(|role| self.pocket(color, role).min(64)))),
+            pockets: pockets
+                .then(|| ByColor::new_with(|color| ByRole::new_with(|role| self.pocket(color, role).min(64)))),
             turn: self.turn(),
             castling_rights: self.castling.iter().filter_map(|&square| byte_square(square)).collect(),
             ep_square: byte_square(self.en_passant),

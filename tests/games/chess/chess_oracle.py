@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import chess
+import chess.pgn
 import numpy as np
 
 from moemcts_chess.board import board as make_board
@@ -15,6 +16,7 @@ from moemcts_chess.game import ChessGame
 
 DIRECTIONS = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)]
 JUMPS = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)]
+SCHOLAR = "1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0"
 VARIANT_ORDER = ["chess", "antichess", "atomic", "crazyhouse", "kingofthehill", "threecheck", "horde", "racingkings"]
 
 
@@ -287,3 +289,25 @@ def measures(board: chess.Board, start_pieces: int) -> dict[str, int]:
         "lost pieces": start_pieces - board.occupied.bit_count(),
         "moves completed": board.fullmove_number - 1,
     }
+
+
+def pgn(moves: str = SCHOLAR, **tags: str) -> str:
+    tags = {"Event": "a", "Date": "2017.05.31", "WhiteElo": "2500", "BlackElo": "2400"} | tags
+    tags.setdefault("Result", moves.split()[-1])
+    return "".join(f'[{name} "{value}"]\n' for name, value in tags.items()) + f"\n{moves}\n\n"
+
+
+def random_pgn(num_games: int, seed: int = 0) -> str:
+    """Returns games of random moves as python-chess writes them, cut after 60 plies."""
+    rng = np.random.default_rng(seed)
+    games = []
+    for number in range(num_games):
+        board = chess.Board()
+        while not board.is_game_over(claim_draw=True) and board.ply() < 60:
+            moves = sorted(board.legal_moves, key=str)
+            board.push(moves[int(rng.integers(len(moves)))])
+        game = chess.pgn.Game.from_board(board)
+        game.headers["Date"] = f"2012.{1 + number % 12:02}.01"
+        game.headers["Result"] = board.result(claim_draw=True).replace("*", "1/2-1/2")
+        games.append(str(game))
+    return "\n\n".join(games) + "\n"

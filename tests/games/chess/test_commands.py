@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_data import pgn, random_pgn
+from chess_oracle import pgn, random_pgn
 
 from moemcts.agents import RandomAgent, Seat
 from moemcts.errors import MoemctsError, UsageError

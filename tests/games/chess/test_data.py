@@ -12,6 +12,7 @@ import chess.pgn
 import numpy as np
 import pytest
 import zstandard
+from chess_oracle import measures, pgn, random_pgn
 
 from moemcts.errors import ForeignData, MoemctsError, UsageError
 from moemcts.learn.dataset import Dataset
@@ -19,30 +20,6 @@ from moemcts_chess.game import ChessGame
 from moemcts_chess.gates import LichessGate
 from moemcts_chess.imports import Filter, ImportReport, MonthSplit, RandomSplit, import_pgn
 from moemcts_chess.statistics import collect, read_datasets
-
-SCHOLAR = "1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0"
-
-
-def pgn(moves: str = SCHOLAR, **tags: str) -> str:
-    tags = {"Event": "a", "Date": "2017.05.31", "WhiteElo": "2500", "BlackElo": "2400"} | tags
-    tags.setdefault("Result", moves.split()[-1])
-    return "".join(f'[{name} "{value}"]\n' for name, value in tags.items()) + f"\n{moves}\n\n"
-
-
-def random_pgn(num_games: int, seed: int = 0) -> str:
-    """Returns games of random moves as python-chess writes them, cut after 60 plies."""
-    rng = np.random.default_rng(seed)
-    games = []
-    for number in range(num_games):
-        board = chess.Board()
-        while not board.is_game_over(claim_draw=True) and board.ply() < 60:
-            moves = sorted(board.legal_moves, key=str)
-            board.push(moves[int(rng.integers(len(moves)))])
-        game = chess.pgn.Game.from_board(board)
-        game.headers["Date"] = f"2012.{1 + number % 12:02}.01"
-        game.headers["Result"] = board.result(claim_draw=True).replace("*", "1/2-1/2")
-        games.append(str(game))
-    return "\n\n".join(games) + "\n"
 
 
 def imported(tmp_path: Path, text: str | bytes, game: str = "chess", **options: object) -> ImportReport:
@@ -210,8 +187,6 @@ def test_statistics_count_phases_and_returns(tmp_path: Path) -> None:
 
 
 def _independent(text: str) -> dict[str, object]:
-    from chess_oracle import measures
-
     stream = io.StringIO(text)
     phases, returns = [0, 0, 0], []
     while (game := chess.pgn.read_game(stream)) is not None:
