@@ -143,7 +143,7 @@ class _Engine:
         try:
             self._process.stdin.write("".join(f"{line}\n" for line in lines).encode())
         except OSError:
-            raise MoemctsError(f"{self._path} has ended") from None
+            raise MoemctsError(f"{self._path} has ended; is it a UCI engine?") from None
 
     def read_until(self, first_word: str, seconds: float) -> list[str]:
         """Returns the lines up to one that starts with a word.
@@ -168,7 +168,7 @@ class _Engine:
                         f"{self._path} did not say {first_word} within {seconds:g} s; is it a UCI engine?"
                     )
                 if not (read := os.read(self._process.stdout.fileno(), 1 << 16)):
-                    raise MoemctsError(f"{self._path} has ended before it said {first_word}; is it a UCI engine?")
+                    raise MoemctsError(f"{self._path} has ended; is it a UCI engine?")
                 self._rest += read
 
 

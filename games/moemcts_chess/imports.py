@@ -112,8 +112,8 @@ def import_pgn(
 ) -> ImportReport:
     """Writes a dataset for each split that has games, `out/train` and so on, and `out/import.json`.
 
-    Each dataset has a table `games.npz` with one row per game: number, date, ratings, result, length, source file
-    and line.
+    Beside each shard lies a table, `games-00000.npz` and so on, with one row per game: number, date, ratings, result,
+    length, source file and line.
     Raises UsageError if `out` exists, MoemctsError if a file cannot be read or holds no wanted game; `out` is then not
     there.
     """
@@ -185,8 +185,6 @@ class _SplitWriter:
         self._flush()
         assert self._writer is not None
         self._writer.finish()
-        columns = {name: np.concatenate([table[name] for table in self._tables]) for name in self._tables[0]}
-        np.savez_compressed(str(self._folder / "games.npz"), allow_pickle=False, **columns)
         return self._writer.num_samples
 
     def _flush(self) -> None:
@@ -195,8 +193,11 @@ class _SplitWriter:
         if not self._records:
             return
         self._writer = self._writer or self._open()
+        table = {name: np.concatenate([table[name] for table in self._tables]) for name in self._tables[0]}
+        path = self._folder / f"games-{self._writer.num_shards:05d}.npz"
+        np.savez_compressed(str(path), allow_pickle=False, **table)
         self._writer.append(Records.join(self._records))
-        self._records, self._pending = [], 0
+        self._records, self._tables, self._pending = [], [], 0
 
 
 def _shard_writer(folder: Path, game: ChessGame, reference: str, source: Mapping[str, Any]) -> ShardWriter:

@@ -112,7 +112,7 @@ def test_stockfish_plays_chess_only() -> None:
 
 
 def test_a_program_that_is_no_engine_is_named() -> None:
-    with pytest.raises(MoemctsError, match="true has ended before it said uciok; is it a UCI engine"):
+    with pytest.raises(MoemctsError, match="true has ended; is it a UCI engine"):
         UciAgent(ChessGame("chess"), "true")
 
 

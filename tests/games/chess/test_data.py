@@ -130,7 +130,7 @@ def test_splits_are_by_month_or_by_game(tmp_path: Path) -> None:
     (tmp_path / "months").mkdir()
     report = imported(tmp_path / "months", text, split=MonthSplit([201209, 201210], [201201]))
     assert {name: split["games"] for name, split in report.splits.items()} == {"train": 36, "validation": 8, "test": 4}
-    table = np.load(tmp_path / "months" / "out" / "validation" / "games.npz")
+    table = np.load(tmp_path / "months" / "out" / "validation" / "games-00000.npz")
     assert set(table["date"] // 100) == {201209, 201210}
     assert (table["length"] == np.bincount(_numbers(tmp_path / "months" / "out" / "validation"))[table["number"]]).all()
     numbers = np.arange(100_000)
