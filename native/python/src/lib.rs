@@ -1,5 +1,6 @@
 //! `moemcts._core`: the native search and the native games, as Python sees them.
 
+mod chess;
 mod game;
 mod pommerman;
 mod python_game;
@@ -10,6 +11,10 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::chess::{chess_divisions, chess_measure, chess_measures, chess_pack, chess_unpack};
+    #[pymodule_export]
+    use crate::chess::{ChessImporter, ChessRules, ChessSearch, ChessState, ChessViews};
     #[pymodule_export]
     use crate::pommerman::{
         pommerman_decisions, pommerman_games, pommerman_ids, pommerman_planes, pommerman_replay, pommerman_transform,

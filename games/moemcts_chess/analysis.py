@@ -1,0 +1,50 @@
+"""A position as people and gates see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from moemcts import _core
+from moemcts_chess.game import ChessGame
+
+
+def analysis(game: ChessGame, state: Any) -> dict[str, Any]:
+    """Returns phase by gate, the numbers that gates cut, legal moves and the state of the game, as JSON values."""
+    from moemcts.plugins import Plugins, plugins
+
+    players = state.active_players
+    views = game.views([(state, players[0] if players else 0)])
+    phases = {}
+    for name in Plugins.for_game(plugins().gates, game.spec.name):
+        gate = plugins().gate(name, game)
+        phases[name] = gate.phase_names[int(gate.weights(views)[0].argmax())]
+    features = {name: state.measure(name) for name in _core.chess_measures() if name not in phases}
+    moves = [state.uci(action) for player in players for action in state.legal_actions(player)]
+    return {
+        "game": game.spec.name,
+        "fen": state.fen(),
+        "ply": state.ply,
+        "phases": phases,
+        "features": features,
+        "repetitions": state.repetitions,
+        "legal moves": sorted(moves),
+        "over": state.termination,
+        "returns": [float(value) for value in state.returns()] if state.termination else None,
+    }
+
+
+def text(game: ChessGame, state: Any, found: Mapping[str, Any]) -> str:
+    """Returns the analysis for people."""
+    lines = [game.render(state), ""]
+    lines += [f"{name + ' gate':<24} {phase}" for name, phase in found["phases"].items()]
+    lines.append("")
+    lines += [f"{name:<24} {number}" for name, number in found["features"].items()]
+    lines.append("")
+    if found["over"]:
+        white, black = found["returns"]
+        lines.append(f"over by {found['over']}: White {white:+g}, Black {black:+g}")
+    else:
+        san = [state.san(action) for player in state.active_players for action in state.legal_actions(player)]
+        lines.append(f"{len(san)} legal moves: {' '.join(sorted(san))}")
+    return "\n".join(lines)

@@ -1,0 +1,65 @@
+"""Boards of python-chess, which people know, and drawings of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from moemcts.errors import MissingExtra
+
+if TYPE_CHECKING:
+    import chess
+
+
+def board(variant: str, fen: str) -> chess.Board:
+    """Returns the board of a variant at a FEN; raises MissingExtra where python-chess is not installed."""
+    library = python_chess()
+    if variant in ("chess", "chess960"):
+        return cast("chess.Board", library.Board(fen, chess960=variant == "chess960"))
+    boards: dict[str, type[chess.Board]] = {
+        "antichess": library.variant.AntichessBoard,
+        "atomic": library.variant.AtomicBoard,
+        "crazyhouse": library.variant.CrazyhouseBoard,
+        "kingofthehill": library.variant.KingOfTheHillBoard,
+        "threecheck": library.variant.ThreeCheckBoard,
+        "horde": library.variant.HordeBoard,
+        "racingkings": library.variant.RacingKingsBoard,
+    }
+    return boards[variant](fen)
+
+
+def text_board(state: Any) -> str:
+    """Returns the board drawn with letters, White below, and its FEN."""
+    fen: str = state.fen()
+    rows = [
+        "".join("." * int(square) if square.isdigit() else square for square in row.replace("~", ""))
+        for row in fen.split(" ")[0].split("[")[0].split("/")[:8]
+    ]
+    lines = [f"{8 - i} {' '.join(row)}" for i, row in enumerate(rows)]
+    return "\n".join([*lines, "  a b c d e f g h", fen])
+
+
+def svg_board(state: Any, *, size: int = 400) -> str:
+    """Returns the board as an SVG drawing with the last move and a check marked."""
+    position = state.board()
+    king = position.king(position.turn) if position.is_check() else None
+    return str(python_chess().svg.board(position, lastmove=_last_move(state), check=king, size=size))
+
+
+def _last_move(state: Any) -> chess.Move | None:
+    _, _, past = state.format().partition("; last ")
+    squares = past.partition(";")[0].split()
+    if not squares or squares[0].startswith("@"):
+        return None
+    return cast("chess.Move", python_chess().Move.from_uci(squares[0]))
+
+
+def python_chess() -> Any:
+    """Returns the package `chess` with all we use of it; raises MissingExtra where it is not installed."""
+    try:
+        import chess
+        import chess.pgn
+        import chess.svg
+        import chess.variant
+    except ImportError:
+        raise MissingExtra("chess", "chess") from None
+    return chess

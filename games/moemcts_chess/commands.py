@@ -1,0 +1,274 @@
+"""What the chess family adds to the command line: `moemcts analyze` and `moemcts data`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from moemcts.errors import UsageError
+
+if TYPE_CHECKING:
+    from moemcts_chess.game import ChessGame
+    from moemcts_chess.imports import Filter, ImportReport, Split
+
+RESULTS = {"1-0": 1, "1/2-1/2": 0, "0-1": -1}
+PANEL = "Games and data"
+
+GameOption = Annotated[str, typer.Option(help="A game of the chess family, with options: `chess?planes=v1`.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Out = Annotated[Path, typer.Option(help="A new folder for what is written.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands; those about data go into the group `data`, which another plugin may have opened."""
+    app.command(rich_help_panel=PANEL)(analyze)
+    data = next((group.typer_instance for group in app.registered_groups if group.name == "data"), None)
+    if data is None:
+        data = typer.Typer(help="Games in, datasets out.", no_args_is_help=True)
+        app.add_typer(data, name="data", rich_help_panel=PANEL)
+    data.command("import")(import_games)
+    data.command("stats")(stats)
+    data.command("generate")(generate)
+
+
+def analyze(
+    game: GameOption = "chess",
+    fen: Annotated[str, typer.Option(help="The position; `startpos; moves e2e4 e7e5` plays moves.")] = "startpos",
+    svg: Annotated[Path | None, typer.Option(help="Also draw the board into this SVG file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a position: its phase by every gate, what gates look at, legal moves."""
+    from moemcts_chess.analysis import analysis, text
+
+    made = _chess(game)
+    try:
+        state = made.parse_state(fen)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    found = analysis(made, state)
+    if svg is not None:
+        from moemcts.store import write_text
+        from moemcts_chess.board import svg_board
+
+        write_text(svg, svg_board(state))
+    typer.echo(json.dumps(found, indent=1) if as_json else text(made, state, found))
+
+
+def import_games(
+    files: Annotated[list[Path], typer.Argument(help="PGN files, plain or compressed with zstd, bzip2 or gzip.")],
+    out: Out,
+    game: GameOption = "chess",
+    min_elo: Annotated[int, typer.Option(min=0, max=65535, help="Both players have at least this rating.")] = 0,
+    min_plies: Annotated[int, typer.Option(min=0, help="Games are at least this long; the papers take 10.")] = 0,
+    max_plies: Annotated[int | None, typer.Option(min=1, help="Games are at most this long.")] = None,
+    result: Annotated[list[str] | None, typer.Option(help="1-0, 1/2-1/2 or 0-1; may be repeated.")] = None,
+    since: Annotated[str, typer.Option(help="First date, 2017-05-31 or 2017-05 or 2017.")] = "",
+    until: Annotated[str, typer.Option(help="Last date.")] = "",
+    validation: Annotated[str, typer.Option(help="Months (2012-09,2012-10) or a share of the games (0.05).")] = "",
+    test: Annotated[str, typer.Option(help="Months or a share of the games.")] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Draws the games where shares are asked for.")] = 0,
+    threads: Annotated[int, typer.Option(min=0, help="Threads that read; 0 takes all cores.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Turn PGN files into a dataset: streamed, filtered, damaged games skipped and counted."""
+    from moemcts_chess.imports import Filter
+
+    made = _chess(game)
+    wanted = Filter(
+        min_elo=min_elo,
+        min_plies=min_plies,
+        max_plies=max_plies if max_plies is not None else Filter.max_plies,
+        results=tuple(_result(text) for text in result) if result else Filter.results,
+        since=_date(since, 0) if since else Filter.since,
+        until=_date(until, 99) if until else Filter.until,
+    )
+    report = _with_progress(files, made, out, game, wanted, _split(validation, test, seed), threads)
+    typer.echo(json.dumps(vars(report), indent=1) if as_json else _report(report, out))
+
+
+def stats(
+    folder: Annotated[Path, typer.Argument(help="A dataset, or an import with its splits.")],
+    game: GameOption = "chess",
+    gate: Annotated[str, typer.Option(help="A gate of the game.")] = "lichess",
+    out: Annotated[Path | None, typer.Option(help="A folder for the figures.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Count positions, first moves, results and returns by phase, beside the papers' numbers."""
+    from moemcts.plugins import plugins
+    from moemcts_chess.statistics import collect, read_datasets
+
+    made = _chess(game)
+    statistics = collect(read_datasets(folder, made), made, plugins().gate(gate, made))
+    summary = statistics.summary()
+    if out is not None:
+        from moemcts.store import write_json
+        from moemcts_chess.plots import plot
+
+        plot(statistics, out)
+        write_json(out / "stats.json", summary)
+    if as_json:
+        typer.echo(json.dumps(summary, indent=1))
+    else:
+        _print_statistics(summary, is_paper=gate == "lichess" and game.partition("?")[0] == "chess")
+
+
+def generate(
+    out: Out,
+    agent: Annotated[str, typer.Option(help="Who plays, such as `uci:fairy-stockfish` or `uci?path=...&nodes=100`.")],
+    game: GameOption = "chess",
+    opponent: Annotated[str, typer.Option(help="Who plays Black; the same agent otherwise.")] = "",
+    samples: Annotated[int, typer.Option(min=1, help="Decisions to write.")] = 10_000,
+    random_plies: Annotated[int, typer.Option(min=0, help="Random plies at the start, so that games differ.")] = 8,
+    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
+) -> None:
+    """Play games between agents and write them as a dataset, for games without a public collection."""
+    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.learn.selfplay import generate as play_games
+    from moemcts.plugins import plugins
+    from moemcts_chess.engine import Varied
+
+    made = _chess(game)
+    players = [Varied(plugins().agent(name, made), random_plies) for name in (agent, opponent or agent)]
+    with ConsoleProgress().task(f"games of {made.variant}", "samples") as advance:
+        play_games(made, players, samples, seed=seed, out=out, reference=game, on_progress=advance)
+    typer.echo(str(out))
+
+
+def _with_progress(
+    files: Sequence[Path],
+    game: ChessGame,
+    out: Path,
+    reference: str,
+    wanted: Filter,
+    split: Split,
+    threads: int,
+) -> ImportReport:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from moemcts_chess.imports import import_pgn
+
+    columns = (
+        TextColumn("import"),
+        BarColumn(bar_width=30),
+        DownloadColumn(),
+        TextColumn("{task.fields[games]:,} games, {task.fields[rate]:,.0f} games/s"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task("import", total=None, games=0, rate=0.0)
+
+        def advance(done: int, total: int, games: int) -> None:
+            elapsed = bars.tasks[0].elapsed or 0.0
+            bars.update(bar, completed=done, total=total, games=games, rate=games / elapsed if elapsed else 0.0)
+
+        return import_pgn(
+            files,
+            game,
+            out,
+            reference=reference,
+            wanted=wanted,
+            split=split,
+            num_threads=threads,
+            on_progress=advance,
+        )
+
+
+def _chess(reference: str) -> ChessGame:
+    from moemcts.plugins import plugins
+    from moemcts_chess.game import VARIANTS, ChessGame
+
+    made = plugins().game(reference)
+    if not isinstance(made, ChessGame):
+        raise UsageError(f"expected a game of the chess family ({', '.join(VARIANTS)}), got {reference!r}")
+    return made
+
+
+def _result(text: str) -> int:
+    if text not in RESULTS:
+        raise UsageError(f"expected a result 1-0, 1/2-1/2 or 0-1, got {text!r}")
+    return RESULTS[text]
+
+
+def _date(text: str, rest: int) -> int:
+    """Returns 20170531 for 2017-05-31; `rest` stands for parts that are not given."""
+    parts = text.replace(".", "-").split("-")
+    if not 1 <= len(parts) <= 3 or not all(part.isdigit() for part in parts) or len(parts[0]) != 4:
+        raise UsageError(f"expected a date like 2017-05-31, 2017-05 or 2017, got {text!r}")
+    year, month, day = [*map(int, parts), rest, rest][:3]
+    return 10_000 * year + 100 * month + day
+
+
+def _split(validation: str, test: str, seed: int) -> Split:
+    from moemcts_chess.imports import MonthSplit, RandomSplit
+
+    given = [text for text in (validation, test) if text]
+    if all("-" in text for text in given):
+        return MonthSplit(_months(validation), _months(test))
+    if any("-" in text for text in given):
+        raise UsageError(f"expected months or shares for both splits, got {validation!r} and {test!r}")
+    for_validation, for_test = _share(validation), _share(test)
+    if for_validation + for_test >= 1:
+        raise UsageError(f"expected shares that leave something to train on, got {validation} and {test}")
+    return RandomSplit(for_validation, for_test, seed)
+
+
+def _months(text: str) -> list[int]:
+    return [_date(month, 0) // 100 for month in text.split(",") if month]
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text or 0)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        raise UsageError(f"expected a share from 0 to 1 or months like 2012-09, got {text!r}")
+    return share
+
+
+def _report(report: ImportReport, out: Path) -> str:
+    lines = [
+        f"{out}: {report.num_games:,} games, {report.num_positions:,} positions in {report.seconds:,.1f} s, "
+        f"{report.num_positions / max(report.seconds, 1e-9):,.0f} positions/s"
+    ]
+    lines += [
+        f"  {name}: {part['games']:,} games, {part['positions']:,} positions" for name, part in report.splits.items()
+    ]
+    lines += [f"  left out by {name}: {count:,} games" for name, count in report.rejected.items() if count]
+    if report.num_damaged:
+        lines.append(f"  damaged: {report.num_damaged:,} games")
+        lines += [f"    {damage}" for damage in report.damaged]
+    return "\n".join(lines)
+
+
+def _print_statistics(summary: Mapping[str, Any], *, is_paper: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from moemcts_chess.statistics import PAPER
+
+    table = Table("", *summary["share of positions"], box=None, pad_edge=False, header_style="bold")
+    for what in ("share of positions", "share of games", "first move", "results"):
+        table.add_row(what, *map(_numbers, summary[what].values()))
+        if is_paper:
+            paper = PAPER[what]
+            table.add_row("  paper", *(_numbers(paper.get(phase, ())) for phase in summary[what]), style="dim")
+    console = Console(soft_wrap=True)
+    console.print(f"{summary['games']:,} games, {summary['positions']:,} positions")
+    console.print(table)
+    for what in ("share of games that go back", "returns per game"):
+        console.print(f"{what}: {_numbers(summary[what])}" + (f" (paper {_numbers(PAPER[what])})" if is_paper else ""))
+    console.print(f"most returns: {summary['most returns']}")
+    for phase, (mean, deviation) in summary["division as Lichess shows it"].items():
+        console.print(f"first {phase} move as Lichess divides games: {mean} +- {deviation}")
+
+
+def _numbers(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " / ".join("?" if number is None else f"{number:g}" for number in value)
+    return f"{value:g}"

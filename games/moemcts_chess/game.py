@@ -1,0 +1,142 @@
+"""The games of the chess family: native states, python-chess' notations around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from moemcts import _core
+from moemcts.game import Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, State, Symmetry, Views
+
+VARIANTS = (
+    "chess",
+    "chess960",
+    "antichess",
+    "atomic",
+    "crazyhouse",
+    "kingofthehill",
+    "threecheck",
+    "horde",
+    "racingkings",
+)
+WITHOUT_CASTLING = ("antichess", "racingkings")
+"""Variants whose board can be mirrored, for they know no castling."""
+
+NUM_CHESS960 = 960
+
+
+class _Native(Protocol):
+    """What a native state has beyond `State`."""
+
+    def format(self) -> str: ...
+
+    def action(self, text: str) -> Action: ...
+
+    def uci(self, action: Action) -> str: ...
+
+
+class ChessGame(Game):
+    """One variant; White is player 0, Black player 1.
+
+    Draws that a player could claim, by fifty moves or the third occurrence of a position, end the game. Results are
+    otherwise those of Lichess.
+    """
+
+    def __init__(
+        self, variant: str, *, planes: str | None = None, policy: str | None = None, max_plies: int | None = None
+    ) -> None:
+        """Takes the variant's own plane set, policy map and longest length where none is named.
+
+        Raises ValueError for an unknown name.
+        """
+        self.rules = _core.ChessRules(variant, planes=planes, policy=policy, max_plies=max_plies)
+        self.variant = variant
+        self.spec = GameSpec(
+            name=variant,
+            num_players=2,
+            num_actions=self.rules.num_actions,
+            observation_shape=(self.rules.num_planes, 8, 8),
+            max_plies=self.rules.max_plies,
+        )
+
+    def initial_state(self, seed: int = 0) -> State:
+        """Returns the start position; in Chess960 the one whose Scharnagl number the seed draws."""
+        if self.variant == "chess960":
+            return self.chess960(int(np.random.default_rng(seed).integers(NUM_CHESS960)))
+        return cast(State, _core.ChessState.start(self.rules))
+
+    def chess960(self, number: int) -> State:
+        """Returns the Chess960 start position of a Scharnagl number; 518 is that of chess."""
+        return cast(State, _core.ChessState.chess960(self.rules, number))
+
+    def parse_state(self, text: str) -> State:
+        """Returns the position of a FEN, or of `startpos`, perhaps followed by `; moves e2e4 e7e5`."""
+        return cast(State, _core.ChessState.parse(self.rules, text))
+
+    def format_state(self, state: State) -> str:
+        """Returns the FEN, followed by the past that the planes and repetitions still look at."""
+        return cast(_Native, state).format()
+
+    def parse_action(self, state: State, player: Player, text: str) -> Action:
+        """Returns the move written in UCI or SAN; raises ValueError naming the legal ones."""
+        return cast(_Native, state).action(text)
+
+    def format_action(self, state: State, player: Player, action: Action) -> str:
+        """Returns the move in UCI: castling is e1g1, in Chess960 e1h1."""
+        return cast(_Native, state).uci(action)
+
+    def render(self, state: State) -> str:
+        """Returns the board drawn as text, White below, and the FEN under it."""
+        from moemcts_chess.board import text_board
+
+        return text_board(state)
+
+    def symmetries(self) -> Sequence[Symmetry]:
+        """Returns the mirror from file a to file h for variants without castling."""
+        return (self._mirror(),) if self.variant in WITHOUT_CASTLING else ()
+
+    def views(self, pairs: Sequence[tuple[State, Player]]) -> Views:
+        return cast(Views, _core.ChessViews([(state, int(player)) for state, player in pairs]))
+
+    def pack(self, states: Sequence[State]) -> Packed:
+        """Returns 80 bytes per position, and 8 more for each position that it could still repeat."""
+        return Packed(*_core.chess_pack(list(states)))
+
+    def unpack(self, packed: Packed, players: IntArray) -> Views:
+        return cast(Views, _core.chess_unpack(self.rules, packed.data, packed.offsets, players))
+
+    def search_type(self) -> Any:
+        return _core.ChessSearch
+
+    def planes(self) -> list[str]:
+        """Returns the name of the feature that each plane belongs to."""
+        return [name for name, width, _ in self.rules.features() for _ in range(width)]
+
+    def _mirror(self) -> Symmetry:
+        fixed = [plane for plane, name in enumerate(self.planes()) if name == "checkerboard"]
+
+        def planes(observations: FloatArray) -> FloatArray:
+            mirrored = observations[..., ::-1].copy()
+            mirrored[:, fixed] = observations[:, fixed]
+            return mirrored
+
+        return Symmetry("mirror", planes, mirrored_actions(self.spec.num_actions))
+
+
+def mirrored_actions(num_actions: int) -> IntArray:
+    """Returns what each policy index becomes when the board is mirrored from left to right, `[A]`."""
+    planes, squares = np.divmod(np.arange(num_actions), 64)
+    mirrored = planes.copy()
+    queen = planes < 56
+    direction, distance = np.divmod(planes, 7)
+    mirrored[queen] = ((8 - direction) % 8 * 7 + distance)[queen]
+    knight = (planes >= 56) & (planes < 64)
+    mirrored[knight] = 56 + 7 - (planes[knight] - 56)
+    # Three planes per piece: left, forward, right; planes of drops have no direction.
+    num_promotions = 12 + 3 * (num_actions in (79 * 64, 84 * 64))
+    promotion = (planes >= 64) & (planes < 64 + num_promotions)
+    piece, step = np.divmod(planes - 64, 3)
+    mirrored[promotion] = (64 + 3 * piece + 2 - step)[promotion]
+    return np.asarray(mirrored * 64 + (squares ^ 7), dtype=np.int64)

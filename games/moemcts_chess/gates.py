@@ -1,0 +1,124 @@
+"""Phases of chess and its variants: by Lichess' rules, by what is left on the board, by moves played.
+
+All are functions of the position alone and computed natively; the same code serves data, training and search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from moemcts.game import IntArray, Views
+from moemcts.gates import CutGate, HardGate
+
+PHASES: tuple[str, ...] = ("opening", "middlegame", "endgame")
+
+AVERAGE_MOVES = 42.85
+"""Moves of an average game, from which the papers cut equal parts (crazyara.md 1.4; thesis, section 3.2)."""
+
+
+class Measured(Protocol):
+    """Views that know the numbers gates cut."""
+
+    def measure(self, name: str) -> IntArray: ...
+
+
+def measure(views: Views, name: str) -> IntArray:
+    """Returns a number that describes each view's position, `[N]`; the names are `moemcts._core.chess_measures()`."""
+    return cast(Measured, views).measure(name)
+
+
+class LichessGate(HardGate):
+    """Opening, middlegame and endgame by the thresholds of lichess-org/scalachess, Divider.scala.
+
+    Endgame: at most 6 majors and minors of both sides. Otherwise middlegame: at most 10, or fewer than 4 pieces on a
+    side's first rank, or mixedness above 150. Lichess divides whole games; here each position is judged alone, as the
+    papers do, so that a promotion can lead back. `moemcts data stats` also divides
+    games as Lichess shows them.
+
+    Antichess counts no kings, like Lichess. In crazyhouse only the board counts, not what is in hand. In horde White
+    has no majors and minors, and in racing kings Black's first rank is empty from the start: both begin as
+    middlegames, which makes other gates the better choice there.
+    """
+
+    name = "lichess"
+    phase_names = PHASES
+
+    def phases(self, views: Views) -> IntArray:
+        return measure(views, "lichess")
+
+
+class LichessCrazyaraGate(HardGate):
+    """The same rules with the mixedness table of CrazyAra's engine; for comparison only, it is defective.
+
+    `score_region` (engine/src/environments/chess_related/board.cpp) leaves a constant outside its condition, so that
+    eight kinds of regions count as mixed that Lichess gives nothing: the start position scores 70, not 0, and half
+    of the opening goes to the middlegame. The papers trained on the older, correct table and played with this one.
+    """
+
+    name = "lichess-crazyara"
+    phase_names = PHASES
+
+    def phases(self, views: Views) -> IntArray:
+        return measure(views, "lichess-crazyara")
+
+
+class ConjunctiveGate(HardGate):
+    """A longer opening and fewer returns to it, after what the thesis proposes in section 5.1; can go back.
+
+    Endgame: at most 6 majors and minors. Otherwise middlegame once neither side can castle any more and two of these
+    hold: mixedness above 130, at most 10 majors and minors, a sparse first rank, more than 15 moves begun. That a side
+    has castled is read from its castling rights, the only trace a position keeps of it.
+    """
+
+    name = "conjunctive"
+    phase_names = PHASES
+
+    def phases(self, views: Views) -> IntArray:
+        return measure(views, "conjunctive")
+
+
+class MoveCountGate(CutGate):
+    """Two to five equal parts of an average game, by the move number (thesis, section 3.2); never goes back."""
+
+    name = "movecount"
+
+    def __init__(self, num_phases: int = 3) -> None:
+        if num_phases not in (2, 3, 4, 5):
+            raise ValueError(f"expected 2, 3, 4 or 5 phases, got {num_phases}")
+        length = round(AVERAGE_MOVES / num_phases)
+        super().__init__([length * part for part in range(1, num_phases)])
+
+    def numbers(self, views: Views) -> IntArray:
+        return measure(views, "moves completed")
+
+
+class MaterialGate(CutGate):
+    """Cuts what is lost of 24 points of material: 1 a knight or bishop, 2 a rook, 4 a queen; a promotion goes back.
+
+    The weights are those of Fruit's tapered evaluation (Letouzey, 2004). The default cuts divide the positions of the
+    master games in `shared/data/chess` into three nearly equal parts.
+    """
+
+    name = "material"
+
+    def __init__(self, cuts: Sequence[int] = (2, 11)) -> None:
+        super().__init__(cuts, PHASES if len(cuts) == 2 else ())
+
+    def numbers(self, views: Views) -> IntArray:
+        return measure(views, "lost material")
+
+
+class PiecesGate(CutGate):
+    """Cuts the number of captured pieces and pawns; goes back only in crazyhouse, where pieces return.
+
+    The default cuts divide the positions of the master games in `shared/data/chess` into three nearly equal parts.
+    """
+
+    name = "pieces"
+
+    def __init__(self, cuts: Sequence[int] = (5, 13)) -> None:
+        super().__init__(cuts, PHASES if len(cuts) == 2 else ())
+
+    def numbers(self, views: Views) -> IntArray:
+        return measure(views, "lost pieces")

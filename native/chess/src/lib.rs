@@ -1,0 +1,27 @@
+//! The chess family: every variant that Lichess plays, on the rules of `shakmaty`, for the search, the data and the networks.
+//!
+//! One board serves all: a `Variant` is a row of a table, a `Chess` state is a value, and planes, gates and data sets all
+//! look at the same 80-byte `Compact` position.
+
+#![forbid(unsafe_code)]
+
+pub mod compact;
+pub mod gates;
+pub mod notation;
+pub mod outcome;
+pub mod pgn;
+pub mod planes;
+pub mod policy;
+pub mod seen;
+pub mod start;
+pub mod state;
+pub mod variant;
+mod zobrist;
+
+pub use compact::Compact;
+pub use outcome::Termination;
+pub use planes::PlaneSet;
+pub use policy::PolicyMap;
+pub use shakmaty::Move;
+pub use state::Chess;
+pub use variant::{Rules, Variant, VARIANTS};

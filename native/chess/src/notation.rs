@@ -1,0 +1,186 @@
+//! Positions and moves as text: FEN with what it forgets, UCI and SAN moves.
+//!
+//! A state is written as its FEN and, where there is a past, `; last` with the last moves, the newest first, and `; seen`
+//! with the hashes of the positions that it can still repeat. `startpos` is the variant's start position, and
+//! `; moves e2e4 e7e5` plays moves from the position before it.
+
+use moemcts_tree::State;
+use shakmaty::fen::Fen;
+use shakmaty::san::{San, SanPlus};
+use shakmaty::uci::UciMove;
+use shakmaty::variant::VariantPosition;
+use shakmaty::{EnPassantMode, Move, Position, PositionError, Setup, Square};
+
+use crate::compact::{square_byte, Compact, HISTORY, NONE};
+use crate::seen::Seen;
+use crate::state::Chess;
+use crate::variant::Rules;
+
+/// Returns the position written as a FEN, or one line saying what is wrong with it.
+pub fn parse_position(fen: &str, rules: &Rules) -> Result<VariantPosition, String> {
+    let parsed: Fen = fen.parse().map_err(|error| format!("expected a FEN, got {fen:?} ({error})"))?;
+    position(parsed.into_setup(), rules)
+        .map_err(|error| format!("no {} position: {fen:?} ({error})", rules.variant.name))
+}
+
+/// Returns a playable position, which may have more material than a game could reach.
+pub fn position(mut setup: Setup, rules: &Rules) -> Result<VariantPosition, String> {
+    let variant = rules.variant;
+    if variant.board == shakmaty::variant::Variant::Antichess {
+        // Lichess' antichess knows no castling; some files still write rights.
+        setup.castling_rights = shakmaty::Bitboard::EMPTY;
+    }
+    let position = VariantPosition::from_setup(variant.board, setup, variant.castling)
+        .or_else(PositionError::ignore_too_much_material);
+    let position = match variant.board {
+        // Its move generator knows no check, and would let kings be captured.
+        shakmaty::variant::Variant::RacingKings => position,
+        _ => position.or_else(PositionError::ignore_impossible_check),
+    };
+    position.map_err(|error| error.to_string().trim_start_matches("illegal position: ").to_owned())
+}
+
+/// Returns the state written as `text`, or one line saying what is wrong with it.
+pub fn parse_state(text: &str, rules: Rules) -> Result<Chess, String> {
+    let mut parts = text.split(';').map(str::trim);
+    let fen = parts.next().unwrap_or_default();
+    let position = match fen {
+        "startpos" => VariantPosition::new(rules.variant.board),
+        fen => parse_position(fen, &rules)?,
+    };
+    let (mut last, mut seen, mut moves) = ([NONE; 2 * HISTORY], Seen::default(), Vec::new());
+    for part in parts.filter(|part| !part.is_empty()) {
+        let mut words = part.split_whitespace();
+        match words.next() {
+            Some("last") => last = parse_last(words)?,
+            Some("seen") => seen = parse_seen(words)?,
+            Some("moves") => moves.extend(words),
+            _ => return Err(format!("expected `last`, `seen` or `moves` after the FEN, got {part:?}")),
+        }
+    }
+    let mut state = Chess::with_past(position, rules, last, seen, 0);
+    for word in moves {
+        let m = parse_move(word, &state)?;
+        state.play_move(m);
+    }
+    Ok(state)
+}
+
+/// Returns one line that `parse_state` reads back.
+pub fn format_state(state: &Chess) -> String {
+    let mut text = fen(state);
+    let last: Vec<String> = state.last_moves().chunks_exact(2).map_while(format_last).collect();
+    if !last.is_empty() {
+        text += &format!("; last {}", last.join(" "));
+    }
+    if !state.seen().is_empty() {
+        let keys: Vec<String> = state.seen().to_vec().iter().map(|key| format!("{key:x}")).collect();
+        text += &format!("; seen {}", keys.join(" "));
+    }
+    text
+}
+
+/// Returns the FEN, with the en passant square only where the capture is legal, as python-chess writes it.
+pub fn fen(state: &Chess) -> String {
+    Fen::from_position(state.position(), EnPassantMode::Legal).to_string()
+}
+
+/// Returns the legal move written in UCI or SAN, or one line saying what was expected.
+pub fn parse_move(text: &str, state: &Chess) -> Result<Move, String> {
+    let position = state.position();
+    let uci = text.parse::<UciMove>().ok().and_then(|uci| uci.to_move(position).ok());
+    let legal = uci.or_else(|| text.parse::<SanPlus>().ok().and_then(|san| san.san.to_move(position).ok()));
+    legal.filter(|_| !state.is_over()).ok_or_else(|| {
+        let names: Vec<String> = legal_moves(state).into_iter().map(|m| uci_move(m, state)).collect();
+        match names.len() {
+            0 => format!("expected no move, for the game is over, got {text:?}"),
+            _ => format!("expected one of {}, got {text:?}", names.join(", ")),
+        }
+    })
+}
+
+/// Returns the move in UCI: castling as e1g1, in Chess960 as king takes rook.
+pub fn uci_move(m: Move, state: &Chess) -> String {
+    UciMove::from_move(m, state.variant().castling).to_string()
+}
+
+/// Returns the move in SAN, without signs of check.
+pub fn san_move(m: Move, state: &Chess) -> String {
+    San::from_move(state.position(), m).to_string()
+}
+
+/// Returns the legal moves, none where the game is over.
+pub fn legal_moves(state: &Chess) -> Vec<Move> {
+    if state.is_over() {
+        Vec::new()
+    } else {
+        state.position().legal_moves().into_iter().collect()
+    }
+}
+
+/// Returns the state as bytes: its compact position and the positions it can repeat, eight bytes each.
+pub fn pack(state: &Chess) -> Vec<u8> {
+    let mut bytes = Compact::of(state).to_bytes().to_vec();
+    bytes.extend(state.seen().to_vec().iter().flat_map(|key| key.to_le_bytes()));
+    bytes
+}
+
+/// Returns the state that was packed, or one line saying what is wrong with the bytes.
+pub fn unpack(bytes: &[u8], rules: Rules) -> Result<Chess, String> {
+    let short = || format!("expected at least {} bytes, got {}", Compact::BYTES, bytes.len());
+    let compact = Compact::from_bytes(bytes).ok_or_else(short)?;
+    if compact.variant != rules.variant.id {
+        let other = crate::variant::Variant::numbered(compact.variant).map_or("no known game", |variant| variant.name);
+        return Err(format!("expected positions of {}, got {other}", rules.variant.name));
+    }
+    let has = |variant| rules.variant.board == variant;
+    let setup = compact.setup(has(shakmaty::variant::Variant::Crazyhouse), has(shakmaty::variant::Variant::ThreeCheck));
+    let position = position(setup, &rules)?;
+    let keys = bytes[Compact::BYTES..].chunks_exact(8).map(|key| u64::from_le_bytes(std::array::from_fn(|i| key[i])));
+    Ok(Chess::with_past(position, rules, compact.moves, keys.collect(), compact.repetitions))
+}
+
+/// Returns how many leaves the tree of legal moves has at that depth, by the rules alone: draws end nothing.
+pub fn perft(state: &Chess, depth: u32) -> u64 {
+    shakmaty::perft(state.position(), depth)
+}
+
+/// Returns the state after legal actions, or None where one is not legal.
+pub fn replay(mut state: Chess, actions: &[u32]) -> Option<Chess> {
+    for &action in actions {
+        state.legal_move(action)?;
+        state.play(&[action]).ok()?;
+    }
+    Some(state)
+}
+
+fn parse_last<'a>(words: impl Iterator<Item = &'a str>) -> Result<[u8; 2 * HISTORY], String> {
+    let mut last = [NONE; 2 * HISTORY];
+    let mut free = last.chunks_exact_mut(2);
+    for word in words {
+        let expected = || format!("expected squares like e2e4, or @e4 for a drop, got {word:?}");
+        let (from, to) = word.split_at_checked(word.len().saturating_sub(2)).ok_or_else(expected)?;
+        let from = match from {
+            "@" => NONE,
+            from => square_byte(Some(from.parse::<Square>().map_err(|_| expected())?)),
+        };
+        let to = square_byte(Some(to.parse::<Square>().map_err(|_| expected())?));
+        let pair = free.next().ok_or_else(|| format!("expected at most {HISTORY} last moves"))?;
+        pair.copy_from_slice(&[from, to]);
+    }
+    Ok(last)
+}
+
+fn format_last(pair: &[u8]) -> Option<String> {
+    let to = Square::try_from(pair[1]).ok()?;
+    Some(match Square::try_from(pair[0]) {
+        Ok(from) => format!("{from}{to}"),
+        Err(_) => format!("@{to}"),
+    })
+}
+
+fn parse_seen<'a>(words: impl Iterator<Item = &'a str>) -> Result<Seen, String> {
+    words
+        .map(|word| u64::from_str_radix(word, 16).map_err(|_| format!("expected hexadecimal hashes, got {word:?}")))
+        .collect()
+}

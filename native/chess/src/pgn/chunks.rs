@@ -1,0 +1,87 @@
+//! Text cut between games.
+
+use std::io::{self, Read};
+
+/// Whole games, and where they stand in the file.
+#[derive(Debug)]
+pub struct Chunk {
+    pub text: Vec<u8>,
+    /// The line of the first byte, from 1.
+    pub line: u64,
+}
+
+const TARGET: usize = 1 << 18;
+/// No game is as long as this; a file without an empty line before a tag is no PGN.
+const LIMIT: usize = 1 << 26;
+
+/// Cuts a text into chunks of about a quarter of a mebibyte, each ending before a line that starts with `[` after an empty one.
+pub struct Chunks<R> {
+    source: R,
+    rest: Vec<u8>,
+    line: u64,
+    ended: bool,
+}
+
+impl<R: Read> Chunks<R> {
+    pub fn new(source: R) -> Self {
+        Self { source, rest: Vec::new(), line: 1, ended: false }
+    }
+
+    fn take(&mut self, len: usize) -> Chunk {
+        let rest = self.rest.split_off(len);
+        let text = std::mem::replace(&mut self.rest, rest);
+        let line = self.line;
+        self.line += text.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        Chunk { text, line }
+    }
+
+    fn next_chunk(&mut self) -> io::Result<Option<Chunk>> {
+        let mut wanted = TARGET;
+        while !self.ended {
+            while self.rest.len() < wanted && !self.ended {
+                let missing = (wanted - self.rest.len()) as u64;
+                self.ended = self.source.by_ref().take(missing).read_to_end(&mut self.rest)? == 0;
+            }
+            if self.ended {
+                break;
+            }
+            if let Some(len) = boundary(&self.rest) {
+                return Ok(Some(self.take(len)));
+            }
+            wanted *= 2;
+            if wanted > LIMIT {
+                let text = format!("expected PGN, found no game within {} MiB from line {}", LIMIT >> 20, self.line);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
+        }
+        let len = self.rest.len();
+        Ok((len > 0).then(|| self.take(len)))
+    }
+}
+
+impl<R: Read> Iterator for Chunks<R> {
+    type Item = io::Result<Chunk>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let chunk = self.next_chunk();
+        if chunk.is_err() {
+            self.ended = true;
+            self.rest.clear();
+        }
+        chunk.transpose()
+    }
+}
+
+/// Returns where the last game of the text starts, unless that is its beginning.
+fn boundary(text: &[u8]) -> Option<usize> {
+    (1..text.len()).rev().find(|&i| starts_game(text, i))
+}
+
+/// Returns where the next game of the text starts, unless that is its beginning.
+pub fn next_game(text: &[u8]) -> Option<usize> {
+    (1..text.len()).find(|&i| starts_game(text, i))
+}
+
+fn starts_game(text: &[u8], i: usize) -> bool {
+    text[i] == b'[' && text[i - 1] == b'\n' && (text[..i - 1].ends_with(b"\n") || text[..i - 1].ends_with(b"\n\r"))
+}

@@ -1,0 +1,59 @@
+//! Games from PGN files: streamed, filtered, checked move by move, and stored as compact positions.
+
+mod chunks;
+mod filter;
+mod games;
+mod source;
+
+pub use chunks::{Chunk, Chunks};
+pub use filter::{Filter, Header, Rejection};
+pub use games::{read_games, Damage, Game, Games};
+pub use source::{Source, Watch};
+
+use std::io;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use crate::variant::Rules;
+
+/// Reads a file in pieces of some hundred games, on as many threads as asked for.
+pub struct Importer {
+    chunks: Chunks<Source>,
+    watch: Watch,
+    rules: Rules,
+    filter: Filter,
+    pool: rayon::ThreadPool,
+}
+
+impl Importer {
+    /// Opens a file, plain or compressed with zstd, bzip2 or gzip, whatever its name says.
+    pub fn open(path: &Path, rules: Rules, filter: Filter, threads: usize) -> io::Result<Self> {
+        let source = Source::open(path)?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(io::Error::other)?;
+        Ok(Self { watch: source.watch(), chunks: Chunks::new(source), rules, filter, pool })
+    }
+
+    /// Returns how many bytes of the file were read, and how many it has.
+    pub fn progress(&self) -> (u64, u64) {
+        self.watch.progress()
+    }
+
+    /// Returns the next games, or None after the last.
+    pub fn next_games(&mut self) -> io::Result<Option<Games>> {
+        let mut chunks = Vec::new();
+        while chunks.len() < 2 * self.pool.current_num_threads() {
+            match self.chunks.next().transpose()? {
+                Some(chunk) => chunks.push(chunk),
+                None => break,
+            }
+        }
+        if chunks.is_empty() {
+            return Ok(None);
+        }
+        let (rules, filter) = (self.rules, &self.filter);
+        let parts: Vec<Games> =
+            self.pool.install(|| chunks.par_iter().map(|chunk| read_games(chunk, rules, filter)).collect());
+        Ok(Some(parts.into_iter().reduce(Games::joined).unwrap_or_default()))
+    }
+}

@@ -1,0 +1,66 @@
+//! Files of text, compressed or not.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// The text of a file.
+pub struct Source {
+    reader: Box<dyn Read + Send + Sync>,
+    watch: Watch,
+}
+
+/// How far a file was read.
+#[derive(Clone, Debug, Default)]
+pub struct Watch {
+    read: Arc<AtomicU64>,
+    size: u64,
+}
+
+impl Watch {
+    /// Returns how many bytes were read, and how many there are.
+    pub fn progress(&self) -> (u64, u64) {
+        (self.read.load(Ordering::Relaxed), self.size)
+    }
+}
+
+impl Source {
+    /// Opens a file; its first bytes, not its name, say how it is compressed.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let watch = Watch { read: Arc::default(), size: file.metadata()?.len() };
+        let mut counted = BufReader::with_capacity(1 << 17, Counted { file, read: watch.read.clone() });
+        let reader: Box<dyn Read + Send + Sync> = match counted.fill_buf()? {
+            [0x28, 0xB5, 0x2F, 0xFD, ..] => Box::new(zstd::Decoder::with_buffer(counted)?),
+            [b'B', b'Z', b'h', ..] => Box::new(bzip2::bufread::MultiBzDecoder::new(counted)),
+            [0x1F, 0x8B, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(counted)),
+            _ => Box::new(counted),
+        };
+        Ok(Self { reader, watch })
+    }
+
+    pub fn watch(&self) -> Watch {
+        self.watch.clone()
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(buffer)
+    }
+}
+
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.file.read(buffer)?;
+        self.read.fetch_add(len as u64, Ordering::Relaxed);
+        Ok(len)
+    }
+}

@@ -1,0 +1,250 @@
+//! The state that the search plays with: a position, what of its past still matters, and how the game ended.
+
+use std::convert::Infallible;
+
+use moemcts_tree::{Action, Dimensions, Observe, Player, Players, State};
+use shakmaty::variant::VariantPosition;
+use shakmaty::{Color, Move, Position, Square};
+
+use crate::compact::{square_byte, Compact, HISTORY, NONE};
+use crate::outcome::{self, End, Termination};
+use crate::policy::{self, View};
+use crate::seen::Seen;
+use crate::variant::{Rules, Variant};
+use crate::zobrist::{self, Placement};
+
+/// A position of one of the variants; White is player 0, Black player 1.
+#[derive(Clone, Debug)]
+pub struct Chess {
+    position: VariantPosition,
+    rules: Rules,
+    /// Hash of pieces, castling rights and side to move.
+    placement: u64,
+    /// Hash of all that repetition looks at.
+    hash: u64,
+    /// Sum over the positions in `seen`.
+    path: u64,
+    seen: Seen,
+    moves: [u8; 2 * HISTORY],
+    en_passant: Option<Square>,
+    repetitions: u8,
+    end: Option<End>,
+}
+
+impl Chess {
+    /// Returns the standard start position of a variant.
+    pub fn new(rules: Rules) -> Self {
+        Self::from_position(VariantPosition::new(rules.variant.board), rules)
+    }
+
+    /// Returns a position without a past.
+    pub fn from_position(position: VariantPosition, rules: Rules) -> Self {
+        Self::with_past(position, rules, [NONE; 2 * HISTORY], Seen::default(), 0)
+    }
+
+    /// Returns a position with its last moves, the positions it can repeat and how often it occurred among them;
+    /// where `seen` says nothing, as in data sets, `repetitions` is believed.
+    pub fn with_past(
+        position: VariantPosition,
+        rules: Rules,
+        moves: [u8; 2 * HISTORY],
+        seen: Seen,
+        repetitions: u8,
+    ) -> Self {
+        let path = seen.to_vec().into_iter().fold(0u64, |sum, key| sum.wrapping_add(zobrist::mix(key, 1)));
+        let mut state = Self {
+            placement: zobrist::of(&position),
+            hash: 0,
+            path,
+            seen,
+            moves,
+            en_passant: None,
+            repetitions: 0,
+            end: None,
+            position,
+            rules,
+        };
+        state.arrive();
+        if state.seen.is_empty() {
+            state.repetitions = repetitions;
+            state.end = state.ended();
+        }
+        state
+    }
+
+    pub fn position(&self) -> &VariantPosition {
+        &self.position
+    }
+
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    pub fn variant(&self) -> &'static Variant {
+        self.rules.variant
+    }
+
+    pub fn turn(&self) -> Color {
+        self.position.turn()
+    }
+
+    /// Returns the last eight moves as pairs of squares, the newest first; 64 where there is none.
+    pub fn last_moves(&self) -> [u8; 2 * HISTORY] {
+        self.moves
+    }
+
+    /// Returns the positions that the game can still come back to, the oldest first.
+    pub fn seen(&self) -> &Seen {
+        &self.seen
+    }
+
+    /// Returns where a pawn can legally be captured in passing.
+    pub fn en_passant(&self) -> Option<Square> {
+        self.en_passant
+    }
+
+    /// Returns how often the position occurred before.
+    pub fn repetitions(&self) -> u8 {
+        self.repetitions
+    }
+
+    pub fn termination(&self) -> Option<Termination> {
+        self.end.map(|end| end.termination)
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Returns how moves are seen and written here.
+    pub fn view(&self) -> View {
+        View { flipped: self.variant().turns_board && self.turn().is_black(), castling: self.variant().castling }
+    }
+
+    /// Returns the policy index of a move of the side to move.
+    pub fn action(&self, m: Move) -> Action {
+        self.rules.policy.action(m, self.turn(), self.view())
+    }
+
+    /// Returns the legal move with that index, if it is one.
+    pub fn legal_move(&self, action: Action) -> Option<Move> {
+        self.to_move(action).filter(|&m| !self.is_over() && self.position.is_legal(m))
+    }
+
+    /// Returns the number of the move to come as games write it, `12. ` or `12... `.
+    pub fn position_number(&self) -> String {
+        format!("{}{} ", self.position.fullmoves(), if self.turn().is_white() { "." } else { "..." })
+    }
+
+    /// Plays a legal move.
+    pub fn play_move(&mut self, m: Move) {
+        let before = Placement::of(&self.position);
+        let (from, to) = policy::squares(m, self.turn(), self.variant().castling);
+        self.moves.copy_within(..2 * (HISTORY - 1), 2);
+        self.moves[0] = square_byte(from);
+        self.moves[1] = u8::from(to);
+        self.position.play_unchecked(m);
+        self.placement = zobrist::updated(self.placement, &before, &self.position);
+        let forgets = before.castling() != self.position.castles().castling_rights()
+            || self.variant().progresses && self.position.halfmoves() == 0;
+        if forgets {
+            self.seen.clear();
+            self.path = 0;
+        } else {
+            self.seen.push(self.hash);
+            self.path = self.path.wrapping_add(zobrist::mix(self.hash, 1));
+        }
+        self.arrive();
+    }
+
+    fn to_move(&self, action: Action) -> Option<Move> {
+        self.rules.policy.to_move(action, &self.position, self.view())
+    }
+
+    /// Works out everything that follows from the position and the past.
+    fn arrive(&mut self) {
+        self.en_passant = self.position.legal_ep_square();
+        self.hash = self.placement ^ zobrist::of_rest(&self.position, self.en_passant);
+        // A position cannot come back before the fourth half-move.
+        self.repetitions = match self.seen.len() {
+            0..=3 => 0,
+            _ => self.seen.count(self.hash).min(u8::MAX.into()) as u8,
+        };
+        self.end = self.ended();
+    }
+
+    fn ended(&self) -> Option<End> {
+        outcome::end(&self.position, &self.rules, self.repetitions, self.ply())
+    }
+}
+
+impl State for Chess {
+    type Error = Infallible;
+
+    /// By the move number, so that a position read from a FEN knows how far its game is.
+    fn ply(&self) -> u32 {
+        let fullmoves = self.position.fullmoves().get();
+        (fullmoves - 1).saturating_mul(2).saturating_add(self.turn().is_black().into())
+    }
+
+    fn active_players(&self) -> Result<Players, Infallible> {
+        Ok(if self.is_over() { Players::NONE } else { Players::one(player(self.turn())) })
+    }
+
+    fn legal_actions(&self, player_: Player, out: &mut Vec<Action>) -> Result<(), Infallible> {
+        if !self.is_over() && player_ == player(self.turn()) {
+            self.rules.policy.actions(&self.position.legal_moves(), self.turn(), self.view(), out);
+        }
+        Ok(())
+    }
+
+    /// Plays a legal action; an index that is no move at all changes nothing.
+    fn play(&mut self, joint: &[Action]) -> Result<(), Infallible> {
+        if let Some(m) = joint.first().and_then(|&action| self.to_move(action)) {
+            self.play_move(m);
+        }
+        Ok(())
+    }
+
+    fn returns(&self, out: &mut [f32]) -> Result<(), Infallible> {
+        out.fill(0.0);
+        if let Some(winner) = self.end.and_then(|end| end.winner) {
+            out[player(winner)] = 1.0;
+            out[player(!winner)] = -1.0;
+        }
+        Ok(())
+    }
+
+    /// Sees the position, how often it and the positions before it occurred, both counters, the last moves, the rules.
+    fn key(&self) -> Result<u64, Infallible> {
+        let counters = u64::from(self.position.halfmoves()) << 32 | u64::from(self.ply());
+        let rules = u64::from(self.variant().id) << 32 | u64::from(self.rules.max_plies);
+        let [newer, older] = [0, 8].map(|i| u64::from_le_bytes(std::array::from_fn(|j| self.moves[i + j])));
+        let past = [self.path, u64::from(self.repetitions), counters, rules, newer, older];
+        Ok(past.into_iter().fold(self.hash, zobrist::mix))
+    }
+}
+
+impl Observe for Chess {
+    fn dimensions(&self) -> Dimensions {
+        Dimensions {
+            num_players: 2,
+            num_actions: self.rules.policy.num_actions(),
+            observation: [self.rules.planes.num_planes(), 8, 8],
+        }
+    }
+
+    /// The planes of the game's set; for the player who waits, as if it were to move.
+    fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Infallible> {
+        self.rules.planes.encode(&Compact::of(self), color(player)).write(out);
+        Ok(())
+    }
+}
+
+pub fn player(color: Color) -> Player {
+    usize::from(color.is_black())
+}
+
+pub fn color(player: Player) -> Color {
+    Color::from_black(player == 1)
+}

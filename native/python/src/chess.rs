@@ -1,0 +1,356 @@
+//! The chess family.
+
+use std::path::PathBuf;
+
+use moemcts_chess::gates::{division, Measure};
+use moemcts_chess::pgn::{Filter, Importer, Rejection};
+use moemcts_chess::{notation, start, Chess, Compact, PlaneSet, PolicyMap, Rules, Variant};
+use moemcts_tree::NoAgent;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::native_game;
+
+native_game! {
+    binding: ChessBinding, state: Chess, agent: NoAgent,
+    extract_agent: crate::game::no_agent,
+    classes: ChessState, ChessViews, ChessSearch
+}
+
+type Bytes<'py> = PyReadonlyArray1<'py, u8>;
+type Integers<'py> = PyReadonlyArray1<'py, i64>;
+type IntegerArray<'py> = Bound<'py, PyArray1<i64>>;
+
+/// How one game of the family is played and encoded.
+#[pyclass(frozen, module = "moemcts._core")]
+pub struct ChessRules(Rules);
+
+#[pymethods]
+impl ChessRules {
+    /// Takes the variant's own plane set, policy map and longest length where none is named.
+    #[new]
+    #[pyo3(signature = (variant, *, planes=None, policy=None, max_plies=None))]
+    fn new(variant: &str, planes: Option<&str>, policy: Option<&str>, max_plies: Option<u32>) -> PyResult<Self> {
+        let unknown = |kind: &str, name: &str| PyValueError::new_err(format!("no {kind} named {name:?}"));
+        let variant = Variant::named(variant).ok_or_else(|| unknown("variant", variant))?;
+        let mut rules = Rules::of(variant);
+        if let Some(name) = planes {
+            rules.planes = PlaneSet::named(name).ok_or_else(|| unknown("plane set", name))?;
+        }
+        if let Some(name) = policy {
+            rules.policy = PolicyMap::named(name)
+                .filter(|map| map.covers(variant.policy))
+                .ok_or_else(|| unknown(&format!("policy map for {}", variant.name), name))?;
+        }
+        rules.max_plies = max_plies.unwrap_or(Rules::MAX_PLIES);
+        if rules.max_plies == 0 {
+            return Err(PyValueError::new_err("expected max_plies above 0, got 0"));
+        }
+        Ok(Self(rules))
+    }
+
+    #[getter]
+    fn variant(&self) -> &'static str {
+        self.0.variant.name
+    }
+
+    #[getter]
+    fn planes(&self) -> &'static str {
+        self.0.planes.name
+    }
+
+    #[getter]
+    fn policy(&self) -> &'static str {
+        self.0.policy.name
+    }
+
+    #[getter]
+    fn max_plies(&self) -> u32 {
+        self.0.max_plies
+    }
+
+    #[getter]
+    fn num_planes(&self) -> usize {
+        self.0.planes.num_planes()
+    }
+
+    #[getter]
+    fn num_actions(&self) -> usize {
+        self.0.policy.num_actions()
+    }
+
+    /// Returns name, number of planes and unit of each feature of the plane set.
+    fn features(&self) -> Vec<(&'static str, usize, f32)> {
+        let features = self.0.planes.features.iter();
+        features.map(|feature| (feature.name(), feature.num_planes(), feature.unit())).collect()
+    }
+}
+
+#[pymethods]
+impl ChessState {
+    /// Returns the start position of the variant.
+    #[staticmethod]
+    fn start(rules: &ChessRules) -> Self {
+        Self(Chess::new(rules.0))
+    }
+
+    /// Returns the Chess960 start position of a Scharnagl number below 960.
+    #[staticmethod]
+    fn chess960(rules: &ChessRules, number: u32) -> PyResult<Self> {
+        if !rules.0.variant.is_960() || number >= start::NUM_CHESS960 {
+            return Err(PyValueError::new_err(format!("expected chess960 and a number below 960, got {number}")));
+        }
+        Ok(Self(Chess::from_position(start::chess960(number), rules.0)))
+    }
+
+    /// Returns the position written as a FEN, with or without its past.
+    #[staticmethod]
+    fn parse(rules: &ChessRules, text: &str) -> PyResult<Self> {
+        notation::parse_state(text, rules.0).map(Self).map_err(PyValueError::new_err)
+    }
+
+    /// Returns one line that `parse` reads back: the FEN and what of the past still matters.
+    fn format(&self) -> String {
+        notation::format_state(&self.0)
+    }
+
+    fn fen(&self) -> String {
+        notation::fen(&self.0)
+    }
+
+    /// Returns the legal action written in UCI or SAN.
+    fn action(&self, text: &str) -> PyResult<u32> {
+        notation::parse_move(text, &self.0).map(|m| self.0.action(m)).map_err(PyValueError::new_err)
+    }
+
+    /// Returns a legal action in UCI.
+    fn uci(&self, action: u32) -> PyResult<String> {
+        Ok(notation::uci_move(self.legal(action)?, &self.0))
+    }
+
+    /// Returns a legal action in SAN, without signs of check.
+    fn san(&self, action: u32) -> PyResult<String> {
+        Ok(notation::san_move(self.legal(action)?, &self.0))
+    }
+
+    #[getter]
+    fn variant(&self) -> &'static str {
+        self.0.variant().name
+    }
+
+    /// How often the position occurred before.
+    #[getter]
+    fn repetitions(&self) -> u8 {
+        self.0.repetitions()
+    }
+
+    /// Why the game is over, None while it is not.
+    #[getter]
+    fn termination(&self) -> Option<&'static str> {
+        self.0.termination().map(|termination| termination.name())
+    }
+
+    /// Returns one of the numbers that gates cut.
+    fn measure(&self, name: &str) -> PyResult<i64> {
+        Ok(measure(name)?.of(&Compact::of(&self.0)))
+    }
+
+    /// Returns how many leaves the tree of legal moves has at that depth; draws end nothing.
+    fn perft(&self, py: Python<'_>, depth: u32) -> u64 {
+        py.detach(|| notation::perft(&self.0, depth))
+    }
+
+    /// Returns the `chess.Board` of the variant, without the moves that led to it.
+    fn board<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("moemcts_chess.board")?.call_method1("board", (self.variant(), self.fen()))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{} {}>", self.variant(), self.fen())
+    }
+}
+
+impl ChessState {
+    fn legal(&self, action: u32) -> PyResult<moemcts_chess::Move> {
+        self.0.legal_move(action).ok_or_else(|| PyValueError::new_err(format!("expected a legal action, got {action}")))
+    }
+}
+
+#[pymethods]
+impl ChessViews {
+    /// Returns one of the numbers that gates cut for each view, `[N]`.
+    fn measure<'py>(&self, py: Python<'py>, name: &str) -> PyResult<IntegerArray<'py>> {
+        let measure = measure(name)?;
+        let numbers: Vec<i64> = py.detach(|| self.0.iter().map(|(state, _)| measure.of(&Compact::of(state))).collect());
+        Ok(PyArray1::from_vec(py, numbers))
+    }
+}
+
+/// Returns the names of the numbers that gates cut.
+#[pyfunction]
+pub fn chess_measures() -> Vec<&'static str> {
+    Measure::ALL.iter().map(|(name, _)| *name).collect()
+}
+
+/// Returns positions as bytes and where each starts.
+#[pyfunction]
+pub fn chess_pack<'py>(
+    py: Python<'py>,
+    states: Vec<PyRef<'py, ChessState>>,
+) -> (Bound<'py, PyArray1<u8>>, IntegerArray<'py>) {
+    let mut data = Vec::with_capacity(states.len() * Compact::BYTES);
+    let mut offsets = vec![0];
+    for state in states {
+        data.extend(notation::pack(&state.0));
+        offsets.push(data.len() as i64);
+    }
+    (PyArray1::from_vec(py, data), PyArray1::from_vec(py, offsets))
+}
+
+/// Returns views of packed positions through the eyes of `players`.
+#[pyfunction]
+pub fn chess_unpack(
+    py: Python<'_>,
+    rules: &ChessRules,
+    data: Bytes<'_>,
+    offsets: Integers<'_>,
+    players: Integers<'_>,
+) -> PyResult<ChessViews> {
+    let (data, players) = (data.as_slice()?, players.as_slice()?);
+    let rows = rows(data, offsets.as_slice()?)?;
+    if rows.len() != players.len() {
+        return Err(PyValueError::new_err(format!("expected {} players, got {}", rows.len(), players.len())));
+    }
+    let view = |bytes: &[u8], player: i64| match player {
+        0 | 1 => notation::unpack(bytes, rules.0).map(|state| (state, player as usize)),
+        _ => Err(format!("expected players below 2, got {player}")),
+    };
+    let views = py.detach(|| {
+        rows.iter()
+            .zip(players)
+            .enumerate()
+            .map(|(row, (bytes, &player))| view(bytes, player).map_err(|error| format!("row {row}: {error}")))
+            .collect::<Result<Vec<_>, String>>()
+    });
+    views.map(ChessViews).map_err(PyValueError::new_err)
+}
+
+/// Returns one of the numbers that gates cut for each packed position, `[N]`.
+#[pyfunction]
+pub fn chess_measure<'py>(
+    py: Python<'py>,
+    data: Bytes<'py>,
+    offsets: Integers<'py>,
+    name: &str,
+) -> PyResult<IntegerArray<'py>> {
+    let measure = measure(name)?;
+    let positions = compacts(data.as_slice()?, offsets.as_slice()?)?;
+    Ok(PyArray1::from_vec(py, py.detach(|| positions.iter().map(|position| measure.of(position)).collect())))
+}
+
+/// Returns where Lichess divides each game: rows of its first middlegame and endgame position, -1 for none.
+///
+/// Game `i` has the packed positions `games[i]..games[i + 1]`.
+#[pyfunction]
+pub fn chess_divisions<'py>(
+    py: Python<'py>,
+    data: Bytes<'py>,
+    offsets: Integers<'py>,
+    games: Integers<'py>,
+) -> PyResult<(IntegerArray<'py>, IntegerArray<'py>)> {
+    let positions = compacts(data.as_slice()?, offsets.as_slice()?)?;
+    let (mut middles, mut ends) = (Vec::new(), Vec::new());
+    for bounds in games.as_slice()?.windows(2) {
+        let range = bounds[0] as usize..bounds[1] as usize;
+        let game = positions.get(range).ok_or_else(|| PyValueError::new_err("expected rows of games that ascend"))?;
+        let row = |at: Option<usize>| at.map_or(-1, |at| bounds[0] + at as i64);
+        let (middle, end) = division(game);
+        middles.push(row(middle));
+        ends.push(row(end));
+    }
+    Ok((PyArray1::from_vec(py, middles), PyArray1::from_vec(py, ends)))
+}
+
+/// Reads the games of a PGN file, some hundred at a time.
+#[pyclass(module = "moemcts._core")]
+pub struct ChessImporter(Importer);
+
+#[pymethods]
+impl ChessImporter {
+    /// Opens a file; raises OSError where that fails. Dates are numbers like 20171231.
+    #[new]
+    #[pyo3(signature = (path, rules, *, threads, min_elo=0, min_plies=0, max_plies=u32::MAX, results=vec![1, 0, -1],
+                        since=0, until=u32::MAX))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        path: PathBuf,
+        rules: &ChessRules,
+        threads: usize,
+        min_elo: u16,
+        min_plies: u32,
+        max_plies: u32,
+        results: Vec<i8>,
+        since: u32,
+        until: u32,
+    ) -> PyResult<Self> {
+        let filter = Filter { min_elo, min_plies, max_plies, results, since, until };
+        Ok(Self(Importer::open(&path, rules.0, filter, threads)?))
+    }
+
+    /// Bytes of the file that were read, and all of them.
+    #[getter]
+    fn progress(&self) -> (u64, u64) {
+        self.0.progress()
+    }
+
+    /// Returns the next games as arrays, or None after the last; raises OSError where the file is damaged.
+    fn next_games<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let importer = &mut self.0;
+        let games = py.detach(|| importer.next_games()).map_err(|error| PyOSError::new_err(error.to_string()))?;
+        let Some(games) = games else {
+            return Ok(None);
+        };
+        let column =
+            |number: fn(&moemcts_chess::pgn::Game) -> i64| PyArray1::from_iter(py, games.games.iter().map(number));
+        let block = PyDict::new(py);
+        block.set_item("lengths", column(|game| game.len.into()))?;
+        block.set_item("results", column(|game| game.result.into()))?;
+        block.set_item("dates", column(|game| game.date.into()))?;
+        block.set_item("white_elo", column(|game| game.elo[0].into()))?;
+        block.set_item("black_elo", column(|game| game.elo[1].into()))?;
+        block.set_item("lines", column(|game| game.line as i64))?;
+        block.set_item("actions", PyArray1::from_vec(py, games.actions))?;
+        block.set_item("positions", PyArray1::from_vec(py, games.positions))?;
+        let rejected = PyDict::new(py);
+        for rejection in Rejection::ALL {
+            rejected.set_item(rejection.name(), games.rejected[rejection as usize])?;
+        }
+        block.set_item("rejected", rejected)?;
+        let damaged: Vec<(u64, String)> =
+            games.damaged.into_iter().map(|damage| (damage.line, damage.reason)).collect();
+        block.set_item("damaged", damaged)?;
+        Ok(Some(block))
+    }
+}
+
+fn measure(name: &str) -> PyResult<Measure> {
+    let known = || chess_measures().join(", ");
+    Measure::named(name).ok_or_else(|| PyValueError::new_err(format!("expected one of {}, got {name:?}", known())))
+}
+
+fn rows<'a>(data: &'a [u8], offsets: &[i64]) -> PyResult<Vec<&'a [u8]>> {
+    let row = |bounds: &[i64]| data.get(usize::try_from(bounds[0]).ok()?..usize::try_from(bounds[1]).ok()?);
+    offsets
+        .windows(2)
+        .map(|bounds| {
+            row(bounds).ok_or_else(|| PyValueError::new_err(format!("expected ascending offsets, got {bounds:?}")))
+        })
+        .collect()
+}
+
+fn compacts(data: &[u8], offsets: &[i64]) -> PyResult<Vec<Compact>> {
+    let short = || PyValueError::new_err(format!("expected positions of at least {} bytes", Compact::BYTES));
+    rows(data, offsets)?.into_iter().map(|bytes| Compact::from_bytes(bytes).ok_or_else(short)).collect()
+}

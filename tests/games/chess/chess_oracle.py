@@ -1,0 +1,313 @@
+"""The chess family once more, from python-chess boards and the published definitions: what tests compare with.
+
+Slow and direct on purpose; nothing here is shared with the code under test but the order of planes and policy indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import chess
+import chess.pgn
+import numpy as np
+
+from moemcts_chess.board import board as make_board
+from moemcts_chess.game import ChessGame
+
+DIRECTIONS = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)]
+JUMPS = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)]
+SCHOLAR = "1. e4 e5 2. Qh5 Nc6 3. Bc4 Nf6 4. Qxf7# 1-0"
+VARIANT_ORDER = ["chess", "antichess", "atomic", "crazyhouse", "kingofthehill", "threecheck", "horde", "racingkings"]
+
+
+def random_games(game: ChessGame, num_positions: int, seed: int = 0) -> Iterator[tuple[object, chess.Board]]:
+    """Yields positions along random games, native and as a board with its moves; every tenth move goes back."""
+    rng = np.random.default_rng(seed)
+    count = 0
+    while count < num_positions:
+        state = game.initial_state(int(rng.integers(1 << 31)))
+        board = make_board(game.variant, state.fen())
+        while count < num_positions:
+            yield state, board
+            count += 1
+            if not state.active_players:
+                break
+            action = int(rng.choice(state.legal_actions(state.active_players[0])))
+            if len(board.move_stack) > 1 and rng.random() < 0.3:
+                last = board.move_stack[-2]
+                back = chess.Move(last.to_square, last.from_square)
+                if last.drop is None and board.is_legal(back) and not board.is_castling(back):
+                    action = game.parse_action(state, state.active_players[0], back.uci())
+            board.push_uci(state.uci(action))
+            state = state.play([action])
+
+
+def end(board: chess.Board) -> tuple[float, ...] | None:
+    """Returns what White and Black got, None while the game goes on."""
+    outcome = board.outcome()
+    if outcome is not None and outcome.termination not in (
+        chess.Termination.FIVEFOLD_REPETITION,
+        chess.Termination.SEVENTYFIVE_MOVES,
+    ):
+        return {None: (0.0, 0.0), True: (1.0, -1.0), False: (-1.0, 1.0)}[outcome.winner]
+    if board.is_fifty_moves() or board.is_repetition(3):
+        return (0.0, 0.0)
+    return None
+
+
+def action(board: chess.Board, move: chess.Move, variant: str) -> int:
+    """Returns the policy index of a move by the published formula."""
+
+    def seen(square: int) -> tuple[int, int]:
+        x, y = chess.square_file(square), chess.square_rank(square)
+        return (x, y) if board.turn or variant == "racingkings" else (x, 7 - y)
+
+    to = seen(move.to_square)
+    if move.drop is not None:
+        return (76 + move.drop - 1) * 64 + to[1] * 8 + to[0]
+    start = seen(move.from_square)
+    step = (to[0] - start[0], to[1] - start[1])
+    square = start[1] * 8 + start[0]
+    if move.promotion is not None:
+        piece = {chess.KNIGHT: 0, chess.BISHOP: 1, chess.ROOK: 2, chess.QUEEN: 3, chess.KING: 4}[move.promotion]
+        return (64 + 3 * piece + step[0] + 1) * 64 + square
+    if step in JUMPS:
+        return (56 + JUMPS.index(step)) * 64 + square
+    length = max(map(abs, step))
+    direction = DIRECTIONS.index((step[0] // length, step[1] // length))
+    return (direction * 7 + length - 1) * 64 + square
+
+
+class Planes:
+    """Planes in the making, as the side to move sees them."""
+
+    def __init__(self, board: chess.Board, variant: str) -> None:
+        self.board, self.variant = board, variant
+        self.us = board.turn
+        self.planes: list[np.ndarray] = []
+
+    def squares(self, squares: object) -> None:
+        plane = np.zeros((8, 8), dtype=np.float32)
+        for square in chess.SquareSet(squares):
+            plane[chess.square_rank(square), chess.square_file(square)] = 1
+        self.planes.append(plane if self.us or self.variant == "racingkings" else plane[::-1])
+
+    def number(self, number: float) -> None:
+        self.planes.append(np.full((8, 8), number, dtype=np.float32))
+
+    def pieces(self) -> None:
+        for side in (self.us, not self.us):
+            for piece in chess.PIECE_TYPES:
+                self.squares(self.board.pieces(piece, side))
+
+    def repetition(self) -> None:
+        self.number(self.board.is_repetition(2))
+        self.number(self.board.is_repetition(3))
+
+    def en_passant(self) -> None:
+        self.squares([self.board.ep_square] if self.board.has_legal_en_passant() else [])
+
+    def castling(self) -> None:
+        for side in (self.us, not self.us):
+            self.number(self.board.has_kingside_castling_rights(side))
+            self.number(self.board.has_queenside_castling_rights(side))
+
+    def halfmoves(self) -> None:
+        self.number(self.board.halfmove_clock / 50)
+
+    def is_960(self) -> None:
+        self.number(self.variant == "chess960")
+
+    def last_moves(self) -> None:
+        moves = self.board.move_stack[::-1][:8]
+        for move in moves:
+            self.squares([] if move.drop else [move.from_square])
+            self.squares([move.to_square])
+        for _ in range(8 - len(moves)):
+            self.squares([])
+            self.squares([])
+
+    def masks(self) -> None:
+        self.squares(self.board.occupied_co[self.us])
+        self.squares(self.board.occupied_co[not self.us])
+
+    def checkerboard(self) -> None:
+        self.planes.append((np.indices((8, 8)).sum(axis=0) % 2).astype(np.float32))
+
+    def material(self, kinds: int) -> None:
+        for piece in chess.PIECE_TYPES[:kinds]:
+            ours, theirs = (len(self.board.pieces(piece, side)) for side in (self.us, not self.us))
+            self.number((ours - theirs) / 8)
+
+    def counts(self, kinds: int) -> None:
+        for piece in chess.PIECE_TYPES[:kinds]:
+            self.number(len(self.board.pieces(piece, self.us)) / 8)
+
+    def opposite_bishops(self) -> None:
+        bishops = [list(self.board.pieces(chess.BISHOP, side)) for side in (True, False)]
+        light = [[bool(chess.BB_SQUARES[s] & chess.BB_LIGHT_SQUARES) for s in squares] for squares in bishops]
+        self.number(len(light[0]) == len(light[1]) == 1 and light[0] != light[1])
+
+    def checkers(self) -> None:
+        self.squares(self.board.checkers_mask())
+
+    def multi(self) -> None:
+        self.pieces()
+        self.repetition()
+        for side in (self.us, not self.us):
+            for piece in chess.PIECE_TYPES[:5]:
+                self.number(self.board.pockets[side].count(piece) / 16 if self.variant == "crazyhouse" else 0)
+        for side in (self.us, not self.us):
+            promoted = self.board.promoted if self.variant == "crazyhouse" else 0
+            self.squares(promoted & self.board.occupied_co[side])
+        self.en_passant()
+        self.number(self.us)
+        self.castling()
+        self.halfmoves()
+        for side in (self.us, not self.us):
+            left = self.board.remaining_checks[side] if self.variant == "threecheck" else 3
+            self.number(left <= 1)
+            self.number(left <= 2)
+        self.is_960()
+        for name in VARIANT_ORDER:
+            self.number(self.variant.removesuffix("960") == name)
+        self.last_moves()
+        self.masks()
+        self.checkerboard()
+        self.material(6)
+        self.opposite_bishops()
+        self.checkers()
+        self.counts(6)
+
+    def v1(self) -> None:
+        self.pieces()
+        self.repetition()
+        self.en_passant()
+        self.number(self.us)
+        self.number(self.board.fullmove_number / 500)
+        self.castling()
+        self.halfmoves()
+        self.is_960()
+        self.last_moves()
+
+    def v2(self) -> None:
+        self.pieces()
+        self.repetition()
+        self.en_passant()
+        self.castling()
+        self.halfmoves()
+        self.last_moves()
+        self.is_960()
+        self.masks()
+        self.checkerboard()
+        self.material(5)
+        self.opposite_bishops()
+        self.checkers()
+        self.counts(5)
+
+
+def planes(board: chess.Board, variant: str, name: str) -> np.ndarray:
+    """Returns a plane set of a position, `[C, 8, 8]`."""
+    made = Planes(board, variant)
+    getattr(made, name)()
+    return np.stack(made.planes)
+
+
+def lichess_score(y: int, white: int, black: int) -> int:
+    """Returns the mixedness of a 2x2 region with its lower rank `y` in 1..7 (scalachess, Divider.scala)."""
+    scores = {
+        (0, 1): 1 + y,
+        (0, 2): 2 + (6 - y) if y < 6 else 0,
+        (0, 3): 3 + (7 - y) if y < 7 else 0,
+        (0, 4): 3 + (7 - y) if y < 7 else 0,
+        (1, 0): 1 + (8 - y),
+        (1, 1): 5 + abs(4 - y),
+        (1, 2): 4 + (7 - y),
+        (1, 3): 5 + (7 - y),
+        (2, 0): 2 + (y - 2) if y > 2 else 0,
+        (2, 1): 4 + (y - 1),
+        (2, 2): 7,
+        (3, 0): 3 + (y - 1) if y > 1 else 0,
+        (4, 0): 3 + (y - 1) if y > 1 else 0,
+        (3, 1): 5 + (y - 1),
+    }
+    return scores.get((white, black), 0)
+
+
+def crazyara_score(y: int, white: int, black: int) -> int:
+    """Returns the same by CrazyAra's older table and its engine's eight defects (facts/crazyara.md 0.1 and 1.2)."""
+    defects = {
+        (1, 2, 0): 2,
+        (1, 3, 0): 3,
+        (1, 4, 0): 3,
+        (2, 2, 0): 2,
+        (6, 0, 2): 2,
+        (7, 0, 2): 2,
+        (7, 0, 3): 3,
+        (7, 0, 4): 3,
+    }
+    older = {
+        (1, 1): 5 + abs(3 - y),
+        (2, 1): 4 + y,
+        (3, 1): 5 + y,
+        (1, 2): 4 + (6 - y),
+        (1, 3): 5 + (6 - y),
+    }
+    return defects.get((y, white, black), older.get((white, black), lichess_score(y, white, black)))
+
+
+def measures(board: chess.Board, start_pieces: int) -> dict[str, int]:
+    """Returns every number that gates cut."""
+    white, black = board.occupied_co[chess.WHITE], board.occupied_co[chess.BLACK]
+    mixed = {lichess_score: 0, crazyara_score: 0}
+    for y in range(7):
+        for x in range(7):
+            region = sum(chess.BB_SQUARES[8 * (y + dy) + x + dx] for dx in (0, 1) for dy in (0, 1))
+            for score in mixed:
+                mixed[score] += score(y + 1, (white & region).bit_count(), (black & region).bit_count())
+    pieces = (board.knights | board.bishops | board.rooks | board.queens).bit_count()
+    ranks = ((white & chess.BB_RANK_1).bit_count(), (black & chess.BB_RANK_8).bit_count())
+    sparse = min(ranks) < 4
+
+    def phase(mixedness: int) -> int:
+        return 2 if pieces <= 6 else int(pieces <= 10 or sparse or mixedness > 150)
+
+    lichess, crazyara = mixed[lichess_score], mixed[crazyara_score]
+    signs = (lichess > 130) + (pieces <= 10) + sparse + (board.fullmove_number > 15)
+    worth = board.knights.bit_count() + board.bishops.bit_count()
+    worth += 2 * board.rooks.bit_count() + 4 * board.queens.bit_count()
+    return {
+        "lichess": phase(lichess),
+        "lichess-crazyara": phase(crazyara),
+        "conjunctive": 2 if pieces <= 6 else int(not board.clean_castling_rights() and signs >= 2),
+        "majors and minors": pieces,
+        "back rank white": ranks[0],
+        "back rank black": ranks[1],
+        "mixedness": lichess,
+        "mixedness-crazyara": crazyara,
+        "lost material": 24 - worth,
+        "lost pieces": start_pieces - board.occupied.bit_count(),
+        "moves completed": board.fullmove_number - 1,
+    }
+
+
+def pgn(moves: str = SCHOLAR, **tags: str) -> str:
+    tags = {"Event": "a", "Date": "2017.05.31", "WhiteElo": "2500", "BlackElo": "2400"} | tags
+    tags.setdefault("Result", moves.split()[-1])
+    return "".join(f'[{name} "{value}"]\n' for name, value in tags.items()) + f"\n{moves}\n\n"
+
+
+def random_pgn(num_games: int, seed: int = 0) -> str:
+    """Returns games of random moves as python-chess writes them, cut after 60 plies."""
+    rng = np.random.default_rng(seed)
+    games = []
+    for number in range(num_games):
+        board = chess.Board()
+        while not board.is_game_over(claim_draw=True) and board.ply() < 60:
+            moves = sorted(board.legal_moves, key=str)
+            board.push(moves[int(rng.integers(len(moves)))])
+        game = chess.pgn.Game.from_board(board)
+        game.headers["Date"] = f"2012.{1 + number % 12:02}.01"
+        game.headers["Result"] = board.result(claim_draw=True).replace("*", "1/2-1/2")
+        games.append(str(game))
+    return "\n\n".join(games) + "\n"

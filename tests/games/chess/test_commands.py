@@ -1,0 +1,133 @@
+"""`moemcts analyze` and `moemcts data`, as users call them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from chess_oracle import pgn, random_pgn
+
+from moemcts.agents import RandomAgent, Seat
+from moemcts.errors import MoemctsError, UsageError
+from moemcts.testing import check_agent
+from moemcts_chess.engine import GAMES_FOLDER, UciAgent, Varied
+from moemcts_chess.game import ChessGame
+
+MAIN = "from moemcts.cli.main import main; main()"
+
+
+def moemcts(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", MAIN, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def engine(name: str) -> str:
+    found = shutil.which(name) or shutil.which(name, path=GAMES_FOLDER)
+    if found is None:
+        pytest.skip(f"{name} is not installed: apt-get install {name}")
+    return found
+
+
+def test_analyze_shows_phases_features_and_moves(tmp_path: Path) -> None:
+    done = moemcts("analyze", "--fen", "startpos; moves e4 e5", "--svg", tmp_path / "board.svg", "--json")
+    found = json.loads(done.stdout)
+    assert found["phases"]["lichess"] == "opening"
+    assert found["features"]["majors and minors"] == 14
+    assert len(found["legal moves"]) == 29
+    assert (tmp_path / "board.svg").read_text().startswith("<svg")
+    text = moemcts("analyze", "--game", "antichess", "--fen", "8/8/8/8/7p/7P/8/8 w - - 0 40").stdout
+    assert "over by stalemate: White +1, Black -1" in text
+    assert "lichess gate" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("analyze", "--fen", "nonsense"), 2, "expected a FEN, got"),
+        (("analyze", "--game", "tictactoe_"), 2, "no game named"),
+        (("analyze", "--game", "pommerman"), 2, "expected a game of the chess family"),
+        (("analyze", "--game", "chess?planes=v7"), 2, "no plane set named"),
+        (("data", "import", "no.pgn", "--out", "OUT"), 1, "cannot read no.pgn: No such file"),
+        (("data", "import", "no.pgn", "--out", "OUT", "--result", "2-0"), 2, "expected a result 1-0"),
+        (("data", "import", "no.pgn", "--out", "OUT", "--since", "May"), 2, "expected a date like"),
+        (("data", "import", "no.pgn", "--out", "OUT", "--test", "2"), 2, "expected a share from 0 to 1"),
+        (("data", "import", "no.pgn", "--out", "OUT", "--test", "0.1", "--validation", "2012-09"), 2, "for both"),
+        (("data", "stats", "no-folder"), 1, "expected a dataset in no-folder"),
+        (("data", "generate", "--agent", "uci:shredder", "--out", "OUT"), 2, "no agent named 'uci:shredder'"),
+        (("data", "generate", "--agent", "uci?path=shredder", "--out", "OUT"), 2, "no engine 'shredder' on the path"),
+    ],
+)
+def test_a_mistake_is_one_line_and_an_exit_code(
+    arguments: tuple[str, ...], code: int, message: str, tmp_path: Path
+) -> None:
+    done = moemcts(*(str(tmp_path / "out") if word == "OUT" else word for word in arguments))
+    assert done.returncode == code, done.stderr
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_data_import_and_stats_speak_json(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    path.write_text(random_pgn(20) + "\n" + pgn("1. e4 e4 0-1"))
+    done = moemcts("data", "import", path, "--out", tmp_path / "out", "--validation", "0.3", "--json")
+    report = json.loads(done.stdout)
+    assert (report["num_games"], report["num_damaged"]) == (20, 1)
+    assert set(report["splits"]) == {"train", "validation"}
+    stats = moemcts(
+        "data", "stats", tmp_path / "out", "--gate", "movecount?phases=2", "--out", tmp_path / "figures", "--json"
+    )
+    assert json.loads(stats.stdout)["positions"] == report["num_positions"]
+    assert len(list((tmp_path / "figures").glob("*.png"))) == 8
+    text = moemcts("data", "stats", tmp_path / "out").stdout
+    assert "share of positions" in text
+    assert "paper" in text
+
+
+def test_engines_play_legal_moves_and_the_same_ones_again() -> None:
+    engine("fairy-stockfish")
+    game = ChessGame("antichess")
+    agent = UciAgent(game, "fairy-stockfish", nodes=30)
+    check_agent(agent, game, num_games=1)
+    views = game.views([(game.initial_state(), 0)])
+    seats = [Seat(0, np.random.default_rng(0))]
+    assert len({agent.act(views, seats)[0] for _ in range(3)}) == 1
+    chess960 = ChessGame("chess960")
+    check_agent(UciAgent(chess960, "fairy-stockfish", depth=1), chess960, num_games=1)
+    with pytest.raises(UsageError, match="does not play atomic, only chess, chess960, antichess"):
+        UciAgent(ChessGame("atomic"), "fairy-stockfish")
+
+
+def test_stockfish_plays_chess_only() -> None:
+    engine("stockfish")
+    chess = ChessGame("chess")
+    check_agent(UciAgent(chess, "stockfish", nodes=30, skill=0), chess, num_games=1)
+    with pytest.raises(UsageError, match="does not play antichess, only chess, chess960"):
+        UciAgent(ChessGame("antichess"), "stockfish")
+
+
+def test_a_program_that_is_no_engine_is_named() -> None:
+    with pytest.raises(MoemctsError, match="true has ended; is it a UCI engine"):
+        UciAgent(ChessGame("chess"), "true")
+
+
+def test_generate_writes_games_of_engines(tmp_path: Path) -> None:
+    engine("fairy-stockfish")
+    agent = "uci:fairy-stockfish?nodes=20"
+    out = tmp_path / "out"
+    done = moemcts("data", "generate", "--game", "antichess", "--agent", agent, "--samples", 60, "--out", out)
+    assert done.returncode == 0, done.stderr
+    stats = json.loads(moemcts("data", "stats", out, "--game", "antichess", "--json").stdout)
+    assert stats["positions"] == 60
+
+
+def test_varied_agents_play_at_random_first() -> None:
+    game = ChessGame("chess")
+    varied = Varied(RandomAgent(), 4)
+    check_agent(varied, game, num_games=1)
+    assert varied.name == "random after 4 random plies"

@@ -1,0 +1,212 @@
+"""PGN becomes datasets that training can read; bad files leave nothing behind."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+from pathlib import Path
+
+import chess
+import chess.pgn
+import numpy as np
+import pytest
+import zstandard
+from chess_oracle import measures, pgn, random_pgn
+
+from moemcts.errors import ForeignData, MoemctsError, UsageError
+from moemcts.learn.dataset import Dataset
+from moemcts_chess.game import ChessGame
+from moemcts_chess.gates import LichessGate
+from moemcts_chess.imports import Filter, ImportReport, MonthSplit, RandomSplit, import_pgn
+from moemcts_chess.statistics import collect, read_datasets
+
+
+def imported(tmp_path: Path, text: str | bytes, game: str = "chess", **options: object) -> ImportReport:
+    path = tmp_path / "games.pgn"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return import_pgn([path], ChessGame(game), tmp_path / "out", reference=game, **options)  # type: ignore[arg-type]
+
+
+def test_an_imported_game_is_what_python_chess_reads(tmp_path: Path) -> None:
+    text = random_pgn(30)
+    report = imported(tmp_path, text)
+    game = ChessGame("chess")
+    dataset = Dataset.open(tmp_path / "out" / "train", game)
+    assert report.num_positions == len(dataset)
+    rows = np.arange(len(dataset))
+    views, actions, returns = dataset.views(rows), dataset.actions(rows), dataset.returns(rows)
+    plies_to_end, numbers = dataset.plies_to_end(), dataset.games()
+    row = 0
+    stream = io.StringIO(text)
+    while (read := chess.pgn.read_game(stream)) is not None:
+        board = read.board()
+        length = len(list(read.mainline_moves()))
+        result = {"1-0": 1, "0-1": -1}.get(read.headers["Result"], 0)
+        for ply, move in enumerate(read.mainline_moves()):
+            state, player = views[row]
+            assert state.fen() == board.fen()
+            assert game.format_action(state, player, int(actions[row])) == move.uci()
+            assert (player == 0) == board.turn
+            assert returns[row].tolist() == [result, -result] if board.turn else [-result, result]
+            assert plies_to_end[row] == length - ply
+            assert numbers[row] == numbers[row - ply]
+            board.push(move)
+            row += 1
+    assert row == len(dataset)
+
+
+def test_planes_from_disk_are_those_of_the_game(tmp_path: Path) -> None:
+    moves = "1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. d4 e5 1/2-1/2"
+    imported(tmp_path, pgn(moves))
+    game = ChessGame("chess")
+    views = Dataset.open(tmp_path / "out" / "train", game).views(np.arange(8))
+    state = game.initial_state()
+    for row, move in enumerate(["Nf3", "Nf6", "Ng1", "Ng8", "Nf3", "Nf6", "d4", "e5"]):
+        player = state.active_players[0]
+        assert np.array_equal(views.observations()[row], state.observation(player)), move
+        state = state.play([game.parse_action(state, player, move)])
+
+
+@pytest.mark.parametrize(
+    "compress",
+    [bytes, gzip.compress, bz2.compress, zstandard.ZstdCompressor().compress],
+    ids=["plain", "gz", "bz2", "zst"],
+)
+def test_compressed_files_are_read_and_truncated_ones_leave_nothing(compress: object, tmp_path: Path) -> None:
+    data = compress(random_pgn(20).encode())  # type: ignore[operator]
+    assert imported(tmp_path, data).num_games == 20
+    (tmp_path / "bad").mkdir()
+    if compress is bytes:
+        return
+    with pytest.raises(MoemctsError, match=r"cannot read .*games\.pgn"):
+        imported(tmp_path / "bad", data[: len(data) // 2])
+    assert [path.name for path in (tmp_path / "bad").iterdir()] == ["games.pgn"]
+
+
+@pytest.mark.parametrize(
+    ("text", "game", "message"),
+    [
+        ("", "chess", "found no game at all"),
+        ("\x00\x01\x02" * 50, "chess", "expected games of chess"),
+        (pgn(Variant="Antichess"), "chess", "found 1 left out by variant"),
+        (pgn(), "antichess", "found 1 left out by variant"),
+        (pgn("1. e4 e5 2. Qh6 1-0"), "chess", "1 damaged, the first at .*line 1: illegal move 2. Qh6"),
+        (pgn(FEN="8/8 w - - 0 1"), "chess", "1 damaged, the first at .*line 1: expected a FEN"),
+        (pgn()[:-6], "chess", "line 1: the moves end without a result"),
+    ],
+)
+def test_a_file_without_games_leaves_nothing(text: str, game: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(MoemctsError, match=message) as raised:
+        imported(tmp_path, text, game)
+    assert "\n" not in str(raised.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["games.pgn"]
+
+
+def test_damaged_games_are_skipped_and_named_with_their_line(tmp_path: Path) -> None:
+    report = imported(tmp_path, pgn() + pgn("1. e4 e4 0-1") + pgn())
+    assert (report.num_games, report.num_positions, report.num_damaged) == (2, 14, 1)
+    assert report.damaged[0].endswith("games.pgn, line 9: illegal move 1... e4")
+
+
+def test_missing_files_and_existing_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(MoemctsError, match=r"cannot read .*nothing\.pgn: No such file"):
+        import_pgn([tmp_path / "nothing.pgn"], ChessGame("chess"), tmp_path / "out", reference="chess")
+    (tmp_path / "out").mkdir()
+    with pytest.raises(UsageError, match="expected a new folder"):
+        imported(tmp_path, pgn())
+
+
+def test_filters_choose_games(tmp_path: Path) -> None:
+    text = pgn() + pgn(WhiteElo="2100") + pgn(BlackElo="?") + pgn(Date="2012.09.01") + pgn("1. e4 e5 1/2-1/2")
+    wanted = Filter(min_elo=2200, min_plies=5, results=(1,), since=20170000)
+    report = imported(tmp_path, text, wanted=wanted)
+    assert report.num_games == 1
+    assert report.rejected == {"variant": 0, "elo": 2, "length": 0, "result": 1, "date": 1}
+
+
+def test_splits_are_by_month_or_by_game(tmp_path: Path) -> None:
+    text = random_pgn(48)
+    (tmp_path / "months").mkdir()
+    report = imported(tmp_path / "months", text, split=MonthSplit([201209, 201210], [201201]))
+    assert {name: split["games"] for name, split in report.splits.items()} == {"train": 36, "validation": 8, "test": 4}
+    table = np.load(tmp_path / "months" / "out" / "validation" / "games-00000.npz")
+    assert set(table["date"] // 100) == {201209, 201210}
+    assert (table["length"] == np.bincount(_numbers(tmp_path / "months" / "out" / "validation"))[table["number"]]).all()
+    numbers = np.arange(100_000)
+    split = RandomSplit(0.1, 0.2, seed=1)
+    shares = np.bincount(split(numbers, numbers), minlength=3) / len(numbers)
+    # 5 sigma of a binomial share of 100,000 games.
+    assert np.allclose(shares, [0.7, 0.1, 0.2], atol=0.0075)
+    assert (split(numbers[:50], numbers[:50]) == split(numbers, numbers)[:50]).all()
+    assert (RandomSplit(0.1, 0.2, seed=2)(numbers, numbers) != split(numbers, numbers)).any()
+
+
+def _numbers(folder: Path) -> np.ndarray:
+    return Dataset.open(folder, ChessGame("chess")).games()
+
+
+def test_another_game_cannot_read_a_dataset(tmp_path: Path) -> None:
+    imported(tmp_path, pgn())
+    with pytest.raises(ForeignData, match="was made for chess"):
+        Dataset.open(tmp_path / "out" / "train", ChessGame("chess", planes="v1"))
+
+
+@pytest.mark.parametrize(("variant", "moves"), [
+    ("chess960", "1. O-O O-O 1/2-1/2"),
+    ("crazyhouse", "1. e4 d5 2. exd5 Qxd5 3. Nc3 Qa5 4. P@d4 P@e4 1-0"),
+    ("threecheck", "1. e4 f5 2. Qh5+ g6 3. Qxg6+ hxg6 0-1"),
+])  # fmt: skip
+def test_variants_are_imported_by_their_tag(variant: str, moves: str, tmp_path: Path) -> None:
+    names = {"chess960": "Chess960", "crazyhouse": "Crazyhouse", "threecheck": "Three-check"}
+    tags = {"Variant": names[variant]}
+    if variant == "chess960":
+        tags |= {"SetUp": "1", "FEN": "bnqnbrkr/pppppppp/8/8/8/8/PPPPPPPP/BNQNBRKR w KQkq - 0 1"}
+        moves = "1. g3 g6 2. h3 h6 1/2-1/2"
+    report = imported(tmp_path, pgn(moves, **tags), variant)
+    assert report.num_games == 1
+    assert report.num_positions == len([word for word in moves.split() if "." not in word]) - 1
+
+
+def test_statistics_count_phases_and_returns(tmp_path: Path) -> None:
+    imported(tmp_path, random_pgn(60), split=RandomSplit(0.2))
+    game = ChessGame("chess")
+    statistics = collect(read_datasets(tmp_path / "out", game), game, LichessGate())
+    summary = statistics.summary()
+    assert summary["games"] == 60
+    assert sum(summary["share of positions"].values()) == pytest.approx(1, abs=1e-3)
+    assert summary["share of games"]["opening"] == 1
+    assert summary["first move"]["opening"] == [1, 0]
+    assert statistics.results[0].sum() == 60
+    expected = _independent(random_pgn(60))
+    assert summary["positions"] == expected["positions"]
+    assert statistics.positions.sum(axis=1).tolist() == expected["phases"]
+    assert sorted(statistics.returns.tolist()) == sorted(expected["returns"])
+    with pytest.raises(MoemctsError, match="expected a dataset"):
+        read_datasets(tmp_path, game)
+
+
+def _independent(text: str) -> dict[str, object]:
+    stream = io.StringIO(text)
+    phases, returns = [0, 0, 0], []
+    while (game := chess.pgn.read_game(stream)) is not None:
+        board, last, back = game.board(), 0, 0
+        for move in game.mainline_moves():
+            phase = measures(board, 32)["lichess"]
+            phases[phase] += 1
+            back += phase < last
+            last = phase
+            board.push(move)
+        returns.append(back)
+    return {"positions": sum(phases), "phases": phases, "returns": returns}
+
+
+def test_figures_are_drawn(tmp_path: Path) -> None:
+    from moemcts_chess.plots import plot
+
+    imported(tmp_path, random_pgn(5))
+    game = ChessGame("chess")
+    statistics = collect(read_datasets(tmp_path / "out", game), game, LichessGate())
+    files = plot(statistics, tmp_path / "figures")
+    assert len(files) == 8
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in files)

@@ -1,0 +1,164 @@
+"""Planes and policy maps agree with an independent encoder, position by position."""
+
+from __future__ import annotations
+
+import chess
+import numpy as np
+import pytest
+from chess_oracle import action, planes, random_games
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moemcts_chess.board import board as make_board
+from moemcts_chess.game import VARIANTS, ChessGame
+
+NUM_POSITIONS = 300
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("name", ["v1", "v2", "multi"])
+def test_planes_agree_with_an_encoder_on_python_chess(variant: str, name: str) -> None:
+    game = ChessGame(variant, planes=name)
+    for state, board in random_games(game, NUM_POSITIONS, seed=1):
+        if not state.active_players:
+            continue
+        made = state.observation(state.active_players[0])
+        expected = planes(board, variant, name)
+        if variant == "crazyhouse":
+            # python-chess counts on over pawn drops, which nothing in crazyhouse depends on.
+            halfmoves = game.planes().index("halfmoves")
+            made[halfmoves] = expected[halfmoves]
+        assert made.shape == expected.shape
+        wrong = np.unique(np.nonzero(np.abs(made - expected) > 1e-6)[0])
+        assert not len(wrong), (state, [game.planes()[plane] for plane in wrong])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_actions_agree_with_the_published_formula(variant: str) -> None:
+    for state, board in random_games(ChessGame(variant), NUM_POSITIONS, seed=2):
+        if state.active_players:
+            expected = sorted(action(board, move, variant) for move in board.legal_moves)
+            assert expected == state.legal_actions(state.active_players[0]), state
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@given(choices=st.lists(st.integers(0, 2**31), max_size=120), seed=st.integers(0, 959))
+@settings(max_examples=15, deadline=None)
+def test_every_legal_move_has_exactly_one_index_and_back(variant: str, choices: list[int], seed: int) -> None:
+    for policy in (None, "multi"):
+        game = ChessGame(variant, policy=policy)
+        state = game.initial_state(seed)
+        for choice in choices:
+            if not state.active_players:
+                break
+            player = state.active_players[0]
+            legal = state.legal_actions(player)
+            names = [game.format_action(state, player, index) for index in legal]
+            moves = {move.uci() for move in state.board().legal_moves}
+            assert len(set(legal)) == len(legal) == len(moves)
+            assert set(names) == moves
+            assert [game.parse_action(state, player, name) for name in names] == legal
+            assert max(legal) < game.spec.num_actions
+            state = state.play([legal[choice % len(legal)]])
+
+
+def test_the_joint_policy_map_has_no_collision() -> None:
+    promotion = ChessGame("antichess", policy="multi").parse_state("8/P7/8/8/8/8/7p/8 w - - 0 1")
+    drop = ChessGame("crazyhouse", policy="multi").parse_state("4k3/8/8/8/8/8/8/4K3[PNBRQ] w - - 0 1")
+    kings = {promotion.action(f"a7a8{piece}") for piece in "nbrqk"}
+    drops = {index for index in drop.legal_actions(0) if "@" in drop.uci(index)}
+    assert len(kings) == 5
+    assert len(drops) == 4 * 62 + 48
+    assert not kings & drops
+
+
+def test_policy_maps_have_their_sizes() -> None:
+    sizes = {variant: ChessGame(variant).spec.num_actions // 64 for variant in VARIANTS}
+    assert sizes == dict.fromkeys(VARIANTS, 76) | {"antichess": 79, "crazyhouse": 81}
+    assert ChessGame("chess", policy="multi").spec.num_actions == 84 * 64
+
+
+def test_both_sides_see_the_board_from_their_first_rank() -> None:
+    game = ChessGame("chess")
+    white = game.parse_state("4k3/8/8/8/8/2n5/1P6/R3K3 w Q - 3 20")
+    black = game.parse_state("r3k3/1p6/2N5/8/8/8/8/4K3 b q - 3 20")
+    assert np.array_equal(white.observation(0), black.observation(1))
+    assert white.legal_actions(0) == black.legal_actions(1)
+
+
+def test_castling_is_the_same_in_the_policy_and_in_the_last_moves() -> None:
+    squares = {"chess": ("e1g1", 6), "chess960": ("e1h1", 7)}
+    for variant, (name, target) in squares.items():
+        game = ChessGame(variant)
+        state = game.parse_state("4k3/8/8/8/8/8/8/4K2R w K - 0 1")
+        index = game.parse_action(state, 0, "O-O")
+        assert game.format_action(state, 0, index) == name
+        assert index == action(state.board(), chess.Move.from_uci(name), variant)
+        after = state.play([index])
+        planes_after = after.observation(1)
+        first = game.planes().index("last moves")
+        assert np.argwhere(planes_after[first]).tolist() == [[7, 4]]
+        assert np.argwhere(planes_after[first + 1]).tolist() == [[7, target]]
+
+
+def test_states_survive_text_bytes_and_boards() -> None:
+    for variant in VARIANTS:
+        game = ChessGame(variant)
+        states = [state for state, _ in random_games(game, 200, seed=3)]
+        views = game.unpack(game.pack(states), np.zeros(len(states), dtype=np.int64))
+        for row, state in enumerate(states):
+            assert views[row].state.key() == state.key() == game.parse_state(state.format()).key()
+            board = state.board()
+            assert type(board) is type(make_board(variant, state.fen()))
+            assert board.fen() == make_board(variant, state.fen()).fen()
+
+
+def test_foreign_bytes_are_refused() -> None:
+    packed = ChessGame("chess").pack([ChessGame("chess").initial_state()])
+    with pytest.raises(ValueError, match="row 0: expected positions of antichess, got chess"):
+        ChessGame("antichess").unpack(packed, np.zeros(1, dtype=np.int64))
+    with pytest.raises(ValueError, match="expected 1 players, got 2"):
+        ChessGame("chess").unpack(packed, np.zeros(2, dtype=np.int64))
+    with pytest.raises(ValueError, match="at least 80 bytes"):
+        ChessGame("chess").unpack(type(packed).of([b"short"]), np.zeros(1, dtype=np.int64))
+    with pytest.raises(ValueError, match="row 0: expected positions of chess, got no known game"):
+        ChessGame("chess").unpack(type(packed).of([bytes([255] * 80)]), np.zeros(1, dtype=np.int64))
+    broken = packed.data.copy()
+    broken[:24] = 255
+    with pytest.raises(ValueError, match="row 0: "):
+        ChessGame("chess").unpack(type(packed)(broken, packed.offsets), np.zeros(1, dtype=np.int64))
+
+
+@given(data=st.data(), variant=st.sampled_from(VARIANTS), seed=st.integers(0, 100))
+@settings(max_examples=150, deadline=None)
+def test_no_bytes_make_the_core_panic(data: st.DataObject, variant: str, seed: int) -> None:
+    game = ChessGame(variant)
+    state = list(random_games(game, 1 + seed, seed=seed))[-1][0]
+    packed = game.pack([state])
+    noise = packed.data.copy()
+    for place in data.draw(st.lists(st.integers(0, len(noise) - 1), min_size=1, max_size=4)):
+        noise[place] = data.draw(st.integers(0, 255))
+    try:
+        views = game.unpack(type(packed)(noise, packed.offsets), np.zeros(1, dtype=np.int64))
+    except ValueError:
+        return
+    views.observations()
+    for name in ("lichess", "mixedness", "lost material"):
+        views.measure(name)
+    after = views[0].state
+    for _ in range(3):
+        if not after.active_players:
+            break
+        after = after.play([after.legal_actions(after.active_players[0])[-1]])
+        after.format()
+
+
+def test_drawings_show_the_board() -> None:
+    game = ChessGame("chess")
+    state = game.parse_state("startpos; moves e2e4 e7e5 d1h5 b8c6 f1c4 g8f6 h5f7")
+    assert "5 . . . . p . . .\n4 . . B . P . . .\n" in game.render(state)
+    from moemcts_chess.board import svg_board
+
+    drawing = svg_board(state)
+    assert drawing.startswith("<svg")
+    assert "check" in drawing

@@ -1,0 +1,195 @@
+"""Rules and results agree with python-chess, with the published perft numbers and with the laws of games."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import chess
+import pytest
+from chess_oracle import end, random_games
+
+from moemcts.testing import check_game
+from moemcts_chess.game import VARIANTS, WITHOUT_CASTLING, ChessGame, mirrored_actions
+
+PERFT = Path(__file__).parent / "perft.txt"
+NUM_POSITIONS = int(os.environ.get("MOEMCTS_CHESS_POSITIONS", "10000"))
+"""Random positions per variant; a longer run is recorded in benchmarks/results/chess_data.jsonl."""
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_random_games_agree_with_python_chess(variant: str) -> None:
+    seen: dict[int, str] = {}
+    for state, board in random_games(ChessGame(variant, max_plies=1_000_000), NUM_POSITIONS):
+        expected = end(board)
+        assert _comparable(state.fen(), variant) == _comparable(board.fen(), variant)
+        assert (state.termination is None) == (expected is None), (state, state.termination, expected)
+        if expected is not None:
+            assert tuple(state.returns()) == expected, state
+            continue
+        moves = sorted(state.uci(action) for action in state.legal_actions(state.active_players[0]))
+        assert moves == sorted(board.uci(move) for move in board.legal_moves), state
+        assert state.repetitions == sum(board.is_repetition(count) for count in (2, 3))
+        assert seen.setdefault(state.key(), state.format()) == state.format()
+
+
+def _comparable(fen: str, variant: str) -> list[str]:
+    """Leaves out crazyhouse's half-move clock, which nothing depends on: python-chess counts on over pawn drops.
+
+    Pockets are sets of letters.
+    """
+    fields = fen.split(" ")
+    if variant != "crazyhouse":
+        return fields
+    pieces, _, pocket = fields[0].partition("[")
+    return [pieces, "".join(sorted(pocket)), *fields[1:4], *fields[5:]]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_games_keep_the_laws(variant: str) -> None:
+    check_game(ChessGame(variant), num_games=5)
+
+
+def test_perft_agrees_with_python_chess() -> None:
+    for line in PERFT.read_text().splitlines():
+        if line and not line.startswith("#"):
+            variant, fen, *counts = map(str.strip, line.split(";"))
+            state = ChessGame(variant).parse_state(fen)
+            for depth, leaves in (map(int, count.split()) for count in counts):
+                if leaves <= 2_000:
+                    assert _perft(state.board(), depth) == leaves == state.perft(depth), line
+
+
+def _perft(board: chess.Board, depth: int) -> int:
+    if depth == 0:
+        return 1
+    if depth == 1:
+        return board.legal_moves.count()
+    count = 0
+    for move in board.legal_moves:
+        board.push(move)
+        count += _perft(board, depth - 1)
+        board.pop()
+    return count
+
+
+def test_all_chess960_start_positions_are_those_of_scharnagl() -> None:
+    game = ChessGame("chess960")
+    for number in range(960):
+        state = game.chess960(number)
+        assert state.fen() == chess.Board.from_chess960_pos(number).fen()
+        assert state.board().chess960_pos() == number
+    assert game.chess960(518).fen() == chess.STARTING_FEN
+    assert len({game.initial_state(seed).fen() for seed in range(100)}) > 80
+
+
+@pytest.mark.parametrize(
+    ("variant", "text", "termination", "returns"),
+    [
+        ("chess", "startpos; moves f2f3 e7e5 g2g4 d8h4", "checkmate", (-1, 1)),
+        ("chess", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "stalemate", (0, 0)),
+        ("chess", "8/8/4k3/8/8/2BK4/8/8 w - - 0 1", "insufficient material", (0, 0)),
+        ("chess", "4k3/8/8/8/8/8/8/R3K3 w - - 100 90", "fifty moves", (0, 0)),
+        ("chess", "7k/6Q1/6K1/8/8/8/8/8 b - - 100 90", "checkmate", (1, -1)),
+        ("chess", "startpos; moves " + "g1f3 g8f6 f3g1 f6g8 " * 2, "threefold repetition", (0, 0)),
+        ("antichess", "8/8/8/8/7P/8/p7/8 b - - 0 1; moves a2a1k h4h5", None, (0, 0)),
+        ("antichess", "8/8/8/8/8/8/8/R7 b - - 0 40", "variant end", (-1, 1)),
+        ("antichess", "8/8/8/8/7p/7P/8/8 w - - 0 40", "stalemate", (1, -1)),
+        ("atomic", "rnbqkb1r/pppp1ppp/5n2/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 1; moves f1a6", None, (0, 0)),
+        ("kingofthehill", "4k3/8/8/8/8/4K3/8/8 w - - 0 1; moves e3e4", "variant end", (1, -1)),
+        ("threecheck", "4k3/8/8/8/8/8/8/R3K3 w - - 1+3 0 1; moves a1a8", "variant end", (1, -1)),
+        ("racingkings", "8/7K/8/8/8/8/k7/8 w - - 0 1; moves h7h8", "variant end", (1, -1)),
+        ("horde", "4k3/8/8/8/8/8/4r3/3P4 b - - 0 1; moves e2e1 d1d2 e1e2 d2d3 e2e3 d3d4 e3e4 d4d5 e4e5 d5d6 e5e6 d6d7",
+         None, (0, 0)),
+    ],
+)  # fmt: skip
+def test_games_end_as_on_lichess(variant: str, text: str, termination: str | None, returns: tuple[int, int]) -> None:
+    state = ChessGame(variant).parse_state(text)
+    assert state.termination == termination
+    assert tuple(state.returns()) == returns
+    assert (state.active_players == ()) == (termination is not None)
+
+
+def test_a_longest_game_is_drawn() -> None:
+    state = ChessGame("chess", max_plies=2).parse_state("startpos; moves e2e4 e7e5")
+    assert (state.termination, state.active_players) == ("longest game", ())
+
+
+def test_keys_see_what_the_rest_of_the_game_depends_on() -> None:
+    chess_game = ChessGame("chess")
+    shuffled = "startpos; moves g1f3 g8f6 f3g1 f6g8"
+    pairs = [
+        ("chess", "startpos", shuffled),
+        ("chess", f"{shuffled} g1f3", "startpos; moves g1f3"),
+        ("chess", "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1", "4k3/8/8/8/8/8/8/R3K3 w - - 0 1"),
+        ("chess", "4k3/8/8/8/8/8/8/R3K3 w - - 0 1", "4k3/8/8/8/8/8/8/R3K3 w - - 40 1"),
+        ("chess", "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1", "4k3/8/8/3pP3/8/8/8/4K3 w - - 0 1"),
+        ("crazyhouse", "4k3/8/8/8/8/8/8/4K3[Q] w - - 0 1", "4k3/8/8/8/8/8/8/4K3[R] w - - 0 1"),
+        ("crazyhouse", "4k3/8/8/8/8/8/8/Q~3K3[] w - - 0 1", "4k3/8/8/8/8/8/8/Q3K3[] w - - 0 1"),
+        ("threecheck", "4k3/8/8/8/8/8/8/4K3 w - - 1+3 0 1", "4k3/8/8/8/8/8/8/4K3 w - - 3+1 0 1"),
+    ]
+    for variant, one, other in pairs:
+        game = ChessGame(variant)
+        assert game.parse_state(one).key() != game.parse_state(other).key(), (one, other)
+    assert ChessGame("chess960").chess960(518).key() != chess_game.parse_state("startpos").key()
+    transposed = [chess_game.parse_state(f"startpos; moves {moves}") for moves in ("e2e4 e7e5", "e2e4 e7e5")]
+    assert transposed[0].key() == transposed[1].key()
+
+
+@pytest.mark.parametrize("variant", WITHOUT_CASTLING)
+def test_the_mirror_maps_legal_actions_to_legal_actions(variant: str) -> None:
+    game = ChessGame(variant)
+    (mirror,) = game.symmetries()
+    for state, _ in random_games(game, 500):
+        pieces, *rest = state.fen().split(" ")
+        fen = " ".join(["/".join(row[::-1] for row in pieces.split("/")), *rest[:2], "-", *rest[3:]])
+        other = game.parse_state(fen)
+        if "-" not in rest[2] or not state.active_players or rest[2] != "-" or state.repetitions:
+            continue
+        player = state.active_players[0]
+        mapped = sorted(int(mirror.actions[action]) for action in state.legal_actions(player))
+        assert mapped == other.legal_actions(player), fen
+        fresh = game.parse_state(state.fen())
+        planes = mirror.planes(fresh.observation(player)[None])[0]
+        assert (planes == other.observation(player)).all()
+
+
+def test_mirroring_twice_changes_nothing() -> None:
+    for planes in (76, 79, 81, 84):
+        actions = mirrored_actions(planes * 64)
+        assert (actions[actions] == range(planes * 64)).all()
+
+
+@pytest.mark.parametrize(
+    ("variant", "text", "message"),
+    [
+        ("chess", "", "expected a FEN"),
+        ("chess", "8/8/8/8 w - - 0 1", "expected a FEN"),
+        ("chess", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQ1BNR w kq - 0 1", "missing king"),
+        ("chess", "4k3/8/8/8/8/8/8/4K2R b K - 0 1; moves O-O", "expected one of"),
+        ("chess", "4k3/8/8/8/8/8/8/R3K3 w K - 0 1", "invalid castling rights"),
+        ("chess", "startpos; moves e2e5", "expected one of a2a3"),
+        ("chess", "startpos; last e2", "expected squares like e2e4"),
+        ("chess", "startpos; seen xyz", "expected hexadecimal hashes"),
+        ("chess", "startpos; whatever", "expected `last`, `seen` or `moves`"),
+        ("racingkings", chess.STARTING_FEN, "no racingkings position"),
+    ],
+)
+def test_a_wrong_position_says_what_was_expected(variant: str, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ChessGame(variant).parse_state(text)
+
+
+def test_wrong_options_are_refused() -> None:
+    for options in ({"planes": "v9"}, {"policy": "crazy"}, {"max_plies": 0}):
+        with pytest.raises(ValueError, match=r"^(expected max_plies|no )"):
+            ChessGame("chess", **options)
+    with pytest.raises(ValueError, match="no policy map for antichess"):
+        ChessGame("antichess", policy="chess")
+    with pytest.raises(ValueError, match="no variant named"):
+        ChessGame("shogi")
+    state = ChessGame("chess").initial_state()
+    with pytest.raises(ValueError, match="expected a legal action"):
+        state.play([0])
+    with pytest.raises(ValueError, match="expected chess960 and a number below 960"):
+        ChessGame("chess960").chess960(960)
