@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-
 MOST_NAMES = 16
 """Names that an error lists."""
 

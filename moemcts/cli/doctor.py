@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-EXTRAS = {"chess": "chess", "pettingzoo": "pettingzoo"}
+EXTRAS = {"pettingzoo": "pettingzoo"}
 """Optional packages and the extra that brings each."""
 
 

@@ -225,7 +225,7 @@ def test_doctor_examines_the_installation() -> None:
 def test_a_person_plays_and_a_wrong_move_is_asked_again() -> None:
     done = subprocess.run(
         [str(BIN / "moemcts"), "play", "--game", "tictactoe", "--against", "random", "--seed", "1"],
-        input="z9\n" + "\n".join("a1 b1 c1 a2 b2 c2 a3 b3 c3".split()) + "\n",
+        input="z9\n" + "\n".join(["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3", "c3"]) + "\n",
         capture_output=True,
         text=True,
         check=False,
