@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    game: Annotated[str, typer.Argument(help="A registered game, such as `pommerman`.")],
+    game: Annotated[str, typer.Argument(help="A registered game; see `moemcts games`.")],
     num_games: Annotated[int, typer.Option("--games", min=1, help="Random games to play.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random games.")] = 0,
 ) -> None:
@@ -32,7 +32,12 @@ def check(
     for gate in Plugins.for_game(plugins().gates, name):
         checks.append(("gate", gate, partial(check_gate, plugins().gate(gate, made), made, seed=seed)))
     for agent in Plugins.for_game(plugins().agents, name):
-        checks.append(("agent", agent, partial(check_agent, plugins().agent(agent, made), made, seed=seed)))
+        try:
+            player = plugins().agent(agent, made)
+        except MoemctsError as error:
+            typer.echo(f"agent {agent}\n  not checked: {error}")
+        else:
+            checks.append(("agent", agent, partial(check_agent, player, made, seed=seed)))
     for kind, what, run in checks:
         try:
             laws = run()
