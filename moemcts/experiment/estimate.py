@@ -10,6 +10,7 @@ import numpy as np
 
 from moemcts.agents import Agent, Seat
 from moemcts.evaluation import UniformEvaluator
+from moemcts.experiment.jobs import num_cores
 from moemcts.game import Game, Player, State
 from moemcts.plugins import plugins
 from moemcts.search import Search
@@ -59,10 +60,11 @@ def estimate(experiment: Experiment) -> Estimate:
         (config.match.games + config.match.raw_games) * num_arms * config.num_seeds * num_samples / max(num_games, 1)
     )
     packed = game.pack(states)
+    workers = min(config.workers or num_cores(), config.num_seeds * (1 + len(experiment.gates)))
     return Estimate(
-        data=config.data.samples * seconds / num_samples,
-        training=epochs * config.data.samples * TRAINING_COST / network_rate,
-        matches=simulations * (1 / search_rate + 1 / network_rate) + field * seconds / num_samples,
+        data=config.data.samples / config.data.keep * seconds / num_samples,
+        training=epochs * config.data.samples * TRAINING_COST / network_rate / workers,
+        matches=(simulations * (1 / search_rate + 1 / network_rate) + field * seconds / num_samples) / workers,
         num_bytes=int(
             config.data.samples * (packed.offsets[-1] / len(states) + 40)
             + num_parameters * 4 * 3 * num_trainings * config.num_seeds * 2

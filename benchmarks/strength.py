@@ -1,0 +1,50 @@
+"""Records what a finished run found: one row per arm, searched and raw.
+
+python benchmarks/strength.py RUN [--record]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tomllib
+from pathlib import Path
+
+from record import add_option, append
+
+
+def rows(run: Path) -> list[dict[str, object]]:
+    """Returns the rows of a run's `report/numbers.json`."""
+    numbers = json.loads((run / "report" / "numbers.json").read_text())
+    config = tomllib.loads((run / "config.toml").read_text())
+    command = " ".join(["moemcts", *json.loads((run / "env.json").read_text())["command"][1:]])
+    found: list[dict[str, object]] = []
+    for kind in ("searched", "raw"):
+        for arm, tally in numbers[kind]["arms"].items():
+            row: dict[str, object] = {"name": f"{config['game']}, {arm}, {kind}", "game": config["game"], "arm": arm}
+            row |= {"kind": kind, "value": round(tally["win_rate"], 4), "unit": "share of games won"}
+            row |= {"interval": tally["win_interval"], "games": tally["num_games"]}
+            row |= {"wins": tally["wins"], "ties": tally["ties"], "losses": tally["losses"]}
+            row |= {"difference": numbers[kind]["differences"].get(arm), "scheme": config["scheme"]}
+            row |= {"network": config["network"], "simulations": config["search"]["simulations"] * (kind != "raw")}
+            row |= {"samples": config["data"]["samples"], "training_seeds": config["num_seeds"]}
+            row |= {"seed": config["seed"], "run_command": command}
+            found.append(row)
+    return found
+
+
+def main() -> None:
+    """Prints the rows; appends them to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="folder of a finished run")
+    add_option(parser)
+    options = parser.parse_args()
+    found = rows(options.run)
+    for row in found:
+        print(row["name"], row["value"], row["interval"], row["games"])
+    if options.record:
+        append("strength", found)
+
+
+if __name__ == "__main__":
+    main()
