@@ -51,10 +51,10 @@ def strength() -> str:
     one = next(iter(found.values()))
     lines += [
         "",
-        f"`{one['run_command']}`: {one['samples']:,} samples of SimpleAgents' games, network `{one['network']}`, scheme "
-        f"{one['scheme']}, {one['training_seeds']} training seeds. Seats are rotated; every arm plays the same boards with "
-        "the same seeds. Win rates have 95 % Wilson intervals over the games; differences are paired, with 95 % "
-        "intervals over training seeds and boards.",
+        f"`{one['run_command']}`: {one['samples']:,} samples of SimpleAgents' games, network `{one['network']}`, "
+        f"scheme {one['scheme']}, {one['training_seeds']} training seeds. Seats are rotated; every arm plays the same "
+        "boards with the same seeds. Win rates have 95 % Wilson intervals over the games; differences are paired, with "
+        "95 % intervals over training seeds and boards.",
     ]
     return "\n".join(lines)
 
@@ -79,7 +79,8 @@ def speed() -> str:
 
 def tables() -> str:
     """Returns all tables."""
-    return f"{strength()}\n\n{speed()}\n\nEvery number has its row, with command, commit and machine, in `benchmarks/results`."
+    origin = "Every number has its row, with command, commit and machine, in `benchmarks/results`."
+    return f"{strength()}\n\n{speed()}\n\n{origin}"
 
 
 def main() -> None:

@@ -2,55 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
-import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import tomli_w
 
 from moemcts.errors import DamagedFile, MoemctsError
 
 
-@contextmanager
-def atomic_write(path: Path) -> Iterator[IO[bytes]]:
-    """Opens a file that takes the place of `path` when all of it is on the disk, and not before.
+def write_bytes(path: Path, data: bytes) -> None:
+    """Writes a file so that whoever looks sees the old one or the new one, whole.
 
-    Raises MoemctsError where the disk is full; `path` is then as it was.
+    Raises MoemctsError where it cannot be written, a full disk included; the old file is untouched then.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(temporary, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        os.replace(name, path)
+        os.replace(temporary, path)
     except OSError as error:
-        raise disk_error(error, path) from error
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def disk_error(error: OSError, path: Path) -> OSError | MoemctsError:
-    """Returns the error as a user can understand it."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return MoemctsError(f"the disk is full at {path}; make room, then go on with moemcts run --resume")
-    if error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
-        return MoemctsError(f"expected to be allowed to write {path}, the system refuses: {error.strerror}")
-    return error
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        hint = f"; {len(data) / 1e6:.1f} MB are needed" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise MoemctsError(f"cannot write {path}: {error.strerror or error}{hint}; what was there is intact") from error
 
 
 def write_text(path: Path, text: str) -> None:
     """Writes a text file atomically."""
-    with atomic_write(path) as file:
-        file.write(text.encode())
+    write_bytes(path, text.encode())
 
 
 def write_toml(path: Path, values: Mapping[str, Any]) -> None:

@@ -128,7 +128,7 @@ def _listed(opponents: str | Agent | Sequence[str | Agent], count: int) -> list[
 
 
 def register() -> None:
-    """Registers the environments with gymnasium, which calls this when it is imported (entry point)."""
+    """Registers the environments with gymnasium; importing the package does it."""
     for name, env in IDS.items():
         if name not in gymnasium.registry:
             gymnasium.register(name, entry_point=f"{__name__}:PommermanEnv", kwargs={"env": env})

@@ -14,10 +14,11 @@ from moemcts.experts import ExpertSet, Routing
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.learn.evaluator import TorchEvaluator
-from moemcts.learn.files import digest, read_bytes, read_toml, write_bytes, write_toml
+from moemcts.learn.files import digest, read_bytes, read_toml
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
 from moemcts.learn.shards import check_encoding
 from moemcts.learn.weights import load_state, network_state, read_state, state_bytes
+from moemcts.store import write_bytes, write_toml
 
 MANIFEST = "manifest.toml"
 FORMAT = 1

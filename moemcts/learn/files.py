@@ -1,12 +1,9 @@
-"""Files that are whole or absent: atomic writes, memory-mapped tensors, manifests."""
+"""Files of data and weights: manifests, hashes, memory-mapped tensors."""
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import json
-import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import safetensors.numpy
-import tomli_w
 from numpy.typing import NDArray
 
-from moemcts.errors import DamagedFile, MoemctsError
+from moemcts.errors import DamagedFile
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -31,31 +27,6 @@ _DTYPES = {
     "F32": "<f4",
     "F64": "<f8",
 }
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Writes a file so that whoever looks sees the old one or the new one, whole.
-
-    Raises MoemctsError where it cannot be written, a full disk included; the old file is untouched then.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        hint = f"; {len(data) / 1e6:.1f} MB are needed" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-        raise MoemctsError(f"cannot write {path}: {error.strerror or error}{hint}; what was there is intact") from error
-
-
-def write_toml(path: Path, content: Mapping[str, Any]) -> None:
-    """Writes a manifest."""
-    write_bytes(path, tomli_w.dumps(content).encode())
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -10,9 +10,10 @@ import numpy as np
 
 from moemcts.errors import DamagedFile, ForeignData
 from moemcts.game import Game
-from moemcts.learn.files import digest, map_tensors, read_toml, tensor_bytes, write_bytes, write_toml
+from moemcts.learn.files import digest, map_tensors, read_toml, tensor_bytes
 from moemcts.learn.fingerprint import encoding_fingerprint
 from moemcts.learn.records import Records
+from moemcts.store import write_bytes, write_toml
 
 MANIFEST = "manifest.toml"
 FORMAT = 1

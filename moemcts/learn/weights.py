@@ -12,7 +12,8 @@ import safetensors.torch
 from torch import Tensor, nn
 
 from moemcts.errors import DamagedFile, ForeignData
-from moemcts.learn.files import digest, read_bytes, write_bytes
+from moemcts.learn.files import digest, read_bytes
+from moemcts.store import write_bytes
 
 State = dict[str, Tensor]
 

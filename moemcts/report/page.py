@@ -7,9 +7,7 @@ import dataclasses
 import io
 import json
 import math
-import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -21,6 +19,7 @@ import numpy as np
 from moemcts.errors import MoemctsError
 from moemcts.report.style import GRID, INK, MUTED, PAPER, PHASE_COLOURS, drawing
 from moemcts.report.tables import Table
+from moemcts.store import write_bytes
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -81,11 +80,11 @@ def write_report(folder: Path, report: Report) -> None:
     try:
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         images = {figure.name: _write_image(folder / "figures", figure) for figure in figures}
-        _replace(
+        write_bytes(
             folder / "numbers.json", json.dumps(_plain(report.numbers), indent=2, allow_nan=False).encode() + b"\n"
         )
-        _replace(folder / "report.md", _markdown(report, images).encode())
-        _replace(folder / "report.html", _html(report, images).encode())
+        write_bytes(folder / "report.md", _markdown(report, images).encode())
+        write_bytes(folder / "report.html", _html(report, images).encode())
     except OSError as error:
         raise MoemctsError(f"cannot write the report to {folder}: {error.strerror or error}") from error
 
@@ -108,7 +107,7 @@ def _write_image(folder: Path, figure: Figure) -> _Image:
                 buffer, format=suffix, transparent=suffix == "svg", metadata={"Date": None} if suffix == "svg" else None
             )
         files[suffix] = buffer.getvalue()
-        _replace(folder / f"{figure.name}.{suffix}", files[suffix])
+        write_bytes(folder / f"{figure.name}.{suffix}", files[suffix])
     return _Image(f"figures/{figure.name}.png", _inline_svg(files["svg"].decode(), figure))
 
 
@@ -120,7 +119,7 @@ def _copy_image(folder: Path, figure: Figure, path: Path) -> _Image:
     data = path.read_bytes()
     target = folder / f"{figure.name}{suffix}"
     if not (target.exists() and target.samefile(path)):
-        _replace(target, data)
+        write_bytes(target, data)
     address = f"data:image/{kinds[suffix]};base64,{base64.b64encode(data).decode()}"
     return _Image(f"figures/{target.name}", f'<img class="paper" src="{address}" alt="{escape(figure.caption)}">')
 
@@ -203,17 +202,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return str(value) if isinstance(value, Path) else value
-
-
-def _replace(path: Path, data: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
