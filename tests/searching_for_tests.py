@@ -1,0 +1,43 @@
+"""Runs the native search and its definition side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from moemcts.evaluation import Evaluation
+from moemcts.game import Game, Views
+from moemcts.search import Search
+from moemcts.search.reference import ReferenceSearch
+
+
+class HashedEvaluator:
+    """Random but repeatable opinions: logits and values from the observation planes."""
+
+    def __init__(self, num_actions: int, num_values: int) -> None:
+        rng = np.random.default_rng(5)
+        self.num_values = num_values
+        self.weights = rng.standard_normal((1000, num_actions + num_values)).astype(np.float32)
+
+    def evaluate_planes(self, planes: np.ndarray) -> Evaluation:
+        flat = planes.reshape(len(planes), -1)
+        out = np.sin(flat @ self.weights[: flat.shape[1]]).astype(np.float32)
+        value = out[:, : self.num_values]
+        return Evaluation(out[:, self.num_values :] * 3, value[:, 0] if self.num_values == 1 else value)
+
+    def evaluate(self, views: Views) -> Evaluation:
+        # Row by row, so that the batch size cannot change a bit of the result.
+        rows = [self.evaluate_planes(planes[None]) for planes in views.observations()]
+        return Evaluation(np.concatenate([r.logits for r in rows]), np.concatenate([r.value for r in rows]))
+
+
+def reference_visits(game: Game, root, config, evaluator, seed, opponents=None):  # type: ignore[no-untyped-def]
+    search = ReferenceSearch(game.spec, config, root, seed=seed, opponents=opponents)
+    while pairs := search.select():
+        search.backup(evaluator.evaluate(game.views(pairs)))
+    return search
+
+
+def native_results(game: Game, roots, config, evaluator, seeds, opponents=None):  # type: ignore[no-untyped-def]
+    search = Search(game, config, opponents=opponents)
+    search.reset(game.views(roots), seeds)
+    return search.run(evaluator)
