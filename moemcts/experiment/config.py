@@ -23,6 +23,8 @@ class Section(BaseModel):
 class DataConfig(Section):
     """Where the training games come from."""
 
+    folder: str = ""
+    """A dataset that is there already, such as imported games, to learn from instead of playing games."""
     samples: int = Field(default=200_000, ge=100)
     """Decisions to learn from."""
     agent: str = ""

@@ -171,6 +171,9 @@ class Experiment:
         from moemcts.learn.selfplay import generate
 
         config = self.config.data
+        if config.folder:
+            advance(len(self._dataset()), len(self._dataset()))
+            return
         agent = self.agent(config.agent or plugins().default_agent(self.game))
         generate(
             self.game,
@@ -218,7 +221,7 @@ class Experiment:
     def _dataset(self) -> Dataset:
         from moemcts.learn.dataset import Dataset
 
-        return Dataset.open(self.folder / "data", self.game)
+        return Dataset.open(Path(self.config.data.folder or self.folder / "data"), self.game)
 
     def _is_trained(self, job: Job) -> bool:
         return (self.experts_folder(job.gate, job.seed) / "manifest.toml").exists()
