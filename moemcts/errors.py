@@ -28,6 +28,11 @@ class MissingExtra(MoemctsError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed; pip install 'moemcts[{extra}]'")
+        self._arguments = (package, extra)
+
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
+        # Errors of worker processes are pickled on their way to the one that shows them.
+        return type(self), self._arguments
 
 
 class ForeignData(MoemctsError):

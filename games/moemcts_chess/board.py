@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from moemcts.errors import MissingExtra
-
 if TYPE_CHECKING:
     import chess
 
 
 def board(variant: str, fen: str) -> chess.Board:
-    """Returns the board of a variant at a FEN; raises MissingExtra where python-chess is not installed."""
+    """Returns the board of a variant at a FEN."""
     library = python_chess()
     if variant in ("chess", "chess960"):
         return cast("chess.Board", library.Board(fen, chess960=variant == "chess960"))
@@ -54,12 +52,10 @@ def _last_move(state: Any) -> chess.Move | None:
 
 
 def python_chess() -> Any:
-    """Returns the package `chess` with all we use of it; raises MissingExtra where it is not installed."""
-    try:
-        import chess
-        import chess.pgn
-        import chess.svg
-        import chess.variant
-    except ImportError:
-        raise MissingExtra("chess", "chess") from None
+    """Returns the package `chess` with all we use of it, imported when it is first asked for."""
+    import chess
+    import chess.pgn
+    import chess.svg
+    import chess.variant
+
     return chess
