@@ -1,5 +1,8 @@
 //! One tree: nodes in the order of their creation, edges and states beside them in flat arrays.
 
+mod reuse;
+mod update;
+
 use crate::config::Config;
 use crate::error::SearchError;
 use crate::game::{Action, Agent, Player, Players, State};
@@ -234,36 +237,6 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         false
     }
 
-    /// Takes one evaluation of a pending leaf, seen by its `seat`-th searched player; the last one completes the leaf.
-    ///
-    /// `value[k]` is for the player `k` seats further on; players beyond it get what the sum of returns leaves them.
-    pub fn receive(
-        &mut self,
-        node: NodeId,
-        seat: u32,
-        row: usize,
-        logits: impl Fn(Action) -> f32,
-        value: &[f32],
-        config: &Config,
-    ) -> Result<(), SearchError<S::Error>> {
-        if value.iter().any(|v| !v.is_finite()) {
-            return Err(SearchError::NotFinite { row });
-        }
-        let seat = (self.nodes[node as usize].first_seat + seat) as usize;
-        self.set_priors(seat, row, logits, config)?;
-        self.note_value(node, self.seats[seat].player, value, config);
-        let record = &mut self.nodes[node as usize];
-        record.rows_left -= 1;
-        if record.rows_left == 0 {
-            record.status = Status::Expanded;
-            if node == ROOT {
-                self.add_noise(config);
-            }
-            self.finish(node, 1);
-        }
-        Ok(())
-    }
-
     pub fn seats_of(&self, node: NodeId) -> &[Seat] {
         let node = &self.nodes[node as usize];
         &self.seats[node.first_seat as usize..(node.first_seat + node.num_seats) as usize]
@@ -271,23 +244,6 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
     pub fn edges_of(&self, seat: &Seat) -> &[Edge] {
         &self.edges[seat.first_edge as usize..(seat.first_edge + seat.num_edges) as usize]
-    }
-
-    /// Mixes Dirichlet noise into the priors of the root (AlphaZero, Silver et al. 2018).
-    pub fn add_noise(&mut self, config: &Config) {
-        if config.noise_fraction == 0.0 {
-            return;
-        }
-        for seat in 0..self.nodes[ROOT as usize].num_seats {
-            let seat = &self.seats[(self.nodes[ROOT as usize].first_seat + seat) as usize];
-            let edges = seat.first_edge as usize..(seat.first_edge + seat.num_edges) as usize;
-            let noise: Vec<f64> = edges.clone().map(|_| self.rng.gamma(config.noise_alpha)).collect();
-            let total: f64 = noise.iter().sum();
-            for (edge, share) in self.edges[edges].iter_mut().zip(noise) {
-                let mixed = (1.0 - config.noise_fraction) * f64::from(edge.prior);
-                edge.prior = (mixed + config.noise_fraction * (share / total)) as f32;
-            }
-        }
     }
 
     /// Picks the best edge of every seat by PUCT, and none where no seat is.
@@ -455,121 +411,6 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(decided)
     }
 
-    fn set_priors(
-        &mut self,
-        seat: usize,
-        row: usize,
-        logits: impl Fn(Action) -> f32,
-        config: &Config,
-    ) -> Result<(), SearchError<S::Error>> {
-        let seat = &self.seats[seat];
-        let edges = &mut self.edges[seat.first_edge as usize..(seat.first_edge + seat.num_edges) as usize];
-        let priors = &mut self.scratch.priors;
-        priors.clear();
-        let mut peak = f64::NEG_INFINITY;
-        for edge in edges.iter() {
-            if edge.action as usize >= config.num_actions {
-                return Err(SearchError::ActionRange { action: edge.action, num_actions: config.num_actions });
-            }
-            let logit = f64::from(logits(edge.action)) / config.policy_temperature;
-            if logit.is_nan() || logit == f64::INFINITY {
-                return Err(SearchError::NotFinite { row });
-            }
-            peak = peak.max(logit);
-            priors.push(logit);
-        }
-        let peak = if peak == f64::NEG_INFINITY { 0.0 } else { peak };
-        let mut total = 0.0;
-        for prior in priors.iter_mut() {
-            *prior = (*prior - peak).exp();
-            total += *prior;
-        }
-        let even = 1.0 / edges.len() as f64;
-        for (edge, prior) in edges.iter_mut().zip(priors.iter()) {
-            edge.prior = (if total > 0.0 { prior / total } else { even }) as f32;
-        }
-        Ok(())
-    }
-
-    /// A player's own view decides its value; the others' values come from the mean of all views.
-    fn note_value(&mut self, node: NodeId, viewer: Player, value: &[f32], config: &Config) {
-        let num_players = self.num_players;
-        let viewers: Players = self.viewers(node).collect();
-        let values = &mut self.values[node as usize * num_players..][..num_players];
-        values[viewer] = value[0];
-        let rest = config.utility_sum.map_or(0.0, |sum| (sum - f64::from(value[0])) / (num_players.max(2) - 1) as f64);
-        for step in 1..num_players {
-            let player = (viewer + step) % num_players;
-            if !viewers.contains(player) {
-                let estimate = value.get(step).map_or(rest, |&v| f64::from(v));
-                values[player] += (estimate / viewers.len() as f64) as f32;
-            }
-        }
-    }
-
-    /// Marks a leaf and the edges that lead to it as being evaluated.
-    fn hold(&mut self, leaf: NodeId) {
-        self.in_flight += 1;
-        self.walk_up(leaf, |node| node.in_flight += 1, |edge| edge.in_flight += 1);
-    }
-
-    /// Unmarks them.
-    fn release(&mut self, leaf: NodeId) {
-        self.in_flight -= 1;
-        self.walk_up(leaf, |node| node.in_flight -= 1, |edge| edge.in_flight -= 1);
-    }
-
-    fn walk_up(&mut self, leaf: NodeId, on_node: impl Fn(&mut Node), on_edge: impl Fn(&mut Edge)) {
-        let mut at = leaf;
-        loop {
-            on_node(&mut self.nodes[at as usize]);
-            let Node { parent, choices, .. } = self.nodes[at as usize];
-            if parent == NONE {
-                return;
-            }
-            let num_seats = self.nodes[parent as usize].num_seats;
-            for &edge in &self.choices[choices as usize..(choices + num_seats) as usize] {
-                on_edge(&mut self.edges[edge as usize]);
-            }
-            at = parent;
-        }
-    }
-
-    /// Adds a leaf's value to all statistics above it, and takes back the `held` marks of `hold`.
-    fn finish(&mut self, leaf: NodeId, held: u32) {
-        if leaf != ROOT {
-            self.simulations += 1;
-        }
-        self.in_flight -= held;
-        let values = &self.values[leaf as usize * self.num_players..][..self.num_players];
-        let mut at = leaf;
-        loop {
-            let node = &mut self.nodes[at as usize];
-            node.visits += 1;
-            node.in_flight -= held;
-            let seats = node.first_seat as usize..(node.first_seat + node.num_seats) as usize;
-            for seat in &mut self.seats[seats] {
-                seat.value_sum += f64::from(values[seat.player]);
-            }
-            let Node { parent, choices, .. } = *node;
-            if parent == NONE {
-                return;
-            }
-            let Node { first_seat, num_seats, .. } = self.nodes[parent as usize];
-            for i in 0..num_seats {
-                let seat = &mut self.seats[(first_seat + i) as usize];
-                let edge = &mut self.edges[self.choices[(choices + i) as usize] as usize];
-                if edge.visits == 0 {
-                    seat.visited_prior += f64::from(edge.prior);
-                }
-                edge.visits += 1;
-                edge.in_flight -= held;
-                edge.value_sum += f64::from(values[seat.player]);
-            }
-            at = parent;
-        }
-    }
-
     fn record_depth(&mut self, depth: u32) {
         self.depth_sum += u64::from(depth);
         self.max_depth = self.max_depth.max(depth);
@@ -602,92 +443,6 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             at = child;
         }
         line
-    }
-
-    /// Makes the position with this key the root, keeping all that is known below it.
-    ///
-    /// Looks at most `depth` levels down, in the order of creation. Returns false, and changes nothing, where the
-    /// position is not an evaluated node of the tree.
-    pub fn reroot(&mut self, state: &S, depth: u32) -> Result<bool, S::Error> {
-        let key = state.key()?;
-        for node in 0..self.nodes.len() as NodeId {
-            if self.nodes[node as usize].status == Status::Expanded
-                && self.nodes[node as usize].num_seats > 0
-                && self.depth(node) <= depth
-                && self.states[node as usize].key()? == key
-            {
-                self.keep_below(node);
-                self.states[ROOT as usize] = state.clone();
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    fn depth(&self, node: NodeId) -> u32 {
-        std::iter::successors(Some(node), |&n| {
-            let parent = self.nodes[n as usize].parent;
-            (parent != NONE).then_some(parent)
-        })
-        .count() as u32
-            - 1
-    }
-
-    fn keep_below(&mut self, root: NodeId) {
-        let old = std::mem::take(&mut self.nodes);
-        let states = std::mem::take(&mut self.states);
-        let seats = std::mem::take(&mut self.seats);
-        let edges = std::mem::take(&mut self.edges);
-        let choices = std::mem::take(&mut self.choices);
-        let replies = std::mem::take(&mut self.replies);
-        let agents = std::mem::take(&mut self.agents);
-        let values = std::mem::take(&mut self.values);
-        let stride = self.modelled.len();
-        let mut node_at = vec![NONE; old.len()];
-        let mut edge_at = vec![NONE; edges.len()];
-        // A node's parent was created before it, so one pass in order finds every parent already kept.
-        for (i, (mut node, state)) in old.into_iter().zip(states).enumerate() {
-            let is_root = i as NodeId == root;
-            if !is_root && (node.parent == NONE || node_at[node.parent as usize] == NONE) {
-                continue;
-            }
-            node_at[i] = self.nodes.len() as NodeId;
-            if is_root {
-                node.parent = NONE;
-            } else {
-                let parent = node_at[node.parent as usize];
-                let num_choices = self.nodes[parent as usize].num_seats;
-                let start = self.choices.len() as u32;
-                let led = &choices[node.choices as usize..(node.choices + num_choices) as usize];
-                self.choices.extend(led.iter().map(|&edge| edge_at[edge as usize]));
-                let anchor = match led.first() {
-                    Some(&edge) => edge_at[edge as usize],
-                    None => self.nodes[parent as usize].passage,
-                };
-                node.parent = parent;
-                node.choices = start;
-                node.sibling = std::mem::replace(&mut self.edges[anchor as usize].child, node_at[i]);
-            }
-            let first_seat = self.seats.len() as u32;
-            for seat in &seats[node.first_seat as usize..(node.first_seat + node.num_seats) as usize] {
-                let first_edge = self.edges.len() as u32;
-                for e in seat.first_edge..seat.first_edge + seat.num_edges {
-                    edge_at[e as usize] = self.edges.len() as u32;
-                    self.edges.push(Edge { child: NONE, ..edges[e as usize].clone() });
-                }
-                self.seats.push(Seat { first_edge, ..seat.clone() });
-            }
-            node.passage = self.add_passage(node.num_seats, node.status);
-            node.first_seat = first_seat;
-            let first_reply = self.replies.len() as u32;
-            let kept = node.first_reply as usize..(node.first_reply + node.num_replies) as usize;
-            self.replies.extend_from_slice(&replies[kept]);
-            node.first_reply = first_reply;
-            self.agents.extend_from_slice(&agents[i * stride..(i + 1) * stride]);
-            self.values.extend_from_slice(&values[i * self.num_players..(i + 1) * self.num_players]);
-            self.nodes.push(node);
-            self.states.push(state);
-        }
     }
 }
 
