@@ -37,9 +37,9 @@ def strength() -> str:
         if difference:
             ends = [100 * end for end in difference["interval"]]
             against = f"{100 * difference['wins']:+.1f} [{ends[0]:+.1f}, {ends[1]:+.1f}]"
-        name = {"single": "single network (gate `none`)", "field": "SimpleAgent in our seat"}.get(
-            row["arm"], f"experts by `{row['arm']}`"
-        )
+        names = {"single": "single network (gate `none`)", "field": "SimpleAgent in our seat"}
+        names["constant"] = "no network: a constant evaluator"
+        name = names.get(row["arm"], f"experts by `{row['arm']}`")
         how = f"{row['simulations']} simulations" if row["kind"] == "searched" else "no search"
         if row["arm"] == "field":
             how = "chance level"

@@ -17,7 +17,10 @@ def rows(run: Path) -> list[dict[str, object]]:
     """Returns the rows of a run's `report/numbers.json`."""
     numbers = json.loads((run / "report" / "numbers.json").read_text())
     config = tomllib.loads((run / "config.toml").read_text())
-    command = " ".join(["moemcts", *json.loads((run / "env.json").read_text())["command"][1:]])
+    words = ["moemcts", *json.loads((run / "env.json").read_text())["command"][1:]]
+    if "--out" in words:
+        del words[words.index("--out") : words.index("--out") + 2]
+    command = " ".join(words)
     found: list[dict[str, object]] = []
     for kind in ("searched", "raw"):
         for arm, tally in numbers[kind]["arms"].items():

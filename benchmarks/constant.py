@@ -1,0 +1,52 @@
+"""How often the search of a run would have won without a network: a constant evaluator on the run's own boards.
+
+python benchmarks/constant.py RUN [--record]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from record import add_option, append
+
+from moemcts.arena.match import Tally, match
+from moemcts.arena.openings import openings_from_seeds
+from moemcts.evaluation import UniformEvaluator
+from moemcts.experiment import Experiment
+from moemcts.experiment.run import BOARDS_PER_SEED
+from moemcts.search import SearchAgent
+
+
+def main() -> None:
+    """Plays and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="folder of a run")
+    add_option(parser)
+    options = parser.parse_args()
+    experiment = Experiment.load(options.run)
+    config, game = experiment.config, experiment.game
+    agent = SearchAgent(
+        game, UniformEvaluator(game.spec), config.search, opponents=experiment.opponent_model(), name="constant"
+    )
+    outcomes = []
+    for seed in range(config.num_seeds):
+        first = (config.seed * config.num_seeds + seed + 1) * BOARDS_PER_SEED
+        boards = openings_from_seeds(config.match.games, first=first)
+        result = match(
+            game, {"constant": agent}, experiment.field(), num_games=config.match.games, openings=boards, seed=first
+        )
+        outcomes += [record.outcome for record in result.records]
+    tally = Tally.of(outcomes)
+    row: dict[str, object] = {"name": f"{config.game}, constant, searched", "game": config.game, "arm": "constant"}
+    row |= {"kind": "searched", "value": round(tally.win_rate, 4), "unit": "share of games won"}
+    row |= {"interval": list(tally.win_interval), "games": tally.num_games, "difference": None, "seed": config.seed}
+    row |= {"wins": tally.wins, "ties": tally.ties, "losses": tally.losses, "simulations": config.search.simulations}
+    print(json.dumps(row, indent=1))
+    if options.record:
+        append("strength", [row])
+
+
+if __name__ == "__main__":
+    main()
