@@ -73,6 +73,7 @@ def speed() -> str:
         for row in rows.values()
     ]
     one = next(iter(rows.values()))
+    lines += ["", *(f"`{row['name']}` took {row['value']} {row['unit']}." for row in latest("runs").values())]
     lines += ["", f"`python benchmarks/speed.py`, {one['machine']}, {one['date']}."]
     return "\n".join(lines)
 
