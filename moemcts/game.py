@@ -147,7 +147,8 @@ class Game(ABC):
     - equal seeds give equal games;
     - states and actions survive `parse(format(x))`, and states survive `unpack(pack(x))`;
     - positions that differ in legal actions or observations differ in `key`;
-    - symmetries map legal actions to legal actions.
+    - symmetries permute actions, and where the start looks the same to a symmetry, it maps games to games: legal
+      actions to legal ones, observations to those of the positions reached.
     """
 
     spec: GameSpec

@@ -13,7 +13,7 @@ import numpy as np
 
 from moemcts.agents import Agent, Seat
 from moemcts.evaluation import Evaluator, UniformEvaluator
-from moemcts.game import FloatArray, Game, Player, State, View
+from moemcts.game import FloatArray, Game, Player, State, Symmetry, View
 from moemcts.gates import PhaseGate
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Search
@@ -43,7 +43,7 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
         for state in states:
             _check_position(game, state, laws)
         _check_course(game, states, joints, index, laws)
-        _check_symmetries(game, states, laws)
+        _check_symmetries(game, states, joints, laws)
     _check_keys(game, seed, laws)
     _check_search(game, laws)
     return laws.checked
@@ -243,7 +243,7 @@ def _check_course(game: Game, states: list[State], joints: list[list[int]], seed
             )
 
 
-def _check_symmetries(game: Game, states: list[State], laws: _Laws) -> None:
+def _check_symmetries(game: Game, states: list[State], joints: list[list[int]], laws: _Laws) -> None:
     for symmetry in game.symmetries():
         laws.expect(
             "symmetries permute actions",
@@ -256,6 +256,33 @@ def _check_symmetries(game: Game, states: list[State], laws: _Laws) -> None:
             symmetry.planes(planes).shape == planes.shape,
             f"{symmetry.name} gives {symmetry.planes(planes).shape}",
         )
+        if np.array_equal(symmetry.planes(_planes(game, states[0])), _planes(game, states[0])):
+            _check_mapped_game(game, symmetry, states, joints, laws)
+
+
+def _check_mapped_game(
+    game: Game, symmetry: Symmetry, states: list[State], joints: list[list[int]], laws: _Laws
+) -> None:
+    mapped = states[0]
+    for state, joint in zip(states, joints, strict=False):
+        for player in state.active_players:
+            expected = sorted(int(symmetry.actions[action]) for action in state.legal_actions(player))
+            found = [int(action) for action in mapped.legal_actions(player)]
+            laws.expect(
+                "symmetries map legal actions to legal actions",
+                found == expected,
+                f"{symmetry.name} expects {expected}, the mapped position has {found}",
+            )
+        laws.expect(
+            "symmetries map observations to those of mapped positions",
+            np.array_equal(symmetry.planes(_planes(game, state)), _planes(game, mapped)),
+            f"{symmetry.name} at {game.format_state(state)}",
+        )
+        mapped = mapped.play([int(symmetry.actions[action]) for action in joint])
+
+
+def _planes(game: Game, state: State) -> FloatArray:
+    return np.stack([state.observation(player) for player in range(game.spec.num_players)])
 
 
 def _check_keys(game: Game, seed: int, laws: _Laws) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from games_for_tests import HashedTree, TreeGame, TreeState
 from moemcts.evaluation import Evaluation
 from moemcts.game import Packed, Symmetry, Views
 from moemcts.gates import PlyGate
+from moemcts.plugins import plugins
 from moemcts.testing import BrokenLaw, check_agent, check_evaluator, check_game, check_gate
 
 RULES = TreeGame(4, 2, 4, 6, False)
@@ -113,6 +114,21 @@ def test_symmetries_that_are_none_are_found() -> None:
 
     with pytest.raises(BrokenLaw, match="symmetries permute actions"):
         check_game(Game(RULES))
+
+
+@pytest.mark.parametrize("broken_part", ["actions", "planes"])
+def test_symmetries_whose_halves_disagree_are_found(broken_part: str) -> None:
+    lawful = plugins().game("tictactoe")
+    check_game(lawful)
+
+    class Game(type(lawful)):  # type: ignore[misc]
+        def symmetries(self) -> Sequence[Symmetry]:
+            turn = super().symmetries()[1]
+            nothing = {"actions": np.arange(9), "planes": lambda planes: planes}[broken_part]
+            return [replace(turn, **{broken_part: nothing})]
+
+    with pytest.raises(BrokenLaw, match=r"symmetries map"):
+        check_game(Game())
 
 
 def test_broken_gates_evaluators_and_agents_are_found() -> None:
