@@ -50,8 +50,8 @@ def main() -> None:
 
     Exit codes: 0 done, 1 failed, 2 misused, 3 an optional package is missing, 130 interrupted.
     """
-    # Work is spread over processes. A second thread in each is slower than none wherever the cores are busy already:
-    # measured 2 to 200 times slower with small networks. Whoever sets the variable knows better.
+    # Work is spread over processes; a second thread in each is slower than none wherever the cores are busy already.
+    # Whoever sets the variable knows better.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from moemcts.cli import check, doctor, lists, match, play, run
     from moemcts.plugins import plugins
