@@ -20,10 +20,6 @@ class Evaluation:
     value: FloatArray
     """`[N]` in [-1, 1] for the viewing player, or `[N, P]`, where column `k` is for the player `k` seats further on."""
 
-    def take(self, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Evaluation:
-        """Returns the evaluations of the given rows, in that order."""
-        return Evaluation(self.logits[rows], self.value[rows])
-
 
 class Evaluator(Protocol):
     """Evaluates views; rows do not influence each other."""

@@ -65,16 +65,6 @@ def write_json(path: Path, values: Any) -> None:
     write_text(path, json.dumps(values, indent=1, allow_nan=False) + "\n")
 
 
-def read_json(path: Path) -> Any:
-    """Returns what a JSON file holds; raises DamagedFile where it is none."""
-    try:
-        return json.loads(path.read_text())
-    except FileNotFoundError:
-        raise MoemctsError(f"expected a file {path}, found none") from None
-    except ValueError as error:
-        raise DamagedFile(f"{path} is not valid JSON: {error}") from error
-
-
 def _without_none(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_none(item) for key, item in value.items() if item is not None}

@@ -172,7 +172,8 @@ class Experiment:
 
         config = self.config.data
         if config.folder:
-            advance(len(self._dataset()), len(self._dataset()))
+            num_samples = len(self._dataset())
+            advance(num_samples, num_samples)
             return
         agent = self.agent(config.agent or plugins().default_agent(self.game))
         generate(

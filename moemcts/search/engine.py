@@ -60,7 +60,8 @@ class Search:
     def backup(self, evaluation: Evaluation, rows: IntArray | None = None) -> None:
         """Expands the leaves selected last and updates their paths.
 
-        With `rows`, numbers that count up from `rows[0]` of `selected_rows`, any leaves that still wait.
+        With `rows`, any leaves that still wait, by the numbers of their views: views are numbered in the order in
+        which they were selected.
         """
         self._native.backup(evaluation.logits, evaluation.value, rows)
 
