@@ -31,7 +31,10 @@ class Agent(Protocol):
     name: str
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        """Returns a legal action for each view; `seats[i]` is the place that view `i` is played from."""
+        """Returns a legal action for each view; `seats[i]` is the place that view `i` is played from.
+
+        Raises AgentFailure for the views to which it has no answer.
+        """
 
 
 class RandomAgent:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from moemcts.agents import Agent, Seat
+from moemcts.errors import AgentFailure, Failure
 from moemcts.game import FloatArray, Game, Player, State
 
 _64_BITS = 2**64 - 1
@@ -69,6 +70,11 @@ class GameRecord:
     """Whether the limit of plies ended it."""
     moves: tuple[tuple[int, ...], ...]
     """Joint actions, one per ply."""
+    termination: str = "rules"
+    """Why it ended: `rules`, `decided` (for the focus player) or `length`; where an agent failed, `crash`, `timeout`
+    or `illegal move`."""
+    failure: str = ""
+    """Which agent failed, and how."""
 
     def to_json(self) -> dict[str, Any]:
         """Returns the record as JSON values; moves are one string, plies apart by spaces."""
@@ -80,12 +86,14 @@ class GameRecord:
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
         """Returns what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
-        fields = {name: values[name] for name in cls.__dataclass_fields__}
-        fields["start_key"] = int(values["start_key"], 16)
-        fields["agents"] = tuple(values["agents"])
-        fields["returns"] = tuple(float(value) for value in values["returns"])
-        fields["moves"] = tuple(tuple(map(int, joint.split(","))) for joint in values["moves"].split())
-        return cls(**fields)
+        read = {
+            entry.name: values[entry.name] for entry in fields(cls) if entry.default is MISSING or entry.name in values
+        }
+        read["start_key"] = int(values["start_key"], 16)
+        read["agents"] = tuple(values["agents"])
+        read["returns"] = tuple(float(value) for value in values["returns"])
+        read["moves"] = tuple(tuple(map(int, joint.split(","))) for joint in values["moves"].split())
+        return cls(**read)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +121,8 @@ def play_games(
 
     In a round every agent is asked once, for all views that wait for it. Each (game, player) has a `Seat` of its
     own whose randomness comes from `(seed, lineup.seed, player)`, so a game is the same whatever runs beside it,
-    as far as its agents keep what `Seat` asks of them. Actions are not checked for legality.
+    as far as its agents keep what `Seat` asks of them. Actions are not checked for legality. A game in which an
+    agent fails (AgentFailure) ends there: the seats that failed lose with -1, the others share +1.
     Raises ValueError if a lineup does not seat every player or an agent answers with another number of actions.
     """
     if max_parallel < 1:
@@ -161,18 +170,20 @@ class _Running:
     batches: list[_Batch]
     """Of the agent of each player."""
     moves: list[tuple[int, ...]] = field(default_factory=list)
+    failures: dict[Player, Failure] = field(default_factory=dict)
 
     def goes_on(self, limit: int) -> bool:
-        if not self.players or len(self.moves) >= limit:
+        if self.failures or not self.players or len(self.moves) >= limit:
             return False
         focus = self.lineup.focus
         # A decided player is never active again, so an active one need not be asked about.
         return focus is None or focus in self.players or not self.state.returns()[focus]
 
     def record(self, rule: OutcomeRule) -> GameRecord:
-        returns = self.state.returns()
+        returns = self._forfeited() if self.failures else self.state.returns()
         focus = self.lineup.focus
         is_decided = focus is not None and bool(self.players) and bool(returns[focus])
+        ended_by_length = bool(self.players) and not self.failures and not is_decided
         outcome = None if focus is None else rule(returns, focus) or ("loss" if is_decided else "tie")
         return GameRecord(
             index=self.index,
@@ -184,9 +195,26 @@ class _Running:
             returns=tuple(float(value) for value in returns),
             outcome=outcome,
             plies=len(self.moves),
-            truncated=bool(self.players) and not is_decided,
+            truncated=ended_by_length,
             moves=tuple(self.moves),
+            termination=self._termination(is_decided),
+            failure="; ".join(
+                f"{self.lineup.agents[player].name} in seat {player}: {failure.reason}"
+                for player, failure in self.failures.items()
+            ),
         )
+
+    def _termination(self, is_decided: bool) -> str:
+        if self.failures:
+            return next(iter(self.failures.values())).kind
+        return "decided" if is_decided else "length" if self.players else "rules"
+
+    def _forfeited(self) -> FloatArray:
+        num_players = len(self.seats)
+        others = num_players - len(self.failures)
+        returns = np.full(num_players, 1 / max(others, 1), dtype=np.float32)
+        returns[list(self.failures)] = -1
+        return returns
 
 
 class _Batch:
@@ -231,20 +259,31 @@ def _play_round(game: Game, running: Sequence[_Running], batches: Iterable[_Batc
             batch.places.append(place)
             place += 1
     answers = [0] * place
+    failures: dict[int, Failure] = {}
     for batch in batches:
         if batch.places:
-            _ask(game, batch, answers)
+            _ask(game, batch, answers, failures)
     place = 0
     for one in running:
-        joint = tuple(answers[place : place + len(one.players)])
-        place += len(joint)
+        places = range(place, place + len(one.players))
+        place = places.stop
+        if failures and any(at in failures for at in places):
+            one.failures = {
+                player: failures[at] for player, at in zip(one.players, places, strict=True) if at in failures
+            }
+            continue
+        joint = tuple(answers[places.start : places.stop])
         one.moves.append(joint)
         one.state = one.state.play(joint)
         one.players = one.state.active_players
 
 
-def _ask(game: Game, batch: _Batch, answers: list[int]) -> None:
-    actions = batch.agent.act(game.views(batch.pairs), batch.seats)
+def _ask(game: Game, batch: _Batch, answers: list[int], failures: dict[int, Failure]) -> None:
+    try:
+        actions = batch.agent.act(game.views(batch.pairs), batch.seats)
+    except AgentFailure as failure:
+        actions = failure.actions
+        failures.update((batch.places[row], fault) for row, fault in failure.failures.items())
     if len(actions) != len(batch.places):
         raise ValueError(
             f"expected {len(batch.places)} actions, one per view, from agent {batch.agent.name!r}, got {len(actions)}"
