@@ -120,6 +120,11 @@ def test_a_few_draws_do_not_prove_equality() -> None:
     assert found.error > 100
 
 
+def test_an_even_match_is_zero_without_a_sign() -> None:
+    assert str(elo(30, 10, 30)).startswith("+0.0 ± ")
+    assert str(pentanomial_elo((1, 2, 3, 2, 1))).startswith("+0.0 ± ")
+
+
 def test_scores_and_elo_are_inverse() -> None:
     assert elo_of_score(score_of_elo(123.4)) == pytest.approx(123.4)
     assert score_of_elo(0) == 0.5

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import chess.pgn
@@ -94,6 +97,28 @@ def test_a_match_that_was_stopped_ends_as_if_it_had_not_been(folder: Path, tmp_p
     assert again.stdout == whole.stdout
     assert (tmp_path / "part.pgn").read_bytes() == (tmp_path / "whole.pgn").read_bytes()
     assert sorted((tmp_path / "part.jsonl").read_bytes().splitlines()) == sorted(line.strip() for line in lines)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupted_match_says_how_to_go_on(folder: Path, tmp_path: Path, workers: int) -> None:
+    arguments = ["--game", "antichess", "--agent", "experts?simulations=6", "--agent", "random", "--games", "60"]
+    arguments += ["--out", str(tmp_path / "games.jsonl"), "--parallel", "4", "--workers", str(workers), "--json"]
+    process = subprocess.Popen(
+        [str(BIN / "moemcts"), "match", *arguments], cwd=folder, stderr=subprocess.PIPE, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+        if (tmp_path / "games.jsonl").exists() and (tmp_path / "games.jsonl").read_bytes().count(b"\n") > 5:
+            os.killpg(process.pid, signal.SIGINT)
+            break
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "finished games are in" in error.decode()
+    assert "Traceback" not in error.decode()
+    num_finished = (tmp_path / "games.jsonl").read_bytes().count(b"\n") - 1
+    assert 5 <= num_finished < 60
+    assert json.loads(run(*arguments, folder=folder).stdout)["num_games"] == 60
 
 
 @pytest.mark.parametrize("options", [["--workers", 2], ["--parallel", 1], ["--workers", 3, "--parallel", 4]])
