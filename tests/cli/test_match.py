@@ -15,11 +15,15 @@ from pathlib import Path
 import chess.pgn
 import pytest
 
+from moemcts.agents import PolicyAgent
 from moemcts.cli.main import main
 from moemcts.cli.match import parse_sprt
 from moemcts.errors import UsageError
+from moemcts.experiment.matches import Match, MatchPlan
+from moemcts.experiment.players import resolve_agent
 from moemcts.learn.checkpoint import save_experts
 from moemcts.plugins import plugins
+from moemcts.search import SearchAgent
 
 BIN = Path(sys.executable).parent
 OPENINGS = """\
@@ -269,6 +273,32 @@ def test_a_checkpoint_of_another_game_is_refused(folder: Path) -> None:
     done = run("--game", "chess", "--agent", "experts", "--agent", "random", "--games", 2, folder=folder, code=1)
     assert len(done.stderr.splitlines()) == 1
     assert "antichess" in done.stderr
+
+
+def test_limits_are_those_of_experts_that_name_none(folder: Path) -> None:
+    game = plugins().game("antichess")
+    limited = resolve_agent(str(folder / "experts"), game, {"nodes": 5})
+    assert isinstance(limited, SearchAgent)
+    assert (limited.config.nodes, limited.config.simulations) == (5, None)
+    own = resolve_agent(f"{folder / 'experts'}?simulations=7", game, {"nodes": 5})
+    assert isinstance(own, SearchAgent)
+    assert (own.config.nodes, own.config.simulations) == (None, 7)
+    assert isinstance(resolve_agent(str(folder / "experts"), game, {"simulations": 0}), PolicyAgent)
+
+
+@pytest.mark.parametrize(
+    ("agents", "limits", "max_parallel"),
+    [
+        (("random", "random?"), {}, 256),
+        (("random", "random?"), {"seconds": 0.1}, 1),
+        (("random", "x?seconds=1"), {}, 1),
+    ],
+)
+def test_games_with_a_clock_are_played_one_by_one(
+    agents: tuple[str, ...], limits: dict[str, float], max_parallel: int
+) -> None:
+    plan = MatchPlan(game="tictactoe", agents=agents, limits=limits)
+    assert Match(plan).conditions.max_parallel == max_parallel
 
 
 def test_tests_are_written_as_users_know_them() -> None:
