@@ -13,7 +13,7 @@ from moemcts.arena.games import GameRecord
 from moemcts.arena.intervals import SeedEstimate, seed_interval, wilson_interval
 from moemcts.arena.match import MatchResult, Tally
 from moemcts.arena.verdict import verdict
-from moemcts.experiment.losses import PhaseLosses, held_out_losses
+from moemcts.experiment.losses import held_out_losses
 from moemcts.game import State
 from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import Curve, Whisker, loss_curves, phase_shares, phase_timeline, win_rates
@@ -21,6 +21,7 @@ from moemcts.report.tables import Table, p_text, points
 
 if TYPE_CHECKING:
     from moemcts.experiment.run import Experiment, Outcomes
+    from moemcts.learn.assessment import PhaseLosses
 
 SINGLE = "single"
 
