@@ -8,7 +8,7 @@ import numpy as np
 
 from moemcts.evaluation import Evaluation, Evaluator, policy_probabilities
 from moemcts.game import FloatArray, IntArray, Views
-from moemcts.gates import PhaseGate
+from moemcts.gates import HardGate, PhaseGate
 
 Routing = Callable[[Views, FloatArray, Sequence[Evaluator]], Evaluation]
 """Evaluates N views, given the phase weights `[N, K]` and the K experts."""
@@ -18,12 +18,15 @@ class ExpertSet:
     """Evaluates each view by the experts of its phase."""
 
     def __init__(self, gate: PhaseGate, experts: Sequence[Evaluator], *, routing: Routing | None = None) -> None:
-        """Raises ValueError unless there is one expert per phase of the gate."""
+        """Raises ValueError unless there is one expert per phase of the gate.
+
+        Without a routing each view has the expert of its phase, or all of them mixed where the gate is soft.
+        """
         if len(experts) != gate.num_phases:
             raise ValueError(f"expected {gate.num_phases} experts, one per phase of the gate, got {len(experts)}")
         self.gate = gate
         self.experts = tuple(experts)
-        self.routing = routing or route_each
+        self.routing = routing or (route_each if isinstance(gate, HardGate) else route_mixture)
 
     def evaluate(self, views: Views) -> Evaluation:
         return self.routing(views, self.gate.weights(views), self.experts)

@@ -8,6 +8,7 @@ import inspect
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from moemcts.gates import PhaseGate
 
 GROUP = "moemcts"
+SAVED_GATE = ".safetensors"
+"""What names of gates end with that are paths."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,11 @@ class Plugins:
         return game
 
     def gate(self, reference: str, game: Game) -> PhaseGate:
-        """Returns the gate that a user names for a game, such as `steps?cuts=93,252`."""
+        """Returns the gate that a user names for a game, such as `steps?cuts=93,252` or the path of a saved gate."""
+        if reference.endswith(SAVED_GATE):
+            from moemcts.learn.learned import load_gate
+
+            return load_gate(Path(reference), game, self)
         gate: PhaseGate = self._make("gate", self.for_game(self.gates, game.spec.name), reference, game)
         return gate
 
@@ -77,7 +84,7 @@ class Plugins:
         return self._make("network", self.networks, reference, observation_shape, num_actions)
 
     def curriculum(self, reference: str) -> Any:
-        """Returns a learning scheme, a `moemcts.learn.curriculum.Curriculum`."""
+        """Returns a learning scheme, a `Curriculum` or `JointScheme` of `moemcts.learn.curriculum`."""
         return self._make("scheme", self.curricula, reference)
 
     def default_agent(self, game: Game) -> str:

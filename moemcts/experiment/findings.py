@@ -190,7 +190,13 @@ def _curves(gate: str, phases: Sequence[str], experiment: Experiment) -> list[Cu
             if name in entry["experts"] and entry["phases"].get(name)
         ]
         values = [entry["phases"][name]["loss"] for entry in entries]
-        curves.append(Curve(label=name, steps=_running_steps(entries), values=values, phase=phase))
+        if entries:
+            curves.append(Curve(label=name, steps=_running_steps(entries), values=values, phase=phase))
+    if not curves:
+        # Experts that are trained together are measured together.
+        entries = _metrics(experiment.training_folder(gate, 0) / "metrics.jsonl")
+        values = [entry["validation"]["loss"] for entry in entries]
+        curves = [Curve(label="all experts", steps=_running_steps(entries), values=values)]
     entries = _metrics(experiment.training_folder("none", 0) / "metrics.jsonl")
     values = [entry["validation"]["loss"] for entry in entries]
     return [*curves, Curve(label="single network", steps=_running_steps(entries), values=values, is_baseline=True)]
@@ -212,7 +218,7 @@ def _metrics(path: Path) -> list[dict[str, Any]]:
 
 
 def _phases(gate: str, experiment: Experiment, outcomes: Outcomes) -> Section:
-    made = experiment.gate(gate)
+    made = outcomes.experts[gate, 0].gate
     names = list(made.phase_names)
     counts = outcomes.dataset.phase_counts(made)
     label = "".join(c if c.isalnum() else "-" for c in gate)

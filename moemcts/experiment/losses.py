@@ -23,6 +23,6 @@ def held_out_losses(experiment: Experiment, outcomes: Outcomes) -> dict[str, lis
             _, held_out = outcomes.dataset.split(config.training.validation_fraction, config.seed + seed)
             single: dict[str, Evaluator] = {"single": outcomes.experts["none", seed]}
             evaluators = single | team_evaluators(outcomes.experts[gate, seed])
-            by_seed.append(phase_losses(evaluators, held_out, experiment.gate(gate)))
+            by_seed.append(phase_losses(evaluators, held_out, outcomes.experts[gate, seed].gate))
         found[gate] = mean_over_seeds(by_seed)
     return found

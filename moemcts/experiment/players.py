@@ -42,7 +42,7 @@ def _expert_agent(
     *,
     simulations: int = 100,
     leaves: int = 4,
-    routing: str = "each",
+    routing: str = "",
     opponents: str = "",
     c_init: float = 2.5,
     noise: float = 0.0,
@@ -53,10 +53,9 @@ def _expert_agent(
         teams = sorted(str(manifest.parent) for manifest in folder.glob("experts/*/manifest.toml"))
         hint = f"; it holds {', '.join(teams)}" if teams else ""
         raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
-    if routing not in ROUTINGS:
+    if routing and routing not in ROUTINGS:
         raise unknown_name("routing", routing, ROUTINGS)
-    experts = load_experts(folder, game, plugins())
-    experts.routing = ROUTINGS[routing]
+    experts = load_experts(folder, game, plugins(), routing=ROUTINGS.get(routing))
     if simulations == 0:
         return PolicyAgent(experts, name=label)
     try:

@@ -26,10 +26,10 @@ from moemcts.experiment.players import default_model, opponents_named
 from moemcts.experiment.progress import Advance, Progress
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
-from moemcts.plugins import plugins
+from moemcts.plugins import SAVED_GATE, plugins
 from moemcts.search import SearchAgent
 from moemcts.search.engine import Opponents
-from moemcts.store import read_toml, write_json, write_text
+from moemcts.store import read_toml, write_bytes, write_json, write_text
 
 if TYPE_CHECKING:
     from moemcts.experts import ExpertSet
@@ -70,7 +70,7 @@ class Experiment:
         self.agent(config.data.agent or plugins().default_agent(self.game))
         self.field()
         self.opponent_model()
-        plugins().curriculum(config.scheme)
+        self._check_schemes()
         plugins().network(config.network, self.game.spec.observation_shape, self.game.spec.num_actions)
 
     @classmethod
@@ -82,6 +82,7 @@ class Experiment:
             raise UsageError(f"expected a folder for the run, but {folder} is a file")
         experiment = cls(folder, config)
         if write:
+            experiment.keep_gates()
             write_text(folder / "config.toml", experiment.config_text())
             write_json(folder / "env.json", _environment())
         return experiment
@@ -113,8 +114,15 @@ class Experiment:
         )
 
     def gate(self, reference: str) -> PhaseGate:
-        """Returns a gate of this experiment's game."""
-        return plugins().gate(reference, self.game)
+        """Returns a gate of this experiment's game; a saved one from the run's own copy."""
+        kept = self._kept_gate(reference)
+        return plugins().gate(str(kept) if kept.exists() else reference, self.game)
+
+    def keep_gates(self) -> None:
+        """Copies saved gates into the folder, which then holds all that the run needs."""
+        for reference in self.gates:
+            if reference.endswith(SAVED_GATE):
+                write_bytes(self._kept_gate(reference), Path(reference).read_bytes())
 
     def agent(self, reference: str) -> Agent:
         """Returns an agent of this experiment's game."""
@@ -135,12 +143,16 @@ class Experiment:
 
     def passes_per_expert_set(self) -> float:
         """Returns how often training one set of experts sees the data, in passes of the configured epochs."""
+        from moemcts.learn.curriculum import JointScheme
         from moemcts.learn.trainer import plan
 
         curriculum = plugins().curriculum(self.config.scheme)
         passes = []
         for reference in self.gates:
             num_phases = self.gate(reference).num_phases
+            if isinstance(curriculum, JointScheme):
+                passes.append(curriculum.epochs * num_phases)
+                continue
             steps = plan([curriculum(phase, num_phases) for phase in range(num_phases)])
             seen = [step.stage.epochs * np.count_nonzero(step.stage.weights) / num_phases for step in steps]
             passes.append(float(sum(seen)))
@@ -213,6 +225,16 @@ class Experiment:
         """Returns where a set of experts is."""
         return self.folder / "experts" / f"{_label(gate)}-{seed}"
 
+    def _check_schemes(self) -> None:
+        from moemcts.learn.mixture import check_scheme
+
+        scheme = plugins().curriculum(self.config.scheme)
+        for reference in self.gates:
+            check_scheme(self.gate(reference), scheme)
+
+    def _kept_gate(self, reference: str) -> Path:
+        return self.folder / "gates" / f"{_label(reference)}.safetensors"
+
     def _run_jobs(self, jobs: Sequence[Job], name: str, unit: str, progress: Progress) -> None:
         if not jobs:
             return
@@ -234,6 +256,7 @@ class Experiment:
 
     def _train(self, reference: str, seed: int, advance: Advance) -> None:
         from moemcts.learn.checkpoint import save_experts
+        from moemcts.learn.mixture import fit_team
         from moemcts.learn.trainer import Trainer
 
         gate, dataset = self.gate(reference), self._dataset()
@@ -241,7 +264,8 @@ class Experiment:
         shape, num_actions = self.game.spec.observation_shape, self.game.spec.num_actions
         config = self.config.training.model_copy(update={"seed": self.config.seed + seed})
         trainer = Trainer(config, on_progress=lambda state: advance(state.step, state.num_steps))
-        trained = trainer.fit_experts(
+        team = fit_team(
+            trainer,
             lambda: plugins().network(self.config.network, shape, num_actions),
             dataset,
             gate,
@@ -250,16 +274,16 @@ class Experiment:
         )
         save_experts(
             self.experts_folder(reference, seed),
-            [one.network for one in trained],
+            [one.network for one in team.trained],
             game=self.game,
             game_reference=self.config.game,
-            gate=gate,
+            gate=team.gate,
             gate_reference=reference,
             network_reference=self.config.network,
             scheme=scheme,
             seed=config.seed,
             data=dataset.id,
-            measurements=[one.measurement for one in trained],
+            measurements=[one.measurement for one in team.trained],
         )
 
     def _match(self, kind: Literal["raw", "searched"], seed: int, advance: Advance) -> MatchResult:
@@ -304,7 +328,7 @@ def _label(gate: str) -> str:
     """Returns a gate's reference as a file name."""
     name, options = parse_reference(gate)
     words = "".join(f"-{key}-{value}" for key, value in options.items())
-    return "single" if gate == SINGLE else name + "".join(c if c.isalnum() else "-" for c in words)
+    return "single" if gate == SINGLE else "".join(c if c.isalnum() else "-" for c in name.lstrip("./") + words)
 
 
 def _environment() -> dict[str, Any]:

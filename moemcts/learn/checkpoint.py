@@ -16,12 +16,14 @@ from moemcts.gates import PhaseGate
 from moemcts.learn.evaluator import TorchEvaluator
 from moemcts.learn.files import digest, read_bytes, read_toml
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
+from moemcts.learn.learned import LearnedGate, load_gate, save_gate
 from moemcts.learn.shards import check_encoding
 from moemcts.learn.weights import load_state, network_state, read_state, state_bytes
 from moemcts.store import write_bytes, write_toml
 
 MANIFEST = "manifest.toml"
 FORMAT = 1
+GATE_FILE = "gate.safetensors"
 
 
 class Makers(Protocol):
@@ -48,7 +50,8 @@ def save_experts(
 ) -> Path:
     """Writes one network per phase of the gate and the manifest; returns `folder`.
 
-    References are what users write: they make the gate and the networks again. The manifest is written last, so
+    References are what users write: they make the gate and the networks again. A learned gate is written beside its
+    experts and read from there. The manifest is written last, so
     that a folder with a manifest is whole. Raises ValueError unless there is one network per phase.
     """
     if len(networks) != gate.num_phases:
@@ -59,6 +62,11 @@ def save_experts(
         file = f"expert-{phase}.safetensors"
         write_bytes(folder / file, content)
         experts.append({"phase": name, "file": file, "sha256": digest(content)})
+    saved_gate: dict[str, Any] = {}
+    if isinstance(gate, LearnedGate):
+        # The file goes with the experts: they stay whole wherever they are copied.
+        save_gate(folder / GATE_FILE, gate)
+        saved_gate = {"file": GATE_FILE}
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
@@ -69,6 +77,7 @@ def save_experts(
             "name": gate.name,
             "parameters": dict(gate.parameters),
             "fingerprint": gate_fingerprint(gate, game),
+            **saved_gate,
         },
         "network": network_reference,
         "scheme": scheme,
@@ -90,21 +99,36 @@ def load_experts(
     Raises ForeignData, naming both sides, if they were made for another game, encoding, gate or network than the
     manifest's names mean here, DamagedFile if a file is not as it was written.
     """
+    _, gate, networks = load_networks(folder, game, makers)
+    return ExpertSet(gate, [TorchEvaluator(network, device) for network in networks], routing=routing)
+
+
+def load_networks(folder: Path, game: Game, makers: Makers) -> tuple[str, PhaseGate, list[nn.Module]]:
+    """Returns the name that makes the networks of a folder, its gate, and the networks themselves, one per phase.
+
+    Raises what `load_experts` raises.
+    """
     manifest = read_toml(folder / MANIFEST)
     try:
         if manifest["format"] != FORMAT:
             raise ForeignData(f"{folder} has format {manifest['format']}; this version reads {FORMAT}")
         check_encoding(folder, manifest["game"], manifest["encoding"], game)
-        gate = makers.gate(manifest["gate"]["reference"], game)
+        gate = _load_gate(folder, manifest["gate"], game, makers)
         _check_gate(folder, manifest["gate"], gate, game)
-        experts: list[TorchEvaluator] = []
+        networks: list[nn.Module] = []
         for entry in manifest["experts"]:
             network = makers.network(manifest["network"], game.spec.observation_shape, game.spec.num_actions)
             _load_expert(folder / entry["file"], entry["sha256"], network)
-            experts.append(TorchEvaluator(network, device))
+            networks.append(network.eval())
     except (KeyError, TypeError) as error:
         raise DamagedFile(f"{folder / MANIFEST} is no manifest of experts: {error}") from error
-    return ExpertSet(gate, experts, routing=routing)
+    return str(manifest["network"]), gate, networks
+
+
+def _load_gate(folder: Path, saved: Mapping[str, Any], game: Game, makers: Makers) -> PhaseGate:
+    if "file" in saved:
+        return load_gate(folder / saved["file"], game, makers)
+    return makers.gate(saved["reference"], game)
 
 
 def _check_gate(folder: Path, saved: Mapping[str, Any], gate: PhaseGate, game: Game) -> None:
