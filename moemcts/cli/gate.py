@@ -35,6 +35,7 @@ def fit(
     features: Annotated[str, typer.Option(help="What is clustered: planes, or network with --experts.")] = "planes",
     experts: Annotated[Path | None, typer.Option(help="Experts whose network's body gives the features.")] = None,
     expert: Annotated[int, typer.Option(min=0, help="Which of them, by its phase.")] = 0,
+    without: Annotated[list[str] | None, typer.Option(help="Leave out planes with this in their name.")] = None,
     max_positions: Annotated[int, typer.Option(min=1, help="Positions to look at, drawn by the seed.")] = 200_000,
     seed: Annotated[int, typer.Option(min=0, help="Draws positions and first centres.")] = 0,
     as_json: Json = False,
@@ -53,7 +54,14 @@ def fit(
         raise UsageError(f"expected a file NAME{SAVED_GATE} for the gate, got {str(out)!r}")
     made = plugins().game(game)
     chosen = _features(features, experts, expert, made)
-    found = fit_clusters(Dataset.open(data, made), phases, seed=seed, features=chosen, max_positions=max_positions)
+    found = fit_clusters(
+        Dataset.open(data, made),
+        phases,
+        seed=seed,
+        features=chosen,
+        without=without or (),
+        max_positions=max_positions,
+    )
     save_gate(out, found.gate)
     if as_json:
         entries = [asdict(phase) for phase in found.phases]

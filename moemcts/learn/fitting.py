@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import MoemctsError, unknown_name
 from moemcts.game import IntArray
 from moemcts.learn.dataset import CHUNK, Dataset
 from moemcts.learn.features import Features, PlaneFeatures
@@ -49,14 +49,16 @@ def fit_clusters(
     *,
     seed: int,
     features: Features | None = None,
+    without: Sequence[str] = (),
     max_positions: int = MAX_POSITIONS,
     num_traits: int = 3,
 ) -> Fit:
     """Returns a gate whose phases are the k-means clusters of a dataset's views.
 
     Each feature (of the planes where none are given) is brought to mean 0 and standard deviation 1, so that each
-    counts alike; those that are constant count nothing. Phases are numbered by the mean ply of their positions.
-    Raises MoemctsError where the positions do not make that many clusters.
+    counts alike; those that are constant, and those with a text of `without` in their name, count nothing. Phases are
+    numbered by the mean ply of their positions.
+    Raises MoemctsError where the positions do not make that many clusters, UsageError where `without` names nothing.
     """
     observed: Features = features or PlaneFeatures(dataset.game)
     rng = np.random.default_rng(seed)
@@ -64,6 +66,7 @@ def fit_clusters(
     points, plies = _observe(dataset, rows, observed)
     mean, deviation = points.mean(axis=0), points.std(axis=0)
     scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > CONSTANT)
+    scale[_named(observed.names, without)] = 0.0
     points = (points - mean) * scale
     try:
         clusters = kmeans(points, num_phases, seed)
@@ -87,6 +90,14 @@ def fit_clusters(
             for name, cluster in zip(gate.phase_names, order, strict=True)
         ],
     )
+
+
+def _named(names: Sequence[str], texts: Sequence[str]) -> list[int]:
+    """Returns which names have one of the texts in them; raises UsageError for a text that none has."""
+    for text in texts:
+        if not any(text in name for name in names):
+            raise unknown_name("feature", text, names)
+    return [i for i, name in enumerate(names) if any(text in name for text in texts)]
 
 
 def _observe(dataset: Dataset, rows: IntArray, features: Features) -> tuple[Points, IntArray]:

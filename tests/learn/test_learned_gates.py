@@ -93,6 +93,14 @@ def test_clusters_of_a_networks_features_depend_on_the_network(data: Dataset, tm
     check_gate(loaded, game, num_games=5)
 
 
+def test_planes_can_be_left_out_by_name(data: Dataset, fit: Fit) -> None:
+    part = fit_clusters(data, 3, seed=0, without=["plane 1"])
+    assert (part.gate.file.arrays["scale"] == fit.gate.file.arrays["scale"] * [1, 0]).all()
+    assert (part.gate.file.arrays["centres"][:, 1] == 0).all()
+    with pytest.raises(UsageError, match=r"no feature named 'plain'; did you mean 'plane 0'\?"):
+        fit_clusters(data, 3, seed=0, without=["plain"])
+
+
 def test_too_many_phases_are_one_line(data: Dataset) -> None:
     with pytest.raises(
         MoemctsError, match=r"cannot find 500 phases in 1500 positions: expected at least 500 different"
