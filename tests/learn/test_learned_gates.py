@@ -97,7 +97,7 @@ def test_planes_can_be_left_out_by_name(data: Dataset, fit: Fit) -> None:
     part = fit_clusters(data, 3, seed=0, without=["plane 1"])
     assert (part.gate.file.arrays["scale"] == fit.gate.file.arrays["scale"] * [1, 0]).all()
     assert (part.gate.file.arrays["centres"][:, 1] == 0).all()
-    with pytest.raises(UsageError, match=r"no feature named 'plain'; did you mean 'plane 0'\?"):
+    with pytest.raises(UsageError, match=r"no feature named 'plain'; did you mean 'plane"):
         fit_clusters(data, 3, seed=0, without=["plain"])
 
 

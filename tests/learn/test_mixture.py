@@ -157,6 +157,9 @@ def test_a_trained_mixture_is_what_the_search_evaluates(data: Dataset, tmp_path:
     team_of = ExpertSet(team.gate, [TorchEvaluator(one.network) for one in team.trained])
     assert team_of.routing is route_mixture
     evaluation = team_of.evaluate(views)
+    target = held_out.actions(np.arange(len(held_out)))
+    policy = -evaluation.logits[np.arange(len(target)), target].mean()
+    assert policy == pytest.approx(team.trained[0].measurement["validation"]["policy"], abs=1e-4)  # rounded weights
     error = np.square(evaluation.value - held_out.returns(np.arange(len(held_out)))[:, 0]).mean()
     # The measurement of the training is that of the experts behind the gate that it left.
     assert error == pytest.approx(team.trained[0].measurement["validation"]["value"], abs=1e-4)  # rounded weights
