@@ -41,7 +41,12 @@ class MatchConfig(Section):
     raw_games: int = Field(default=0, ge=0)
     """Games of the arms' networks without search; 0 leaves them out."""
     field: str = ""
-    """Who sits in the other seats; empty takes the game's default agent."""
+    """Who sits in the other seats: an agent, or `single` for the single network. Empty takes the game's default agent,
+    and the single network where that one plays at random."""
+    openings: str = ""
+    """A file of start positions, one per line; the game's own where empty."""
+    random_plies: int = Field(default=0, ge=0)
+    """Moves drawn at random with which each of the game's own start positions is varied, for games with only one."""
     opponent_model: str = ""
     """Who the search believes to sit there; empty takes the field, `self` searches for every seat."""
     parallel: int = Field(default=128, ge=1)
@@ -49,14 +54,14 @@ class MatchConfig(Section):
 
 
 class ExperimentConfig(Section):
-    """One experiment: a single network against one set of experts per gate."""
+    """One experiment: a single network against one set of experts per gate and scheme."""
 
     game: str
     """A registered game, with options: `name?option=value`."""
     gates: list[str] = Field(default=["none"], min_length=1)
     """Gates, each of which makes one set of experts; `none` is the single network itself."""
-    scheme: str = "separated"
-    """How the experts are made."""
+    schemes: list[str] = Field(default=["separated"], min_length=1)
+    """How the experts are made; each scheme makes one set of experts for each gate."""
     network: str = "rise-tiny"
     """A registered network."""
     seed: int = Field(default=0, ge=0)
@@ -73,9 +78,10 @@ class ExperimentConfig(Section):
     match: MatchConfig = MatchConfig()
 
     @model_validator(mode="after")
-    def _gates_differ(self) -> Self:
-        if len(set(self.gates)) < len(self.gates):
-            raise ValueError(f"expected different gates, got {', '.join(self.gates)}")
+    def _arms_differ(self) -> Self:
+        for kind, names in (("gates", self.gates), ("schemes", self.schemes)):
+            if len(set(names)) < len(names):
+                raise ValueError(f"expected different {kind}, got {', '.join(names)}")
         return self
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moemcts.evaluation import Evaluator
+from moemcts.experiment.arms import SINGLE
 
 if TYPE_CHECKING:
     from moemcts.experiment.run import Experiment, Outcomes
@@ -37,27 +38,27 @@ class PhaseLosses:
 
 
 def held_out_losses(experiment: Experiment, outcomes: Outcomes) -> dict[str, list[PhaseLosses]]:
-    """Returns for every gate the losses of the single network, of each expert, and of all experts together."""
+    """Returns for every team the losses of the single network, of each expert, and of all experts together."""
     found: dict[str, list[PhaseLosses]] = {}
     config = experiment.config
-    for gate in experiment.gates:
-        made = experiment.gate(gate)
+    for arm in experiment.teams:
+        gate = experiment.gate(arm.gate)
         by_seed = []
         for seed in range(config.num_seeds):
             fraction = config.training.validation_fraction
             _, held_out = outcomes.dataset.split(fraction, config.seed + seed)
-            weights = held_out.phase_weights(made)
-            team = outcomes.experts[gate, seed]
-            networks: dict[str, Evaluator] = {"single": outcomes.experts["none", seed]}
-            networks |= {f"expert for {name}": team.experts[phase] for phase, name in enumerate(made.phase_names)}
+            weights = held_out.phase_weights(gate)
+            team = outcomes.experts[arm.name, seed]
+            networks: dict[str, Evaluator] = {"single": outcomes.experts[SINGLE, seed]}
+            networks |= {f"expert for {name}": team.experts[phase] for phase, name in enumerate(gate.phase_names)}
             networks["mixture"] = team
             by_seed.append(
                 [
-                    _means(name, _per_sample(network, held_out), weights, made.phase_names)
+                    _means(name, _per_sample(network, held_out), weights, gate.phase_names)
                     for name, network in networks.items()
                 ]
             )
-        found[gate] = [_over_seeds(rows) for rows in zip(*by_seed, strict=True)]
+        found[arm.name] = [_over_seeds(rows) for rows in zip(*by_seed, strict=True)]
     return found
 
 
