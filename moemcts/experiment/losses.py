@@ -20,7 +20,7 @@ def held_out_losses(experiment: Experiment, outcomes: Outcomes) -> dict[str, lis
     for gate in experiment.gates:
         by_seed = []
         for seed in range(config.num_seeds):
-            _, held_out = outcomes.dataset.split(config.training.validation_fraction, config.seed + seed)
+            held_out = outcomes.sources.held_out(config.training.validation_fraction, config.seed + seed)
             single: dict[str, Evaluator] = {"single": outcomes.experts["none", seed]}
             evaluators = single | team_evaluators(outcomes.experts[gate, seed])
             by_seed.append(phase_losses(evaluators, held_out, experiment.gate(gate)))
