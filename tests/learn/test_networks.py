@@ -91,7 +91,7 @@ def test_every_network_fits_every_board(
 ) -> None:
     network = plugins().network(f"{name}?num_values={num_values}", (planes, rows, columns), num_actions).eval()
     with torch.inference_mode():
-        logits, value = network(torch.randn(batch, planes, rows, columns))
+        logits, value, *_ = network(torch.randn(batch, planes, rows, columns))
     assert logits.shape == (batch, num_actions)
     assert value.shape == ((batch,) if num_values == 1 else (batch, num_values))
     assert value.abs().max() <= 1
@@ -101,7 +101,7 @@ def test_policy_planes_are_laid_out_plane_by_plane() -> None:
     network = catalogue.resnet((2, 3, 3), 36, channels=4, blocks=1, policy_planes=4).eval()
     planes = torch.randn(5, 2, 3, 3)
     with torch.inference_mode():
-        logits, _ = network(planes)
+        logits = network(planes).logits
         image = network.policy[:-1](network.body(planes))
     assert (logits.reshape(5, 4, 3, 3) == image).all()
 

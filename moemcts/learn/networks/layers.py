@@ -9,7 +9,11 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"relu": nn.ReLU, "leaky_relu": functools.partial(nn.LeakyReLU, 0.2)}
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "leaky_relu": functools.partial(nn.LeakyReLU, 0.2),
+    "hardswish": nn.Hardswish,
+}
 """By name; PommerLearn's networks use the leaky one."""
 
 
@@ -47,7 +51,7 @@ class StochasticDepth(nn.Module):
         if not self.training or self.probability == 0:
             return x
         keep = 1 - self.probability
-        return x * x.new_empty(len(x), 1, 1, 1).bernoulli_(keep) / keep
+        return x * x.new_empty(len(x), *(1,) * (x.ndim - 1)).bernoulli_(keep) / keep
 
 
 class SqueezeExcitation(nn.Module):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from moemcts.learn.networks.heads import HeadSpec, TwoHeads
+from moemcts.learn.networks.heads import TwoHeads
 from moemcts.learn.networks.layers import ConvNorm
+from moemcts.learn.networks.options import HeadSpec
 
 
 class ResidualBlock(nn.Module):
@@ -29,8 +30,9 @@ class ResNet(TwoHeads):
 
     def __init__(self, observation_shape: tuple[int, int, int], heads: HeadSpec, *, channels: int, blocks: int) -> None:
         planes, *sides = observation_shape
+        board = (sides[0], sides[1])
         body = nn.Sequential(
             ConvNorm(planes, channels, 3, activation="relu", momentum=heads.norm_momentum),
             *(ResidualBlock(channels, momentum=heads.norm_momentum) for _ in range(blocks)),
         )
-        super().__init__(body, channels, (sides[0], sides[1]), heads)
+        super().__init__(body, channels, board, heads, features=board)
