@@ -38,9 +38,12 @@ class Material:
 
     training: Dataset
     validation: Dataset
+    test: Dataset | None
+    """Measured like the validation set; decides nothing."""
     training_phases: FloatArray
     """Phase weights of the samples, `[N, K]`."""
     validation_phases: FloatArray
+    test_phases: FloatArray | None
     phase_names: tuple[str, ...]
 
 
@@ -238,7 +241,7 @@ class StageRun:
         self._check_weights()
         position, phases = self._position, self._material.validation_phases
         stage_weights = phases @ np.array(self._stage.weights, dtype=np.float32)
-        per_sample = self._held_out_losses()
+        per_sample = self._losses_of(self._material.validation)
         entry = {
             **self._head,
             "stage": self.name,
@@ -251,6 +254,12 @@ class StageRun:
                 name: self._summary(per_sample, phases[:, k]) for k, name in enumerate(self._material.phase_names)
             },
         }
+        if self._material.test is not None and self._material.test_phases is not None:
+            of_test = self._losses_of(self._material.test)
+            entry["test"] = {
+                name: self._summary(of_test, self._material.test_phases[:, k])
+                for k, name in enumerate(self._material.phase_names)
+            }
         self._log.append(entry)
         position.sums = _Sums()
         held_out = entry["validation"]
@@ -259,12 +268,12 @@ class StageRun:
             position.best = entry
             write_state(self._folder / BEST, network_state(self._network), {"step": position.step})
 
-    def _held_out_losses(self) -> dict[str, FloatArray]:
-        """Returns the terms of the loss and the accuracy of every held-out sample, `[N]` each, by name."""
+    def _losses_of(self, dataset: Dataset) -> dict[str, FloatArray]:
+        """Returns the terms of the loss and the accuracy of every sample, `[N]` each, by name."""
         self._network.eval()
         parts: list[dict[str, FloatArray]] = []
         with torch.inference_mode():
-            for batch in self._material.validation.chunks(np.ones(len(self._material.validation), dtype=np.float32)):
+            for batch in dataset.chunks(np.ones(len(dataset), dtype=np.float32)):
                 parts.append({name: column.cpu().numpy() for name, column in _columns(self._losses(batch)).items()})
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
