@@ -60,13 +60,15 @@ def estimate(experiment: Experiment) -> Estimate:
         (config.match.games + config.match.raw_games) * num_arms * config.num_seeds * num_samples / max(num_games, 1)
     )
     packed = game.pack(states)
+    to_play = 0 if config.data.folder else config.data.samples
+    to_learn = len(experiment.sources().training) if config.data.folder else config.data.samples
     workers = min(config.workers or num_cores(), config.num_seeds * len(experiment.arms))
     return Estimate(
-        data=config.data.samples / config.data.keep * seconds / num_samples,
-        training=epochs * config.data.samples * TRAINING_COST / network_rate / workers,
+        data=to_play / config.data.keep * seconds / num_samples,
+        training=epochs * to_learn * TRAINING_COST / network_rate / workers,
         matches=(simulations * (1 / search_rate + 1 / network_rate) + field * seconds / num_samples) / workers,
         num_bytes=int(
-            config.data.samples * (packed.offsets[-1] / len(states) + 40)
+            to_play * (packed.offsets[-1] / len(states) + 40)
             + num_parameters * 4 * 3 * num_trainings * config.num_seeds * 2
         ),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,8 @@ from moemcts.arena.match import MatchResult, Tally
 from moemcts.arena.verdict import verdict
 from moemcts.experiment.arms import SINGLE, Arm
 from moemcts.experiment.duels import against_single, duel_numbers, duel_summary
-from moemcts.experiment.losses import PhaseLosses, held_out_losses
+from moemcts.experiment.losses import held_out_losses
+from moemcts.experiment.training_report import metrics, running_steps
 from moemcts.game import State
 from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import Curve, Whisker, loss_curves, phase_shares, phase_timeline, win_rates
@@ -23,6 +23,7 @@ from moemcts.report.tables import Table, p_text, points
 
 if TYPE_CHECKING:
     from moemcts.experiment.run import Experiment, Outcomes
+    from moemcts.learn.assessment import PhaseLosses
 
 
 def findings(experiment: Experiment, outcomes: Outcomes) -> Report:
@@ -186,35 +187,20 @@ def _curves(arm: Arm, phases: Sequence[str], experiment: Experiment) -> list[Cur
     for phase, name in enumerate(phases):
         entries = [
             entry
-            for entry in _metrics(experiment.training_folder(arm, 0) / "metrics.jsonl")
+            for entry in metrics(experiment.training_folder(arm, 0) / "metrics.jsonl")
             if name in entry["experts"] and entry["phases"].get(name)
         ]
         values = [entry["phases"][name]["loss"] for entry in entries]
-        curves.append(Curve(label=name, steps=_running_steps(entries), values=values, phase=phase))
-    entries = _metrics(experiment.training_folder(experiment.arm(SINGLE), 0) / "metrics.jsonl")
+        curves.append(Curve(label=name, steps=running_steps(entries), values=values, phase=phase))
+    entries = metrics(experiment.training_folder(experiment.arm(SINGLE), 0) / "metrics.jsonl")
     values = [entry["validation"]["loss"] for entry in entries]
-    return [*curves, Curve(label="single network", steps=_running_steps(entries), values=values, is_baseline=True)]
-
-
-def _running_steps(entries: Sequence[dict[str, Any]]) -> list[float]:
-    """Returns the steps of measurements, those of later stages behind those of earlier ones."""
-    steps: list[float] = []
-    before = 0
-    for i, entry in enumerate(entries):
-        if i and entry["step"] <= entries[i - 1]["step"]:
-            before += entries[i - 1]["num_steps"]
-        steps.append(before + entry["step"])
-    return steps
-
-
-def _metrics(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [*curves, Curve(label="single network", steps=running_steps(entries), values=values, is_baseline=True)]
 
 
 def _phases(gate: str, experiment: Experiment, outcomes: Outcomes) -> Section:
     made = experiment.gate(gate)
     names = list(made.phase_names)
-    counts = outcomes.dataset.phase_counts(made)
+    counts = outcomes.sources.training.phase_counts(made)
     label = "".join(c if c.isalnum() else "-" for c in gate)
     arm = next(arm.name for arm in experiment.teams if arm.gate == gate)
     record = outcomes.searched[0].games(arm)[0]
@@ -235,7 +221,7 @@ def _phases(gate: str, experiment: Experiment, outcomes: Outcomes) -> Section:
         f"The phases of {gate}",
         (type(made).__doc__ or "").split("\n\n")[0].replace("\n", " "),
         figures=[
-            Figure(f"shares-{label}", shares, f"Phases of the {len(outcomes.dataset):,} training samples."),
+            Figure(f"shares-{label}", shares, f"Phases of the {len(outcomes.sources.training):,} training samples."),
             Figure(
                 f"timeline-{label}",
                 timeline,

@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import hashlib
-import platform
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import tomli_w
 
-from moemcts import __version__
 from moemcts.agents import Agent, PolicyAgent
 from moemcts.arena.match import MatchResult, match
 from moemcts.arena.openings import Opening, openings_from_seeds, random_openings, read_openings
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.experiment.arms import NO_GATE, SINGLE, Arm, make_arms
 from moemcts.experiment.config import ExperimentConfig, validate
+from moemcts.experiment.environment import environment
 from moemcts.experiment.jobs import Job, num_cores, run_jobs
 from moemcts.experiment.players import default_model, opponents_named
 from moemcts.experiment.progress import Advance, Progress
+from moemcts.experiment.sources import Sources, open_sources
+from moemcts.experiment.training import play_games, train_experts
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent
 from moemcts.search.engine import Opponents
-from moemcts.store import read_toml, write_json, write_text
+from moemcts.store import exclusive, read_toml, write_json, write_text
 
 if TYPE_CHECKING:
     from moemcts.experts import ExpertSet
-    from moemcts.learn.dataset import Dataset
     from moemcts.report.page import Report
 
 FIELD = "field"
@@ -46,7 +45,7 @@ BOARDS_PER_SEED = 1_000_000
 class Outcomes:
     """What an experiment made, for its report."""
 
-    dataset: Dataset
+    sources: Sources
     experts: Mapping[tuple[str, int], ExpertSet]
     """By the name of the arm and training seed."""
     searched: list[MatchResult]
@@ -82,7 +81,7 @@ class Experiment:
         experiment = cls(folder, config)
         if write:
             write_text(folder / "config.toml", experiment.config_text())
-            write_json(folder / "env.json", _environment())
+            write_json(folder / "env.json", environment())
         return experiment
 
     @classmethod
@@ -90,7 +89,7 @@ class Experiment:
         """Opens an experiment to go on with; raises MoemctsError where there is none."""
         if not (folder / "config.toml").exists():
             raise MoemctsError(f"expected a run with a config.toml in {folder}, found none")
-        return cls(folder, validate(read_toml(folder / "config.toml")))
+        return cls(folder, validate(read_toml(folder / "config.toml"), ExperimentConfig))
 
     @property
     def gates(self) -> list[str]:
@@ -112,7 +111,7 @@ class Experiment:
         experts = "; ".join([", ".join(self.gates) or "no experts", ", ".join(config.schemes)])
         return (
             f"{config.game}: a single {config.network} against experts ({experts}), "
-            f"{config.data.samples:,} samples, {config.num_seeds} training seed{'s' * (config.num_seeds > 1)}, "
+            f"{config.data.folder or f'{config.data.samples:,} samples'}, {config.num_seeds} training seed{'s' * (config.num_seeds > 1)}, "
             f"{config.match.games} games per arm and seed at {config.search.simulations} simulations"
         )
 
@@ -168,7 +167,56 @@ class Experiment:
         return passes
 
     def run(self, progress: Progress) -> Report:
-        """Does whatever is not done yet and writes the report."""
+        """Does whatever is not done yet and writes the report.
+
+        Raises MoemctsError if another process works in the folder.
+        """
+        with exclusive(self.folder):
+            return self._run(progress)
+
+    def generate(self, advance: Advance) -> None:
+        """Plays the games to learn from, as far as they are not there yet."""
+        if self.config.data.folder:
+            num_samples = len(self.sources().training)
+            advance(num_samples, num_samples)
+            return
+        play_games(self.config, self.game, self.folder / "data", advance)
+
+    def do(self, job: Job, advance: Advance) -> None:
+        """Does one training or match, as far as it is not done yet."""
+        if job.kind == "train":
+            self._train(self.arm(job.arm), job.seed, advance)
+        else:
+            self._match(job.kind, job.seed, advance)
+
+    def outcomes(self) -> Outcomes:
+        """Returns what was made; the experiment must be done."""
+        seeds = range(self.config.num_seeds)
+        nothing: Advance = lambda done, total: None  # noqa: E731
+        return Outcomes(
+            sources=self.sources(),
+            experts={(arm.name, seed): self._experts(arm, seed) for arm in self.arms for seed in seeds},
+            searched=[self._match("searched", seed, nothing) for seed in seeds],
+            raw=[self._match("raw", seed, nothing) for seed in seeds if self.config.match.raw_games],
+        )
+
+    def sources(self) -> Sources:
+        """Opens the samples."""
+        return open_sources(self.config.data, self.folder / "data", self.game)
+
+    def arm(self, name: str) -> Arm:
+        """Returns the arm of that name."""
+        return next(arm for arm in self.arms if arm.name == name)
+
+    def training_folder(self, arm: Arm, seed: int) -> Path:
+        """Returns where the training of a set of experts keeps its measurements."""
+        return self.folder / "training" / f"{arm.label}-{seed}"
+
+    def experts_folder(self, arm: Arm, seed: int) -> Path:
+        """Returns where a set of experts is."""
+        return self.folder / "experts" / f"{arm.label}-{seed}"
+
+    def _run(self, progress: Progress) -> Report:
         from moemcts.experiment.findings import findings
         from moemcts.report.page import write_report
 
@@ -185,57 +233,6 @@ class Experiment:
         write_json(self.folder / "done.json", {"seconds_of_last_start": round(time.monotonic() - started, 1)})
         return report
 
-    def generate(self, advance: Advance) -> None:
-        """Plays the games to learn from, as far as they are not there yet."""
-        from moemcts.learn.selfplay import generate
-
-        config = self.config.data
-        if config.folder:
-            num_samples = len(self._dataset())
-            advance(num_samples, num_samples)
-            return
-        agent = self.agent(config.agent or plugins().default_agent(self.game))
-        generate(
-            self.game,
-            [agent] * self.game.spec.num_players,
-            config.samples,
-            seed=self.config.seed,
-            out=self.folder / "data",
-            reference=self.config.game,
-            keep=config.keep,
-            on_progress=advance,
-        )
-
-    def do(self, job: Job, advance: Advance) -> None:
-        """Does one training or match, as far as it is not done yet."""
-        if job.kind == "train":
-            self._train(self.arm(job.arm), job.seed, advance)
-        else:
-            self._match(job.kind, job.seed, advance)
-
-    def outcomes(self) -> Outcomes:
-        """Returns what was made; the experiment must be done."""
-        seeds = range(self.config.num_seeds)
-        nothing: Advance = lambda done, total: None  # noqa: E731
-        return Outcomes(
-            dataset=self._dataset(),
-            experts={(arm.name, seed): self._experts(arm, seed) for arm in self.arms for seed in seeds},
-            searched=[self._match("searched", seed, nothing) for seed in seeds],
-            raw=[self._match("raw", seed, nothing) for seed in seeds if self.config.match.raw_games],
-        )
-
-    def arm(self, name: str) -> Arm:
-        """Returns the arm of that name."""
-        return next(arm for arm in self.arms if arm.name == name)
-
-    def training_folder(self, arm: Arm, seed: int) -> Path:
-        """Returns where the training of a set of experts keeps its measurements."""
-        return self.folder / "training" / f"{arm.label}-{seed}"
-
-    def experts_folder(self, arm: Arm, seed: int) -> Path:
-        """Returns where a set of experts is."""
-        return self.folder / "experts" / f"{arm.label}-{seed}"
-
     def _first_board(self, seed: int) -> int:
         return (self.config.seed * self.config.num_seeds + seed + 1) * BOARDS_PER_SEED
 
@@ -244,11 +241,6 @@ class Experiment:
             return
         with progress.task(name, unit) as advance:
             run_jobs(self.folder, jobs, self.do, self.config.workers or num_cores(), advance)
-
-    def _dataset(self) -> Dataset:
-        from moemcts.learn.dataset import Dataset
-
-        return Dataset.open(Path(self.config.data.folder or self.folder / "data"), self.game)
 
     def _is_trained(self, job: Job) -> bool:
         return (self.experts_folder(self.arm(job.arm), job.seed) / "manifest.toml").exists()
@@ -259,32 +251,15 @@ class Experiment:
         return load_experts(self.experts_folder(arm, seed), self.game, plugins())
 
     def _train(self, arm: Arm, seed: int, advance: Advance) -> None:
-        from moemcts.learn.checkpoint import save_experts
-        from moemcts.learn.trainer import Trainer
-
-        gate, dataset = self.gate(arm.gate), self._dataset()
-        shape, num_actions = self.game.spec.observation_shape, self.game.spec.num_actions
-        config = self.config.training.model_copy(update={"seed": self.config.seed + seed})
-        trainer = Trainer(config, on_progress=lambda state: advance(state.step, state.num_steps))
-        trained = trainer.fit_experts(
-            lambda: plugins().network(self.config.network, shape, num_actions),
-            dataset,
-            gate,
-            plugins().curriculum(arm.scheme),
-            self.training_folder(arm, seed),
-        )
-        save_experts(
-            self.experts_folder(arm, seed),
-            [one.network for one in trained],
-            game=self.game,
-            game_reference=self.config.game,
-            gate=gate,
-            gate_reference=arm.gate,
-            network_reference=self.config.network,
-            scheme=arm.scheme,
-            seed=config.seed,
-            data=dataset.id,
-            measurements=[one.measurement for one in trained],
+        train_experts(
+            self.config,
+            self.game,
+            arm,
+            self.sources(),
+            training_folder=self.training_folder(arm, seed),
+            experts_folder=self.experts_folder(arm, seed),
+            on_progress=lambda state: advance(state.step, state.num_steps),
+            seed=seed,
         )
 
     def _match(self, kind: Literal["raw", "searched"], seed: int, advance: Advance) -> MatchResult:
@@ -324,16 +299,3 @@ class Experiment:
 
     def _raw(self, seed: int) -> dict[str, Agent]:
         return {arm.name: PolicyAgent(self._experts(arm, seed), name=arm.name) for arm in self.arms}
-
-
-def _environment() -> dict[str, Any]:
-    import torch
-
-    return {
-        "moemcts": __version__,
-        "python": sys.version.split()[0],
-        "torch": torch.__version__,
-        "numpy": np.__version__,
-        "system": platform.platform(),
-        "command": sys.argv,
-    }
