@@ -108,10 +108,11 @@ class Experiment:
     def describe(self) -> str:
         """Returns one line on what is compared."""
         config = self.config
+        data = config.data.folder or f"{config.data.samples:,} samples"
         experts = "; ".join([", ".join(self.gates) or "no experts", ", ".join(config.schemes)])
         return (
             f"{config.game}: a single {config.network} against experts ({experts}), "
-            f"{config.data.folder or f'{config.data.samples:,} samples'}, {config.num_seeds} training seed{'s' * (config.num_seeds > 1)}, "
+            f"{data}, {config.num_seeds} training seed{'s' * (config.num_seeds > 1)}, "
             f"{config.match.games} games per arm and seed at {config.search.simulations} simulations"
         )
 
