@@ -49,7 +49,7 @@ PUBLISHED_ELO = {"separated": 122.2, "staged": 121.11, "weighted?a=4": 23.18, "w
 def settings(options: argparse.Namespace) -> dict[str, Any]:
     """Returns the experiment's settings without its size."""
     on_gpu = options.device.startswith("cuda")
-    training: dict[str, Any] = {"epochs": 1.0, "schedule": "one_cycle", "validation_interval": 500, "threads": 1}
+    training: dict[str, Any] = {"epochs": 1.0, "schedule": "one_cycle", "validation_interval": 1000, "threads": 1}
     training |= {"device": options.device, "policy_weight": 0.99, "value_weight": 0.01, "augment": False}
     training |= (
         {"batch_size": 2048, "optimiser": "nag", "learning_rate": 0.14, "momentum": 0.95, "precision": "bf16"}
@@ -148,6 +148,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="folder of an import with train, validation and test")
     parser.add_argument("out", type=Path, help="folder of the experiment")
     parser.add_argument("--minutes", type=float, default=60, help="about how long it may take")
+    parser.add_argument("--samples", type=float, help="samples per pass over the data, instead of a time")
     parser.add_argument("--seeds", type=int, default=2, help="trainings of everything from different weights")
     parser.add_argument("--network", help=f"{LARGE} on a GPU, a small residual network on a CPU by default")
     parser.add_argument("--scheme", action="append", help=f"one of several schemes; {', '.join(SCHEMES)} by default")
