@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from moemcts.agents import RandomAgent
+from moemcts.arena.replays import WriteReplays, write_jsonl
 from moemcts.config import format_reference
 from moemcts.game import Game
 from moemcts.gates import PlyGate, SinglePhase
@@ -47,6 +48,11 @@ def register_networks() -> Sequence[Registration]:
 
 
 @hookimpl
+def register_replay_formats() -> Sequence[Registration]:
+    return [Registration("jsonl", _jsonl, "one game per line: positions, moves and what the agents thought")]
+
+
+@hookimpl
 def register_curricula() -> Sequence[Registration]:
     return [
         Registration("separated", curriculum.separated, "each expert on its own phase", default=True),
@@ -64,6 +70,10 @@ def _single_phase(game: Game) -> SinglePhase:
 def _plies(game: Game, *, cuts: Sequence[int] = ()) -> PlyGate:
     longest = game.spec.max_plies
     return PlyGate(cuts or (longest // 3, 2 * longest // 3), ())
+
+
+def _jsonl(game: Game) -> WriteReplays:
+    return write_jsonl
 
 
 def _random(game: Game) -> RandomAgent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -145,6 +146,16 @@ class Packed:
         return cls(np.frombuffer(b"".join(rows), dtype=np.uint8), offsets)
 
 
+class Start(NamedTuple):
+    """An entry of a file of openings: a start position, or why it is none."""
+
+    place: str
+    """Where in the file it is: `line 12`, `game 3`."""
+    state: State | None
+    name: str = ""
+    fault: str = ""
+
+
 @dataclass(frozen=True)
 class Symmetry:
     """A relabelling of a game that leaves its rules as they are, for augmentation."""
@@ -185,6 +196,13 @@ class Game(ABC):
     @abstractmethod
     def format_state(self, state: State) -> str:
         """Returns one line that `parse_state` reads back."""
+
+    def read_starts(self, path: Path, *, plies: int | None = None) -> Iterator[Start] | None:
+        """Yields the openings in a file of a format that the game's players use; None where the file is of no such.
+
+        `plies` cuts lines of moves short. Raises OSError or UnicodeDecodeError where the file cannot be read.
+        """
+        return None
 
     def parse_action(self, state: State, player: Player, text: str) -> Action:
         """Returns the action written as `text`; raises ValueError naming the legal ones."""

@@ -18,6 +18,7 @@ from moemcts_chess.game import VARIANTS, ChessGame
 if TYPE_CHECKING:
     import typer
 
+    from moemcts.arena.replays import WriteReplays
     from moemcts_chess.engine import UciAgent
 
 SUMMARIES = {
@@ -68,10 +69,21 @@ def register_agents() -> Sequence[Registration]:
 
 
 @hookimpl
+def register_replay_formats() -> Sequence[Registration]:
+    return [Registration("pgn", _pgn, "PGN with evaluation, phase and expert as comments", VARIANTS)]
+
+
+@hookimpl
 def register_commands(app: typer.Typer) -> None:
     from moemcts_chess import commands
 
     commands.register(app)
+
+
+def _pgn(game: Game) -> WriteReplays:
+    from moemcts_chess.pgn import write_pgn
+
+    return write_pgn
 
 
 def _lichess(game: Game) -> PhaseGate:
