@@ -28,7 +28,7 @@ class TorchEvaluator:
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, C, H, W]`."""
         with torch.inference_mode():
-            logits, value = self._network(torch.from_numpy(planes).to(self.device))
+            logits, value = self._network(torch.from_numpy(planes).to(self.device))[:2]
             return Evaluation(_array(logits), _array(value))
 
 

@@ -129,10 +129,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_tutorial_game_runs_from_data_to_report(finished: Path) -> None:
     numbers = json.loads((finished / "report" / "numbers.json").read_text())
-    assert set(numbers["searched"]["arms"]) == {"single", "plies"}
+    assert set(numbers["searched"]["arms"]) == {"plies"}, "the single network sits on the other side"
     assert numbers["searched"]["arms"]["plies"]["num_games"] == 4
+    assert numbers["searched"]["arms"]["plies"]["elo"]["num_games"] == 4
     assert numbers["losses"]["plies"][-1]["name"] == "mixture"
-    for name in ("report.md", "report.html", "figures/wins-searched.png", "figures/timeline-plies.svg"):
+    for name in ("report.md", "report.html", "figures/elo-searched.png", "figures/timeline-plies.svg"):
         assert (finished / "report" / name).stat().st_size > 500
 
 
