@@ -109,9 +109,10 @@ class Experiment:
         """Returns one line on what is compared."""
         config = self.config
         experts = "; ".join([", ".join(self.gates) or "no experts", ", ".join(config.schemes)])
+        seeds = f"{config.num_seeds} training seed{'s' * (config.num_seeds > 1)}"
         return (
             f"{config.game}: a single {config.network} against experts ({experts}), "
-            f"{config.data.folder or f'{config.data.samples:,} samples'}, {config.num_seeds} training seed{'s' * (config.num_seeds > 1)}, "
+            f"{config.data.folder or f'{config.data.samples:,} samples'}, {seeds}, "
             f"{config.match.games} games per arm and seed at {config.search.simulations} simulations"
         )
 
@@ -148,7 +149,7 @@ class Experiment:
         config, first = self.config.match, self._first_board(seed)
         num_openings = -(-num_games // self.game.spec.num_players)
         if config.openings:
-            openings = read_openings(self.game, Path(config.openings))
+            openings = read_openings(self.game, Path(config.openings)).openings
             order = np.random.default_rng(first).permutation(len(openings))
             return [openings[number] for number in order[:num_openings]]
         if config.random_plies:
