@@ -31,7 +31,8 @@ TERMINATIONS = {
 
 def write_pgn(path: Path, replays: Sequence[Replay]) -> None:
     """Writes the games, each with the day of writing as its date."""
-    write_text(path, "".join(f"{_pgn(replay)}\n\n" for replay in replays))
+    exporter = python_chess().pgn.StringExporter
+    write_text(path, "".join(f"{_pgn(replay).accept(exporter(columns=80))}\n\n" for replay in replays))
 
 
 def _pgn(replay: Replay) -> chess.pgn.Game:

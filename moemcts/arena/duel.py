@@ -14,7 +14,7 @@ import numpy as np
 from moemcts.agents import Agent
 from moemcts.arena.adjudication import Adjudication
 from moemcts.arena.games import GameRecord, Lineup, OutcomeRule, Progress, last_one_standing
-from moemcts.arena.match import Tally, num_duplicates
+from moemcts.arena.match import Tally, num_duplicates, terminations
 from moemcts.arena.openings import Opening, openings_from_seeds
 from moemcts.arena.ranking import Ranking, fit_ratings, ranking_of
 from moemcts.arena.rating import Decision, Elo, Sprt, elo, likelihood_of_superiority, normalized_elo, pentanomial_elo
@@ -72,6 +72,10 @@ class DuelResult:
         """Returns the counts of openings played in both seatings on which the agent scored 0, 1/2, 1, 3/2, 2."""
         return _pairs(self.scores(name), len(self.seatings))
 
+    def evidence(self, sprt: Sprt) -> tuple[int, ...]:
+        """Returns the counts of the first agent that a test looks at: pairs, or games for a trinomial test."""
+        return self.counts(self.names[0]) if sprt.model == "trinomial" else self.pairs(self.names[0])
+
     def elo(self, name: str) -> Elo:
         """Returns the agent's Elo over the rest, from single games, as cutechess computes it."""
         losses, draws, wins = self.counts(name)
@@ -88,6 +92,7 @@ class DuelResult:
             "num_games": len(self.records),
             "num_duplicates": num_duplicates(self.records),
             "num_truncated": sum(record.truncated for record in self.records),
+            "terminations": terminations(self.records),
             "mean_plies": sum(record.plies for record in self.records) / max(len(self.records), 1),
             "agents": [self._agent_json(name) for name in self.names],
             "ratings": fit_ratings(self.rankings()).to_json() if self.records else None,
@@ -109,7 +114,7 @@ class DuelResult:
         }
 
     def _sprt_json(self, sprt: Sprt) -> dict[str, Any]:
-        counts = self.pairs(self.names[0])
+        counts = self.evidence(sprt)
         lower, upper = sprt.bounds
         decision: Decision = sprt.decision(counts)
         return asdict(sprt) | {"llr": sprt.llr(counts), "lower": lower, "upper": upper, "decision": decision}
@@ -182,7 +187,7 @@ def duel(
 
     if sprt is None:
         return result(sorted(played, key=lambda record: record.index))
-    return result(_until_decided(played, sprt, lambda records: result(records).pairs(names[0])))
+    return result(_until_decided(played, sprt, lambda records: result(records).evidence(sprt)))
 
 
 def duel_seatings(game: Game, names: Sequence[str], seating: Sequence[str] = ()) -> tuple[tuple[str, ...], ...]:
@@ -220,17 +225,17 @@ def duel_lineups(
 
 
 def _until_decided(
-    played: Generator[GameRecord], sprt: Sprt, pairs: Callable[[Sequence[GameRecord]], Sequence[int]]
+    played: Generator[GameRecord], sprt: Sprt, evidence: Callable[[Sequence[GameRecord]], Sequence[int]]
 ) -> list[GameRecord]:
     early: dict[int, GameRecord] = {}
     records: list[GameRecord] = []
-    counts = np.zeros(5, dtype=np.int64)
+    counts = np.array(evidence([]), dtype=np.int64)
     with closing(played):
         for one in played:
             early[one.index] = one
             while len(records) in early and len(records) + 1 in early:
                 records += [early.pop(len(records)), early.pop(len(records) + 1)]
-                counts += pairs(records[-2:])
+                counts += evidence(records[-2:])
                 if sprt.decision(counts.tolist()) != "undecided":
                     return records
     return records + [early[index] for index in sorted(early)]

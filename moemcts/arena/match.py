@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -202,6 +203,7 @@ class MatchResult:
         return {
             "game": self.game,
             "num_games": len(self.records),
+            "terminations": terminations(self.records),
             "tie_value": self.tie_value,
             "baseline": self.baseline,
             "arms": [self.summary(arm).to_json() for arm in self.arms],
@@ -340,6 +342,12 @@ def win_rate_over_seeds(summaries: Sequence[ArmSummary]) -> SeedEstimate:
 def num_duplicates(games: Sequence[GameRecord]) -> int:
     """Returns how many games repeat an earlier one: same agents in the same seats, same start, same moves."""
     return len(games) - len({(game.agents, game.label, game.focus, game.start_key, game.moves) for game in games})
+
+
+def terminations(games: Sequence[GameRecord]) -> dict[str, int]:
+    """Returns how many games ended in which way, the most frequent first."""
+    counts = Counter(game.termination for game in games)
+    return {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
 
 
 def _seated(agent: Agent, others: Sequence[Agent], seat: Player) -> list[Agent]:
