@@ -125,7 +125,7 @@ def tournament(
     max_plies: int | None = None,
     adjudication: Adjudication | None = None,
     folder: Path | None = None,
-    identity: Mapping[str, Any] | None = None,
+    identity: Callable[[Sequence[str]], Mapping[str, Any]] | None = None,
     on_progress: Callable[[int, int, Progress], None] | None = None,
 ) -> TournamentResult:
     """Plays `num_games` at every table and returns all games.
@@ -136,7 +136,8 @@ def tournament(
     agents meet those of their strength; the first round goes by the order in which they are named.
 
     Every table plays the same openings with random numbers of its own. `folder` keeps one file per table, from which
-    a tournament goes on; agents may be added to it. `identity` is as in `match`. `on_progress` is told which table
+    a tournament goes on; agents may be added to it. `identity` says what else the games of some agents depend on, as
+    in `match`. `on_progress` is told which table
     is played, of how many, and how far it is.
     Raises ValueError for fewer than two agents, UsageError for an unknown kind.
     """
@@ -166,7 +167,7 @@ def tournament(
                 max_plies=max_plies,
                 adjudication=adjudication,
                 path=None if folder is None else folder / f"{table.key}.jsonl",
-                identity=identity,
+                identity=None if identity is None else identity(table.names),
                 on_progress=report,
             )
         )

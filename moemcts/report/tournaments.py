@@ -7,17 +7,77 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from moemcts.arena.duel import DuelResult
+from moemcts.arena.match import num_duplicates
 from moemcts.arena.rating import Elo
 from moemcts.arena.tournament import TournamentResult
+from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import Whisker, elo_ratings
 from moemcts.report.style import INK, MUTED, PAPER, drawing, finish, new_figure, phase_colour, phase_marker
 from moemcts.report.tables import Cell, Table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    import matplotlib.figure
 
 Grid = Mapping[tuple[str, str], Elo]
 """Elo by row and column, such as batch size and limit."""
+
+
+def tournament_report(result: TournamentResult) -> Report:
+    """Returns all that a tournament shows, its games included in the numbers only as counts."""
+    numbers = result.to_json()
+    if not result.num_games:
+        return Report("Tournament", "no games were played", numbers=numbers)
+    ratings = result.ratings()
+    first, second = result.standings()[:2]
+    difference, error = ratings.difference(first, second)
+    summary = f"{first} is first: {difference:+.1f} ± {error:.1f} Elo over {second}, the second."
+    if numbers["num_duplicates"]:
+        summary += f" {numbers['num_duplicates']} games repeat an earlier one move for move."
+    failures: list[str] = numbers["failures"]
+    if failures:
+        summary += f" {len(failures)} games were lost by failures, such as: {failures[0]}"
+    figure = Figure("ratings", ratings_figure(result), f"Ratings over {result.num_games} games with 95 % intervals.")
+    section = Section("Standings", tables=[crosstable(result)], figures=[figure])
+    return Report(f"{result.game}: {result.kind}", summary, [section], numbers)
+
+
+def grid_report(
+    duels: Mapping[tuple[str, str], DuelResult], challengers: Mapping[tuple[str, str], str], *, rows: str
+) -> Report:
+    """Returns what matches by row and column show of their challengers; `rows` says what a row is."""
+    grid = {cell: one.elo(challengers[cell]) for cell, one in duels.items() if one.records}
+    any_duel = next(iter(duels.values()))
+    num_games = len(any_duel.records)
+    caption = (
+        f"{any_duel.game}: Elo over the baseline with the 95 % error that cutechess prints, {num_games} games per "
+        "cell; a bound alone where all games went one way. Means are over cells."
+    )
+    nodes, times = ({cell: value for cell, value in grid.items() if cell[1].endswith(unit)} for unit in ("nodes", "ms"))
+    sections = [
+        Section(
+            title,
+            tables=[grid_table(part, corner=rows, caption=caption)],
+            figures=[
+                Figure(f"lines-{name}", grid_lines(part, title=title, xlabel="limit per move", legend=rows), caption),
+                Figure(f"grid-{name}", grid_heat(part, title=title, xlabel="limit per move", ylabel=rows), caption),
+            ],
+        )
+        for name, title, part in (("nodes", "Equal nodes", nodes), ("time", "Equal time", times))
+        if part
+    ]
+    numbers = {
+        "cells": [
+            {"row": row, "column": column, "challenger": challengers[row, column], **one.to_json()}
+            for (row, column), one in duels.items()
+        ]
+    }
+    mean = np.mean([cell.difference for cell in grid.values()]) if grid else 0.0
+    num_repeated = sum(num_duplicates(one.records) for one in duels.values())
+    summary = f"mean over {len(grid)} matches: {mean:+.1f} Elo over the baseline"
+    if num_repeated:
+        summary += f"; {num_repeated} games repeat an earlier one of their match move for move"
+    return Report(f"{any_duel.game}: experts against a single network, by {rows}", summary, sections, numbers)
 
 
 def crosstable(result: TournamentResult) -> Table:
@@ -43,7 +103,7 @@ def crosstable(result: TournamentResult) -> Table:
     )
 
 
-def ratings_figure(result: TournamentResult) -> Figure:
+def ratings_figure(result: TournamentResult) -> matplotlib.figure.Figure:
     """Returns the ratings with their intervals, the strongest on top."""
     rows = result.ratings().to_json()["agents"]
     whiskers = [
@@ -70,7 +130,7 @@ def grid_table(grid: Grid, *, corner: str, caption: str) -> Table:
     return Table([corner, *columns, "mean"], lines, caption)
 
 
-def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str, reference: str = "the baseline") -> Figure:
+def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str) -> matplotlib.figure.Figure:
     """Returns a line per row with error bars over the columns, as Figures 4, 6 and 33 of the M2CTS paper have it.
 
     A cell without one of its bounds gets a bar to the other one only.
@@ -100,7 +160,7 @@ def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str, reference: s
             )
         axes.axhline(0, color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         axes.annotate(
-            reference, (0.0, 0), xycoords=("axes fraction", "data"), xytext=(3, 3), textcoords="offset points",
+            "the baseline", (0.0, 0), xycoords=("axes fraction", "data"), xytext=(3, 3), textcoords="offset points",
             fontsize=8, color=MUTED,
         )  # fmt: skip
         axes.set_xticks(range(len(columns)), columns)
@@ -110,7 +170,7 @@ def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str, reference: s
         return figure
 
 
-def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> Figure:
+def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> matplotlib.figure.Figure:
     """Returns the grid as a map of colours, gains blue and losses orange, with the numbers in it."""
     rows, columns = _axes(grid)
     values = np.full((len(rows), len(columns)), np.nan)
