@@ -110,9 +110,10 @@ class Experiment:
         config = self.config
         data = config.data.folder or f"{config.data.samples:,} samples"
         experts = "; ".join([", ".join(self.gates) or "no experts", ", ".join(config.schemes)])
+        seeds = f"{config.num_seeds} training seed{'s' * (config.num_seeds > 1)}"
         return (
             f"{config.game}: a single {config.network} against experts ({experts}), "
-            f"{data}, {config.num_seeds} training seed{'s' * (config.num_seeds > 1)}, "
+            f"{data}, {seeds}, "
             f"{config.match.games} games per arm and seed at {config.search.simulations} simulations"
         )
 
@@ -149,9 +150,7 @@ class Experiment:
         config, first = self.config.match, self._first_board(seed)
         num_openings = -(-num_games // self.game.spec.num_players)
         if config.openings:
-            openings = read_openings(self.game, Path(config.openings))
-            order = np.random.default_rng(first).permutation(len(openings))
-            return [openings[number] for number in order[:num_openings]]
+            return read_openings(self.game, Path(config.openings)).choose(num_openings, "random", first)
         if config.random_plies:
             return random_openings(self.game, num_openings, num_plies=config.random_plies, first=first)
         return openings_from_seeds(num_openings, first=first)
