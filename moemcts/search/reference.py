@@ -177,7 +177,7 @@ class ReferenceSearch:
                 return True
 
     def _choose(self, node: Node, seat: SeatStatistics) -> int:
-        """Returns the index of the best action by PUCT, the first of several."""
+        """Returns the index of the best action by PUCT, of several the one with the largest prior, then the first."""
         config = self.config
         visits = float(node.visits + node.in_flight)
         c = config.c_init + math.log((visits + config.c_base + 1.0) / config.c_base)
@@ -186,7 +186,7 @@ class ReferenceSearch:
         mean = seat.value_sum / node.visits
         untried = parent * mean + offset - reduction * math.sqrt(max(seat.visited_prior, 0.0))
         best, best_score = 0, -math.inf
-        for i in range(len(seat.actions)):
+        for i in sorted(range(len(seat.actions)), key=lambda i: -float(seat.priors[i])):
             n, waiting = seat.visits[i], float(seat.in_flight[i])
             weight = n + config.virtual_loss * waiting
             q = (seat.value_sums[i] - config.virtual_loss * waiting) / weight if weight else untried

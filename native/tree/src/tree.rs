@@ -52,6 +52,8 @@ pub struct Seat {
     pub player: Player,
     pub first_edge: EdgeId,
     pub num_edges: u32,
+    /// Edges that may be chosen: the first ones, in the order of their priors. The others wait to be sorted in.
+    num_open: u32,
     /// Sum over the node's visits of the player's value, its own evaluation included.
     pub value_sum: f64,
     visited_prior: f64,
@@ -388,6 +390,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             player,
             first_edge: self.edges.len() as u32,
             num_edges: actions.len() as u32,
+            num_open: 0,
             value_sum: 0.0,
             visited_prior: 0.0,
         });
