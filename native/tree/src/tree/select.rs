@@ -20,6 +20,9 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             let mut best = 0;
             let mut best_score = f64::NEG_INFINITY;
             for (i, edge) in edges[..seat.num_open as usize].iter().enumerate() {
+                if edge.is_lost {
+                    continue;
+                }
                 let in_flight = f64::from(edge.in_flight);
                 let weight = f64::from(edge.visits) + config.virtual_loss * in_flight;
                 let q =
