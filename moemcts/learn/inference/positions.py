@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from moemcts.agents import PolicyAgent, Seat
-from moemcts.evaluation import Evaluator
+from moemcts.agents import Agent, Seat
 from moemcts.game import BoolArray, FloatArray, Game, IntArray, Player, State, Views
 from moemcts.gates import PhaseGate
 from moemcts.learn.dataset import CHUNK, Dataset
@@ -16,6 +15,7 @@ from moemcts.learn.dataset import CHUNK, Dataset
 PER_PHASE = 256
 """Positions per phase, half of them to calibrate with and half to compare on."""
 NUM_GAMES = 16
+"""Games that are played at once."""
 MOST_GAMES = 128
 
 
@@ -59,43 +59,40 @@ def positions_of_dataset(dataset: Dataset, gate: PhaseGate, *, per_phase: int = 
 
 
 def positions_of_play(
-    game: Game, gate: PhaseGate, evaluator: Evaluator, *, per_phase: int = PER_PHASE, seed: int = 0
+    game: Game, gate: PhaseGate, agents: Sequence[Agent], *, per_phase: int = PER_PHASE, seed: int = 0
 ) -> Positions:
-    """Returns up to `per_phase` positions of each phase, from games in which moves are drawn from the policy.
+    """Returns up to `per_phase` positions of each phase, from games that the agents play in turn, each with itself.
 
     Games are played until every phase has twice as many positions as are wanted, or there were `MOST_GAMES`. A phase
     that is not met has none.
     """
-    agent = PolicyAgent(evaluator, temperature=1.0)
     found: list[list[tuple[State, Player]]] = [[] for _ in range(gate.num_phases)]
-    for start in range(0, MOST_GAMES, NUM_GAMES):
-        for views, pairs in _games(game, agent, range(start, start + NUM_GAMES), seed):
-            for pair, phase in zip(pairs, gate.weights(views).argmax(axis=1), strict=True):
-                found[phase].append(pair)
-        if min(map(len, found)) >= 2 * per_phase:
+    for i, start in enumerate(range(0, MOST_GAMES, NUM_GAMES)):
+        if i >= len(agents) and min(map(len, found)) >= 2 * per_phase:
             break
+        for pairs in _games(game, agents[i % len(agents)], range(start, start + NUM_GAMES), seed):
+            for pair, phase in zip(pairs, gate.weights(game.views(pairs)).argmax(axis=1), strict=True):
+                found[phase].append(pair)
     rng = np.random.default_rng(seed)
     kept = [[pairs[i] for i in sorted(rng.permutation(len(pairs))[:per_phase])] for pairs in found]
     phases = np.repeat(np.arange(gate.num_phases), [len(pairs) for pairs in kept])
     return _encoded([game.views(pairs) for pairs in kept if pairs], phases)
 
 
-def _games(
-    game: Game, agent: PolicyAgent, numbers: range, seed: int
-) -> list[tuple[Views, Sequence[tuple[State, Player]]]]:
-    """Returns all views of games that are played in lock-step, one entry per step."""
+def _games(game: Game, agent: Agent, numbers: range, seed: int) -> Iterator[list[tuple[State, Player]]]:
+    """Yields the views of games that an agent plays in lock-step in every seat, one list per step."""
     states = [game.initial_state(number) for number in numbers]
-    rngs = [np.random.default_rng((seed, number)) for number in numbers]
-    steps: list[tuple[Views, Sequence[tuple[State, Player]]]] = []
+    seats = [
+        [Seat(player, np.random.default_rng((seed, number, player))) for player in range(game.spec.num_players)]
+        for number in numbers
+    ]
     while running := [i for i, state in enumerate(states) if state.active_players]:
         moves = [(i, player) for i in running for player in states[i].active_players]
         pairs = [(states[i], player) for i, player in moves]
-        views = game.views(pairs)
-        actions = agent.act(views, [Seat(player, rngs[i]) for i, player in moves])
-        steps.append((views, pairs))
+        actions = agent.act(game.views(pairs), [seats[i][player] for i, player in moves])
+        yield pairs
         for i in running:
             states[i] = states[i].play([action for (j, _), action in zip(moves, actions, strict=True) if j == i])
-    return steps
 
 
 def _encoded(batches: Sequence[Views], phases: IntArray) -> Positions:
