@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moemcts.errors import unknown_name
-
 if TYPE_CHECKING:
     from moemcts.game import Game
     from moemcts.learn.dataset import Dataset
@@ -44,15 +42,12 @@ def export(
     from moemcts.learn.checkpoint import MANIFEST, load_networks
     from moemcts.learn.dataset import Dataset
     from moemcts.learn.files import read_toml
-    from moemcts.learn.inference.backends import PRECISIONS
-    from moemcts.learn.inference.evaluators import Inference
+    from moemcts.learn.inference.evaluators import Inference, named_precision
     from moemcts.learn.inference.folder import Team, export_experts, export_folder
     from moemcts.learn.inference.positions import positions_of_dataset, positions_of_play
     from moemcts.plugins import plugins
 
-    if precision not in PRECISIONS:
-        raise unknown_name("precision", precision, PRECISIONS)
-    chosen = next(name for name in PRECISIONS if name == precision)
+    chosen = named_precision(precision)
     game = plugins().game(str(read_toml(folder / MANIFEST).get("game", "")))
     loaded = load_networks(folder, game, plugins())
     dataset = Dataset.open(data, game) if data is not None else _own_dataset(folder, loaded.manifest, game)

@@ -37,6 +37,15 @@ def opponents_named(name: str, game: Game) -> Opponents:
     return None if name == "self" else plugins().agent(name, game)
 
 
+def check_backend(name: str) -> None:
+    """Raises UsageError for a backend there is none of, MissingExtra for one that is not installed."""
+    from moemcts.learn.inference.backends import require
+    from moemcts.learn.inference.evaluators import named_backend
+
+    if name != "auto":
+        require(named_backend(name))
+
+
 def _expert_agent(
     folder: Path,
     game: Game,

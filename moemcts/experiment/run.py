@@ -22,7 +22,7 @@ from moemcts.config import parse_reference
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.experiment.config import ExperimentConfig, validate
 from moemcts.experiment.jobs import Job, num_cores, run_jobs
-from moemcts.experiment.players import default_model, opponents_named
+from moemcts.experiment.players import check_backend, default_model, opponents_named
 from moemcts.experiment.progress import Advance, Progress
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
@@ -72,6 +72,7 @@ class Experiment:
         self.opponent_model()
         plugins().curriculum(config.scheme)
         plugins().network(config.network, self.game.spec.observation_shape, self.game.spec.num_actions)
+        check_backend(config.match.backend)
 
     @classmethod
     def create(cls, folder: Path, config: ExperimentConfig, *, write: bool = True) -> Experiment:
@@ -80,7 +81,7 @@ class Experiment:
             raise UsageError(f"{folder} holds a run already; go on with it: moemcts run --resume {folder}")
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"expected a folder for the run, but {folder} is a file")
-        experiment = cls(folder, config)
+        experiment = cls(folder, _with_backend(config))
         if write:
             write_text(folder / "config.toml", experiment.config_text())
             write_json(folder / "env.json", _environment())
@@ -227,10 +228,12 @@ class Experiment:
     def _is_trained(self, job: Job) -> bool:
         return (self.experts_folder(job.gate, job.seed) / "manifest.toml").exists()
 
-    def _experts(self, gate: str, seed: int) -> ExpertSet:
-        from moemcts.learn.checkpoint import load_experts
+    def _experts(self, gate: str, seed: int, backend: str = "torch") -> ExpertSet:
+        from moemcts.learn.checkpoint import load_networks
+        from moemcts.learn.inference.evaluators import resolve
 
-        return load_experts(self.experts_folder(gate, seed), self.game, plugins())
+        loaded = load_networks(self.experts_folder(gate, seed), self.game, plugins())
+        return loaded.expert_set(resolve(backend, "float32", loaded.networks[0], self.game.spec.observation_shape))
 
     def _train(self, reference: str, seed: int, advance: Advance) -> None:
         from moemcts.learn.checkpoint import save_experts
@@ -281,7 +284,8 @@ class Experiment:
             identity={
                 "search": self.config.search.model_dump(mode="json") if kind == "searched" else None,
                 "experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests],
-            },
+            }
+            | ({} if config.backend == "torch" else {"backend": config.backend}),
             on_progress=lambda state: advance(state.num_finished, num_games * len(arms)),
         )
 
@@ -297,7 +301,22 @@ class Experiment:
         return arms | {FIELD: self.field()}
 
     def _teams(self, seed: int) -> dict[str, ExpertSet]:
-        return {"single": self._experts(SINGLE, seed)} | {gate: self._experts(gate, seed) for gate in self.gates}
+        backend = self.config.match.backend
+        return {"single": self._experts(SINGLE, seed, backend)} | {
+            gate: self._experts(gate, seed, backend) for gate in self.gates
+        }
+
+
+def _with_backend(config: ExperimentConfig) -> ExperimentConfig:
+    """Returns the configuration with the quickest backend in place of `auto`, so that a run never changes its mind."""
+    from moemcts.learn.inference.evaluators import AUTO, resolve
+
+    if config.match.backend != AUTO:
+        return config
+    spec = plugins().game(config.game).spec
+    network = plugins().network(config.network, spec.observation_shape, spec.num_actions)
+    chosen = resolve(AUTO, "float32", network, spec.observation_shape).backend
+    return config.model_copy(update={"match": config.match.model_copy(update={"backend": chosen})})
 
 
 def _label(gate: str) -> str:

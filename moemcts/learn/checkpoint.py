@@ -141,6 +141,10 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
     try:
         if manifest["format"] != FORMAT:
             raise ForeignData(f"{folder} has format {manifest['format']}; this version reads {FORMAT}")
+        if "precision" in manifest:
+            raise ForeignData(
+                f"{folder} holds exported models; name the experts they are of, with precision=int8 if so"
+            )
         check_encoding(folder, manifest["game"], manifest["encoding"], game)
         gate = makers.gate(manifest["gate"]["reference"], game)
         _check_gate(folder, manifest["gate"], gate, game)
