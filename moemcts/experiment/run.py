@@ -20,7 +20,7 @@ from moemcts.experiment.arms import NO_GATE, SINGLE, Arm, make_arms
 from moemcts.experiment.config import ExperimentConfig, validate
 from moemcts.experiment.environment import environment
 from moemcts.experiment.jobs import Job, num_cores, run_jobs
-from moemcts.experiment.players import default_model, opponents_named
+from moemcts.experiment.players import check_backend, default_model, opponents_named
 from moemcts.experiment.progress import Advance, Progress
 from moemcts.experiment.sources import Sources, open_sources
 from moemcts.experiment.training import play_games, train_experts
@@ -70,6 +70,7 @@ class Experiment:
         self.field_agent()
         self.opponent_model()
         plugins().network(config.network, self.game.spec.observation_shape, self.game.spec.num_actions)
+        check_backend(config.match.backend)
 
     @classmethod
     def create(cls, folder: Path, config: ExperimentConfig, *, write: bool = True) -> Experiment:
@@ -78,7 +79,7 @@ class Experiment:
             raise UsageError(f"{folder} holds a run already; go on with it: moemcts run --resume {folder}")
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"expected a folder for the run, but {folder} is a file")
-        experiment = cls(folder, config)
+        experiment = cls(folder, _with_backend(config))
         if write:
             write_text(folder / "config.toml", experiment.config_text())
             write_json(folder / "env.json", environment())
@@ -245,10 +246,12 @@ class Experiment:
     def _is_trained(self, job: Job) -> bool:
         return (self.experts_folder(self.arm(job.arm), job.seed) / "manifest.toml").exists()
 
-    def _experts(self, arm: Arm, seed: int) -> ExpertSet:
-        from moemcts.learn.checkpoint import load_experts
+    def _experts(self, arm: Arm, seed: int, backend: str = "torch") -> ExpertSet:
+        from moemcts.learn.checkpoint import load_networks
+        from moemcts.learn.inference.evaluators import resolve
 
-        return load_experts(self.experts_folder(arm, seed), self.game, plugins())
+        loaded = load_networks(self.experts_folder(arm, seed), self.game, plugins())
+        return loaded.expert_set(resolve(backend, "float32", loaded.networks[0], self.game.spec.observation_shape))
 
     def _train(self, arm: Arm, seed: int, advance: Advance) -> None:
         train_experts(
@@ -284,18 +287,32 @@ class Experiment:
             identity={
                 "search": self.config.search.model_dump(mode="json") if kind == "searched" else None,
                 "experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests],
-            },
+            }
+            | ({} if config.backend == "torch" else {"backend": config.backend}),
             on_progress=lambda state: advance(state.num_finished, num_games * len(arms)),
         )
 
     def _searching(self, seed: int) -> dict[str, Agent]:
         model = self.opponent_model()
         return {
-            arm.name: SearchAgent(
-                self.game, self._experts(arm, seed), self.config.search, opponents=model, name=arm.name
-            )
-            for arm in self.arms
+            name: SearchAgent(self.game, team, self.config.search, opponents=model, name=name)
+            for name, team in self._playing(seed).items()
         }
 
     def _raw(self, seed: int) -> dict[str, Agent]:
-        return {arm.name: PolicyAgent(self._experts(arm, seed), name=arm.name) for arm in self.arms}
+        return {name: PolicyAgent(team, name=name) for name, team in self._playing(seed).items()}
+
+    def _playing(self, seed: int) -> dict[str, ExpertSet]:
+        return {arm.name: self._experts(arm, seed, self.config.match.backend) for arm in self.arms}
+
+
+def _with_backend(config: ExperimentConfig) -> ExperimentConfig:
+    """Returns the configuration with the quickest backend in place of `auto`, so that a run never changes its mind."""
+    from moemcts.learn.inference.evaluators import AUTO, resolve
+
+    if config.match.backend != AUTO:
+        return config
+    spec = plugins().game(config.game).spec
+    network = plugins().network(config.network, spec.observation_shape, spec.num_actions)
+    chosen = resolve(AUTO, "float32", network, spec.observation_shape).backend
+    return config.model_copy(update={"match": config.match.model_copy(update={"backend": chosen})})
