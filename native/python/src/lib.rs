@@ -5,6 +5,7 @@ mod game;
 mod pommerman;
 mod python_game;
 mod search;
+mod syzygy;
 mod toys;
 
 use pyo3::prelude::*;
@@ -25,6 +26,8 @@ mod _core {
     use crate::python_game::PythonSearch;
     #[pymodule_export]
     use crate::search::KeptTree;
+    #[pymodule_export]
+    use crate::syzygy::ChessTables;
     #[pymodule_export]
     use crate::toys::{ConnectFourSearch, ConnectFourState, ConnectFourViews};
     #[pymodule_export]

@@ -180,6 +180,11 @@ impl<B: Binding> Core<B> {
         Ok(list)
     }
 
+    /// Sets how many descents each tree may have made since the last reset.
+    pub fn limit(&mut self, simulations: u32) {
+        self.search.config.limits.simulations = simulations;
+    }
+
     pub fn counts(&self) -> (u64, u64) {
         (self.search.num_batches, self.search.num_rows)
     }
@@ -347,6 +352,10 @@ macro_rules! search_class {
 
             fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyList>> {
                 self.0.results(py)
+            }
+
+            fn limit(&mut self, simulations: u32) {
+                self.0.limit(simulations);
             }
 
             /// How many batches and rows were asked for since the last reset.
