@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +93,7 @@ Path = list[tuple[Node, tuple[int, ...]]]
 class ReferenceSearch:
     """One tree of the search that `moemcts.search.Search` runs natively.
 
-    `opponents` reply as a function of position and player.
+    `opponents` reply as a function of position and player; `root_actions` are all that a player has at the root.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class ReferenceSearch:
         *,
         seed: int = 0,
         opponents: Mapping[Player, Reply] | None = None,
+        root_actions: Mapping[Player, Sequence[Action]] | None = None,
     ) -> None:
         self.spec = spec
         self.config = config
@@ -111,7 +113,7 @@ class ReferenceSearch:
         self.num_nodes = 0
         self.num_simulations = 0
         self.pending: list[tuple[Node, Path]] = []
-        self.root = self._node(root)
+        self.root = self._node(root, root_actions or {})
 
     def select(self) -> list[tuple[State, Player]]:
         """Returns the views of this tree's next leaves; none when a limit is met."""
@@ -199,7 +201,7 @@ class ReferenceSearch:
             actions[seat.player] = seat.actions[i]
         return self._node(node.state.play([actions[player] for player in node.state.active_players]))
 
-    def _node(self, state: State) -> Node:
+    def _node(self, state: State, given: Mapping[Player, Sequence[Action]] = MappingProxyType({})) -> Node:
         """Returns a new node, after playing on through positions where only opponents move."""
         self.num_nodes += 1
         while True:
@@ -214,7 +216,7 @@ class ReferenceSearch:
             state = state.play([replies[player] for player in active])
         node = Node(state, np.zeros(self.spec.num_players, dtype=np.float32), replies=replies, is_pending=True)
         for player in searched:
-            actions = [int(action) for action in _search_actions(state, player)]
+            actions = sorted(given[player]) if player in given else list(map(int, _search_actions(state, player)))
             n = len(actions)
             node.seats.append(
                 SeatStatistics(player, actions, np.zeros(n, dtype=np.float32), [0] * n, [0] * n, [0.0] * n)

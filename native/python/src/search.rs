@@ -1,9 +1,10 @@
 //! The search class, the same for every game.
 
 use crate::game::{rows, search_error, Binding};
-use moemcts_tree::{Config, Exploration, Limits, Player, Players, Rng, Search, Tree};
+use moemcts_tree::tree::Line;
+use moemcts_tree::{Action, Config, Exploration, Limits, Player, Players, Rng, Search, Tree};
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::any::Any;
@@ -53,27 +54,34 @@ impl<B: Binding> Core<B> {
         seeds: Vec<u64>,
         others: Vec<Others<'_>>,
         kept: Option<Vec<Option<PyRef<'_, KeptTree>>>>,
+        root_actions: Option<Vec<Option<Vec<Action>>>>,
     ) -> PyResult<()> {
         let roots = self.binding.pairs(roots)?;
-        let mut kept = kept.unwrap_or_default();
-        kept.resize_with(roots.len(), || None);
-        if seeds.len() != roots.len() || others.len() != roots.len() || kept.len() != roots.len() {
+        let num_roots = roots.len();
+        let kept = kept.unwrap_or_else(|| (0..num_roots).map(|_| None).collect());
+        let root_actions = root_actions.unwrap_or_else(|| vec![None; num_roots]);
+        let given = [seeds.len(), others.len(), kept.len(), root_actions.len()];
+        if given != [num_roots; 4] {
             return Err(PyValueError::new_err(format!(
-                "expected seeds, opponents and kept trees for {} roots, got {}, {} and {}",
-                roots.len(),
-                seeds.len(),
-                others.len(),
-                kept.len()
+                "expected seeds, opponents, kept trees and root actions for {num_roots} roots, got {given:?}"
             )));
         }
         self.viewers = roots.iter().map(|(_, player)| *player).collect();
-        let mut trees = Vec::with_capacity(roots.len());
+        let mut trees = Vec::with_capacity(num_roots);
         let mut cleared = std::mem::take(&mut self.search.trees).into_iter();
-        for (((state, player), seed), (others, kept)) in roots.into_iter().zip(seeds).zip(others.into_iter().zip(kept))
-        {
-            trees.push(match kept.and_then(|kept| self.regrow(&kept, &state, player)) {
+        let beside = others.into_iter().zip(kept).zip(root_actions);
+        for (((state, player), seed), ((others, kept), actions)) in roots.into_iter().zip(seeds).zip(beside) {
+            // A kept tree knows all actions of its root.
+            let grown = kept.filter(|_| actions.is_none()).and_then(|kept| self.regrow(&kept, &state, player));
+            trees.push(match grown {
                 Some(tree) => tree,
-                None => self.plant(cleared.next(), state, player, Rng::new(seed), others)?,
+                None => {
+                    let mut tree = self.plant(cleared.next(), state, player, Rng::new(seed), others)?;
+                    if let Some(actions) = actions {
+                        tree.restrict(player, &actions).map_err(search_error)?;
+                    }
+                    tree
+                }
             });
         }
         self.search.reset(trees);
@@ -162,7 +170,7 @@ impl<B: Binding> Core<B> {
             let result = PyDict::new(py);
             result.set_item("player", viewer)?;
             if let Some(seat) = tree.seats_of(0).iter().find(|seat| seat.player == viewer) {
-                let edges = tree.edges_of(seat);
+                let edges: Vec<_> = tree.by_action(seat).into_iter().map(|e| &tree.edges[e as usize]).collect();
                 result.set_item("actions", PyArray1::from_iter(py, edges.iter().map(|e| i64::from(e.action))))?;
                 result.set_item("visits", PyArray1::from_iter(py, edges.iter().map(|e| i64::from(e.visits))))?;
                 result.set_item("value_sums", PyArray1::from_iter(py, edges.iter().map(|e| e.value_sum)))?;
@@ -183,6 +191,14 @@ impl<B: Binding> Core<B> {
     /// Sets how many descents each tree may have made since the last reset.
     pub fn limit(&mut self, simulations: u32) {
         self.search.config.limits.simulations = simulations;
+    }
+
+    /// Returns the most visited line of each action of a root, in the order of `results`.
+    pub fn lines(&self, tree: usize) -> PyResult<Vec<Line>> {
+        match (self.search.trees.get(tree), self.viewers.get(tree)) {
+            (Some(tree), Some(&viewer)) => Ok(tree.lines(viewer)),
+            _ => Err(PyIndexError::new_err(format!("expected a tree below {}, got {tree}", self.search.trees.len()))),
+        }
     }
 
     pub fn counts(&self) -> (u64, u64) {
@@ -310,15 +326,16 @@ macro_rules! search_class {
                 $crate::search::Core::new(make(game)?, options).map(Self)
             }
 
-            #[pyo3(signature = (roots, seeds, others, kept=None))]
+            #[pyo3(signature = (roots, seeds, others, kept=None, root_actions=None))]
             fn reset(
                 &mut self,
                 roots: &Bound<'_, PyAny>,
                 seeds: Vec<u64>,
                 others: Vec<$crate::search::Others<'_>>,
                 kept: Option<Vec<Option<PyRef<'_, $crate::search::KeptTree>>>>,
+                root_actions: Option<Vec<Option<Vec<u32>>>>,
             ) -> PyResult<()> {
-                self.0.reset(roots, seeds, others, kept)
+                self.0.reset(roots, seeds, others, kept, root_actions)
             }
 
             fn select<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -356,6 +373,10 @@ macro_rules! search_class {
 
             fn limit(&mut self, simulations: u32) {
                 self.0.limit(simulations);
+            }
+
+            fn lines(&self, tree: usize) -> PyResult<Vec<Vec<Vec<u32>>>> {
+                self.0.lines(tree)
             }
 
             /// How many batches and rows were asked for since the last reset.
