@@ -131,5 +131,5 @@ def test_a_search_takes_the_tables_values_at_its_leaves(game: ChessGame, tables:
 def test_a_folder_without_tables_of_the_game_is_one_line_that_says_so(variant: str, folder: Path) -> None:
     other = plugins().game(variant)
     assert isinstance(other, ChessGame)
-    with pytest.raises(MoemctsError, match="no Syzygy tables|no/such|expected Syzygy tables of atomic"):
+    with pytest.raises(MoemctsError, match=r"no Syzygy tables|no/such|expected Syzygy tables of atomic"):
         Tablebase(other, str(folder))
