@@ -19,8 +19,9 @@ from moemcts_chess.uci.position import any_legal_move, playable, read_position
 from moemcts_chess.uci.report import Reporter
 from moemcts_chess.uci.thinking import Limits, Task, Thinking
 
-BYTES_PER_NODE = 2048
-"""Memory of a node with its edges and its position, measured in middlegames of chess, rounded up."""
+BYTES_PER_NODE = {"crazyhouse": 4096}
+"""Memory of a node with its edges and its position, measured in middlegames and rounded up."""
+USUAL_BYTES_PER_NODE = 2048
 MOST_SIMULATIONS = 2**32 - 2
 DEEPEST_PERFT = 6
 """Plies that are counted within seconds."""
@@ -244,7 +245,7 @@ class Session:
         )
 
     def _most_nodes(self) -> int:
-        most = self.options.number("Hash") * 2**20 // BYTES_PER_NODE
+        most = self.options.number("Hash") * 2**20 // BYTES_PER_NODE.get(self.options.game, USUAL_BYTES_PER_NODE)
         return min(filter(None, (most, self.options.number("Nodes_Limit"))))
 
     def _answer_without_moves(self, state: Any) -> None:
