@@ -44,7 +44,7 @@ def uci(
                 raise UsageError(f"--set {text}: {error}") from None
         if experts is not None:
             _check(experts, session)
-        signal.signal(signal.SIGTERM, _leave)
+        signal.signal(signal.SIGTERM, _end_input)
         session.run(sys.stdin.buffer)
 
 
@@ -69,6 +69,6 @@ def _check(experts: Path, session: Session) -> None:
     load_experts(experts, session.options)
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
-    # The way out of `Session.run` ends the search.
-    raise SystemExit(0)
+def _end_input(number: int, frame: FrameType | None) -> None:
+    # The read that the signal interrupted goes on, finds the end, and the session closes as it always does.
+    os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
