@@ -13,13 +13,15 @@ from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.engine import Opponents
 
-EXPERT_OPTIONS = ("simulations", "leaves", "routing", "opponents", "c_init", "noise")
+EXPERT_OPTIONS = ("simulations", "leaves", "routing", "opponents", "c_init", "noise", "backend", "precision")
 
 
 def resolve_agent(reference: str, game: Game) -> Agent:
     """Returns the agent named by a registered name or by the folder of experts, each with options.
 
     `runs/X/experts/steps-0?simulations=200` searches with these experts; 0 simulations plays their policy.
+    `backend` and `precision` say what runs their networks. `auto`, the default, takes the quickest here, and the
+    agent's name says which one that is: games are the same only where it is the same.
     """
     name, options = parse_reference(reference)
     if name in plugins().agents or not Path(name).exists():
@@ -46,8 +48,11 @@ def _expert_agent(
     opponents: str = "",
     c_init: float = 2.5,
     noise: float = 0.0,
+    backend: str = "auto",
+    precision: str = "float32",
 ) -> Agent:
-    from moemcts.learn.checkpoint import load_experts
+    from moemcts.learn.checkpoint import load_networks
+    from moemcts.learn.inference.evaluators import resolve
 
     if not (folder / "manifest.toml").exists():
         teams = sorted(str(manifest.parent) for manifest in folder.glob("experts/*/manifest.toml"))
@@ -55,8 +60,11 @@ def _expert_agent(
         raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
     if routing not in ROUTINGS:
         raise unknown_name("routing", routing, ROUTINGS)
-    experts = load_experts(folder, game, plugins())
-    experts.routing = ROUTINGS[routing]
+    loaded = load_networks(folder, game, plugins())
+    inference = resolve(backend, precision, loaded.networks[0], game.spec.observation_shape)
+    experts = loaded.expert_set(inference, routing=ROUTINGS[routing])
+    if backend == "auto":
+        label += f"{'&' if '?' in label else '?'}backend={inference.backend}"
     if simulations == 0:
         return PolicyAgent(experts, name=label)
     try:
