@@ -7,14 +7,11 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import Annotated, TextIO
 
 import typer
 
 from moemcts.errors import UsageError
-
-if TYPE_CHECKING:
-    from moemcts_chess.uci.session import Session
 
 
 def uci(
@@ -33,19 +30,40 @@ def uci(
 
     with _protocol_channel() as out:
         session = Session(out, gates=_gates())
-        given = [f"Model_Directory={experts}"] if experts is not None else []
-        for text in [*given, *(options or [])]:
-            name, equals, value = text.partition("=")
-            if not equals:
-                raise UsageError(f"expected --set OPTION=VALUE, got {text!r}")
+        for name, value in [*_named_by(experts), *map(_split, options or [])]:
             try:
                 session.options.set(name, value)
             except ValueError as error:
-                raise UsageError(f"--set {text}: {error}") from None
-        if experts is not None:
-            _check(experts, session)
+                raise UsageError(f"--set {name}={value}: {error}") from None
+        if experts or options:
+            session.load()
         signal.signal(signal.SIGTERM, _end_input)
         session.run(sys.stdin.buffer)
+
+
+def _named_by(experts: Path | None) -> list[tuple[str, str]]:
+    """Returns the options that a folder of experts means, the game they play included."""
+    from moemcts_chess.uci.loading import game_of
+    from moemcts_chess.uci.options import VARIANTS
+
+    if experts is None:
+        return []
+    name, _ = game_of(experts)
+    variants = {ours: theirs for theirs, ours in VARIANTS.items()} | {"chess960": "chess"}
+    if name not in variants:
+        raise UsageError(f"expected experts for a game of the chess family, {experts} holds experts for {name}")
+    return [
+        ("UCI_Variant", variants[name]),
+        ("UCI_Chess960", str(name == "chess960")),
+        ("Model_Directory", str(experts)),
+    ]
+
+
+def _split(option: str) -> tuple[str, str]:
+    name, equals, value = option.partition("=")
+    if not equals:
+        raise UsageError(f"expected --set OPTION=VALUE, got {option!r}")
+    return name, value
 
 
 def _protocol_channel() -> TextIO:
@@ -60,13 +78,6 @@ def _gates() -> list[str]:
     from moemcts.plugins import Plugins, plugins
 
     return sorted(Plugins.for_game(plugins().gates, "chess"))
-
-
-def _check(experts: Path, session: Session) -> None:
-    """Raises the error that the folder of experts makes, before an interface is told anything."""
-    from moemcts_chess.uci.loading import load_experts
-
-    load_experts(experts, session.options)
 
 
 def _end_input(number: int, frame: FrameType | None) -> None:

@@ -125,6 +125,11 @@ class Options:
         return "cpu" if self.text("Context") == "cpu" else f"cuda:{self.number('First_Device_ID')}"
 
     @property
+    def precision(self) -> str:
+        """The numbers that networks run in."""
+        return "int8" if self.text("Precision") == "int8" else "float32"
+
+    @property
     def overhead(self) -> float:
         """Seconds that a move may take on its way to the other side."""
         return self.number("Move_Overhead") / 1000
@@ -152,9 +157,8 @@ class Options:
 
 def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
     unused = "CrazyAra itself does not use it"
-    no_tensorrt = "networks run in PyTorch"
+    no_tensorrt = "Backend says what runs the networks"
     two = "all games here are for two players"
-    full = "networks run in float32"
     no_detours = "the search takes no random detours"
     return (
         Option(name="UCI_Variant", default="chess", choices=tuple(VARIANTS), loads=True),
@@ -168,6 +172,14 @@ def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
             name="Game_Phase_Definition", default=GATE_OF_THE_EXPERTS, choices=(GATE_OF_THE_EXPERTS, *gates), loads=True
         ),
         Option(name="Expert_Routing", default="each", choices=tuple(ROUTINGS), loads=True),
+        Option(name="Backend", default="auto", choices=("auto", "torch", "onnxruntime", "openvino"), loads=True),
+        Option(
+            name="Precision",
+            default="float32",
+            choices=("float32", "float16", "int8"),
+            replaced={"float16": "networks run in float32"},
+            loads=True,
+        ),
         Option(name="SyzygyPath", default="", loads=True),
         Option(name="Batch_Size", default=16, low=1, high=8192, keeps_tree=True),
         Option(name="Nodes", default=0, keeps_tree=True),
@@ -219,7 +231,6 @@ def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
         Option(name="Context", default="cpu", choices=("cpu", "gpu"), loads=True),
         Option(name="First_Device_ID", default=0, high=99_999, loads=True),
         Option(name="Last_Device_ID", default=0, high=99_999, idle="one device evaluates"),
-        Option(name="Precision", default="float32", choices=("float32", "float16", "int8"), idle=full),
         Option(name="Use_TensorRT", default=False, idle=no_tensorrt),
         Option(name="Log_File", default="", keeps_tree=True),
     )

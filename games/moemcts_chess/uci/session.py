@@ -58,6 +58,14 @@ class Session:
             "root": self._root,
         }
 
+    def load(self) -> None:
+        """Loads what the options name now; raises MoemctsError where it cannot be had."""
+
+        def fail(error: MoemctsError) -> None:
+            raise error
+
+        self._knowledge = load(self.options, lambda text: None, fail)
+
     def run(self, lines: Iterable[bytes]) -> None:
         """Obeys until `quit` or the last line, and waits for a search that is going on to end."""
         try:

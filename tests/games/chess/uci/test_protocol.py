@@ -109,6 +109,6 @@ def test_options_are_set_whatever_the_case_and_checked() -> None:
 
 def test_what_crazyara_has_and_we_have_not_is_said() -> None:
     options = Options()
-    assert "PyTorch" in options.remark(options.set("Use_TensorRT", "true"))
+    assert "Backend" in options.remark(options.set("Use_TensorRT", "true"))
     assert "a tree" in options.remark(options.set("Search_Type", "mcgs"))
     assert options.remark(options.set("Search_Type", "mcts")) == ""

@@ -84,6 +84,18 @@ def test_experts_of_another_game_are_refused_by_name(talk: Talk, experts: Path) 
     assert f"error: {experts} holds experts for chess, the game is atomic" in remarks(lines)
 
 
+def test_networks_can_be_run_by_what_is_named(talk: Talk, experts: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    setup = f"setoption name Model_Directory value {experts}"
+    found = [
+        talk(setup, f"setoption name Backend value {backend}", "position startpos", "go nodes 30")[-1]
+        for backend in ("torch", "onnxruntime")
+    ]
+    assert found[0] == found[1]
+    lines = talk(setup, "setoption name Precision value int8", "position startpos", "go nodes 30")
+    assert "error:" in remarks(lines), "nobody has quantised these experts"
+
+
 def test_equal_searches_give_equal_reports(talk: Talk, experts: Path) -> None:
     lines = [f"setoption name Model_Directory value {experts}", "position startpos moves d2d4", "go nodes 200"]
     without_time = [
