@@ -43,6 +43,7 @@ class Session:
         self._state: Any = None
         self._thinking: Thinking | None = None
         self._kept: Any = None
+        self._batch_seconds = 0.0
         self._commands: dict[str, Callable[[Sequence[str]], None]] = {
             "uci": self._uci,
             "debug": _nothing,
@@ -131,6 +132,7 @@ class Session:
             self.remark(remark)
         if option.loads:
             self._knowledge = self._state = None
+            self._batch_seconds = 0.0
         if not option.keeps_tree:
             self._kept = None
         if option.name == "Log_File":
@@ -222,6 +224,7 @@ class Session:
             actions=sorted(set(actions)) or None,
             is_raw=self.options.flag("Use_Raw_Network"),
             seed=self.options.number("Seed"),
+            batch_seconds=self._batch_seconds,
             kept=self._kept if self.options.flag("Reuse_Tree") else None,
         )
 
@@ -292,6 +295,7 @@ class Session:
             self._thinking.wait()
             self._kept = self._thinking.kept or self._kept
             self._thinking.kept = None
+            self._batch_seconds = self._thinking.batch_seconds
 
     def _open_log(self, path: str) -> None:
         """Raises OSError where nothing can be written there."""

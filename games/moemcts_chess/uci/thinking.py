@@ -58,6 +58,8 @@ class Task:
     seed: int = 0
     kept: Any = field(default=None, compare=False)
     """The tree of the search before."""
+    batch_seconds: float = 0.0
+    """What a batch took lately."""
 
 
 class Thinking:
@@ -73,7 +75,8 @@ class Thinking:
             self._may_answer.set()
         self._started = time.monotonic()
         self._seconds = None if task.limits.waits else task.limits.seconds
-        self._longest_batch = 0.0
+        self.batch_seconds = task.batch_seconds
+        """The longest that a batch took lately."""
         self._thread = threading.Thread(target=self._run, name="search", daemon=True)
         self.kept: Any = None
         """The tree, for the next search of the game; set when thinking has ended."""
@@ -163,7 +166,7 @@ class Thinking:
                 if not len(views):
                     break
                 search.backup(evaluator.evaluate(views))
-                self._longest_batch = max(0.9 * self._longest_batch, time.monotonic() - began)
+                self.batch_seconds = max(0.9 * self.batch_seconds, time.monotonic() - began)
                 if self._is_due():
                     return search.results()[0]
                 if self._elapsed() - told_at < SECONDS_BETWEEN_NEWS and not self._looks_closely:
@@ -188,7 +191,7 @@ class Thinking:
         """Tests whether to stop now; a batch that would end too late is not begun."""
         if self._stop.is_set():
             return True
-        return self._seconds is not None and self._elapsed() + self._longest_batch > self._seconds
+        return self._seconds is not None and self._elapsed() + self.batch_seconds > self._seconds
 
     def _is_reached(self, search: Search, result: SearchResult) -> bool:
         limits = self._task.limits

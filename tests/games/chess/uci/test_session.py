@@ -112,6 +112,23 @@ def test_nodes_are_a_limit(talk: Talk) -> None:
     assert f" nodes {nodes} " in by_option[-2]
 
 
+def test_the_papers_match_script_is_understood(talk: Talk, experts: Path) -> None:
+    options = {"Batch_Size": 64, "Fixed_Movetime": 0, "Nodes": 100, "Simulations": 200, "Search_Type": "mcts"}
+    lines = talk(
+        "uci",
+        f"setoption name Model_Directory value {experts}",
+        *(f"setoption name {name} value {value}" for name, value in options.items()),
+        "isready",
+        "ucinewgame",
+        "position fen rnbqkbnr/pppppppp/8/8/3P4/2N2N2/PPP1PPPP/R1BQKB1R b KQkq - 0 1",
+        "go wtime 6000000 btime 6000000 winc 100 binc 100",
+    )
+    assert remarks(lines) == "info string phase=opening expert=0"
+    (nodes,) = {int(re.findall(r" nodes (\d+)", line)[0]) for line in lines if " pv " in line}
+    assert 100 <= nodes <= 164
+    assert answer(lines)
+
+
 def test_lines_are_as_many_as_asked_for_and_legal(talk: Talk) -> None:
     lines = talk("setoption name MultiPV value 4", "position startpos", "go nodes 500")
     found = [line for line in lines if " pv " in line][-4:]
