@@ -42,9 +42,7 @@ class SearchAgent:
         actions = []
         for result, ply, seat in zip(results, plies, seats, strict=True):
             temperature = self.config.temperature if ply < self.config.temperature_plies else 0.0
-            # A single simulation may visit nothing but the root: then the priors decide.
-            weights = result.visits if result.visits.any() else result.priors
-            actions.append(int(result.actions[choose(weights, temperature, seat.rng)]))
+            actions.append(int(result.actions[choose(result.weights, temperature, seat.rng)]))
         return actions
 
     def think(self, views: Views, seats: Sequence[Seat]) -> list[SearchResult]:

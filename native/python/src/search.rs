@@ -1,7 +1,7 @@
 //! The search class, the same for every game.
 
 use crate::game::{rows, search_error, Binding};
-use moemcts_tree::tree::Line;
+use moemcts_tree::tree::{Line, Status};
 use moemcts_tree::{Action, Config, Exploration, Limits, Player, Players, Rng, Search, Tree};
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -170,14 +170,24 @@ impl<B: Binding> Core<B> {
             let result = PyDict::new(py);
             result.set_item("player", viewer)?;
             if let Some(seat) = tree.seats_of(0).iter().find(|seat| seat.player == viewer) {
-                let edges: Vec<_> = tree.by_action(seat).into_iter().map(|e| &tree.edges[e as usize]).collect();
+                let edges = tree.by_action(seat);
+                let proofs: Vec<_> = edges.iter().map(|&e| tree.proof_of(e, &self.search.config)).collect();
+                let edges: Vec<_> = edges.into_iter().map(|e| &tree.edges[e as usize]).collect();
                 result.set_item("actions", PyArray1::from_iter(py, edges.iter().map(|e| i64::from(e.action))))?;
                 result.set_item("visits", PyArray1::from_iter(py, edges.iter().map(|e| i64::from(e.visits))))?;
                 result.set_item("value_sums", PyArray1::from_iter(py, edges.iter().map(|e| e.value_sum)))?;
                 result.set_item("priors", PyArray1::from_iter(py, edges.iter().map(|e| e.prior)))?;
-                result.set_item("value", seat.value_sum / f64::from(root.visits.max(1)))?;
+                result.set_item("proven", PyArray1::from_iter(py, proofs.iter().map(Option::is_some)))?;
+                let proof_plies = proofs.iter().map(|proof| proof.map_or(0, |(_, plies)| i64::from(plies)));
+                result.set_item("proof_plies", PyArray1::from_iter(py, proof_plies))?;
+                let proof_values = proofs.iter().map(|proof| proof.map_or(0.0, |(value, _)| f64::from(value)));
+                result.set_item("proof_values", PyArray1::from_iter(py, proof_values))?;
+                let mean = seat.value_sum / f64::from(root.visits.max(1));
+                let is_proven = root.status == Status::Proven;
+                result.set_item("value", if is_proven { f64::from(tree.values[viewer]) } else { mean })?;
             }
             result.set_item("evaluation", PyArray1::from_slice(py, &tree.values[..self.num_players]))?;
+            result.set_item("plies_left", (root.status == Status::Proven).then_some(root.plies_left))?;
             result.set_item("num_nodes", tree.nodes.len())?;
             result.set_item("num_simulations", tree.simulations)?;
             result.set_item("mean_depth", tree.depth_sum as f64 / f64::from(tree.simulations.max(1)))?;
@@ -286,6 +296,7 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
         policy_temperature: option(options, "policy_temperature")?,
         noise_fraction: option(options, "noise_fraction")?,
         noise_alpha: option(options, "noise_alpha")?,
+        solver: option(options, "solver")?,
         leaves_per_tree: option(options, "leaves_per_tree")?,
         limits: Limits {
             simulations: option::<Option<u32>>(options, "simulations")?.unwrap_or(u32::MAX),

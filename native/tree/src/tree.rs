@@ -3,6 +3,7 @@
 mod lines;
 mod reuse;
 mod select;
+mod solver;
 mod update;
 
 pub use lines::Line;
@@ -24,6 +25,8 @@ pub enum Status {
     Expanded,
     /// Nothing below it matters: the game is over, or decided for all players that are searched.
     Terminal,
+    /// Its result under best play is known; nothing below it matters any more.
+    Proven,
 }
 
 #[derive(Clone, Debug)]
@@ -44,6 +47,8 @@ pub struct Node {
     passage: EdgeId,
     active: Players,
     pub status: Status,
+    /// Plies to the end of the game along the line that proved it; 0 at an end.
+    pub plies_left: u32,
 }
 
 /// A searched player that is active at a node.
@@ -52,6 +57,10 @@ pub struct Seat {
     pub player: Player,
     pub first_edge: EdgeId,
     pub num_edges: u32,
+    /// Edges that may be chosen: the first ones, in the order of their priors. The others wait to be sorted in.
+    num_open: u32,
+    /// Edges that no proof tells the result of.
+    num_unproven: u32,
     /// Sum over the node's visits of the player's value, its own evaluation included.
     pub value_sum: f64,
     visited_prior: f64,
@@ -66,6 +75,8 @@ pub struct Edge {
     pub in_flight: u32,
     /// The first child that this edge leads to; used on a node's first seat only.
     child: NodeId,
+    /// Whether it is proven to lose; it is not gone down any more.
+    is_lost: bool,
 }
 
 /// What one descent came to.
@@ -86,7 +97,7 @@ pub struct Tree<S, A> {
     replies: Vec<(Player, Action)>,
     /// The agents of `modelled` players as they are after acting at a node, `modelled.len()` per node.
     agents: Vec<A>,
-    /// Each node's own evaluation or result, `num_players` per node.
+    /// Each node's own evaluation, or its result at an end and where it is proven; `num_players` per node.
     pub values: Vec<f32>,
     pub num_players: usize,
     pub searched: Players,
@@ -179,6 +190,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         // The seat's edges move to the end; those it had stay behind unused.
         seat.first_edge = self.edges.len() as EdgeId;
         seat.num_edges = kept.len() as u32;
+        seat.num_unproven = seat.num_edges;
         self.edges.extend(kept.into_iter().map(Edge::new));
         self.is_restricted = true;
         Ok(())
@@ -186,7 +198,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
     pub fn is_done(&self, config: &Config) -> bool {
         let root = &self.nodes[ROOT as usize];
-        root.status == Status::Terminal
+        matches!(root.status, Status::Terminal | Status::Proven)
             || (root.visits > 0 || self.in_flight > 0)
                 && (self.simulations + self.in_flight >= config.limits.simulations
                     || self.nodes.len() >= config.limits.nodes as usize)
@@ -216,9 +228,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             at = next;
             match self.nodes[at as usize].status {
                 Status::Expanded => {}
-                Status::Terminal => {
+                Status::Terminal | Status::Proven => {
                     self.record_depth(depth);
                     self.finish(at, 0);
+                    if child.is_none() && self.solves(config) {
+                        self.prove_above(at);
+                    }
                     return Ok(Descent::Terminal);
                 }
                 Status::Pending if child.is_some() => return Ok(Descent::Collision),
@@ -363,6 +378,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             passage,
             active,
             status,
+            plies_left: 0,
         });
         self.states.push(state);
         self.agents.append(&mut agents);
@@ -388,6 +404,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             player,
             first_edge: self.edges.len() as u32,
             num_edges: actions.len() as u32,
+            num_open: 0,
+            num_unproven: actions.len() as u32,
             value_sum: 0.0,
             visited_prior: 0.0,
         });
@@ -423,6 +441,6 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
 impl Edge {
     fn new(action: Action) -> Self {
-        Self { value_sum: 0.0, prior: 0.0, action, visits: 0, in_flight: 0, child: NONE }
+        Self { value_sum: 0.0, prior: 0.0, action, visits: 0, in_flight: 0, child: NONE, is_lost: false }
     }
 }

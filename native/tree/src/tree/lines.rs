@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 pub type Line = Vec<Vec<Action>>;
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Returns the most visited line from the root.
+    /// Returns the most visited line from the root; where it comes to a proven position, the proof's.
     pub fn principal_variation(&self) -> Line {
         let mut line = Line::new();
         self.follow(ROOT, &mut line);
@@ -49,8 +49,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
     fn follow(&self, from: NodeId, line: &mut Line) {
         let mut at = from;
-        while self.nodes[at as usize].status == Status::Expanded {
-            let best: Option<Vec<EdgeId>> = self.seats_of(at).iter().map(|seat| self.most_visited(seat)).collect();
+        loop {
+            let best: Option<Vec<EdgeId>> = match self.nodes[at as usize].status {
+                Status::Pending | Status::Terminal => return,
+                Status::Expanded => self.seats_of(at).iter().map(|seat| self.most_visited(seat)).collect(),
+                Status::Proven => self.best_proven(at).map(|edge| vec![edge]),
+            };
             let Some(chosen) = best else { return };
             let Some(child) = self.child(at, &chosen) else { return };
             if !chosen.is_empty() {
@@ -60,10 +64,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Returns the most visited edge of a seat, the one of the lowest action of several; none where none was visited.
+    /// Returns the most visited edge of a seat that is not proven to lose, of several the one of the lowest action.
+    ///
+    /// None where no such edge was visited.
     fn most_visited(&self, seat: &Seat) -> Option<EdgeId> {
         let edges = seat.first_edge..seat.first_edge + seat.num_edges;
-        let visited = edges.filter(|&edge| self.edges[edge as usize].visits > 0);
+        let visited = edges.filter(|&edge| self.edges[edge as usize].visits > 0 && !self.edges[edge as usize].is_lost);
         visited.max_by_key(|&edge| {
             let edge = &self.edges[edge as usize];
             (edge.visits, Reverse(edge.action))

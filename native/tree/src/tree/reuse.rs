@@ -12,7 +12,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     pub fn reroot(&mut self, state: &S, depth: u32) -> Result<bool, S::Error> {
         let key = state.key()?;
         for node in u32::from(self.is_restricted)..self.nodes.len() as NodeId {
-            if self.nodes[node as usize].status == Status::Expanded
+            if matches!(self.nodes[node as usize].status, Status::Expanded | Status::Proven)
                 && self.nodes[node as usize].num_seats > 0
                 && self.depth(node) <= depth
                 && self.states[node as usize].key()? == key
