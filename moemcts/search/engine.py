@@ -62,6 +62,14 @@ class Search:
         restricted = root_actions and [None if given is None else list(map(int, given)) for given in root_actions]
         self._native.reset(roots, seeds, others, kept, restricted)
 
+    def limit(self, simulations: int) -> None:
+        """Sets how many descents each tree may make since the last reset, in place of the configuration's number.
+
+        A caller that raises it in steps is never far from its next look at the clock: where the best lines end in
+        results, a search makes any number of descents before there is something to evaluate.
+        """
+        self._native.limit(simulations)
+
     def select(self) -> Views:
         """Returns the views of new leaves of all trees; none when every tree has met a limit."""
         while True:

@@ -198,6 +198,11 @@ impl<B: Binding> Core<B> {
         Ok(list)
     }
 
+    /// Sets how many descents each tree may have made since the last reset.
+    pub fn limit(&mut self, simulations: u32) {
+        self.search.config.limits.simulations = simulations;
+    }
+
     /// Returns the most visited line of each action of a root, in the order of `results`.
     pub fn lines(&self, tree: usize) -> PyResult<Vec<Line>> {
         match (self.search.trees.get(tree), self.viewers.get(tree)) {
@@ -375,6 +380,10 @@ macro_rules! search_class {
 
             fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyList>> {
                 self.0.results(py)
+            }
+
+            fn limit(&mut self, simulations: u32) {
+                self.0.limit(simulations);
             }
 
             fn lines(&self, tree: usize) -> PyResult<Vec<Vec<Vec<u32>>>> {
