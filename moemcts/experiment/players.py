@@ -83,7 +83,7 @@ def _expert_agent(
     *,
     simulations: int | None = 100,
     leaves: int = 4,
-    routing: str = "each",
+    routing: str = "",
     opponents: str = "",
     c_init: float = 2.5,
     noise: float = 0.0,
@@ -97,11 +97,11 @@ def _expert_agent(
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.inference.evaluators import resolve
 
-    if routing not in ROUTINGS:
+    if routing and routing not in ROUTINGS:
         raise unknown_name("routing", routing, ROUTINGS)
     loaded = load_networks(experts_in(folder), game, plugins())
     inference = resolve(backend, precision, loaded.networks[0], game.spec.observation_shape)
-    experts = loaded.expert_set(inference, routing=ROUTINGS[routing])
+    experts = loaded.expert_set(inference, routing=ROUTINGS.get(routing))
     if baseline is not None:
         others = load_networks(experts_in(Path(baseline)), game, plugins())
         experts = experts.only([only] if isinstance(only, str) else only, others.expert_set(inference))

@@ -19,6 +19,7 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.experiment.arms import NO_GATE, SINGLE, Arm, make_arms
 from moemcts.experiment.config import ExperimentConfig, validate
 from moemcts.experiment.environment import environment
+from moemcts.experiment.gates import keep_gate, kept_gate
 from moemcts.experiment.jobs import Job, num_cores, run_jobs
 from moemcts.experiment.players import check_backend, default_model, opponents_named
 from moemcts.experiment.progress import Advance, Progress
@@ -59,13 +60,14 @@ class Experiment:
 
     def __init__(self, folder: Path, config: ExperimentConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
+        from moemcts.learn.mixture import check_scheme
+
         self.folder = folder
         self.config = config
         self.game: Game = plugins().game(config.game)
         self.arms = make_arms(config.gates, config.schemes)
         for arm in self.arms:
-            self.gate(arm.gate)
-            plugins().curriculum(arm.scheme)
+            check_scheme(self.gate(arm.gate), plugins().curriculum(arm.scheme))
         self.agent(config.data.agent or plugins().default_agent(self.game))
         self.field_agent()
         self.opponent_model()
@@ -81,6 +83,8 @@ class Experiment:
             raise UsageError(f"expected a folder for the run, but {folder} is a file")
         experiment = cls(folder, _with_backend(config))
         if write:
+            for gate in experiment.gates:
+                keep_gate(folder, gate)
             write_text(folder / "config.toml", experiment.config_text())
             write_json(folder / "env.json", environment())
         return experiment
@@ -119,8 +123,8 @@ class Experiment:
         )
 
     def gate(self, reference: str) -> PhaseGate:
-        """Returns a gate of this experiment's game."""
-        return plugins().gate(reference, self.game)
+        """Returns a gate of this experiment's game; a saved one from the run's own copy."""
+        return plugins().gate(kept_gate(self.folder, reference), self.game)
 
     def agent(self, reference: str) -> Agent:
         """Returns an agent of this experiment's game."""
@@ -158,12 +162,16 @@ class Experiment:
 
     def passes(self) -> float:
         """Returns how often the trainings of one seed see the data, in passes of the configured epochs."""
+        from moemcts.learn.curriculum import JointScheme
         from moemcts.learn.trainer import plan
 
         passes = 0.0
         for arm in self.arms:
-            curriculum, num_phases = plugins().curriculum(arm.scheme), self.gate(arm.gate).num_phases
-            steps = plan([curriculum(phase, num_phases) for phase in range(num_phases)])
+            scheme, num_phases = plugins().curriculum(arm.scheme), self.gate(arm.gate).num_phases
+            if isinstance(scheme, JointScheme):
+                passes += scheme.epochs * num_phases
+                continue
+            steps = plan([scheme(phase, num_phases) for phase in range(num_phases)])
             passes += sum(step.stage.epochs * np.count_nonzero(step.stage.weights) / num_phases for step in steps)
         return passes
 
@@ -258,6 +266,7 @@ class Experiment:
             self.config,
             self.game,
             arm,
+            self.gate(arm.gate),
             self.sources(),
             training_folder=self.training_folder(arm, seed),
             experts_folder=self.experts_folder(arm, seed),
