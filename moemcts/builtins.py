@@ -6,12 +6,18 @@ import functools
 from collections.abc import Sequence
 
 from moemcts.agents import RandomAgent
+from moemcts.arena.replays import WriteReplays, write_jsonl
+from moemcts.config import format_reference
 from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.gates import PhaseGate, PlyGate, SinglePhase
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts.learn import curriculum
 from moemcts.learn.networks import catalogue
+from moemcts.search.playouts import PlayoutAgent
+
+DEFAULT_PLAYOUTS = 512
+"""The smaller of the Antichess thesis' two numbers of iterations."""
 
 
 @hookimpl
@@ -26,7 +32,11 @@ def register_gates() -> Sequence[Registration]:
 
 @hookimpl
 def register_agents() -> Sequence[Registration]:
-    return [Registration("random", _random, "plays legal actions with equal probability")]
+    return [
+        Registration("random", _random, "plays legal actions with equal probability"),
+        Registration("flat", _flat, "equally many random playouts per action: flat?playouts=512, or seconds=0.1"),
+        Registration("uct", _uct, "UCT with random playouts, no network: uct?simulations=512&c=1.4, or seconds=0.1"),
+    ]
 
 
 @hookimpl
@@ -46,6 +56,11 @@ def register_networks() -> Sequence[Registration]:
         Registration("vit", catalogue.vit, "Vision Transformer; the board is one patch, patch=1 makes cells tokens"),
         Registration("cnn", catalogue.cnn, "the Prague thesis' five plain convolutions with dense heads"),
     ]
+
+
+@hookimpl
+def register_replay_formats() -> Sequence[Registration]:
+    return [Registration("jsonl", _jsonl, "one game per line: positions, moves and what the agents thought")]
 
 
 @hookimpl
@@ -77,6 +92,10 @@ def _plies(game: Game, *, cuts: Sequence[int] = ()) -> PlyGate:
     return PlyGate(cuts or (longest // 3, 2 * longest // 3), ())
 
 
+def _jsonl(game: Game) -> WriteReplays:
+    return write_jsonl
+
+
 def _kmeans(game: Game, *, phases: int = 3) -> PhaseGate:
     raise UsageError(
         f"gate 'kmeans' is fitted to data first: moemcts gate fit --game {game.spec.name} --data FOLDER "
@@ -92,3 +111,30 @@ def _learned(game: Game, *, phases: int = 3, channels: int = 32) -> PhaseGate:
 
 def _random(game: Game) -> RandomAgent:
     return RandomAgent()
+
+
+def _flat(
+    game: Game, *, playouts: int | None = None, seconds: float | None = None, c: float | None = None
+) -> PlayoutAgent:
+    if playouts is None and seconds is None:
+        playouts = DEFAULT_PLAYOUTS
+    name = format_reference("flat", _given(playouts=playouts, seconds=seconds, c=c))
+    return PlayoutAgent(game, playouts=playouts, seconds=seconds, exploration=c, depth=1, name=name)
+
+
+def _uct(
+    game: Game,
+    *,
+    simulations: int | None = None,
+    seconds: float | None = None,
+    c: float = 1.4,
+    depth: int | None = None,
+) -> PlayoutAgent:
+    if simulations is None and seconds is None:
+        simulations = DEFAULT_PLAYOUTS
+    name = format_reference("uct", _given(simulations=simulations, seconds=seconds, c=c, depth=depth))
+    return PlayoutAgent(game, playouts=simulations, seconds=seconds, exploration=c, depth=depth, name=name)
+
+
+def _given(**options: float | None) -> dict[str, float]:
+    return {option: value for option, value in options.items() if value is not None}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from moemcts.errors import unknown_name
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.game import FloatArray, IntArray, Views
 from moemcts.gates import HardGate, PhaseGate
@@ -30,6 +31,21 @@ class ExpertSet:
 
     def evaluate(self, views: Views) -> Evaluation:
         return self.routing(views, self.gate.weights(views), self.experts)
+
+    def only(self, phases: Sequence[str], other: Evaluator) -> ExpertSet:
+        """Returns a set with these experts alone, and another evaluator in the place of the rest.
+
+        Raises UsageError for a phase that the gate does not have.
+        """
+        names = self.gate.phase_names
+        for phase in phases:
+            if phase not in names:
+                raise unknown_name("phase", phase, names)
+        if isinstance(other, ExpertSet) and other.gate.num_phases == 1:
+            # One network needs nobody to choose it.
+            other = other.experts[0]
+        kept = [expert if name in phases else other for name, expert in zip(names, self.experts, strict=True)]
+        return ExpertSet(self.gate, kept, routing=self.routing)
 
 
 def route_each(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:

@@ -64,5 +64,10 @@ def register_curricula() -> Sequence[Registration]:  # type: ignore[empty-body]
 
 
 @hookspec
+def register_replay_formats() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """Returns formats of files of games, named by their ending; `make(game) -> WriteReplays`."""
+
+
+@hookspec
 def register_commands(app: typer.Typer) -> None:
     """Adds commands to the command line."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import typer
 
     from moemcts.agents import Agent
+    from moemcts.arena.replays import WriteReplays
     from moemcts.game import Game
     from moemcts.gates import PhaseGate
 
@@ -60,6 +61,7 @@ class Plugins:
         self.gates = _by_name("gate", hook.register_gates())
         self.agents = _by_name("agent", hook.register_agents())
         self.networks = _by_name("network", hook.register_networks())
+        self.replay_formats = _by_name("replay format", hook.register_replay_formats())
         self.curricula = _by_name("scheme", hook.register_curricula())
 
     def game(self, reference: str) -> Game:
@@ -88,6 +90,13 @@ class Plugins:
     def curriculum(self, reference: str) -> Any:
         """Returns a learning scheme, a `Curriculum` or `JointScheme` of `moemcts.learn.curriculum`."""
         return self._make("scheme", self.curricula, reference)
+
+    def replay_format(self, name: str, game: Game) -> WriteReplays:
+        """Returns what writes games in a format, such as `jsonl`."""
+        write: WriteReplays = self._make(
+            "replay format", self.for_game(self.replay_formats, game.spec.name), name, game
+        )
+        return write
 
     def default_agent(self, game: Game) -> str:
         """Returns the name of the agent that plays the training games of a game."""

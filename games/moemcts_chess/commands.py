@@ -1,4 +1,4 @@
-"""What the chess family adds to the command line: `moemcts analyze` and `moemcts data`."""
+"""What the chess family adds to the command line: `moemcts analyze`, `moemcts uci` and `moemcts data`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from moemcts.errors import UsageError
+from moemcts_chess.uci.command import uci
 
 if TYPE_CHECKING:
     from moemcts_chess.game import ChessGame
@@ -26,6 +27,7 @@ Out = Annotated[Path, typer.Option(help="A new folder for what is written.")]
 def register(app: typer.Typer) -> None:
     """Adds the commands; those about data go into the group `data`, which another plugin may have opened."""
     app.command(rich_help_panel=PANEL)(analyze)
+    app.command(rich_help_panel="Measure")(uci)
     app.command(rich_help_panel=PANEL)(bishops)
     data = next((group.typer_instance for group in app.registered_groups if group.name == "data"), None)
     if data is None:

@@ -61,8 +61,8 @@ def explain(
     if baseline == "mean" and data is None:
         raise UsageError("expected --data for the baseline 'mean'")
     made = plugins().game(game)
-    _, gate, networks = load_networks(experts, made, plugins())
-    team = Team(game=made, gate=gate, networks=networks)
+    loaded = load_networks(experts, made, plugins())
+    team = Team(game=made, gate=loaded.gate, networks=[network.eval() for network in loaded.networks])
     result: dict[str, Any] = {"game": game, "experts": str(experts), "steps": steps, "baseline": baseline}
     start = None
     if data is not None:

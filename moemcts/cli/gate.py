@@ -133,10 +133,10 @@ def _features(name: str, experts: Path | None, expert: int, game: Game) -> Featu
     from moemcts.learn.features import NetworkFeatures
     from moemcts.plugins import plugins
 
-    reference, _, networks = load_networks(experts, game, plugins())
-    if expert >= len(networks):
-        raise UsageError(f"expected an expert below {len(networks)}, got {expert}")
-    return NetworkFeatures.of(reference, networks[expert])
+    loaded = load_networks(experts, game, plugins())
+    if expert >= len(loaded.networks):
+        raise UsageError(f"expected an expert below {len(loaded.networks)}, got {expert}")
+    return NetworkFeatures.of(loaded.manifest["network"], loaded.networks[expert])
 
 
 def _print(columns: list[str], rows: list[list[Any]]) -> None:

@@ -46,7 +46,7 @@ def curve_figures(
             for phase, name in enumerate(phase_names)
         ]
         if not any(curve.steps for curve in own):
-            # Experts that are trained together are measured together.
+            # Experts that learn together are measured together.
             own = [_curve("all experts", entries, kind, "all", None)]
         others = [
             _curve(f"{name}, baseline", baseline, kind, name, phase, is_baseline=True)

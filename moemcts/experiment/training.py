@@ -12,7 +12,7 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.experiment.arms import Arm
 from moemcts.experiment.config import LearningConfig, TrainingConfig, validate
 from moemcts.experiment.environment import environment
-from moemcts.experiment.kept import keep_gates, named_gate
+from moemcts.experiment.gates import keep_gate, kept_gate
 from moemcts.experiment.players import experts_in
 from moemcts.experiment.progress import Progress
 from moemcts.experiment.sources import Sources, open_sources
@@ -32,13 +32,13 @@ class Training:
     """Experts of one gate, made from a dataset or from games that are played for it."""
 
     def __init__(self, folder: Path, config: TrainingConfig) -> None:
-        """Raises UsageError where the configuration names something that does not exist or go together."""
+        """Raises UsageError where the configuration names something that does not exist."""
         from moemcts.learn.mixture import check_scheme
 
         self.folder = folder
         self.config = config
         self.game: Game = plugins().game(config.game)
-        self.gate: PhaseGate = named_gate(folder, config.gate, self.game)
+        self.gate: PhaseGate = plugins().gate(kept_gate(folder, config.gate), self.game)
         check_scheme(self.gate, plugins().curriculum(config.scheme))
         plugins().network(config.network, self.game.spec.observation_shape, self.game.spec.num_actions)
         if config.data.folder:
@@ -55,7 +55,7 @@ class Training:
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"expected a folder for the training, but {folder} is a file")
         training = cls(folder, config)
-        keep_gates(folder, [config.gate])
+        keep_gate(folder, config.gate)
         write_text(folder / "config.toml", training.config_text())
         write_json(folder / "env.json", environment())
         return training
@@ -142,8 +142,8 @@ class Training:
             train_experts(
                 self.config,
                 self.game,
-                self.gate,
                 Arm("experts", self.config.gate, self.config.scheme),
+                self.gate,
                 sources,
                 training_folder=self.folder / "training",
                 experts_folder=self.folder / "experts",
@@ -182,8 +182,8 @@ def play_games(config: LearningConfig, game: Game, out: Path, advance: Any) -> N
 def train_experts(
     config: LearningConfig,
     game: Game,
-    gate: PhaseGate,
     arm: Arm,
+    gate: PhaseGate,
     sources: Sources,
     *,
     training_folder: Path,
@@ -194,7 +194,6 @@ def train_experts(
 ) -> None:
     """Trains one expert per phase and writes them with their manifest; goes on with what was interrupted.
 
-    `gate` is the one that the arm names; where the scheme trains it too, the trained one goes with the experts.
     `seed` is added to that of the configuration.
     """
     from moemcts.learn.checkpoint import save_experts

@@ -50,8 +50,8 @@ def fit_team(
 ) -> Team:
     """Trains the experts of a gate by any scheme, and the gate too where the scheme does that.
 
-    `validation` and `test` are those of `Trainer.fit`.
-    Raises UsageError where gate and scheme do not go together, and what `Trainer.fit` raises.
+    `validation` and `test` are those of `Trainer.fit`. Raises UsageError where gate and scheme do not go together, and
+    what `Trainer.fit` raises.
     """
     check_scheme(gate, scheme)
     if isinstance(scheme, JointScheme):
@@ -87,7 +87,7 @@ def fit_mixture(
     """Trains experts together with a gate of the size of `gate`, which is not changed.
 
     The experts begin with different weights, for equal ones would stay equal; the trainer's seed decides them. Phases
-    are numbered by the mean ply of the dataset's positions, weighed by the gate. Raises what `Trainer.fit` raises.
+    are numbered by the mean ply of the training positions, weighed by the gate. Raises what `Trainer.fit` raises.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(trainer.config.seed)
@@ -97,7 +97,8 @@ def fit_mixture(
     stages = [Stage(weights=(1.0,), epochs=scheme.epochs)]
     whole = trainer.fit(mixture, dataset, SinglePhase(), stages, folder, validation=validation, test=test)
     assert isinstance(whole.network, MixtureNetwork)
-    order = _order(whole.network.gate, dataset)
+    training = dataset if validation else dataset.split(trainer.config.validation_fraction, trainer.config.seed)[0]
+    order = _order(whole.network.gate, training)
     return Team(
         gate=NetworkGate(gate.game, _reordered(whole.network.gate, order), channels=gate.channels),
         trained=[dataclasses.replace(whole, network=whole.network.experts[phase]) for phase in order],
