@@ -162,6 +162,8 @@ def test_there_is_one_network_per_phase(tmp_path: Path) -> None:
         "resnet?value_head=wdlp",
         "rise?attention=se",
         "rise?attention=eca&kernels=5,3",
+        "levit?channels=8&blocks=2&key_channels=4",
+        "cnn",
     ],
 )
 def test_folding_batch_norms_changes_nothing_but_rounding(reference: str, batch: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from moemcts.learn.networks.options import HeadOptions, head_spec
+from moemcts.learn.networks.options import HeadOptions, ValueKind, head_spec
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -93,7 +93,9 @@ def rise_v33(
 
     Blocks 7, 11, 12 and 13 have 5x5 kernels and fewer channels; attention stands before 5, 8, 12, 13 and 14. `eca` is
     what the papers describe, `eca_dense` what their code runs: a full matrix over channels, 327,936 parameters per
-    block of which 65,792 take part, in place of 5. The papers name a path dropout of 0.05, their code has none.
+    block of which 65,792 take part, in place of 5. The papers name a path dropout of 0.05, their code has none. Their
+    5,886,933 parameters also count 131,585 of an `mse` value head that `value_head=wdlp` leaves unused; here 4,444,628
+    take part in `eca_dense`, and 4,115,693 in `eca`.
     """
     from moemcts.learn.networks.rise import BlockSpec, Rise
 
@@ -161,6 +163,130 @@ def resnet(
 
     spec = head_spec(num_actions, heads, policy_channels=2, value_channels=1)
     return ResNet(_shape(observation_shape), spec, channels=channels, blocks=blocks)
+
+
+def densenet(
+    observation_shape: Shape,
+    num_actions: int,
+    *,
+    growth: int = 32,
+    blocks: int = 4,
+    layers: int = 4,
+    expansion: int = 4,
+    **heads: Unpack[HeadOptions],
+) -> Module:
+    """The Antichess thesis' DenseNet (section 3.2): four blocks of four layers, each of which adds 32 channels.
+
+    As there, a layer's 1x1 convolution has `expansion` times its inputs' channels (not, as in Huang et al. 2017, times
+    `growth`), and 3x3 convolutions between blocks go back to `growth` channels. The heads are ours: the thesis' policy
+    is cut out of 66 planes.
+    """
+    from moemcts.learn.networks.densenet import DenseNet
+
+    return DenseNet(
+        _shape(observation_shape),
+        head_spec(num_actions, heads, policy_channels=2, value_channels=1),
+        growth=growth,
+        blocks=blocks,
+        layers=layers,
+        expansion=expansion,
+    )
+
+
+def nextvit(
+    observation_shape: Shape,
+    num_actions: int,
+    *,
+    channels: int = 256,
+    blocks: int = 4,
+    repeats: int = 1,
+    **heads: Unpack[HeadOptions],
+) -> Module:
+    """NextViT as in the AlphaVile paper: convolution blocks, and `repeats` times more of them and a transformer block.
+
+    Nothing halves the board; channels have to be a multiple of 32, from 96 on.
+    """
+    from moemcts.learn.networks.transformer import NextViT
+
+    spec = head_spec(num_actions, heads)
+    return NextViT(_shape(observation_shape), spec, channels=channels, blocks=blocks, repeats=repeats)
+
+
+def levit(
+    observation_shape: Shape,
+    num_actions: int,
+    *,
+    channels: int = 256,
+    blocks: int = 9,
+    attention_heads: int = 4,
+    key_channels: int = 32,
+    **heads: Unpack[HeadOptions],
+) -> Module:
+    """LeViT on a board that stays whole: stem and residual block of 3x3 convolutions, then attention.
+
+    Widths are those of LeViT-256's first stage (Graham et al. 2021). The AlphaVile paper gives no depth, only 0.413 G
+    multiply-adds, to which nine blocks come closest; its parameters are not published.
+    """
+    from moemcts.learn.networks.levit import LeViT
+
+    return LeViT(
+        _shape(observation_shape),
+        head_spec(num_actions, heads, activation="hardswish"),
+        channels=channels,
+        blocks=blocks,
+        attention_heads=attention_heads,
+        key_channels=key_channels,
+    )
+
+
+def vit(
+    observation_shape: Shape,
+    num_actions: int,
+    *,
+    patch: int = 8,
+    channels: int = 256,
+    blocks: int = 12,
+    attention_heads: int = 8,
+    hidden: int = 1024,
+    **heads: Unpack[HeadOptions],
+) -> Module:
+    """The Vision Transformer that the AlphaVile paper compares with, which does poorly, and why.
+
+    Its patches of 8x8 make a chess board one single token beside the class token: nothing is left for attention to
+    compare, and all 4864 logits come from one linear layer on 256 numbers. The paper reports a loss of 1.69 against
+    1.13 to 1.17 of the others, at 21 million multiply-adds. With `patch=1` or 2 every cell or 2x2 of the board is a
+    token, which is what the name promises, and the heads are those of the other networks.
+    """
+    from moemcts.learn.networks.vit import VisionTransformer
+
+    return VisionTransformer(
+        _shape(observation_shape),
+        head_spec(num_actions, heads),
+        patch=patch,
+        channels=channels,
+        blocks=blocks,
+        attention_heads=attention_heads,
+        hidden=hidden,
+    )
+
+
+def cnn(
+    observation_shape: Shape,
+    num_actions: int,
+    *,
+    dropout: float = 0.1,
+    num_values: int = 1,
+    value_head: ValueKind = "mse",
+    norm_momentum: float = 0.1,
+) -> Module:
+    """The Prague thesis' network (code listing 7): five convolutions without skips, dropout, dense heads.
+
+    Its 5x5 convolution without padding loses the rim of the board, which the thesis regrets.
+    """
+    from moemcts.learn.networks.cnn import PlainCNN
+
+    options: HeadOptions = {"num_values": num_values, "value_head": value_head, "norm_momentum": norm_momentum}
+    return PlainCNN(_shape(observation_shape), head_spec(num_actions, options, value_hidden=64), dropout=dropout)
 
 
 def _shape(observation_shape: Shape) -> tuple[int, int, int]:

@@ -17,15 +17,11 @@ Board = tuple[int, int]
 class TwoHeads(nn.Module):
     """A body, and on it a head for the policy and one for the value."""
 
-    def __init__(self, body: nn.Module, channels: int, board: Board, heads: HeadSpec, *, features: Board) -> None:
-        """Adds the heads for a game's board to a body that ends in so many channels of `features` cells.
-
-        Raises ValueError where `policy_planes` of the board do not have as many cells as there are actions.
-        """
+    def __init__(self, body: nn.Module, policy: nn.Module, value: nn.Module) -> None:
         super().__init__()
         self.body = body
-        self.policy = make_policy_head(channels, board, heads, features=features)
-        self.value = make_value_head(channels, heads, features=features)
+        self.policy = policy
+        self.value = value
 
     def forward(self, planes: Tensor) -> Outputs:
         """Returns logits `[N, A]`, value and what else there is, of planes `[N, C, H, W]`."""
@@ -34,6 +30,21 @@ class TwoHeads(nn.Module):
     def heads(self, features: Tensor) -> Outputs:
         """Returns what the heads make of the body's features."""
         return Outputs(self.policy(features), *self.value(features))
+
+
+def make_heads(
+    channels: int, board: Board, spec: HeadSpec, *, features: Board | None = None
+) -> tuple[nn.Module, nn.Module]:
+    """Returns the heads on a body that ends in so many channels of the board, or of a smaller one, `features`.
+
+    Raises ValueError where `policy_planes` of the board do not have as many cells as there are actions.
+    """
+    cells = features or board
+    reduction, length = make_reduction(spec.value_channels, cells, spec)
+    vector = nn.Sequential(
+        ConvNorm(channels, spec.value_channels, 1, activation=spec.activation, momentum=spec.norm_momentum), reduction
+    )
+    return make_policy_head(channels, board, spec, features=cells), make_value_head(vector, length, spec)
 
 
 class MeanAndMax(nn.Module):
@@ -95,17 +106,10 @@ def make_policy_head(channels: int, board: Board, spec: HeadSpec, *, features: B
     return nn.Sequential(*layers, nn.Flatten())
 
 
-def make_value_head(channels: int, spec: HeadSpec, *, features: Board) -> nn.Module:
-    """Returns a module from features to what follows the logits in `Outputs`."""
-    reduction, length = make_reduction(spec.value_channels, features, spec)
-    vector = nn.Sequential(
-        ConvNorm(channels, spec.value_channels, 1, activation=spec.activation, momentum=spec.norm_momentum), reduction
-    )
-    return on_vectors(vector, length, spec)
-
-
-def on_vectors(vector: nn.Module, length: int, spec: HeadSpec) -> nn.Module:
-    """Returns the value head of the wanted kind on vectors `[N, length]`."""
+def make_value_head(vector: nn.Module, length: int, spec: HeadSpec) -> nn.Module:
+    """Returns a module from what `vector` takes, of which it makes `[N, length]`, to what follows the logits in
+    `Outputs`.
+    """
     return {"mse": ValueHead, "wdlp": OutcomeHead}[spec.value_head](vector, length, spec)
 
 

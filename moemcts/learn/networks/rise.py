@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 
 from torch import Tensor, nn
 
-from moemcts.learn.networks.heads import TwoHeads
+from moemcts.learn.networks.heads import TwoHeads, make_heads
 from moemcts.learn.networks.layers import ConvNorm, StochasticDepth, make_attention
 from moemcts.learn.networks.options import HeadSpec
 from moemcts.learn.networks.transformer import TransformerBlock
@@ -97,4 +97,4 @@ class Rise(TwoHeads):
             layers.append(Bottleneck(channels, outputs, replace(spec, expanded=expanded), stride=stride, **style))
             features = (-(-features[0] // stride), -(-features[1] // stride))
             channels = outputs
-        super().__init__(nn.Sequential(*layers), channels, board, heads, features=features)
+        super().__init__(nn.Sequential(*layers), *make_heads(channels, board, heads, features=features))
