@@ -37,6 +37,12 @@ class Law:
 def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
     """Plays random games and asserts the laws of `Game` at every position; returns what was checked, how often."""
     laws = _Laws()
+    planes, (_, rows, columns) = game.spec.policy_planes, game.spec.observation_shape
+    laws.expect(
+        "policy planes, where there are some, have as many cells as there are actions",
+        planes in (0, game.spec.num_actions / (rows * columns)),
+        f"got {planes} planes of {rows} x {columns} for {game.spec.num_actions} actions",
+    )
     for index in range(num_games):
         rng = np.random.default_rng([seed, index])
         states, joints = _random_game(game, rng, index)

@@ -23,7 +23,7 @@ from moemcts.experiment.jobs import Job, num_cores, run_jobs
 from moemcts.experiment.players import default_model, opponents_named
 from moemcts.experiment.progress import Advance, Progress
 from moemcts.experiment.sources import Sources, open_sources
-from moemcts.experiment.training import play_games, train_experts
+from moemcts.experiment.training import play_games, resolved, train_experts
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.plugins import plugins
@@ -79,7 +79,7 @@ class Experiment:
             raise UsageError(f"{folder} holds a run already; go on with it: moemcts run --resume {folder}")
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"expected a folder for the run, but {folder} is a file")
-        experiment = cls(folder, config)
+        experiment = cls(folder, resolved(config))
         if write:
             write_text(folder / "config.toml", experiment.config_text())
             write_json(folder / "env.json", environment())
