@@ -53,6 +53,7 @@ def register_curricula() -> Sequence[Registration]:
         Registration("staged", curriculum.staged, "each expert on one phase after the other, its own last"),
         Registration("weighted", curriculum.weighted, "each expert on everything, its own phase counting a times"),
         Registration("general_first", curriculum.general_first, "one network on everything, then each its phase"),
+        Registration("shared_stem", curriculum.shared_stem, "one body from everything, heads from each phase"),
     ]
 
 

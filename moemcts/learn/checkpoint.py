@@ -13,10 +13,10 @@ from moemcts.errors import DamagedFile, ForeignData
 from moemcts.experts import ExpertSet, Routing
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
-from moemcts.learn.evaluator import TorchEvaluator
 from moemcts.learn.files import digest, read_bytes, read_toml
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
 from moemcts.learn.shards import check_encoding
+from moemcts.learn.stem import torch_experts
 from moemcts.learn.weights import load_state, network_state, read_state, state_bytes
 from moemcts.store import write_bytes, write_toml
 
@@ -97,14 +97,14 @@ def load_experts(
         check_encoding(folder, manifest["game"], manifest["encoding"], game)
         gate = makers.gate(manifest["gate"]["reference"], game)
         _check_gate(folder, manifest["gate"], gate, game)
-        experts: list[TorchEvaluator] = []
+        networks: list[nn.Module] = []
         for entry in manifest["experts"]:
             network = makers.network(manifest["network"], game.spec.observation_shape, game.spec.num_actions)
             _load_expert(folder / entry["file"], entry["sha256"], network)
-            experts.append(TorchEvaluator(network, device))
+            networks.append(network)
     except (KeyError, TypeError) as error:
         raise DamagedFile(f"{folder / MANIFEST} is no manifest of experts: {error}") from error
-    return ExpertSet(gate, experts, routing=routing)
+    return ExpertSet(gate, torch_experts(networks, device), routing=routing)
 
 
 def _check_gate(folder: Path, saved: Mapping[str, Any], gate: PhaseGate, game: Game) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,9 +17,14 @@ class Stage:
     """Its length as a multiple of the epochs that the trainer is configured with."""
     learning_rate: float = 1.0
     """Its learning rate as a multiple of the configured one."""
+    trains: Literal["all", "heads"] = "all"
+    """What it changes: all weights, or those of the heads alone, on a body that stays as it is."""
 
     def describe(self, phase_names: Sequence[str]) -> str:
-        """Returns a short name: `all`, the only phase that counts, or all phases with their weights."""
+        """Returns a short name: `all`, the only phase that counts, or all phases with their weights; heads if alone."""
+        return self._phases(phase_names) + (", heads" if self.trains == "heads" else "")
+
+    def _phases(self, phase_names: Sequence[str]) -> str:
         if len(set(self.weights)) == 1:
             return "all"
         counting = [(name, weight) for name, weight in zip(phase_names, self.weights, strict=True) if weight]
@@ -83,6 +89,23 @@ def general_first(*, epochs: float = 1.0, special_epochs: float = 1.0, learning_
     def stages(phase: int, num_phases: int) -> Sequence[Stage]:
         special = Stage(weights=_one_hot(phase, num_phases), epochs=special_epochs, learning_rate=learning_rate)
         return [_everything(num_phases, epochs), special]
+
+    return stages
+
+
+def shared_stem(*, epochs: float = 1.0, head_epochs: float = 1.0, learning_rate: float = 1.0) -> Curriculum:
+    """One network on everything, whose body all experts keep; then each trains its own heads on its own phase.
+
+    The M2CTS thesis' future work. All experts together are little larger than one, and a batch goes through the body
+    once whatever phases it holds. The second stage has `head_epochs` and `learning_rate` times the configured length
+    and rate.
+    """
+
+    def stages(phase: int, num_phases: int) -> Sequence[Stage]:
+        heads = Stage(
+            weights=_one_hot(phase, num_phases), epochs=head_epochs, learning_rate=learning_rate, trains="heads"
+        )
+        return [_everything(num_phases, epochs), heads]
 
     return stages
 

@@ -26,6 +26,7 @@ from moemcts.learn.networks.outputs import Outputs
 from moemcts.learn.optimisers import make_optimiser, optimiser_tensors, restore_optimiser, set_pace
 from moemcts.learn.progress import MetricsLog
 from moemcts.learn.schedule import pace
+from moemcts.learn.stem import freeze_body
 from moemcts.learn.weights import State, load_state, network_state, read_state, write_state
 
 CHECK_INTERVAL = 16
@@ -100,6 +101,7 @@ class StageRun:
         self.config = config
         self.name = stage.describe(material.phase_names)
         self._network = network.to(device)
+        freeze_body(network, stage.trains == "heads")
         self._material = material
         self._stage = stage
         self._seed = seed

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.gates import PhaseGate
 from moemcts.learn.config import TrainerConfig
 from moemcts.learn.curriculum import Curriculum, Stage
@@ -25,6 +25,7 @@ from moemcts.learn.progress import Meter, MetricsLog, OnProgress
 from moemcts.learn.ranks import ALONE, Ranks
 from moemcts.learn.shards import check_same
 from moemcts.learn.stage import RESULT, RESUME, Material, StageRun, stage_steps
+from moemcts.learn.stem import freeze_body, require_heads
 from moemcts.learn.weights import State, load_state, network_state, read_state, state_digest
 
 
@@ -109,6 +110,10 @@ class Trainer:
         folder: Path,
     ) -> list[Trained]:
         steps = plan(stages)
+        if any(step.stage.trains == "heads" for step in steps):
+            require_heads(network)
+            if self._ranks.size > 1:
+                raise UsageError("heads are trained alone by one process only; start it without torchrun")
         sizes = [stage_steps(self.config, step.stage, material.training_phases) for step in steps]
         for step, size in zip(steps, sizes, strict=True):
             if not size:
@@ -250,6 +255,7 @@ class _Training:
         path = self._stage_folder(number) / RESULT
         network = copy.deepcopy(self._network).eval()
         load_state(network, state, str(path))
+        freeze_body(network, False)
         return Trained(network=network, path=path, measurement=measurement)
 
     def _stage_run(self, step: PlanStep, folder: Path, identity: Mapping[str, Any]) -> StageRun:
