@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from moemcts.agents import RandomAgent
@@ -34,6 +35,13 @@ def register_networks() -> Sequence[Registration]:
         Registration("rise-v3.3", catalogue.rise_v33, "the M2CTS papers' large network: 15 mobile blocks, attention"),
         Registration("alphavile", catalogue.alphavile, "mobile and transformer blocks; size tiny to large"),
         Registration("resnet", catalogue.resnet, "AlphaZero's residual network; 64 channels, 4 blocks by default"),
+        Registration("alphazero", _alphazero, "AlphaZero's own size: 256 channels, 19 residual blocks"),
+        *(_antichess_resnet(blocks) for blocks in (4, 8, 16)),
+        Registration("densenet", catalogue.densenet, "the Antichess thesis' DenseNet: 4 blocks of 4 dense layers"),
+        Registration("nextvit", catalogue.nextvit, "convolution blocks and a transformer block, 256 channels"),
+        Registration("levit", catalogue.levit, "residual stem and attention with learned distances, 256 channels"),
+        Registration("vit", catalogue.vit, "Vision Transformer; the board is one patch, patch=1 makes cells tokens"),
+        Registration("cnn", catalogue.cnn, "the Prague thesis' five plain convolutions with dense heads"),
     ]
 
 
@@ -46,6 +54,14 @@ def register_curricula() -> Sequence[Registration]:
         Registration("weighted", curriculum.weighted, "each expert on everything, its own phase counting a times"),
         Registration("general_first", curriculum.general_first, "one network on everything, then each its phase"),
     ]
+
+
+_alphazero = functools.partial(catalogue.resnet, channels=256, blocks=19, value_channels=4)
+
+
+def _antichess_resnet(blocks: int) -> Registration:
+    make = functools.partial(catalogue.resnet, channels=256, blocks=blocks)
+    return Registration(f"resnet-{blocks}", make, f"the Antichess thesis' residual network of {blocks} blocks")
 
 
 def _single_phase(game: Game) -> SinglePhase:

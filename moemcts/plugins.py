@@ -6,6 +6,8 @@ import functools
 import importlib.metadata
 import inspect
 import traceback
+import types
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -131,6 +133,34 @@ def plugins() -> Plugins:
     return Plugins(modules, infos)
 
 
+def option_names(make: Callable[..., Any]) -> list[str] | None:
+    """Returns the keywords that a maker takes; None where it takes any.
+
+    `**options: Unpack[SomeTypedDict]` stands for the keys of that dictionary.
+    """
+    names: list[str] = []
+    for parameter in inspect.signature(make).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            names.append(parameter.name)
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            unpacked = typing.get_args(_annotation(make, parameter))
+            if not unpacked or not typing.is_typeddict(unpacked[0]):
+                return None
+            names += typing.get_type_hints(unpacked[0])
+    return names
+
+
+def _annotation(make: Callable[..., Any], parameter: inspect.Parameter) -> Any:
+    """Returns the type of one parameter; those of others may name what is imported for type checkers only."""
+    while isinstance(make, functools.partial):
+        make = make.func
+    alone = types.SimpleNamespace(__annotations__={"it": parameter.annotation})
+    try:
+        return typing.get_type_hints(alone, getattr(make, "__globals__", {}))["it"]
+    except NameError:
+        return None
+
+
 def _by_name(kind: str, results: Iterable[Iterable[Registration]]) -> dict[str, Registration]:
     entries: dict[str, Registration] = {}
     for registrations in reversed(list(results)):
@@ -142,10 +172,9 @@ def _by_name(kind: str, results: Iterable[Iterable[Registration]]) -> dict[str, 
 
 
 def _check_options(kind: str, name: str, make: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    parameters = inspect.signature(make).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+    keywords = option_names(make)
+    if keywords is None:
         return
-    keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     for option in options:
         if option not in keywords:
             raise unknown_name(f"option of {kind} {name!r}", option, keywords)

@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,38 @@ def write_bytes(path: Path, data: bytes) -> None:
             temporary.unlink()
         hint = f"; {len(data) / 1e6:.1f} MB are needed" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         raise MoemctsError(f"cannot write {path}: {error.strerror or error}{hint}; what was there is intact") from error
+
+
+@contextlib.contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """Keeps the folder to this process for a while; the lock ends with the process, however it ends.
+
+    Raises MoemctsError if another process has it. Where the system knows no such locks, nothing is locked.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    path = folder / ".lock"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = open(path, "a+")  # noqa: SIM115
+    except OSError as error:
+        raise MoemctsError(f"cannot write {path}: {error.strerror or error}") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise MoemctsError(
+                f"{folder} is in use by process {holder}; wait until it has ended, or choose another folder"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
 
 
 def write_text(path: Path, text: str) -> None:

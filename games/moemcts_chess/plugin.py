@@ -37,7 +37,11 @@ FAIRY = tuple(name for name in VARIANTS if name != "atomic")
 
 @hookimpl
 def register_games() -> Sequence[Registration]:
-    return [Registration(name, partial(ChessGame, name), SUMMARIES[name], (name,)) for name in VARIANTS]
+    # Without search noise two programs play one game over and over from one start position.
+    settings = {"match.random_plies": 6}
+    return [
+        Registration(name, partial(ChessGame, name), SUMMARIES[name], (name,), settings=settings) for name in VARIANTS
+    ]
 
 
 @hookimpl

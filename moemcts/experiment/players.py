@@ -32,6 +32,19 @@ def resolve_agent(reference: str, game: Game) -> Agent:
     return _expert_agent(Path(name), game, reference, **options)
 
 
+def experts_in(folder: Path) -> Path:
+    """Returns where the experts are: in the folder itself or, of a training, in its `experts`.
+
+    Raises MoemctsError where there are none, or several sets of them.
+    """
+    for place in (folder, folder / "experts"):
+        if (place / "manifest.toml").exists():
+            return place
+    teams = sorted(str(manifest.parent) for manifest in folder.glob("experts/*/manifest.toml"))
+    hint = f"; it holds {', '.join(teams)}" if teams else ""
+    raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
+
+
 def opponents_named(name: str, game: Game) -> Opponents:
     """Returns who the search believes to face; `self` searches for every seat."""
     return None if name == "self" else plugins().agent(name, game)
@@ -63,13 +76,9 @@ def _expert_agent(
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.inference.evaluators import resolve
 
-    if not (folder / "manifest.toml").exists():
-        teams = sorted(str(manifest.parent) for manifest in folder.glob("experts/*/manifest.toml"))
-        hint = f"; it holds {', '.join(teams)}" if teams else ""
-        raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
     if routing not in ROUTINGS:
         raise unknown_name("routing", routing, ROUTINGS)
-    loaded = load_networks(folder, game, plugins())
+    loaded = load_networks(experts_in(folder), game, plugins())
     inference = resolve(backend, precision, loaded.networks[0], game.spec.observation_shape)
     experts = loaded.expert_set(inference, routing=ROUTINGS[routing])
     if backend == "auto":

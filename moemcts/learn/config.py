@@ -11,7 +11,8 @@ class TrainerConfig(BaseModel):
     """How a network is trained.
 
     The defaults are PommerLearn's supervised ones. The M2CTS papers' large networks: 7 epochs, batch 2048, optimiser
-    nag, schedule one_cycle, learning rate 0.14, momentum 0.95 to 0.8, weight decay 0.0001, value weight 0.01.
+    nag, schedule one_cycle, learning rate 0.14, momentum 0.95 to 0.8, weight decay 0.0001; policy weight 0.988, value
+    weight 0.01, wdl weight 0.01, plies weight 0.002.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
@@ -36,6 +37,10 @@ class TrainerConfig(BaseModel):
     """Share of the policy's cross-entropy in the loss."""
     value_weight: float = Field(default=0.1, ge=0)
     """Share of the value's squared error in the loss."""
+    wdl_weight: float = Field(default=0.01, ge=0)
+    """Share of the cross-entropy of win, draw and loss, for networks with `value_head=wdlp`."""
+    plies_weight: float = Field(default=0.002, ge=0)
+    """Share of the squared error of the plies to the end, for networks with `value_head=wdlp`."""
     clip: float | None = Field(default=None, gt=0)
     """The longest gradient; longer ones are shortened to it."""
     augment: bool = True
@@ -54,6 +59,15 @@ class TrainerConfig(BaseModel):
     """CPU threads; torch's own choice if not given."""
     device: str = "auto"
     """cpu, cuda, cuda:1, ... or auto: cuda where there is one."""
+
+    def shares(self) -> dict[str, float]:
+        """Returns the factor of each term of the loss, by the term's name."""
+        return {
+            "policy": self.policy_weight,
+            "value": self.value_weight,
+            "wdl": self.wdl_weight,
+            "plies": self.plies_weight,
+        }
 
     def identity(self) -> dict[str, object]:
         """Returns what has to be equal for an interrupted training to go on."""

@@ -31,6 +31,8 @@ class Batch:
     """The search's visits where they are known, `[B, A]`, rows summing to one."""
     returns: FloatArray
     """`[B, P]`, column 0 for the viewing player."""
+    plies_to_end: IntArray
+    """`[B]`."""
     weights: FloatArray
     """How much each sample counts, `[B]`."""
 
@@ -142,6 +144,7 @@ class Dataset:
             actions=actions,
             policy=policy,
             returns=self.returns(rows),
+            plies_to_end=np.asarray(self._samples.plies_to_end[samples], dtype=np.int64),
             weights=np.asarray(weights[rows], dtype=np.float32),
         )
 

@@ -28,8 +28,8 @@ class TorchEvaluator:
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, C, H, W]`."""
         with torch.inference_mode():
-            output = self._network(torch.from_numpy(planes).to(self.device))
-            return Evaluation(_array(output[0]), _array(output[1]))
+            logits, value = self._network(torch.from_numpy(planes).to(self.device))[:2]
+            return Evaluation(_array(logits), _array(value))
 
 
 def folded(network: nn.Module) -> nn.Module:

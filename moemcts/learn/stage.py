@@ -21,7 +21,8 @@ from moemcts.learn.config import TrainerConfig
 from moemcts.learn.curriculum import Stage
 from moemcts.learn.dataset import Batch, Dataset, epoch_rows, num_batches
 from moemcts.learn.interrupts import deferred_interrupts
-from moemcts.learn.losses import Losses, sample_losses, total_loss
+from moemcts.learn.losses import Losses, Targets, sample_losses, total_loss
+from moemcts.learn.networks.outputs import Outputs
 from moemcts.learn.optimisers import make_optimiser, optimiser_tensors, restore_optimiser, set_pace
 from moemcts.learn.progress import MetricsLog
 from moemcts.learn.schedule import pace
@@ -37,9 +38,12 @@ class Material:
 
     training: Dataset
     validation: Dataset
+    test: Dataset | None
+    """Measured like the validation set; decides nothing."""
     training_phases: FloatArray
     """Phase weights of the samples, `[N, K]`."""
     validation_phases: FloatArray
+    test_phases: FloatArray | None
     phase_names: tuple[str, ...]
 
 
@@ -47,20 +51,18 @@ class Material:
 class _Sums:
     """Sums over the samples since the last measurement, in the order of the steps."""
 
-    loss: float = 0.0
-    policy: float = 0.0
-    value: float = 0.0
-    correct: float = 0.0
+    totals: dict[str, float] = field(default_factory=dict)
+    """Of the loss, of each of its terms and of the accuracy, by name."""
     steps: int = 0
 
+    def add(self, numbers: Mapping[str, float]) -> None:
+        """Adds the numbers of one step."""
+        for name, number in numbers.items():
+            self.totals[name] = self.totals.get(name, 0.0) + number
+        self.steps += 1
+
     def means(self) -> dict[str, float]:
-        steps = max(self.steps, 1)
-        return {
-            "loss": self.loss / steps,
-            "policy": self.policy / steps,
-            "value": self.value / steps,
-            "accuracy": self.correct / steps,
-        }
+        return {name: total / self.steps for name, total in self.totals.items()}
 
 
 @dataclass(kw_only=True)
@@ -111,7 +113,7 @@ class StageRun:
         self.num_steps = stage_steps(config, stage, material.training_phases)
         self._optimiser = make_optimiser(config, network)
         self._position = _Position(metrics_bytes=num_bytes)
-        self._pending: list[Tensor] = []
+        self._pending: list[dict[str, Tensor]] = []
         self.loss = math.nan
 
     def run(self, on_step: Callable[[int, int, float], None]) -> dict[str, Any]:
@@ -182,13 +184,14 @@ class StageRun:
         self._network.train()
         losses = self._losses(batch)
         weights = torch.from_numpy(batch.weights).to(self._device)
-        loss = total_loss(losses, weights, policy_weight=config.policy_weight, value_weight=config.value_weight)
+        loss = total_loss(losses, weights, config.shares())
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         if config.clip is not None:
             nn.utils.clip_grad_norm_(self._network.parameters(), config.clip)
         self._optimiser.step()
-        self._pending.append(torch.stack([loss.detach(), *(part.detach().mean() for part in losses)]))
+        means = {name: column.detach().mean() for name, column in _columns(losses).items()}
+        self._pending.append({"loss": loss.detach(), **means})
         self._position.step += 1
         if len(self._pending) == CHECK_INTERVAL:
             self._check()
@@ -197,24 +200,25 @@ class StageRun:
         def place(array: np.ndarray[Any, Any]) -> Tensor:
             return torch.from_numpy(array).to(self._device)
 
-        logits, value = self._network(place(batch.planes))
+        outputs = Outputs(*self._network(place(batch.planes)))
         policy = None if batch.policy is None else place(batch.policy)
-        return sample_losses(logits, value, place(batch.actions), policy, place(batch.returns))
+        targets = Targets(place(batch.actions), policy, place(batch.returns), place(batch.plies_to_end))
+        return sample_losses(outputs, targets)
 
     def _check(self) -> None:
         """Adds the losses of the last steps to the sums; raises MoemctsError if one is no number."""
         if not self._pending:
             return
         sums, first = self._position.sums, self._position.step - len(self._pending)
-        for i, (loss, policy, value, correct) in enumerate(torch.stack(self._pending).tolist(), 1):
-            if not math.isfinite(loss):
-                raise self._diverged(f"the loss is {loss}", first + i)
-            sums.loss += loss
-            sums.policy += policy
-            sums.value += value
-            sums.correct += correct
-            sums.steps += 1
-            self.loss = loss
+        names = list(self._pending[0])
+        # One transfer for all steps: a GPU is not made to wait for each number.
+        table = torch.stack([torch.stack([step[name] for name in names]) for step in self._pending])
+        for i, row in enumerate(table.tolist(), 1):
+            numbers = dict(zip(names, row, strict=True))
+            if not math.isfinite(numbers["loss"]):
+                raise self._diverged(f"the loss is {numbers['loss']}", first + i)
+            sums.add(numbers)
+            self.loss = numbers["loss"]
         self._pending.clear()
 
     def _check_weights(self) -> None:
@@ -237,7 +241,7 @@ class StageRun:
         self._check_weights()
         position, phases = self._position, self._material.validation_phases
         stage_weights = phases @ np.array(self._stage.weights, dtype=np.float32)
-        per_sample = self._held_out_losses()
+        per_sample = self._losses_of(self._material.validation)
         entry = {
             **self._head,
             "stage": self.name,
@@ -250,6 +254,12 @@ class StageRun:
                 name: self._summary(per_sample, phases[:, k]) for k, name in enumerate(self._material.phase_names)
             },
         }
+        if self._material.test is not None and self._material.test_phases is not None:
+            of_test = self._losses_of(self._material.test)
+            entry["test"] = {
+                name: self._summary(of_test, self._material.test_phases[:, k])
+                for k, name in enumerate(self._material.phase_names)
+            }
         self._log.append(entry)
         position.sums = _Sums()
         held_out = entry["validation"]
@@ -258,23 +268,24 @@ class StageRun:
             position.best = entry
             write_state(self._folder / BEST, network_state(self._network), {"step": position.step})
 
-    def _held_out_losses(self) -> FloatArray:
-        """Returns policy loss, value loss and correctness of every held-out sample, `[3, N]`."""
+    def _losses_of(self, dataset: Dataset) -> dict[str, FloatArray]:
+        """Returns the terms of the loss and the accuracy of every sample, `[N]` each, by name."""
         self._network.eval()
-        columns = []
+        parts: list[dict[str, FloatArray]] = []
         with torch.inference_mode():
-            for batch in self._material.validation.chunks(np.ones(len(self._material.validation), dtype=np.float32)):
-                columns.append(torch.stack(list(self._losses(batch))).cpu().numpy())
-        return np.concatenate([np.zeros((3, 0), dtype=np.float32), *columns], axis=1)
+            for batch in dataset.chunks(np.ones(len(dataset), dtype=np.float32)):
+                parts.append({name: column.cpu().numpy() for name, column in _columns(self._losses(batch)).items()})
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
-    def _summary(self, per_sample: FloatArray, weights: FloatArray) -> dict[str, float] | None:
+    def _summary(self, per_sample: Mapping[str, FloatArray], weights: FloatArray) -> dict[str, float] | None:
         """Returns weighted means, or None where no sample has weight."""
         total = weights.sum(dtype=np.float64)
         if not total > 0:
             return None
-        policy, value, accuracy = (float(mean) for mean in (per_sample @ weights.astype(np.float64)) / total)
-        loss = self.config.policy_weight * policy + self.config.value_weight * value
-        return {"loss": loss, "policy": policy, "value": value, "accuracy": accuracy, "weight": float(total)}
+        shares = self.config.shares()
+        means = {name: float(column @ weights.astype(np.float64) / total) for name, column in per_sample.items()}
+        loss = sum(shares[name] * mean for name, mean in means.items() if name in shares)
+        return {"loss": loss, **means, "weight": float(total)}
 
     def _save(self) -> None:
         self._check_weights()
@@ -314,6 +325,11 @@ def stage_steps(config: TrainerConfig, stage: Stage, phases: FloatArray) -> int:
     weights = phases @ np.array(stage.weights, dtype=np.float32)
     per_epoch = num_batches(weights, config.batch_size)
     return max(round(config.epochs * stage.epochs * per_epoch), 1) if per_epoch else 0
+
+
+def _columns(losses: Losses) -> dict[str, Tensor]:
+    """Returns what is measured of every sample, by the names of the log."""
+    return {**losses.terms(), "accuracy": losses.correct}
 
 
 def _part(tensors: State, prefix: str) -> State:

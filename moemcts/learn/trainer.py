@@ -22,6 +22,7 @@ from moemcts.learn.curriculum import Curriculum, Stage
 from moemcts.learn.dataset import Dataset
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.learn.progress import Meter, MetricsLog, OnProgress
+from moemcts.learn.ranks import ALONE, Ranks
 from moemcts.learn.shards import check_same
 from moemcts.learn.stage import RESULT, RESUME, Material, StageRun, stage_steps
 from moemcts.learn.weights import State, load_state, network_state, read_state, state_digest
@@ -46,22 +47,36 @@ class Trainer:
     in the end its weights. On a CPU a resumed training ends in the same weights, to the last bit, as an unbroken one.
     """
 
-    def __init__(self, config: TrainerConfig, *, on_progress: OnProgress = lambda progress: None) -> None:
+    def __init__(
+        self, config: TrainerConfig, *, on_progress: OnProgress = lambda progress: None, ranks: Ranks = ALONE
+    ) -> None:
+        """With several ranks, each calls this and what follows with the same arguments and takes its part."""
         self.config = config
         self._on_progress = on_progress
+        self._ranks = ranks
         self._device = torch.device(
             ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
         )
 
     def fit(
-        self, network: nn.Module, dataset: Dataset, gate: PhaseGate, stages: Sequence[Stage], folder: Path
+        self,
+        network: nn.Module,
+        dataset: Dataset,
+        gate: PhaseGate,
+        stages: Sequence[Stage],
+        folder: Path,
+        *,
+        validation: Dataset | None = None,
+        test: Dataset | None = None,
     ) -> Trained:
         """Trains a network, which is changed, through stages.
 
+        The held-out loss, which decides, is measured on `validation`; without it a share of the games is held out.
+        `test` is measured at the same times and decides nothing.
         Raises MoemctsError if a stage has no samples, its loss stops being a number or a file cannot be written,
         ForeignData if the folder holds a training with other settings.
         """
-        return self._fit(network, dataset, gate, [stages], folder)[0]
+        return self._fit(network, self._material(dataset, gate, validation, test), gate, [stages], folder)[0]
 
     def fit_experts(
         self,
@@ -70,26 +85,29 @@ class Trainer:
         gate: PhaseGate,
         curriculum: Curriculum,
         folder: Path,
+        *,
+        validation: Dataset | None = None,
+        test: Dataset | None = None,
     ) -> list[Trained]:
         """Trains one network per phase, all from the same initial weights, which the seed decides.
 
-        Stages with which several experts begin are trained once. Raises what `fit` raises.
+        Stages with which several experts begin are trained once. `validation` and `test` are those of `fit`, which
+        raises the same.
         """
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.config.seed)
             network = make_network()
         stages = [curriculum(phase, gate.num_phases) for phase in range(gate.num_phases)]
-        return self._fit(network, dataset, gate, stages, folder)
+        return self._fit(network, self._material(dataset, gate, validation, test), gate, stages, folder)
 
     def _fit(
         self,
         network: nn.Module,
-        dataset: Dataset,
+        material: Material,
         gate: PhaseGate,
         stages: Sequence[Sequence[Stage]],
         folder: Path,
     ) -> list[Trained]:
-        material = self._material(dataset, gate)
         steps = plan(stages)
         sizes = [stage_steps(self.config, step.stage, material.training_phases) for step in steps]
         for step, size in zip(steps, sizes, strict=True):
@@ -98,9 +116,11 @@ class Trainer:
         initial = network_state(network)
         identity = {
             "config": self.config.identity(),
-            "data": dataset.id,
-            "num_samples": len(dataset),
-            "gate": gate_fingerprint(gate, dataset.game),
+            "data": material.training.id,
+            "num_samples": len(material.training),
+            "validation": material.validation.id,
+            "test": material.test.id if material.test else None,
+            "gate": gate_fingerprint(gate, material.training.game),
             "initial_weights": state_digest(initial),
         }
         meter = Meter(self._on_progress, sum(sizes))
@@ -111,14 +131,21 @@ class Trainer:
         network.to("cpu")
         return [training.trained(number) for number in last_steps(steps, stages)]
 
-    def _material(self, dataset: Dataset, gate: PhaseGate) -> Material:
-        dataset.phase_weights(gate)
-        training, validation = dataset.split(self.config.validation_fraction, self.config.seed)
+    def _material(
+        self, dataset: Dataset, gate: PhaseGate, validation: Dataset | None, test: Dataset | None
+    ) -> Material:
+        training = dataset
+        if validation is None:
+            # Weighed before it is split, so that the weights are computed once for both parts.
+            dataset.phase_weights(gate)
+            training, validation = dataset.split(self.config.validation_fraction, self.config.seed)
         return Material(
             training=training,
             validation=validation,
+            test=test,
             training_phases=training.phase_weights(gate),
             validation_phases=validation.phase_weights(gate),
+            test_phases=test.phase_weights(gate) if test else None,
             phase_names=gate.phase_names,
         )
 

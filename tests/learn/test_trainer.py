@@ -96,9 +96,23 @@ def test_the_best_weights_are_kept(data: Dataset, tmp_path: Path) -> None:
     _, held_out = few.split(0.5, settings.seed)
     (batch,) = held_out.chunks(np.ones(len(held_out), dtype=np.float32))
     with torch.inference_mode():
-        logits, _ = result.network(torch.from_numpy(batch.planes))
+        logits = result.network(torch.from_numpy(batch.planes)).logits
         policy = nn.functional.cross_entropy(logits, torch.from_numpy(batch.actions))
     assert policy.item() == pytest.approx(best["validation"]["policy"], abs=1e-5)  # float32, other batch
+
+
+def test_every_term_of_the_loss_is_measured_and_learned(data: Dataset, tmp_path: Path) -> None:
+    network = catalogue.resnet((2, 3, 3), 9, channels=8, blocks=1, value_head="wdlp")
+    settings = config(epochs=8, learning_rate=0.01, wdl_weight=0.1, plies_weight=0.1)
+    Trainer(settings).fit(network, data, thirds(), EVERYTHING, tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    for part in ("training", "validation"):
+        first, last = lines[0][part], lines[-1][part]
+        assert list(last) == ["loss", "policy", "value", "wdl", "plies", "accuracy", "weight"][: len(last)]
+        assert last["wdl"] < first["wdl"]
+        assert last["plies"] < first["plies"]
+        parts = 0.9 * last["policy"] + 0.1 * (last["value"] + last["wdl"] + last["plies"])
+        assert last["loss"] == pytest.approx(parts, rel=0.02 if part == "training" else 1e-6)  # steps differ in size
 
 
 def test_phases_of_the_held_out_games_add_up(data: Dataset, tmp_path: Path) -> None:
