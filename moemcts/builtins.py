@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from moemcts.agents import RandomAgent
 from moemcts.arena.replays import WriteReplays, write_jsonl
 from moemcts.config import format_reference
+from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.gates import PlyGate, SinglePhase
+from moemcts.gates import PhaseGate, PlyGate, SinglePhase
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts.learn import curriculum
 from moemcts.learn.networks import catalogue
@@ -24,6 +25,8 @@ def register_gates() -> Sequence[Registration]:
     return [
         Registration("none", _single_phase, "one phase: a single network, the baseline"),
         Registration("plies", _plies, "cuts by plies played; three equal parts of the longest game by default"),
+        Registration("kmeans", _kmeans, "clusters of positions; `moemcts gate fit` makes its file", is_learned=True),
+        Registration("learned", _learned, "a network trained with its experts, scheme mixture", is_learned=True),
     ]
 
 
@@ -68,6 +71,7 @@ def register_curricula() -> Sequence[Registration]:
         Registration("staged", curriculum.staged, "each expert on one phase after the other, its own last"),
         Registration("weighted", curriculum.weighted, "each expert on everything, its own phase counting a times"),
         Registration("general_first", curriculum.general_first, "one network on everything, then each its phase"),
+        Registration("mixture", curriculum.mixture, "experts and gate `learned` together, a mixture of experts"),
     ]
 
 
@@ -90,6 +94,19 @@ def _plies(game: Game, *, cuts: Sequence[int] = ()) -> PlyGate:
 
 def _jsonl(game: Game) -> WriteReplays:
     return write_jsonl
+
+
+def _kmeans(game: Game, *, phases: int = 3) -> PhaseGate:
+    raise UsageError(
+        f"gate 'kmeans' is fitted to data first: moemcts gate fit --game {game.spec.name} --data FOLDER "
+        f"--phases {phases} --out FILE.safetensors; then name that file"
+    )
+
+
+def _learned(game: Game, *, phases: int = 3, channels: int = 32) -> PhaseGate:
+    from moemcts.learn.learned import NetworkGate
+
+    return NetworkGate.untrained(game, phases, channels)
 
 
 def _random(game: Game) -> RandomAgent:

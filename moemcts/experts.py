@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from moemcts.errors import unknown_name
-from moemcts.evaluation import Evaluation, Evaluator, policy_probabilities
+from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.game import FloatArray, IntArray, Views
-from moemcts.gates import PhaseGate
+from moemcts.gates import HardGate, PhaseGate
 
 Routing = Callable[[Views, FloatArray, Sequence[Evaluator]], Evaluation]
 """Evaluates N views, given the phase weights `[N, K]` and the K experts."""
@@ -19,12 +19,15 @@ class ExpertSet:
     """Evaluates each view by the experts of its phase."""
 
     def __init__(self, gate: PhaseGate, experts: Sequence[Evaluator], *, routing: Routing | None = None) -> None:
-        """Raises ValueError unless there is one expert per phase of the gate."""
+        """Raises ValueError unless there is one expert per phase of the gate.
+
+        Without a routing each view has the expert of its phase, or all of them mixed where the gate is soft.
+        """
         if len(experts) != gate.num_phases:
             raise ValueError(f"expected {gate.num_phases} experts, one per phase of the gate, got {len(experts)}")
         self.gate = gate
         self.experts = tuple(experts)
-        self.routing = routing or route_each
+        self.routing = routing or (route_each if isinstance(gate, HardGate) else route_mixture)
 
     def evaluate(self, views: Views) -> Evaluation:
         return self.routing(views, self.gate.weights(views), self.experts)
@@ -60,8 +63,10 @@ def route_majority(views: Views, weights: FloatArray, experts: Sequence[Evaluato
 
 
 def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
-    """Mixes probabilities and values of all experts with the phase weights as convex coefficients."""
-    legal = views.legal_mask()
+    """Mixes probabilities and values of all experts with the phase weights as convex coefficients.
+
+    Probabilities are those over all actions, illegal ones too, as mixtures are trained; the search masks them.
+    """
     probabilities: FloatArray | None = None
     value: FloatArray | None = None
     for phase, expert in enumerate(experts):
@@ -73,7 +78,7 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
         if probabilities is None or value is None:
             probabilities = np.zeros((len(views), evaluation.logits.shape[1]), dtype=np.float32)
             value = np.zeros((len(views), *evaluation.value.shape[1:]), dtype=np.float32)
-        probabilities[rows] += share[:, None] * policy_probabilities(evaluation.logits, legal[rows])
+        probabilities[rows] += share[:, None] * _softmax(evaluation.logits)
         value[rows] += (share * evaluation.value.T).T
     if probabilities is None or value is None:
         raise ValueError("expected phase weights that sum to one, got none above zero")
@@ -127,6 +132,11 @@ class ExpertQueue:
         return np.array([row for _, _, row in batch], dtype=np.int64), Evaluation(
             np.concatenate([part.logits for part in parts]), np.concatenate([part.value for part in parts])
         )
+
+
+def _softmax(logits: FloatArray) -> FloatArray:
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
 def _route(views: Views, phases: IntArray, experts: Sequence[Evaluator]) -> Evaluation:

@@ -33,6 +33,10 @@ class GameSpec:
     """No game is longer than this."""
     utility_sum: float | None = 0.0
     """What the returns of a finished game sum to; None if that differs from game to game."""
+    plane_names: tuple[str, ...] = ()
+    """What each plane shows, for people; empty where the game does not say."""
+    rows_upward: bool = False
+    """Whether row 0 of the planes is the lowest of a drawn board, as in games with a first rank."""
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from moemcts.gates import PhaseGate
 
 GROUP = "moemcts"
+SAVED_GATE = ".safetensors"
+"""What names of gates end with that are paths."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,11 @@ class Plugins:
         return game
 
     def gate(self, reference: str, game: Game) -> PhaseGate:
-        """Returns the gate that a user names for a game, such as `steps?cuts=93,252`."""
+        """Returns the gate that a user names for a game, such as `steps?cuts=93,252` or the path of a saved gate."""
+        if reference.endswith(SAVED_GATE):
+            from moemcts.learn.learned import load_gate
+
+            return load_gate(Path(reference), game, self)
         gate: PhaseGate = self._make("gate", self.for_game(self.gates, game.spec.name), reference, game)
         return gate
 
@@ -81,7 +88,7 @@ class Plugins:
         return self._make("network", self.networks, reference, observation_shape, num_actions)
 
     def curriculum(self, reference: str) -> Any:
-        """Returns a learning scheme, a `moemcts.learn.curriculum.Curriculum`."""
+        """Returns a learning scheme, a `Curriculum` or `JointScheme` of `moemcts.learn.curriculum`."""
         return self._make("scheme", self.curricula, reference)
 
     def replay_format(self, name: str, game: Game) -> WriteReplays:

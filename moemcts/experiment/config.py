@@ -56,6 +56,8 @@ class MatchConfig(Section):
     """Who the search believes to sit there; empty takes the field, `self` searches for every seat."""
     parallel: int = Field(default=128, ge=1)
     """Games that run at once and share batches."""
+    backend: str = "torch"
+    """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
 
 
 class LearningConfig(Section):

@@ -13,12 +13,13 @@ from moemcts.arena.intervals import SeedEstimate, seed_interval, wilson_interval
 from moemcts.arena.match import MatchResult, Tally
 from moemcts.arena.verdict import verdict
 from moemcts.experiment.arms import SINGLE, Arm
+from moemcts.experiment.curves import curve_figures, metrics
 from moemcts.experiment.duels import against_single, duel_numbers, duel_summary
 from moemcts.experiment.losses import held_out_losses
-from moemcts.experiment.training_report import metrics, running_steps
 from moemcts.game import State
+from moemcts.report.losses import accuracy_table, loss_table
 from moemcts.report.page import Figure, Report, Section
-from moemcts.report.plots import Curve, Whisker, loss_curves, phase_shares, phase_timeline, win_rates
+from moemcts.report.plots import Whisker, phase_shares, phase_timeline, win_rates
 from moemcts.report.tables import Table, p_text, points
 
 if TYPE_CHECKING:
@@ -156,53 +157,25 @@ def _whiskers(results: Sequence[MatchResult]) -> list[Whisker]:
 
 
 def _learning(arm: Arm, losses: Sequence[PhaseLosses], experiment: Experiment) -> Section:
-    phases = list(experiment.gate(arm.gate).phase_names)
-    rows = [[row.name, *(_loss_cell(row, phase) for phase in (*phases, "all"))] for row in losses]
-    counts = ", ".join(f"{name} {losses[0].counts[name]:,.0f}" for name in phases)
-    caption = (
-        f"Policy loss (cross-entropy) and accuracy in percent on held-out games, mean of "
-        f"{experiment.config.num_seeds} training seeds. Samples per seed: {counts}. "
-        "The mixture asks each phase's expert."
+    config = experiment.config
+    weights = {"policy_weight": config.training.policy_weight, "value_weight": config.training.value_weight}
+    where = f"on samples that no network learned from, mean of {config.num_seeds} training seeds"
+    entries, baseline = (
+        metrics(experiment.training_folder(one, 0) / "metrics.jsonl") for one in (arm, experiment.arm(SINGLE))
     )
     return Section(
         f"What the experts by {arm.name} learned",
-        tables=[Table(["network", *phases, "all"], rows, caption)],
-        figures=[
-            Figure(
-                f"loss-{arm.label}",
-                loss_curves(_curves(arm, phases, experiment), title=f"Held-out loss, experts by {arm.name}, seed 0"),
-                "Loss on held-out games of each expert's own phase; the single network, on all phases, dashed.",
-            )
-        ],
+        tables=[loss_table(losses, where, **weights), accuracy_table(losses, where)],
+        figures=curve_figures(experiment.gate(arm.gate).phase_names, entries, baseline, arm.label),
     )
 
 
-def _loss_cell(losses: PhaseLosses, phase: str) -> str | None:
-    policy, accuracy = losses.policy[phase], losses.accuracy[phase]
-    return None if policy is None or accuracy is None else f"{policy:.4f} / {100 * accuracy:.1f}"
-
-
-def _curves(arm: Arm, phases: Sequence[str], experiment: Experiment) -> list[Curve]:
-    curves = []
-    for phase, name in enumerate(phases):
-        entries = [
-            entry
-            for entry in metrics(experiment.training_folder(arm, 0) / "metrics.jsonl")
-            if name in entry["experts"] and entry["phases"].get(name)
-        ]
-        values = [entry["phases"][name]["loss"] for entry in entries]
-        curves.append(Curve(label=name, steps=running_steps(entries), values=values, phase=phase))
-    entries = metrics(experiment.training_folder(experiment.arm(SINGLE), 0) / "metrics.jsonl")
-    values = [entry["validation"]["loss"] for entry in entries]
-    return [*curves, Curve(label="single network", steps=running_steps(entries), values=values, is_baseline=True)]
-
-
 def _phases(gate: str, experiment: Experiment, outcomes: Outcomes) -> Section:
-    made = experiment.gate(gate)
+    arm = next(arm.name for arm in experiment.teams if arm.gate == gate)
+    made = outcomes.experts[arm, 0].gate
     names = list(made.phase_names)
     counts = outcomes.sources.training.phase_counts(made)
     label = "".join(c if c.isalnum() else "-" for c in gate)
-    arm = next(arm.name for arm in experiment.teams if arm.gate == gate)
     record = outcomes.searched[0].games(arm)[0]
     player = record.focus or 0
     states = [state for state in _states(experiment, record) if player in state.active_players]

@@ -16,7 +16,7 @@ from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.engine import Opponents
 
 LIMITS = ("simulations", "nodes", "seconds")
-EXPERT_OPTIONS = ("simulations", "leaves", "routing", "opponents", "c_init", "noise", "nodes", "seconds")
+EXPERT_OPTIONS = (*LIMITS, "leaves", "routing", "opponents", "c_init", "noise", "backend", "precision")
 TEAM_OPTIONS = ("only", "else")
 EXPERTS = "experts:"
 """What may stand before a folder of experts."""
@@ -28,6 +28,8 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     `runs/X/experts/steps-0?simulations=200` searches with these experts; 0 simulations plays their policy. `limits`
     (simulations, nodes, seconds) are those of experts that name none. `experts:FOLDER?only=endgame&else=OTHER` plays
     with one expert of a folder, and with those of another in all other phases.
+    `backend` and `precision` say what runs their networks. `auto`, the default, takes the quickest here, and the
+    agent's name says which one that is: games are the same only where it is the same.
     """
     name, options = parse_reference(reference)
     is_folder = name.startswith(EXPERTS)
@@ -65,6 +67,15 @@ def opponents_named(name: str, game: Game) -> Opponents:
     return None if name == "self" else plugins().agent(name, game)
 
 
+def check_backend(name: str) -> None:
+    """Raises UsageError for a backend there is none of, MissingExtra for one that is not installed."""
+    from moemcts.learn.inference.backends import require
+    from moemcts.learn.inference.evaluators import named_backend
+
+    if name != "auto":
+        require(named_backend(name))
+
+
 def _expert_agent(
     folder: Path,
     game: Game,
@@ -72,7 +83,7 @@ def _expert_agent(
     *,
     simulations: int | None = 100,
     leaves: int = 4,
-    routing: str = "each",
+    routing: str = "",
     opponents: str = "",
     c_init: float = 2.5,
     noise: float = 0.0,
@@ -80,16 +91,22 @@ def _expert_agent(
     seconds: float | None = None,
     only: str | Sequence[str] = (),
     baseline: str | None = None,
+    backend: str = "auto",
+    precision: str = "float32",
 ) -> Agent:
-    from moemcts.learn.checkpoint import load_experts
+    from moemcts.learn.checkpoint import load_networks
+    from moemcts.learn.inference.evaluators import resolve
 
-    if routing not in ROUTINGS:
+    if routing and routing not in ROUTINGS:
         raise unknown_name("routing", routing, ROUTINGS)
-    experts = load_experts(experts_in(folder), game, plugins())
-    experts.routing = ROUTINGS[routing]
+    loaded = load_networks(experts_in(folder), game, plugins())
+    inference = resolve(backend, precision, loaded.networks[0], game.spec.observation_shape)
+    experts = loaded.expert_set(inference, routing=ROUTINGS.get(routing))
     if baseline is not None:
-        phases = [only] if isinstance(only, str) else only
-        experts = experts.only(phases, load_experts(experts_in(Path(baseline)), game, plugins()))
+        others = load_networks(experts_in(Path(baseline)), game, plugins())
+        experts = experts.only([only] if isinstance(only, str) else only, others.expert_set(inference))
+    if backend == "auto":
+        label += f"{'&' if '?' in label else '?'}backend={inference.backend}"
     if simulations == 0:
         return PolicyAgent(experts, name=label)
     try:

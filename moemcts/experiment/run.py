@@ -19,8 +19,9 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.experiment.arms import NO_GATE, SINGLE, Arm, make_arms
 from moemcts.experiment.config import ExperimentConfig, validate
 from moemcts.experiment.environment import environment
+from moemcts.experiment.gates import keep_gate, kept_gate
 from moemcts.experiment.jobs import Job, num_cores, run_jobs
-from moemcts.experiment.players import default_model, opponents_named
+from moemcts.experiment.players import check_backend, default_model, opponents_named
 from moemcts.experiment.progress import Advance, Progress
 from moemcts.experiment.sources import Sources, open_sources
 from moemcts.experiment.training import play_games, train_experts
@@ -59,17 +60,19 @@ class Experiment:
 
     def __init__(self, folder: Path, config: ExperimentConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
+        from moemcts.learn.mixture import check_scheme
+
         self.folder = folder
         self.config = config
         self.game: Game = plugins().game(config.game)
         self.arms = make_arms(config.gates, config.schemes)
         for arm in self.arms:
-            self.gate(arm.gate)
-            plugins().curriculum(arm.scheme)
+            check_scheme(self.gate(arm.gate), plugins().curriculum(arm.scheme))
         self.agent(config.data.agent or plugins().default_agent(self.game))
         self.field_agent()
         self.opponent_model()
         plugins().network(config.network, self.game.spec.observation_shape, self.game.spec.num_actions)
+        check_backend(config.match.backend)
 
     @classmethod
     def create(cls, folder: Path, config: ExperimentConfig, *, write: bool = True) -> Experiment:
@@ -78,8 +81,10 @@ class Experiment:
             raise UsageError(f"{folder} holds a run already; go on with it: moemcts run --resume {folder}")
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"expected a folder for the run, but {folder} is a file")
-        experiment = cls(folder, config)
+        experiment = cls(folder, _with_backend(config))
         if write:
+            for gate in experiment.gates:
+                keep_gate(folder, gate)
             write_text(folder / "config.toml", experiment.config_text())
             write_json(folder / "env.json", environment())
         return experiment
@@ -108,17 +113,18 @@ class Experiment:
     def describe(self) -> str:
         """Returns one line on what is compared."""
         config = self.config
+        data = config.data.folder or f"{config.data.samples:,} samples"
         experts = "; ".join([", ".join(self.gates) or "no experts", ", ".join(config.schemes)])
         seeds = f"{config.num_seeds} training seed{'s' * (config.num_seeds > 1)}"
         return (
             f"{config.game}: a single {config.network} against experts ({experts}), "
-            f"{config.data.folder or f'{config.data.samples:,} samples'}, {seeds}, "
+            f"{data}, {seeds}, "
             f"{config.match.games} games per arm and seed at {config.search.simulations} simulations"
         )
 
     def gate(self, reference: str) -> PhaseGate:
-        """Returns a gate of this experiment's game."""
-        return plugins().gate(reference, self.game)
+        """Returns a gate of this experiment's game; a saved one from the run's own copy."""
+        return plugins().gate(kept_gate(self.folder, reference), self.game)
 
     def agent(self, reference: str) -> Agent:
         """Returns an agent of this experiment's game."""
@@ -149,21 +155,23 @@ class Experiment:
         config, first = self.config.match, self._first_board(seed)
         num_openings = -(-num_games // self.game.spec.num_players)
         if config.openings:
-            openings = read_openings(self.game, Path(config.openings)).openings
-            order = np.random.default_rng(first).permutation(len(openings))
-            return [openings[number] for number in order[:num_openings]]
+            return read_openings(self.game, Path(config.openings)).choose(num_openings, "random", first)
         if config.random_plies:
             return random_openings(self.game, num_openings, num_plies=config.random_plies, first=first)
         return openings_from_seeds(num_openings, first=first)
 
     def passes(self) -> float:
         """Returns how often the trainings of one seed see the data, in passes of the configured epochs."""
+        from moemcts.learn.curriculum import JointScheme
         from moemcts.learn.trainer import plan
 
         passes = 0.0
         for arm in self.arms:
-            curriculum, num_phases = plugins().curriculum(arm.scheme), self.gate(arm.gate).num_phases
-            steps = plan([curriculum(phase, num_phases) for phase in range(num_phases)])
+            scheme, num_phases = plugins().curriculum(arm.scheme), self.gate(arm.gate).num_phases
+            if isinstance(scheme, JointScheme):
+                passes += scheme.epochs * num_phases
+                continue
+            steps = plan([scheme(phase, num_phases) for phase in range(num_phases)])
             passes += sum(step.stage.epochs * np.count_nonzero(step.stage.weights) / num_phases for step in steps)
         return passes
 
@@ -246,16 +254,19 @@ class Experiment:
     def _is_trained(self, job: Job) -> bool:
         return (self.experts_folder(self.arm(job.arm), job.seed) / "manifest.toml").exists()
 
-    def _experts(self, arm: Arm, seed: int) -> ExpertSet:
-        from moemcts.learn.checkpoint import load_experts
+    def _experts(self, arm: Arm, seed: int, backend: str = "torch") -> ExpertSet:
+        from moemcts.learn.checkpoint import load_networks
+        from moemcts.learn.inference.evaluators import resolve
 
-        return load_experts(self.experts_folder(arm, seed), self.game, plugins())
+        loaded = load_networks(self.experts_folder(arm, seed), self.game, plugins())
+        return loaded.expert_set(resolve(backend, "float32", loaded.networks[0], self.game.spec.observation_shape))
 
     def _train(self, arm: Arm, seed: int, advance: Advance) -> None:
         train_experts(
             self.config,
             self.game,
             arm,
+            self.gate(arm.gate),
             self.sources(),
             training_folder=self.training_folder(arm, seed),
             experts_folder=self.experts_folder(arm, seed),
@@ -285,18 +296,32 @@ class Experiment:
             identity={
                 "search": self.config.search.model_dump(mode="json") if kind == "searched" else None,
                 "experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests],
-            },
+            }
+            | ({} if config.backend == "torch" else {"backend": config.backend}),
             on_progress=lambda state: advance(state.num_finished, num_games * len(arms)),
         )
 
     def _searching(self, seed: int) -> dict[str, Agent]:
         model = self.opponent_model()
         return {
-            arm.name: SearchAgent(
-                self.game, self._experts(arm, seed), self.config.search, opponents=model, name=arm.name
-            )
-            for arm in self.arms
+            name: SearchAgent(self.game, team, self.config.search, opponents=model, name=name)
+            for name, team in self._playing(seed).items()
         }
 
     def _raw(self, seed: int) -> dict[str, Agent]:
-        return {arm.name: PolicyAgent(self._experts(arm, seed), name=arm.name) for arm in self.arms}
+        return {name: PolicyAgent(team, name=name) for name, team in self._playing(seed).items()}
+
+    def _playing(self, seed: int) -> dict[str, ExpertSet]:
+        return {arm.name: self._experts(arm, seed, self.config.match.backend) for arm in self.arms}
+
+
+def _with_backend(config: ExperimentConfig) -> ExperimentConfig:
+    """Returns the configuration with the quickest backend in place of `auto`, so that a run never changes its mind."""
+    from moemcts.learn.inference.evaluators import AUTO, resolve
+
+    if config.match.backend != AUTO:
+        return config
+    spec = plugins().game(config.game).spec
+    network = plugins().network(config.network, spec.observation_shape, spec.num_actions)
+    chosen = resolve(AUTO, "float32", network, spec.observation_shape).backend
+    return config.model_copy(update={"match": config.match.model_copy(update={"backend": chosen})})

@@ -31,6 +31,26 @@ Curriculum = Callable[[int, int], Sequence[Stage]]
 """Returns the stages of the expert for `phase` of `num_phases`."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class JointScheme:
+    """A scheme that trains all experts and the gate between them at once: no stages, no phases beforehand."""
+
+    epochs: float = 1.0
+    """Its length as a multiple of the epochs that the trainer is configured with."""
+    balance: float = 0.01
+    """Weight of the loss that keeps the gate from sending everything to one expert."""
+
+
+def mixture(*, epochs: float = 1.0, balance: float = 0.01) -> JointScheme:
+    """Experts and gate together, each expert learning most from what the gate gives it; see `learn.mixture`.
+
+    Raises ValueError unless `epochs` is positive and `balance` not negative.
+    """
+    if not epochs > 0 or not balance >= 0:
+        raise ValueError(f"expected positive epochs and a balance of at least 0, got {epochs!r} and {balance!r}")
+    return JointScheme(epochs=epochs, balance=balance)
+
+
 def single(*, epochs: float = 1.0) -> Curriculum:
     """One network on everything, the papers' "regular": the experts of all phases are the same."""
     return lambda phase, num_phases: [_everything(num_phases, epochs)]

@@ -43,9 +43,7 @@ class SearchAgent:
         routes = phases(self._evaluator, views)
         for result, ply, seat, (phase, expert) in zip(results, plies, seats, routes, strict=True):
             temperature = self.config.temperature if ply < self.config.temperature_plies else 0.0
-            # A single simulation may visit nothing but the root: then the priors decide.
-            weights = result.visits if result.visits.any() else result.priors
-            chosen = choose(weights, temperature, seat.rng)
+            chosen = choose(result.weights, temperature, seat.rng)
             actions.append(int(result.actions[chosen]))
             seat.thought = Thought(
                 value=float(result.values[chosen] if result.visits[chosen] else result.value),

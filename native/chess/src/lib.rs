@@ -17,6 +17,7 @@ pub mod policy;
 pub mod seen;
 pub mod start;
 pub mod state;
+pub mod syzygy;
 pub mod variant;
 mod zobrist;
 
@@ -26,4 +27,5 @@ pub use planes::PlaneSet;
 pub use policy::PolicyMap;
 pub use shakmaty::Move;
 pub use state::Chess;
+pub use syzygy::Tables;
 pub use variant::{Rules, Variant, VARIANTS};

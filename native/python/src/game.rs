@@ -37,6 +37,9 @@ pub fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
         SearchError::ActionRange { action, num_actions } => {
             PyValueError::new_err(format!("expected actions below {num_actions}, the game gave {action}"))
         }
+        SearchError::RootActions { player, legal, got } => PyValueError::new_err(format!(
+            "expected root actions of player {player}, one or more of {legal:?}, got {got:?}"
+        )),
         SearchError::Row(row) => PyValueError::new_err(format!("row {row} waits for no evaluation")),
         SearchError::Replies { expected, got } => {
             PyRuntimeError::new_err(format!("expected {expected} replies, got {got}"))

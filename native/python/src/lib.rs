@@ -7,6 +7,7 @@ mod playouts;
 mod pommerman;
 mod python_game;
 mod search;
+mod syzygy;
 mod toys;
 
 use pyo3::prelude::*;
@@ -29,6 +30,8 @@ mod _core {
     use crate::python_game::PythonSearch;
     #[pymodule_export]
     use crate::search::KeptTree;
+    #[pymodule_export]
+    use crate::syzygy::ChessTables;
     #[pymodule_export]
     use crate::toys::{ConnectFourSearch, ConnectFourState, ConnectFourViews};
     #[pymodule_export]
