@@ -201,17 +201,13 @@ class Thinking:
             return False
         elapsed = max(self._elapsed(), 1e-3)
         left = max(self._seconds - elapsed, 0.0)
-        return is_decided(result.visits.tolist(), result.num_simulations / elapsed * left)
+        return is_decided(result.weights.tolist(), result.num_simulations / elapsed * left)
 
     def _chosen(self, result: SearchResult) -> Action:
-        config = self._task.config
-        is_drawn = self._task.state.ply < config.temperature_plies and config.temperature > 0
-        if not result.visits.any():
-            return int(result.actions[result.priors.argmax()])
-        if not is_drawn:
-            return result.best_action
-        rng = np.random.default_rng([self._task.seed, self._task.state.ply])
-        return int(result.actions[choose(result.visits, config.temperature, rng)])
+        config, ply = self._task.config, self._task.state.ply
+        temperature = config.temperature if ply < config.temperature_plies else 0.0
+        rng = np.random.default_rng([self._task.seed, ply])
+        return int(result.actions[choose(result.weights, temperature, rng)])
 
     def _policy_move(self, views: Any) -> Sequence[str]:
         evaluation = self._task.knowledge.evaluator.evaluate(views)
