@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from moemcts.agents import Seat, choose
+from moemcts.agents import Seat
 from moemcts.evaluation import Evaluator
 from moemcts.game import Action, Game, Views
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Opponents, Search
 from moemcts.search.result import SearchResult
+from moemcts.search.selection import choose_move
 
 
 class SearchAgent:
@@ -39,11 +40,10 @@ class SearchAgent:
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
         results = self.think(views, seats)
         plies = views.plies()
-        actions = []
-        for result, ply, seat in zip(results, plies, seats, strict=True):
-            temperature = self.config.temperature if ply < self.config.temperature_plies else 0.0
-            actions.append(int(result.actions[choose(result.weights, temperature, seat.rng)]))
-        return actions
+        return [
+            choose_move(result, self.config, int(ply), seat.rng)
+            for result, ply, seat in zip(results, plies, seats, strict=True)
+        ]
 
     def think(self, views: Views, seats: Sequence[Seat]) -> list[SearchResult]:
         """Returns what the search found out about each view, before a move is chosen."""
