@@ -153,6 +153,10 @@ class Options:
             leaves_per_tree=self.number("Batch_Size"),
             temperature=self.number("Centi_Temperature") / 100,
             temperature_plies=self.number("Temperature_Moves"),
+            temperature_decay=self.number("Centi_Temperature_Decay") / 100,
+            quantile_clipping=self.number("Centi_Quantile_Clipping") / 100,
+            q_value_weight=self.number("Centi_Q_Value_Weight") / 100,
+            q_veto_delta=self.number("Centi_Q_Veto_Delta") / 100,
         )
 
 
@@ -208,7 +212,11 @@ def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
         Option(name="Centi_Dirichlet_Epsilon", default=0, high=100),
         Option(name="Centi_Dirichlet_Alpha", default=20, low=1, high=99_999),
         Option(name="Centi_Temperature", default=170, high=99_999, keeps_tree=True),
+        Option(name="Centi_Temperature_Decay", default=92, low=1, high=100, keeps_tree=True),
+        Option(name="Centi_Quantile_Clipping", default=25, high=99, keeps_tree=True),
         Option(name="Temperature_Moves", default=0, high=99_999, keeps_tree=True),
+        Option(name="Centi_Q_Value_Weight", default=100, high=99_999, keeps_tree=True),
+        Option(name="Centi_Q_Veto_Delta", default=40, high=99_999, keeps_tree=True),
         Option(
             name="Virtual_Style",
             default="virtual_loss",
@@ -217,10 +225,6 @@ def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
         ),
         # What follows is accepted, so that scripts and saved settings of CrazyAra work.
         Option(name="Virtual_Mix_Threshold", default=1000, idle="the style does not change with visits"),
-        Option(name="Centi_Temperature_Decay", default=92, high=100, idle="the temperature does not decay"),
-        Option(name="Centi_Quantile_Clipping", default=25, high=100, idle="no visits are clipped"),
-        Option(name="Centi_Q_Value_Weight", default=100, high=99_999, idle="visits alone choose the move"),
-        Option(name="Centi_Q_Veto_Delta", default=40, high=99_999, idle="visits alone choose the move"),
         Option(name="Centi_Epsilon_Checks", default=1, high=100, idle=no_detours),
         Option(name="Centi_Epsilon_Greedy", default=5, high=100, idle=no_detours),
         Option(name="Centi_Random_Move_Factor", default=0, high=99, idle="time is not spent at random"),
