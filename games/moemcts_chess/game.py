@@ -10,6 +10,7 @@ import numpy as np
 
 from moemcts import _core
 from moemcts.game import Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, Start, State, Symmetry, Views
+from moemcts_chess.planenames import plane_names
 
 VARIANTS = (
     "chess",
@@ -60,6 +61,9 @@ class ChessGame(Game):
             num_actions=self.rules.num_actions,
             observation_shape=(self.rules.num_planes, 8, 8),
             max_plies=self.rules.max_plies,
+            plane_names=plane_names(self.rules.features()),
+            rows_upward=True,
+            policy_planes=self.rules.num_actions // 64,
         )
 
     def initial_state(self, seed: int = 0) -> State:

@@ -61,6 +61,30 @@ def openings_from_seeds(num_openings: int, *, first: int = 0) -> list[Opening]:
     return [Opening(f"seed {seed}", seed) for seed in range(first, first + num_openings)]
 
 
+def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int = 0) -> list[Opening]:
+    """Returns positions after so many plies at random, from the seeds `first, first + 1, ...`.
+
+    For games with a single start position, in which agents without randomness would play one game over and over.
+    Positions differ from each other as long as the game has enough of them.
+    """
+    openings: list[Opening] = []
+    seen: set[int] = set()
+    num_repeated, seed = 0, first
+    while len(openings) < num_openings:
+        rng = np.random.default_rng(seed)
+        state = game.initial_state(seed)
+        for _ in range(num_plies):
+            if state.active_players:
+                state = state.play([int(rng.choice(state.legal_actions(player))) for player in state.active_players])
+        is_new = state.key() not in seen
+        if state.active_players and (is_new or num_repeated > 20 * num_openings):
+            openings.append(Opening(f"seed {seed}", state))
+            seen.add(state.key())
+        num_repeated += not is_new
+        seed += 1
+    return openings
+
+
 def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
     """Returns the openings of a file in a format of the game, or of a text file with one position per line.
 

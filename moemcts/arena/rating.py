@@ -38,7 +38,7 @@ class Elo:
 
     def __str__(self) -> str:
         if self.error is not None:
-            return f"{self.difference:+.1f} ± {self.error:.1f}"
+            return f"{round(self.difference, 1) + 0.0:+.1f} ± {self.error:.1f}"
         if self.low is not None:
             return f"> {self.low:+.1f}"
         return f"< {self.high:+.1f}"
