@@ -168,7 +168,7 @@ class Match:
         if not 2 <= len(names) <= num_players:
             raise UsageError(
                 f"expected 2 to {num_players} agents that play each other in {self.game.spec.name}, got {len(names)}; "
-                "with --against each plays the same games against the same others"
+                "moemcts tournament plays more, and with --against each plays the same games against the same others"
             )
         if self.plan.sprt is not None and self.num_seatings != 2:
             raise UsageError(f"expected two seatings for a sequential test, got {self.num_seatings}")
