@@ -1,6 +1,6 @@
 """What learned gates find in chess games, and what experts behind them are worth on games held out.
 
-python benchmarks/gates.py FILE.pgn.zst [--positions 88000] [--epochs 1] [--channels 16] [--seeds 1] [--record]
+python benchmarks/gates.py FILE.pgn.zst [--positions 20000] [--epochs 1] [--channels 16] [--seeds 1] [--record]
 
 First k-means clusters of the input planes against the gate of Lichess: the adjusted Rand index. Then a single network,
 experts trained apart behind either gate, and experts trained together with a gate network, all of the same size and on
@@ -54,26 +54,28 @@ def main() -> None:
     """Runs both parts and prints their rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, help="games in PGN")
-    parser.add_argument("--positions", type=int, default=88_000, help="of whole games, the first ones")
+    parser.add_argument("--positions", type=int, default=20_000, help="to train on, of the first games, whole ones")
     parser.add_argument("--epochs", type=float, default=1.0)
     parser.add_argument("--channels", type=int, default=16)
     parser.add_argument("--seeds", type=int, default=1)
     add_option(parser)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        data = _data(options.file, Path(folder) / "data", options.positions)
-        rows = [*_clusters(data), *_experts(data, Path(folder), options)]
+        data = _data(options.file, Path(folder) / "data")
+        rows = [*_clusters(data), *_experts(_first(data, options.positions), Path(folder), options)]
     if options.record:
         append("gates", rows)
 
 
-def _data(file: Path, folder: Path, num_positions: int) -> Dataset:
+def _data(file: Path, folder: Path) -> Dataset:
     game = plugins().game("chess")
     import_pgn([file], game, folder, reference="chess")
-    whole = Dataset.open(folder / "train", game)
-    games = whole.games()
-    last = games[min(num_positions, len(games)) - 1]
-    return whole.take(np.flatnonzero(games <= last))
+    return Dataset.open(folder / "train", game)
+
+
+def _first(data: Dataset, num_positions: int) -> Dataset:
+    games = data.games()
+    return data.take(np.flatnonzero(games <= games[min(num_positions, len(games)) - 1]))
 
 
 def _clusters(data: Dataset) -> list[dict[str, object]]:

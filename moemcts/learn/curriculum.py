@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,9 +20,14 @@ class Stage:
     half_life: float | None = None
     """Where given, samples of other phases count too, half as much for every so many plies that they are away from
     the nearest sample of their game in a phase that counts."""
+    trains: Literal["all", "heads"] = "all"
+    """What it changes: all weights, or those of the heads alone, on a body that stays as it is."""
 
     def describe(self, phase_names: Sequence[str]) -> str:
-        """Returns a short name: `all`, the only phase that counts, or all phases with their weights."""
+        """Returns a short name: `all`, the only phase that counts, or all phases with their weights; heads if alone."""
+        return self._phases(phase_names) + (", heads" if self.trains == "heads" else "")
+
+    def _phases(self, phase_names: Sequence[str]) -> str:
         if len(set(self.weights)) == 1:
             return "all"
         near = "" if self.half_life is None else f" and nearby, half-life {self.half_life:g}"
@@ -126,6 +132,23 @@ def distance(*, half_life: float = 8.0, epochs: float = 1.0) -> Curriculum:
         if num_phases == 1:
             return [_everything(num_phases, epochs)]
         return [Stage(weights=_one_hot(phase, num_phases), epochs=epochs, half_life=half_life)]
+
+    return stages
+
+
+def shared_stem(*, epochs: float = 1.0, head_epochs: float = 1.0, learning_rate: float = 1.0) -> Curriculum:
+    """One network on everything, whose body all experts keep; then each trains its own heads on its own phase.
+
+    The M2CTS thesis' future work. All experts together are little larger than one, and a batch goes through the body
+    once whatever phases it holds. The second stage has `head_epochs` and `learning_rate` times the configured length
+    and rate.
+    """
+
+    def stages(phase: int, num_phases: int) -> Sequence[Stage]:
+        heads = Stage(
+            weights=_one_hot(phase, num_phases), epochs=head_epochs, learning_rate=learning_rate, trains="heads"
+        )
+        return [_everything(num_phases, epochs), heads]
 
     return stages
 

@@ -29,6 +29,7 @@ from moemcts.learn.position import Position, Speed, Sums
 from moemcts.learn.progress import MetricsLog
 from moemcts.learn.ranks import Ranks
 from moemcts.learn.schedule import pace
+from moemcts.learn.stem import freeze_body
 from moemcts.learn.weights import State, load_state, network_state, read_state, write_state
 
 CHECK_INTERVAL = 16
@@ -93,6 +94,7 @@ class StageRun:
         self._machine = machine
         self._network = machine.network
         self._ranks = machine.ranks
+        freeze_body(machine.network, stage.trains == "heads")
         self._material = material
         self._stage = stage
         self._seed = seed

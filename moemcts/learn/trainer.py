@@ -26,6 +26,7 @@ from moemcts.learn.progress import Meter, MetricsLog, OnProgress
 from moemcts.learn.ranks import ALONE, Ranks
 from moemcts.learn.shards import check_same
 from moemcts.learn.stage import GOOD, RESULT, RESUME, Machine, Material, StageRun, stage_steps
+from moemcts.learn.stem import freeze_body, require_heads
 from moemcts.learn.weights import State, load_state, network_state, read_state, state_digest
 
 
@@ -109,6 +110,10 @@ class Trainer:
         folder: Path,
     ) -> list[Trained]:
         steps = plan(stages)
+        if any(step.stage.trains == "heads" for step in steps):
+            require_heads(network)
+            if self._ranks.size > 1:
+                raise UsageError("heads are trained alone by one process only; start it without torchrun")
         sizes = [self._size(step.stage, material) for step in steps]
         for step, size in zip(steps, sizes, strict=True):
             if not size:
@@ -294,6 +299,7 @@ class _Training:
         path = self._stage_folder(number) / RESULT
         network = copy.deepcopy(self._machine.network).eval()
         load_state(network, state, str(path))
+        freeze_body(network, False)
         return Trained(network=network, path=path, measurement=measurement)
 
     def _stage_run(self, step: PlanStep, folder: Path, identity: Mapping[str, Any]) -> StageRun:
