@@ -86,7 +86,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise MoemctsError(f"expected a file {path}, found none") from None
     except IsADirectoryError:
         raise MoemctsError(f"expected a file, got the folder {path}") from None
-    except PermissionError as error:
+    except OSError as error:
         raise MoemctsError(f"cannot read {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DamagedFile(f"{path} is not valid TOML: {error}") from error

@@ -29,7 +29,10 @@ def run(
         ),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="smoke, laptop (the default) or paper.")] = None,
-    scheme: Annotated[str | None, typer.Option(help="How experts learn; see `moemcts schemes`.")] = None,
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(help="How experts learn; may be given several times. See `moemcts schemes`."),
+    ] = None,
     network: Annotated[str | None, typer.Option(help="A registered network; see `moemcts networks`.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
@@ -47,7 +50,7 @@ def run(
     from moemcts.experiment.config import ExperimentConfig, validate
     from moemcts.experiment.estimate import estimate
 
-    named = {"game": game, "gates": gate, "scheme": scheme, "network": network, "seed": seed}
+    named = {"game": game, "gates": gate, "schemes": scheme, "network": network, "seed": seed}
     given = {key: value for key, value in named.items() if value is not None}
     progress = ConsoleProgress()
     if resume is not None:

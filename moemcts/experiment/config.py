@@ -46,11 +46,18 @@ class MatchConfig(Section):
     raw_games: int = Field(default=0, ge=0)
     """Games of the arms' networks without search; 0 leaves them out."""
     field: str = ""
-    """Who sits in the other seats; empty takes the game's default agent."""
+    """Who sits in the other seats: an agent, or `single` for the single network. Empty takes the game's default agent,
+    and the single network where that one plays at random."""
+    openings: str = ""
+    """A file of start positions, one per line; the game's own where empty."""
+    random_plies: int = Field(default=0, ge=0)
+    """Moves drawn at random with which each of the game's own start positions is varied, for games with only one."""
     opponent_model: str = ""
     """Who the search believes to sit there; empty takes the field, `self` searches for every seat."""
     parallel: int = Field(default=128, ge=1)
     """Games that run at once and share batches."""
+    backend: str = "torch"
+    """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
 
 
 class LearningConfig(Section):
@@ -58,8 +65,6 @@ class LearningConfig(Section):
 
     game: str
     """A registered game, with options: `name?option=value`."""
-    scheme: str = "separated"
-    """How the experts are made."""
     network: str = "rise-tiny"
     """A registered network."""
     seed: int = Field(default=0, ge=0)
@@ -75,15 +80,19 @@ class TrainingConfig(LearningConfig):
 
     gate: str = "none"
     """The gate whose phases have one expert each; `none` makes a single network."""
+    scheme: str = "separated"
+    """How the experts are made."""
     baseline: str = ""
     """A folder of experts, often a single network, to compare with; empty for none."""
 
 
 class ExperimentConfig(LearningConfig):
-    """One experiment: a single network against one set of experts per gate."""
+    """One experiment: a single network against one set of experts per gate and scheme."""
 
     gates: list[str] = Field(default=["none"], min_length=1)
     """Gates, each of which makes one set of experts; `none` is the single network itself."""
+    schemes: list[str] = Field(default=["separated"], min_length=1)
+    """How the experts are made; each scheme makes one set of experts for each gate."""
     num_seeds: int = Field(default=3, ge=1)
     """Trainings from different random weights."""
     workers: int = Field(default=0, ge=0)
@@ -92,9 +101,10 @@ class ExperimentConfig(LearningConfig):
     match: MatchConfig = MatchConfig()
 
     @model_validator(mode="after")
-    def _gates_differ(self) -> Self:
-        if len(set(self.gates)) < len(self.gates):
-            raise ValueError(f"expected different gates, got {', '.join(self.gates)}")
+    def _arms_differ(self) -> Self:
+        for kind, names in (("gates", self.gates), ("schemes", self.schemes)):
+            if len(set(names)) < len(names):
+                raise ValueError(f"expected different {kind}, got {', '.join(names)}")
         return self
 
 

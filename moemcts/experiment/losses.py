@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from moemcts.evaluation import Evaluator
+from moemcts.experiment.arms import SINGLE
 
 if TYPE_CHECKING:
     from moemcts.experiment.run import Experiment, Outcomes
@@ -12,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def held_out_losses(experiment: Experiment, outcomes: Outcomes) -> dict[str, list[PhaseLosses]]:
-    """Returns for every gate the losses of the single network, of each expert, and of all experts together."""
+    """Returns for every team the losses of the single network, of each expert, and of all experts together."""
     from moemcts.learn.assessment import mean_over_seeds, phase_losses, team_evaluators
 
     config = experiment.config
     found: dict[str, list[PhaseLosses]] = {}
-    for gate in experiment.gates:
+    for arm in experiment.teams:
         by_seed = []
         for seed in range(config.num_seeds):
             held_out = outcomes.sources.held_out(config.training.validation_fraction, config.seed + seed)
-            single: dict[str, Evaluator] = {"single": outcomes.experts["none", seed]}
-            evaluators = single | team_evaluators(outcomes.experts[gate, seed])
-            by_seed.append(phase_losses(evaluators, held_out, experiment.gate(gate)))
-        found[gate] = mean_over_seeds(by_seed)
+            team = outcomes.experts[arm.name, seed]
+            single: dict[str, Evaluator] = {SINGLE: outcomes.experts[SINGLE, seed]}
+            by_seed.append(phase_losses(single | team_evaluators(team), held_out, team.gate))
+        found[arm.name] = mean_over_seeds(by_seed)
     return found

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import tomli_w
 
 from moemcts.errors import MoemctsError, UsageError
+from moemcts.experiment.arms import Arm
 from moemcts.experiment.config import LearningConfig, TrainingConfig, validate
 from moemcts.experiment.environment import environment
+from moemcts.experiment.gates import keep_gate, kept_gate
 from moemcts.experiment.players import experts_in
 from moemcts.experiment.progress import Progress
 from moemcts.experiment.sources import Sources, open_sources
@@ -34,11 +36,13 @@ class Training:
 
     def __init__(self, folder: Path, config: TrainingConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
+        from moemcts.learn.mixture import check_scheme
+
         self.folder = folder
         self.config = config
         self.game: Game = plugins().game(config.game)
-        self.gate: PhaseGate = plugins().gate(config.gate, self.game)
-        plugins().curriculum(config.scheme)
+        self.gate: PhaseGate = plugins().gate(kept_gate(folder, config.gate), self.game)
+        check_scheme(self.gate, plugins().curriculum(config.scheme))
         plugins().network(config.network, self.game.spec.observation_shape, self.game.spec.num_actions)
         if config.data.folder:
             self.sources()
@@ -54,6 +58,7 @@ class Training:
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"expected a folder for the training, but {folder} is a file")
         training = cls(folder, resolved(config))
+        keep_gate(folder, config.gate)
         write_text(folder / "config.toml", training.config_text())
         write_json(folder / "env.json", environment())
         return training
@@ -140,7 +145,8 @@ class Training:
             train_experts(
                 self.config,
                 self.game,
-                self.config.gate,
+                Arm("experts", self.config.gate, self.config.scheme),
+                self.gate,
                 sources,
                 training_folder=self.folder / "training",
                 experts_folder=self.folder / "experts",
@@ -185,32 +191,34 @@ def play_games(config: LearningConfig, game: Game, out: Path, advance: Any) -> N
 def train_experts(
     config: LearningConfig,
     game: Game,
-    gate_reference: str,
+    arm: Arm,
+    gate: PhaseGate,
     sources: Sources,
     *,
     training_folder: Path,
     experts_folder: Path,
     on_progress: OnProgress,
     ranks: Ranks | None = None,
-    scheme: str | None = None,
     seed: int = 0,
 ) -> None:
     """Trains one expert per phase and writes them with their manifest; goes on with what was interrupted.
 
-    `seed` is added to that of the configuration, whose scheme holds where no other is named.
+    `seed` is added to that of the configuration.
     """
     from moemcts.learn.checkpoint import save_experts
+    from moemcts.learn.mixture import fit_team
     from moemcts.learn.ranks import ALONE
     from moemcts.learn.trainer import Trainer
 
-    gate, ranks, scheme = plugins().gate(gate_reference, game), ranks or ALONE, scheme or config.scheme
+    ranks = ranks or ALONE
     shape, num_actions = game.spec.observation_shape, game.spec.num_actions
     settings = config.training.model_copy(update={"seed": config.seed + seed})
-    trained = Trainer(settings, on_progress=on_progress, ranks=ranks).fit_experts(
+    team = fit_team(
+        Trainer(settings, on_progress=on_progress, ranks=ranks),
         lambda: plugins().network(config.network, shape, num_actions),
         sources.training,
         gate,
-        plugins().curriculum(scheme),
+        plugins().curriculum(arm.scheme),
         training_folder,
         validation=sources.validation,
         test=sources.test,
@@ -218,15 +226,15 @@ def train_experts(
     if ranks.is_first:
         save_experts(
             experts_folder,
-            [one.network for one in trained],
+            [one.network for one in team.trained],
             game=game,
             game_reference=config.game,
-            gate=gate,
-            gate_reference=gate_reference,
+            gate=team.gate,
+            gate_reference=arm.gate,
             network_reference=config.network,
-            scheme=scheme,
+            scheme=arm.scheme,
             seed=settings.seed,
             data=sources.training.id,
-            measurements=[one.measurement for one in trained],
+            measurements=[one.measurement for one in team.trained],
         )
     ranks.wait()

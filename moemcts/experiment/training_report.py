@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moemcts.evaluation import Evaluator
+from moemcts.experiment.curves import curve_figures, metrics
 from moemcts.report.losses import accuracy_table, loss_table
 from moemcts.report.page import Figure, Report, Section
-from moemcts.report.plots import Curve, loss_curves, phase_shares
+from moemcts.report.plots import phase_shares
 
 if TYPE_CHECKING:
     from moemcts.experiment.sources import Sources
@@ -22,7 +23,7 @@ BASELINE = "baseline"
 
 def training_report(training: Training, sources: Sources, speed: dict[str, Any]) -> Report:
     """Returns the report of a finished training; `speed` is that of its last part."""
-    config, gate = training.config, training.gate
+    config, gate = training.config, training.experts().gate
     losses, num_samples = _losses(training, sources)
     kind = "test" if sources.test else "validation" if sources.validation else "held-out"
     where = f"on {num_samples:,} {kind} samples"
@@ -34,7 +35,7 @@ def training_report(training: Training, sources: Sources, speed: dict[str, Any])
         summary=_summary(losses, where, weights),
         sections=[
             Section("Losses", tables=[loss_table(losses, where, **weights), accuracy_table(losses, where)]),
-            Section("On the way", figures=[*_curve_figures(training), *figures]),
+            Section("On the way", figures=[*_curves(training), *figures]),
             Section("How it was made", _making(training, sources, speed)),
         ],
         numbers={
@@ -45,23 +46,6 @@ def training_report(training: Training, sources: Sources, speed: dict[str, Any])
             "speed": speed,
         },
     )
-
-
-def running_steps(entries: Sequence[dict[str, Any]]) -> list[float]:
-    """Returns the steps of measurements, those of later stages behind those of earlier ones."""
-    steps: list[float] = []
-    before = 0
-    for i, entry in enumerate(entries):
-        if i and entry["stage"] != entries[i - 1]["stage"]:
-            before += entries[i - 1]["step"]
-        steps.append(before + entry["step"])
-    return steps
-
-
-def metrics(path: Path) -> list[dict[str, Any]]:
-    """Returns the measurements of a training that count: those after which it was put back are left out."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [entry for line in lines if not (entry := json.loads(line)).get("spike")]
 
 
 def _losses(training: Training, sources: Sources) -> tuple[list[PhaseLosses], int]:
@@ -76,7 +60,7 @@ def _losses(training: Training, sources: Sources) -> tuple[list[PhaseLosses], in
         evaluators[MIXTURE] = experts
     else:
         evaluators |= team_evaluators(experts)
-    return phase_losses(evaluators, held_out, training.gate), len(held_out)
+    return phase_losses(evaluators, held_out, experts.gate), len(held_out)
 
 
 def _summary(losses: Sequence[PhaseLosses], where: str, weights: dict[str, float]) -> str:
@@ -98,36 +82,9 @@ def _whole(row: PhaseLosses, weights: dict[str, float]) -> dict[str, float | Non
     return {phase: row.loss(phase, **weights) for phase in row.policy}
 
 
-def _curve_figures(training: Training) -> list[Figure]:
-    """Returns the loss of each phase's expert on its phase while it learned; the baseline's dashed."""
-    names = training.gate.phase_names
-    entries = metrics(training.metrics)
-    baseline = metrics(Path(training.config.baseline) / "training" / "metrics.jsonl")
-    figures = []
-    for kind, label in (("phases", "validation"), ("test", "test")):
-        own = [
-            _curve(name, [entry for entry in entries if name in entry["experts"]], kind, name, phase)
-            for phase, name in enumerate(names)
-        ]
-        others = [_curve(f"{name}, baseline", baseline, kind, name, phase, True) for phase, name in enumerate(names)]
-        if not any(curve.steps for curve in others):
-            # A baseline of another gate knows nothing of these phases, only of all.
-            others = [_curve("baseline, all phases", baseline, kind, "all", None, True)]
-        drawn = [curve for curve in (*own, *others) if curve.steps]
-        if drawn:
-            caption = f"Loss of each expert on the {label} samples of its own phase; dashed the baseline, if any."
-            image = loss_curves(drawn, title=f"Loss per phase, {label} samples", ylabel=f"{label} loss")
-            figures.append(Figure(f"loss-{label}", image, caption))
-    return figures
-
-
-def _curve(
-    label: str, entries: Sequence[dict[str, Any]], kind: str, key: str, phase: int | None, is_baseline: bool = False
-) -> Curve:
-    cells = [(entry.get(kind) or {}).get(key) for entry in entries]
-    found = [(step, cell["loss"]) for step, cell in zip(running_steps(entries), cells, strict=True) if cell]
-    steps, values = [step for step, _ in found], [loss for _, loss in found]
-    return Curve(label=label, steps=steps, values=values, phase=phase, is_baseline=is_baseline)
+def _curves(training: Training) -> list[Figure]:
+    baseline = Path(training.config.baseline) / "training" / "metrics.jsonl"
+    return curve_figures(training.gate.phase_names, metrics(training.metrics), metrics(baseline))
 
 
 def _shares(names: Sequence[str], counts: dict[str, float], num_samples: int) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,13 +16,17 @@ from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.learn.files import digest, read_bytes, read_toml
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
+from moemcts.learn.inference.evaluators import Inference, make_evaluator
+from moemcts.learn.inference.folder import read_models
+from moemcts.learn.learned import LearnedGate, load_gate, save_gate
 from moemcts.learn.shards import check_encoding
-from moemcts.learn.stem import torch_experts
+from moemcts.learn.stem import SharedBody, share_a_body
 from moemcts.learn.weights import load_state, network_state, read_state, state_bytes
 from moemcts.store import write_bytes, write_toml
 
 MANIFEST = "manifest.toml"
 FORMAT = 1
+GATE_FILE = "gate.safetensors"
 
 
 class Makers(Protocol):
@@ -48,7 +53,8 @@ def save_experts(
 ) -> Path:
     """Writes one network per phase of the gate and the manifest; returns `folder`.
 
-    References are what users write: they make the gate and the networks again. The manifest is written last, so
+    References are what users write: they make the gate and the networks again. A learned gate is written beside its
+    experts and read from there. The manifest is written last, so
     that a folder with a manifest is whole. Raises ValueError unless there is one network per phase.
     """
     if len(networks) != gate.num_phases:
@@ -59,6 +65,11 @@ def save_experts(
         file = f"expert-{phase}.safetensors"
         write_bytes(folder / file, content)
         experts.append({"phase": name, "file": file, "sha256": digest(content)})
+    saved_gate: dict[str, Any] = {}
+    if isinstance(gate, LearnedGate):
+        # The file goes with the experts: they stay whole wherever they are copied.
+        save_gate(folder / GATE_FILE, gate)
+        saved_gate = {"file": GATE_FILE}
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
@@ -69,6 +80,7 @@ def save_experts(
             "name": gate.name,
             "parameters": dict(gate.parameters),
             "fingerprint": gate_fingerprint(gate, game),
+            **saved_gate,
         },
         "network": network_reference,
         "scheme": scheme,
@@ -83,9 +95,56 @@ def save_experts(
 
 
 def load_experts(
-    folder: Path, game: Game, makers: Makers, *, device: str = "cpu", routing: Routing | None = None
+    folder: Path,
+    game: Game,
+    makers: Makers,
+    *,
+    device: str = "cpu",
+    routing: Routing | None = None,
+    inference: Inference | None = None,
 ) -> ExpertSet:
-    """Returns the experts of a folder behind their gate.
+    """Returns the experts of a folder behind their gate, run by torch in float32 unless `inference` says otherwise.
+
+    Raises as `load_networks` and, for int8, `inference.folder.read_models`.
+    """
+    loaded = load_networks(folder, game, makers)
+    return loaded.expert_set(inference or Inference(), device=device, routing=routing)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedNetworks:
+    """The networks of a folder of experts, one per phase of their gate."""
+
+    folder: Path
+    game: Game
+    gate: PhaseGate
+    networks: tuple[nn.Module, ...]
+    manifest: Mapping[str, Any]
+
+    def expert_set(self, inference: Inference, *, device: str = "cpu", routing: Routing | None = None) -> ExpertSet:
+        """Returns the networks as evaluators behind their gate; in torch, equal bodies are one."""
+        if inference == Inference() and share_a_body(self.networks):
+            return ExpertSet(self.gate, SharedBody(self.networks, device), routing=routing)
+        models: Sequence[bytes | None] = [None] * len(self.networks)
+        if inference.precision == "int8":
+            models = read_models(self.folder, "int8", [entry["sha256"] for entry in self.manifest["experts"]])
+        experts = [
+            make_evaluator(
+                network,
+                self.game.spec.observation_shape,
+                backend=inference.backend,
+                precision=inference.precision,
+                quantised=model,
+                device=device,
+                name=str(self.folder / entry["file"]),
+            )
+            for network, model, entry in zip(self.networks, models, self.manifest["experts"], strict=True)
+        ]
+        return ExpertSet(self.gate, experts, routing=routing)
+
+
+def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
+    """Returns the networks of a folder of experts.
 
     Raises ForeignData, naming both sides, if they were made for another game, encoding, gate or network than the
     manifest's names mean here, DamagedFile if a file is not as it was written.
@@ -94,8 +153,12 @@ def load_experts(
     try:
         if manifest["format"] != FORMAT:
             raise ForeignData(f"{folder} has format {manifest['format']}; this version reads {FORMAT}")
+        if "precision" in manifest:
+            raise ForeignData(
+                f"{folder} holds exported models; name the experts they are of, with precision=int8 if so"
+            )
         check_encoding(folder, manifest["game"], manifest["encoding"], game)
-        gate = makers.gate(manifest["gate"]["reference"], game)
+        gate = _load_gate(folder, manifest["gate"], game, makers)
         _check_gate(folder, manifest["gate"], gate, game)
         networks: list[nn.Module] = []
         for entry in manifest["experts"]:
@@ -104,7 +167,17 @@ def load_experts(
             networks.append(network)
     except (KeyError, TypeError) as error:
         raise DamagedFile(f"{folder / MANIFEST} is no manifest of experts: {error}") from error
-    return ExpertSet(gate, torch_experts(networks, device), routing=routing)
+    if len(networks) != gate.num_phases:
+        raise DamagedFile(
+            f"{folder / MANIFEST} names {len(networks)} experts, but its gate {gate.name} has {gate.num_phases} phases"
+        )
+    return LoadedNetworks(folder=folder, game=game, gate=gate, networks=tuple(networks), manifest=manifest)
+
+
+def _load_gate(folder: Path, saved: Mapping[str, Any], game: Game, makers: Makers) -> PhaseGate:
+    if "file" in saved:
+        return load_gate(folder / saved["file"], game, makers)
+    return makers.gate(saved["reference"], game)
 
 
 def _check_gate(folder: Path, saved: Mapping[str, Any], gate: PhaseGate, game: Game) -> None:

@@ -50,6 +50,8 @@ class SearchConfig(BaseModel):
     """Moves are drawn in proportion to visits ** (1 / temperature); 0 takes the most visited."""
     temperature_plies: int = Field(default=0, ge=0)
     """Plies from the start of the game during which `temperature` holds; it is 0 afterwards."""
+    solver: bool = False
+    """Whether ends of the game prove the positions above them; two players, both searched, of opposite interests."""
     leaves_per_tree: int = Field(default=1, ge=1)
     """Leaves that one tree may have in a batch."""
     num_threads: int = Field(default=1, ge=1)

@@ -1,0 +1,96 @@
+"""`moemcts export`: experts as ONNX models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from moemcts.game import Game
+    from moemcts.learn.dataset import Dataset
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Look around")(export)
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(help="A folder of experts, such as `runs/X/experts/steps-0`.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the models; by default one in the experts', where `precision=int8` looks."),
+    ] = None,
+    precision: Annotated[str, typer.Option(help="float32, or int8: several times as fast, plays differently.")] = (
+        "float32"
+    ),
+    data: Annotated[
+        Path | None,
+        typer.Option(help="A dataset to take positions from; that of the experts' run if it is there, else games."),
+    ] = None,
+    num_positions: Annotated[
+        int, typer.Option("--positions", min=2, help="Positions per phase to calibrate with and to compare on.")
+    ] = 256,
+    seed: Annotated[int, typer.Option(min=0, help="Decides which positions.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the manifest as JSON.")] = False,
+) -> None:
+    """Write experts as ONNX models, checked against PyTorch on positions of every phase."""
+    from moemcts.agents import PolicyAgent
+    from moemcts.learn.checkpoint import MANIFEST, load_networks
+    from moemcts.learn.dataset import Dataset
+    from moemcts.learn.files import read_toml
+    from moemcts.learn.inference.evaluators import Inference, named_precision
+    from moemcts.learn.inference.folder import Team, export_experts, export_folder
+    from moemcts.learn.inference.positions import positions_of_dataset, positions_of_play
+    from moemcts.plugins import plugins
+
+    chosen = named_precision(precision)
+    game = plugins().game(str(read_toml(folder / MANIFEST).get("game", "")))
+    loaded = load_networks(folder, game, plugins())
+    dataset = Dataset.open(data, game) if data is not None else _own_dataset(folder, loaded.manifest, game)
+    if dataset is not None:
+        positions = positions_of_dataset(dataset, loaded.gate, per_phase=num_positions, seed=seed)
+        source = f"dataset {dataset.id}, seed {seed}"
+    else:
+        name = plugins().default_agent(game)
+        agents = [plugins().agent(name, game), PolicyAgent(loaded.expert_set(Inference()), temperature=1.0)]
+        positions = positions_of_play(game, loaded.gate, agents, per_phase=num_positions, seed=seed)
+        source = f"games of agent {name} and of the experts' policies, seed {seed}"
+    team = Team(networks=loaded.networks, phase_names=loaded.gate.phase_names, manifest=loaded.manifest)
+    target = out or export_folder(folder, chosen)
+    manifest = export_experts(team, positions, target, precision=chosen, source=source)
+    typer.echo(json.dumps(manifest, indent=1) if as_json else _describe(manifest, target))
+
+
+def _own_dataset(folder: Path, manifest: Mapping[str, Any], game: Game) -> Dataset | None:
+    """Returns the dataset that the experts learned from where it lies in the folder of their run."""
+    from moemcts.learn.dataset import Dataset
+
+    data = folder.absolute().parent.parent / "data"
+    if not (data / "manifest.toml").exists():
+        return None
+    dataset = Dataset.open(data, game)
+    return dataset if dataset.id == manifest["data"] else None
+
+
+def _describe(manifest: dict[str, Any], folder: Path) -> str:
+    counts = ", ".join(f"{count} {phase}" for phase, count in manifest["positions"]["counts"].items())
+    lines = [f"{folder}: {manifest['precision']}, positions: {counts} ({manifest['positions']['source']})"]
+    if missing := [phase for phase, count in manifest["positions"]["counts"].items() if not count]:
+        lines.append(f"  no position of {', '.join(missing)} was met; a dataset that has some can be given with --data")
+    for entry in manifest["experts"]:
+        if "largest_error" in entry:
+            lines.append(
+                f"  {entry['file']}  {entry['phase']}: differs from torch by {entry['largest_error']:.1e} at most"
+            )
+            continue
+        lines.append(f"  {entry['file']}  {entry['phase']}: against float32")
+        lines += [
+            f"    {phase:<20} same best move {100 * each['top1']:.1f} %, policy KL {each['kl']:.4f} nats, "
+            f"value off by {each['value']:.4f} on average, {each['num_positions']} positions"
+            for phase, each in entry["agreement"].items()
+        ]
+    return "\n".join(lines)

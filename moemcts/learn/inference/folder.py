@@ -1,0 +1,150 @@
+"""Folders of exported experts: one ONNX model per phase, and a manifest that says of what and how good they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from moemcts import __version__
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+from moemcts.learn.evaluator import TorchEvaluator
+from moemcts.learn.files import digest, read_bytes, read_toml
+from moemcts.learn.inference.backends import BACKENDS, Precision, installed_version, require, run_model
+from moemcts.learn.inference.export import check_error, largest_error, onnx_bytes, torch_evaluation, with_metadata
+from moemcts.learn.inference.positions import Positions
+from moemcts.learn.inference.quantise import agreements, evaluate_in_batches, quantised
+from moemcts.store import write_bytes, write_toml
+
+MANIFEST = "manifest.toml"
+FORMAT = 1
+KEPT = ("game", "encoding", "gate", "network", "scheme", "seed", "data")
+"""Entries of the experts' manifest that their exports repeat."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Team:
+    """Experts to export: networks and what the manifest of their folder says."""
+
+    networks: Sequence[nn.Module]
+    phase_names: tuple[str, ...]
+    manifest: Mapping[str, Any]
+
+
+def export_folder(experts: Path, precision: Precision) -> Path:
+    """Returns where the exports of a folder of experts are, unless they were put elsewhere."""
+    return experts / precision
+
+
+def export_experts(team: Team, positions: Positions, out: Path, *, precision: Precision, source: str) -> dict[str, Any]:
+    """Writes one model per expert and the manifest, last; returns the manifest.
+
+    float32 models are compared with torch on all positions, which is an error where they differ; int8 models are
+    calibrated with half of the positions, whatever their phase, as an expert may meet any, and compared on the other
+    half. `source` says where the positions are from. Raises MissingExtra where a package is not installed, UsageError
+    where `out` holds something else.
+    """
+    if (out / MANIFEST).exists() and "precision" not in read_toml(out / MANIFEST):
+        raise UsageError(f"expected a folder for exported models, but {out} holds something else")
+    if not len(positions):
+        raise MoemctsError("expected positions to check exported models on, got none")
+    checker = _checker()
+    made = _int8_models(team, positions) if precision == "int8" else _float32_models(team, positions, checker)
+    entries: list[dict[str, Any]] = []
+    for i, (name, expert, (model, measured)) in enumerate(
+        zip(team.phase_names, team.manifest["experts"], made, strict=True)
+    ):
+        metadata = {"game": str(team.manifest["game"]), "phase": name, "precision": precision}
+        metadata |= {f"encoding.{key}": str(value) for key, value in team.manifest["encoding"].items()}
+        content = with_metadata(model, metadata | {"weights": expert["sha256"], "moemcts": __version__})
+        file = f"expert-{i}.onnx"
+        write_bytes(out / file, content)
+        entries.append({"phase": name, "file": file, "sha256": digest(content), "weights": expert["sha256"]} | measured)
+    manifest: dict[str, Any] = {
+        "format": FORMAT,
+        "version": __version__,
+        "precision": precision,
+        **{key: team.manifest[key] for key in KEPT},
+        "positions": {
+            "source": source,
+            "counts": dict(zip(team.phase_names, positions.counts(len(team.phase_names)), strict=True)),
+        },
+        "libraries": {name: version for name in BACKENDS if (version := installed_version(name))},
+        "experts": entries,
+    }
+    write_toml(out / MANIFEST, manifest)
+    return manifest
+
+
+def read_models(experts: Path, precision: Precision, weights: Sequence[str]) -> list[bytes]:
+    """Returns the exported models of a folder of experts whose weights have the given SHA-256.
+
+    Raises MoemctsError, saying how to make them, where there are none, ForeignData where they were made of other
+    weights, DamagedFile where a file is not as it was written.
+    """
+    folder = export_folder(experts, precision)
+    command = f"moemcts export {experts} --precision {precision}"
+    if not (folder / MANIFEST).exists():
+        raise MoemctsError(f"{experts} has no {precision} models; make them: {command}")
+    manifest = read_toml(folder / MANIFEST)
+    try:
+        if manifest["format"] != FORMAT:
+            raise ForeignData(f"{folder} has format {manifest['format']}, this version reads {FORMAT}; {command}")
+        found = [str(entry["weights"]) for entry in manifest["experts"]]
+        if found != list(weights):
+            raise ForeignData(
+                f"{folder} was made of weights {_short(found)}, but the experts have {_short(weights)}; "
+                f"make it again: {command}"
+            )
+        models = []
+        for entry in manifest["experts"]:
+            path = folder / entry["file"]
+            content = read_bytes(path)
+            if digest(content) != entry["sha256"]:
+                raise DamagedFile(
+                    f"{path} is damaged: expected SHA-256 {entry['sha256'][:12]}, got {digest(content)[:12]}; "
+                    f"make it again: {command}"
+                )
+            models.append(content)
+    except (KeyError, TypeError) as error:
+        raise DamagedFile(f"{folder / MANIFEST} is no manifest of exported models: {error}") from error
+    return models
+
+
+def _float32_models(team: Team, positions: Positions, checker: str) -> list[tuple[bytes, dict[str, Any]]]:
+    made: list[tuple[bytes, dict[str, Any]]] = []
+    for name, network in zip(team.phase_names, team.networks, strict=True):
+        model = onnx_bytes(network, positions.planes.shape[1:])
+        evaluator = run_model(model, "openvino" if checker == "openvino" else "onnxruntime", name=f"expert {name!r}")
+        error = largest_error(
+            torch_evaluation(network, positions.planes), evaluate_in_batches(evaluator, positions.planes)
+        )
+        check_error(error, f"expert {name!r}, run by {checker},")
+        made.append((model, {"largest_error": error}))
+    return made
+
+
+def _int8_models(team: Team, positions: Positions) -> list[tuple[bytes, dict[str, Any]]]:
+    calibration, comparison = positions.halves()
+    made: list[tuple[bytes, dict[str, Any]]] = []
+    for name, network in zip(team.phase_names, team.networks, strict=True):
+        model = quantised(network, calibration.planes)
+        evaluator = run_model(model, "onnxruntime", name=f"expert {name!r}")
+        found = agreements(TorchEvaluator(network), evaluator, comparison, team.phase_names)
+        made.append((model, {"agreement": {phase: each.to_toml() for phase, each in found.items()}}))
+    return made
+
+
+def _checker() -> str:
+    """Returns the backend that compares exported models with torch; raises MissingExtra where there is none."""
+    if installed_version("onnxruntime") is None and installed_version("openvino") is not None:
+        return "openvino"
+    require("onnxruntime")
+    return "onnxruntime"
+
+
+def _short(hashes: Sequence[str]) -> str:
+    return ", ".join(each[:8] for each in hashes)

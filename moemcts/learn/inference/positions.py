@@ -1,0 +1,103 @@
+"""Positions of every phase, to calibrate quantised networks with and to compare them on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from moemcts.agents import Agent, Seat
+from moemcts.game import BoolArray, FloatArray, Game, IntArray, Player, State, Views
+from moemcts.gates import PhaseGate
+from moemcts.learn.dataset import CHUNK, Dataset
+
+PER_PHASE = 256
+"""Positions per phase, half of them to calibrate with and half to compare on."""
+NUM_GAMES = 16
+"""Games that are played at once."""
+MOST_GAMES = 128
+
+
+@dataclass(frozen=True)
+class Positions:
+    """N views, encoded."""
+
+    planes: FloatArray
+    """`[N, C, H, W]`."""
+    legal: BoolArray
+    """`[N, A]`."""
+    phases: IntArray
+    """The weightiest phase of each, `[N]`."""
+
+    def __len__(self) -> int:
+        return len(self.phases)
+
+    def take(self, rows: IntArray | BoolArray) -> Positions:
+        """Returns the positions of the given rows, in that order."""
+        return Positions(self.planes[rows], self.legal[rows], self.phases[rows])
+
+    def halves(self) -> tuple[Positions, Positions]:
+        """Returns every other position and the rest, of each phase."""
+        first = np.zeros(len(self), dtype=np.bool_)
+        for phase in np.unique(self.phases):
+            first[np.flatnonzero(self.phases == phase)[::2]] = True
+        return self.take(first), self.take(~first)
+
+    def counts(self, num_phases: int) -> list[int]:
+        """Returns how many positions each phase has."""
+        return [int(count) for count in np.bincount(self.phases, minlength=num_phases)]
+
+
+def positions_of_dataset(dataset: Dataset, gate: PhaseGate, *, per_phase: int = PER_PHASE, seed: int = 0) -> Positions:
+    """Returns up to `per_phase` random samples of each phase; a phase of which there are none has none."""
+    phases = dataset.phase_weights(gate).argmax(axis=1)
+    rng = np.random.default_rng(seed)
+    chosen = [rng.permutation(np.flatnonzero(phases == phase))[:per_phase] for phase in range(gate.num_phases)]
+    rows = np.concatenate(chosen)
+    return _encoded([dataset.views(rows[i : i + CHUNK]) for i in range(0, len(rows), CHUNK)], phases[rows])
+
+
+def positions_of_play(
+    game: Game, gate: PhaseGate, agents: Sequence[Agent], *, per_phase: int = PER_PHASE, seed: int = 0
+) -> Positions:
+    """Returns up to `per_phase` positions of each phase, from games that the agents play in turn, each with itself.
+
+    Games are played until every phase has twice as many positions as are wanted, or there were `MOST_GAMES`. A phase
+    that is not met has none.
+    """
+    found: list[list[tuple[State, Player]]] = [[] for _ in range(gate.num_phases)]
+    for i, start in enumerate(range(0, MOST_GAMES, NUM_GAMES)):
+        if i >= len(agents) and min(map(len, found)) >= 2 * per_phase:
+            break
+        for pairs in _games(game, agents[i % len(agents)], range(start, start + NUM_GAMES), seed):
+            for pair, phase in zip(pairs, gate.weights(game.views(pairs)).argmax(axis=1), strict=True):
+                found[phase].append(pair)
+    rng = np.random.default_rng(seed)
+    kept = [[pairs[i] for i in sorted(rng.permutation(len(pairs))[:per_phase])] for pairs in found]
+    phases = np.repeat(np.arange(gate.num_phases), [len(pairs) for pairs in kept])
+    return _encoded([game.views(pairs) for pairs in kept if pairs], phases)
+
+
+def _games(game: Game, agent: Agent, numbers: range, seed: int) -> Iterator[list[tuple[State, Player]]]:
+    """Yields the views of games that an agent plays in lock-step in every seat, one list per step."""
+    states = [game.initial_state(number) for number in numbers]
+    seats = [
+        [Seat(player, np.random.default_rng((seed, number, player))) for player in range(game.spec.num_players)]
+        for number in numbers
+    ]
+    while running := [i for i, state in enumerate(states) if state.active_players]:
+        moves = [(i, player) for i in running for player in states[i].active_players]
+        pairs = [(states[i], player) for i, player in moves]
+        actions = agent.act(game.views(pairs), [seats[i][player] for i, player in moves])
+        yield pairs
+        for i in running:
+            states[i] = states[i].play([action for (j, _), action in zip(moves, actions, strict=True) if j == i])
+
+
+def _encoded(batches: Sequence[Views], phases: IntArray) -> Positions:
+    return Positions(
+        np.concatenate([views.observations() for views in batches]),
+        np.concatenate([views.legal_mask() for views in batches]),
+        phases,
+    )
