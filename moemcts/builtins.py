@@ -72,8 +72,8 @@ def register_curricula() -> Sequence[Registration]:
         Registration("weighted", curriculum.weighted, "each expert on everything, its own phase counting a times"),
         Registration("distance", curriculum.distance, "each expert on its phase and, less, on what is plies away"),
         Registration("general_first", curriculum.general_first, "one network on everything, then each its phase"),
-        Registration("shared_stem", curriculum.shared_stem, "one body from everything, heads from each phase"),
         Registration("mixture", curriculum.mixture, "experts and gate `learned` together, a mixture of experts"),
+        Registration("shared_stem", curriculum.shared_stem, "one body from everything, heads from each phase"),
     ]
 
 

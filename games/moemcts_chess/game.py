@@ -61,9 +61,9 @@ class ChessGame(Game):
             num_actions=self.rules.num_actions,
             observation_shape=(self.rules.num_planes, 8, 8),
             max_plies=self.rules.max_plies,
-            policy_planes=self.rules.num_actions // 64,
             plane_names=plane_names(self.rules.features()),
             rows_upward=True,
+            policy_planes=self.rules.num_actions // 64,
         )
 
     def initial_state(self, seed: int = 0) -> State:

@@ -255,11 +255,11 @@ class Experiment:
         return (self.experts_folder(self.arm(job.arm), job.seed) / "manifest.toml").exists()
 
     def _experts(self, arm: Arm, seed: int, backend: str = "torch") -> ExpertSet:
-        from moemcts.learn.checkpoint import load_networks
-        from moemcts.learn.inference.evaluators import resolve
+        from moemcts.learn.checkpoint import load_experts
+        from moemcts.learn.inference.evaluators import Inference, named_backend
 
-        loaded = load_networks(self.experts_folder(arm, seed), self.game, plugins())
-        return loaded.expert_set(resolve(backend, "float32", loaded.networks[0], self.game.spec.observation_shape))
+        folder = self.experts_folder(arm, seed)
+        return load_experts(folder, self.game, plugins(), inference=Inference(named_backend(backend)))
 
     def _train(self, arm: Arm, seed: int, advance: Advance) -> None:
         train_experts(

@@ -17,11 +17,11 @@ class Stage:
     """Its length as a multiple of the epochs that the trainer is configured with."""
     learning_rate: float = 1.0
     """Its learning rate as a multiple of the configured one."""
-    trains: Literal["all", "heads"] = "all"
-    """What it changes: all weights, or those of the heads alone, on a body that stays as it is."""
     half_life: float | None = None
     """Where given, samples of other phases count too, half as much for every so many plies that they are away from
     the nearest sample of their game in a phase that counts."""
+    trains: Literal["all", "heads"] = "all"
+    """What it changes: all weights, or those of the heads alone, on a body that stays as it is."""
 
     def describe(self, phase_names: Sequence[str]) -> str:
         """Returns a short name: `all`, the only phase that counts, or all phases with their weights; heads if alone."""
@@ -117,23 +117,6 @@ def general_first(*, epochs: float = 1.0, special_epochs: float = 1.0, learning_
     return stages
 
 
-def shared_stem(*, epochs: float = 1.0, head_epochs: float = 1.0, learning_rate: float = 1.0) -> Curriculum:
-    """One network on everything, whose body all experts keep; then each trains its own heads on its own phase.
-
-    The M2CTS thesis' future work. All experts together are little larger than one, and a batch goes through the body
-    once whatever phases it holds. The second stage has `head_epochs` and `learning_rate` times the configured length
-    and rate.
-    """
-
-    def stages(phase: int, num_phases: int) -> Sequence[Stage]:
-        heads = Stage(
-            weights=_one_hot(phase, num_phases), epochs=head_epochs, learning_rate=learning_rate, trains="heads"
-        )
-        return [_everything(num_phases, epochs), heads]
-
-    return stages
-
-
 def distance(*, half_life: float = 8.0, epochs: float = 1.0) -> Curriculum:
     """Each expert on its own phase and on what is near to it in the same game, the less the further away.
 
@@ -149,6 +132,23 @@ def distance(*, half_life: float = 8.0, epochs: float = 1.0) -> Curriculum:
         if num_phases == 1:
             return [_everything(num_phases, epochs)]
         return [Stage(weights=_one_hot(phase, num_phases), epochs=epochs, half_life=half_life)]
+
+    return stages
+
+
+def shared_stem(*, epochs: float = 1.0, head_epochs: float = 1.0, learning_rate: float = 1.0) -> Curriculum:
+    """One network on everything, whose body all experts keep; then each trains its own heads on its own phase.
+
+    The M2CTS thesis' future work. All experts together are little larger than one, and a batch goes through the body
+    once whatever phases it holds. The second stage has `head_epochs` and `learning_rate` times the configured length
+    and rate.
+    """
+
+    def stages(phase: int, num_phases: int) -> Sequence[Stage]:
+        heads = Stage(
+            weights=_one_hot(phase, num_phases), epochs=head_epochs, learning_rate=learning_rate, trains="heads"
+        )
+        return [_everything(num_phases, epochs), heads]
 
     return stages
 

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from moemcts.errors import MoemctsError
-from moemcts.evaluation import Evaluation
+from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import Evaluators
 from moemcts.game import FloatArray, IntArray, Views
-from moemcts.learn.evaluator import folded, to_array
+from moemcts.learn.evaluator import TorchEvaluator, folded, to_array
 from moemcts.learn.networks.heads import TwoHeads
 
 
@@ -72,6 +72,13 @@ class SharedBody(Evaluators):
             ]
         order = np.argsort(np.concatenate(groups), kind="stable")
         return Evaluation(_rows([part.logits for part in parts], order), _rows([part.value for part in parts], order))
+
+
+def torch_experts(networks: Sequence[nn.Module], device: str = "cpu") -> Sequence[Evaluator]:
+    """Returns the networks as evaluators, which share one body where theirs are equal."""
+    if share_a_body(networks):
+        return SharedBody(networks, device)
+    return [TorchEvaluator(network, device) for network in networks]
 
 
 def _rows(parts: Sequence[Tensor], order: IntArray) -> FloatArray:

@@ -18,7 +18,7 @@ from moemcts.learn.curriculum import separated, shared_stem
 from moemcts.learn.dataset import Dataset
 from moemcts.learn.evaluator import TorchEvaluator
 from moemcts.learn.progress import Progress
-from moemcts.learn.stem import SharedBody, share_a_body
+from moemcts.learn.stem import SharedBody, share_a_body, torch_experts
 from moemcts.learn.trainer import Trained, Trainer
 from moemcts.plugins import plugins
 
@@ -96,7 +96,8 @@ def test_a_training_that_was_killed_while_heads_learned_ends_in_the_same_weights
 
 def test_one_pass_through_the_body_gives_what_each_network_gives_alone(trained: list[Trained], data: Dataset) -> None:
     networks = [one.network for one in trained]
-    shared = SharedBody(networks)
+    shared = torch_experts(networks)
+    assert isinstance(shared, SharedBody)
     passes: list[int] = []
     shared._networks[0].body.register_forward_hook(lambda module, inputs, output: passes.append(len(output)))
     views = data.views(np.random.default_rng(1).permutation(len(data))[:97])
@@ -119,7 +120,7 @@ def test_other_routings_see_ordinary_experts(trained: list[Trained], data: Datas
     views = data.views(np.arange(60))
     separate = [TorchEvaluator(network) for network in networks]
     expected = ExpertSet(thirds(), separate, routing=routing).evaluate(views)
-    found = ExpertSet(thirds(), SharedBody(networks), routing=routing).evaluate(views)
+    found = ExpertSet(thirds(), torch_experts(networks), routing=routing).evaluate(views)
     assert np.allclose(found.logits, expected.logits, atol=1e-5, rtol=0)  # one body or three, float32
     assert np.allclose(found.value, expected.value, atol=1e-5, rtol=0)
 
