@@ -23,7 +23,7 @@ from moemcts.learn.dataset import Dataset, num_batches
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.learn.nearness import sample_weights
 from moemcts.learn.progress import Meter, MetricsLog, OnProgress
-from moemcts.learn.ranks import ALONE, Ranks
+from moemcts.learn.ranks import ALONE, Ranks, device_of
 from moemcts.learn.shards import check_same
 from moemcts.learn.stage import GOOD, RESULT, RESUME, Machine, Material, StageRun, stage_steps
 from moemcts.learn.stem import freeze_body, require_heads
@@ -57,7 +57,7 @@ class Trainer:
         self.config = config
         self._on_progress = on_progress
         self._ranks = ranks
-        self._device = _device(config.device, ranks)
+        self._device = device_of(config.device, ranks)
 
     def fit(
         self,
@@ -199,15 +199,6 @@ class Trainer:
             ) from error
         finally:
             torch.set_num_threads(threads)
-
-
-def _device(name: str, ranks: Ranks) -> torch.device:
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    # Of several processes each has its own GPU, chosen when they were connected.
-    return (
-        torch.device("cuda", torch.cuda.current_device()) if name == "cuda" and ranks.size > 1 else torch.device(name)
-    )
 
 
 def _is_full(error: Exception) -> bool:

@@ -36,7 +36,7 @@ class Plain(nn.Module):
         return self.policy(body), self.value(body).tanh()[:, 0]
 
 data = Dataset.open(Path({data!r}), TicTacToe())
-settings = config(spike=1.005, max_spikes=30, optimiser="sgd", learning_rate=1.0, batch_size=33)
+settings = config(spike=1.01, max_spikes=30, optimiser="sgd", learning_rate=0.2, batch_size=33, epochs=6)
 with connected("cpu") as ranks:
     trained = Trainer(settings, ranks=ranks).fit_experts(Plain, data, thirds(), separated(), Path({folder!r}))
 """
