@@ -32,8 +32,8 @@ from moemcts.learn.dataset import Dataset
 from moemcts.plugins import plugins
 
 SCHEMES = ["separated", "staged", "weighted?a=4", "weighted?a=10"]
-LARGE = "rise-v3.3"
-SMALL = "resnet?channels=32&blocks=4&value_channels=4&value_hidden=64"
+LARGE = "rise-v3.3?policy_planes=76"
+SMALL = "resnet?channels=32&blocks=4&policy_planes=76&value_channels=4&value_hidden=64"
 PUBLISHED = {
     "single": [0.9269, 1.5043, 1.3523, 1.2897],
     "separated": [0.9169, 1.4371, 1.2594, 1.2245],
@@ -83,6 +83,7 @@ def training_rate(config: ExperimentConfig, data: Path) -> float:
             probe,
             game,
             Arm("single", "none", "single"),
+            plugins().gate("none", game),
             Sources(dataset, validation=Dataset.open(data / "validation", game).split(0.03, 0)[1]),
             training_folder=Path(folder) / "training",
             experts_folder=Path(folder) / "experts",

@@ -30,14 +30,14 @@ class HashedEvaluator:
         return Evaluation(np.concatenate([r.logits for r in rows]), np.concatenate([r.value for r in rows]))
 
 
-def reference_visits(game: Game, root, config, evaluator, seed, opponents=None):  # type: ignore[no-untyped-def]
-    search = ReferenceSearch(game.spec, config, root, seed=seed, opponents=opponents)
+def reference_visits(game: Game, root, config, evaluator, seed, opponents=None, root_actions=None):  # type: ignore[no-untyped-def]
+    search = ReferenceSearch(game.spec, config, root, seed=seed, opponents=opponents, root_actions=root_actions)
     while pairs := search.select():
         search.backup(evaluator.evaluate(game.views(pairs)))
     return search
 
 
-def native_results(game: Game, roots, config, evaluator, seeds, opponents=None):  # type: ignore[no-untyped-def]
+def native_results(game: Game, roots, config, evaluator, seeds, opponents=None, root_actions=None):  # type: ignore[no-untyped-def]
     search = Search(game, config, opponents=opponents)
-    search.reset(game.views(roots), seeds)
+    search.reset(game.views(roots), seeds, root_actions=root_actions)
     return search.run(evaluator)

@@ -25,9 +25,14 @@ class Arm:
     @property
     def label(self) -> str:
         """The name as part of a file's name."""
-        name, options = parse_reference(self.name)
-        text = name + "".join(f"-{key}-{value}" for key, value in options.items())
-        return "".join(c if c.isalnum() else "-" for c in text)
+        return file_label(self.name)
+
+
+def file_label(reference: str) -> str:
+    """Returns what a user writes as part of a file's name."""
+    name, options = parse_reference(reference)
+    text = name.lstrip("./") + "".join(f"-{key}-{value}" for key, value in options.items())
+    return "".join(c if c.isalnum() else "-" for c in text)
 
 
 def make_arms(gates: Sequence[str], schemes: Sequence[str]) -> list[Arm]:

@@ -45,6 +45,9 @@ def curve_figures(
             _curve(name, [entry for entry in entries if name in entry["experts"]], kind, name, phase)
             for phase, name in enumerate(phase_names)
         ]
+        if not any(curve.steps for curve in own):
+            # Experts that learn together are measured together.
+            own = [_curve("all experts", entries, kind, "all", None)]
         others = [
             _curve(f"{name}, baseline", baseline, kind, name, phase, is_baseline=True)
             for phase, name in enumerate(phase_names)

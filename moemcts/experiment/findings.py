@@ -171,11 +171,11 @@ def _learning(arm: Arm, losses: Sequence[PhaseLosses], experiment: Experiment) -
 
 
 def _phases(gate: str, experiment: Experiment, outcomes: Outcomes) -> Section:
-    made = experiment.gate(gate)
+    arm = next(arm.name for arm in experiment.teams if arm.gate == gate)
+    made = outcomes.experts[arm, 0].gate
     names = list(made.phase_names)
     counts = outcomes.sources.training.phase_counts(made)
     label = "".join(c if c.isalnum() else "-" for c in gate)
-    arm = next(arm.name for arm in experiment.teams if arm.gate == gate)
     record = outcomes.searched[0].games(arm)[0]
     player = record.focus or 0
     states = [state for state in _states(experiment, record) if player in state.active_players]

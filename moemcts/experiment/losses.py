@@ -22,8 +22,8 @@ def held_out_losses(experiment: Experiment, outcomes: Outcomes) -> dict[str, lis
         by_seed = []
         for seed in range(config.num_seeds):
             held_out = outcomes.sources.held_out(config.training.validation_fraction, config.seed + seed)
+            team = outcomes.experts[arm.name, seed]
             single: dict[str, Evaluator] = {SINGLE: outcomes.experts[SINGLE, seed]}
-            evaluators = single | team_evaluators(outcomes.experts[arm.name, seed])
-            by_seed.append(phase_losses(evaluators, held_out, experiment.gate(arm.gate)))
+            by_seed.append(phase_losses(single | team_evaluators(team), held_out, team.gate))
         found[arm.name] = mean_over_seeds(by_seed)
     return found

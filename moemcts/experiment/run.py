@@ -19,11 +19,12 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.experiment.arms import NO_GATE, SINGLE, Arm, make_arms
 from moemcts.experiment.config import ExperimentConfig, validate
 from moemcts.experiment.environment import environment
+from moemcts.experiment.gates import keep_gate, kept_gate
 from moemcts.experiment.jobs import Job, num_cores, run_jobs
 from moemcts.experiment.players import check_backend, default_model, opponents_named
 from moemcts.experiment.progress import Advance, Progress
 from moemcts.experiment.sources import Sources, open_sources
-from moemcts.experiment.training import play_games, train_experts
+from moemcts.experiment.training import play_games, resolved, train_experts
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.plugins import plugins
@@ -59,13 +60,14 @@ class Experiment:
 
     def __init__(self, folder: Path, config: ExperimentConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
+        from moemcts.learn.mixture import check_scheme
+
         self.folder = folder
         self.config = config
         self.game: Game = plugins().game(config.game)
         self.arms = make_arms(config.gates, config.schemes)
         for arm in self.arms:
-            self.gate(arm.gate)
-            plugins().curriculum(arm.scheme)
+            check_scheme(self.gate(arm.gate), plugins().curriculum(arm.scheme))
         self.agent(config.data.agent or plugins().default_agent(self.game))
         self.field_agent()
         self.opponent_model()
@@ -79,8 +81,10 @@ class Experiment:
             raise UsageError(f"{folder} holds a run already; go on with it: moemcts run --resume {folder}")
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"expected a folder for the run, but {folder} is a file")
-        experiment = cls(folder, _with_backend(config))
+        experiment = cls(folder, _with_backend(resolved(config)))
         if write:
+            for gate in experiment.gates:
+                keep_gate(folder, gate)
             write_text(folder / "config.toml", experiment.config_text())
             write_json(folder / "env.json", environment())
         return experiment
@@ -111,15 +115,16 @@ class Experiment:
         config = self.config
         data = config.data.folder or f"{config.data.samples:,} samples"
         experts = "; ".join([", ".join(self.gates) or "no experts", ", ".join(config.schemes)])
+        seeds = f"{config.num_seeds} training seed{'s' * (config.num_seeds > 1)}"
         return (
             f"{config.game}: a single {config.network} against experts ({experts}), "
-            f"{data}, {config.num_seeds} training seed{'s' * (config.num_seeds > 1)}, "
+            f"{data}, {seeds}, "
             f"{config.match.games} games per arm and seed at {config.search.simulations} simulations"
         )
 
     def gate(self, reference: str) -> PhaseGate:
-        """Returns a gate of this experiment's game."""
-        return plugins().gate(reference, self.game)
+        """Returns a gate of this experiment's game; a saved one from the run's own copy."""
+        return plugins().gate(kept_gate(self.folder, reference), self.game)
 
     def agent(self, reference: str) -> Agent:
         """Returns an agent of this experiment's game."""
@@ -150,21 +155,23 @@ class Experiment:
         config, first = self.config.match, self._first_board(seed)
         num_openings = -(-num_games // self.game.spec.num_players)
         if config.openings:
-            openings = read_openings(self.game, Path(config.openings))
-            order = np.random.default_rng(first).permutation(len(openings))
-            return [openings[number] for number in order[:num_openings]]
+            return read_openings(self.game, Path(config.openings)).choose(num_openings, "random", first)
         if config.random_plies:
             return random_openings(self.game, num_openings, num_plies=config.random_plies, first=first)
         return openings_from_seeds(num_openings, first=first)
 
     def passes(self) -> float:
         """Returns how often the trainings of one seed see the data, in passes of the configured epochs."""
+        from moemcts.learn.curriculum import JointScheme
         from moemcts.learn.trainer import plan
 
         passes = 0.0
         for arm in self.arms:
-            curriculum, num_phases = plugins().curriculum(arm.scheme), self.gate(arm.gate).num_phases
-            steps = plan([curriculum(phase, num_phases) for phase in range(num_phases)])
+            scheme, num_phases = plugins().curriculum(arm.scheme), self.gate(arm.gate).num_phases
+            if isinstance(scheme, JointScheme):
+                passes += scheme.epochs * num_phases
+                continue
+            steps = plan([scheme(phase, num_phases) for phase in range(num_phases)])
             passes += sum(step.stage.epochs * np.count_nonzero(step.stage.weights) / num_phases for step in steps)
         return passes
 
@@ -259,6 +266,7 @@ class Experiment:
             self.config,
             self.game,
             arm,
+            self.gate(arm.gate),
             self.sources(),
             training_folder=self.training_folder(arm, seed),
             experts_folder=self.experts_folder(arm, seed),
@@ -294,17 +302,17 @@ class Experiment:
         )
 
     def _searching(self, seed: int) -> dict[str, Agent]:
-        model, backend = self.opponent_model(), self.config.match.backend
+        model = self.opponent_model()
         return {
-            arm.name: SearchAgent(
-                self.game, self._experts(arm, seed, backend), self.config.search, opponents=model, name=arm.name
-            )
-            for arm in self.arms
+            name: SearchAgent(self.game, team, self.config.search, opponents=model, name=name)
+            for name, team in self._playing(seed).items()
         }
 
     def _raw(self, seed: int) -> dict[str, Agent]:
-        backend = self.config.match.backend
-        return {arm.name: PolicyAgent(self._experts(arm, seed, backend), name=arm.name) for arm in self.arms}
+        return {name: PolicyAgent(team, name=name) for name, team in self._playing(seed).items()}
+
+    def _playing(self, seed: int) -> dict[str, ExpertSet]:
+        return {arm.name: self._experts(arm, seed, self.config.match.backend) for arm in self.arms}
 
 
 def _with_backend(config: ExperimentConfig) -> ExperimentConfig:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import tomli_w
 
@@ -12,6 +12,7 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.experiment.arms import Arm
 from moemcts.experiment.config import LearningConfig, TrainingConfig, validate
 from moemcts.experiment.environment import environment
+from moemcts.experiment.gates import keep_gate, kept_gate
 from moemcts.experiment.players import experts_in
 from moemcts.experiment.progress import Progress
 from moemcts.experiment.sources import Sources, open_sources
@@ -27,16 +28,21 @@ if TYPE_CHECKING:
     from moemcts.report.page import Report
 
 
+Config = TypeVar("Config", bound=LearningConfig)
+
+
 class Training:
     """Experts of one gate, made from a dataset or from games that are played for it."""
 
     def __init__(self, folder: Path, config: TrainingConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
+        from moemcts.learn.mixture import check_scheme
+
         self.folder = folder
         self.config = config
         self.game: Game = plugins().game(config.game)
-        self.gate: PhaseGate = plugins().gate(config.gate, self.game)
-        plugins().curriculum(config.scheme)
+        self.gate: PhaseGate = plugins().gate(kept_gate(folder, config.gate), self.game)
+        check_scheme(self.gate, plugins().curriculum(config.scheme))
         plugins().network(config.network, self.game.spec.observation_shape, self.game.spec.num_actions)
         if config.data.folder:
             self.sources()
@@ -51,7 +57,8 @@ class Training:
             raise UsageError(f"{folder} holds a run already; go on with it: moemcts train --resume {folder}")
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"expected a folder for the training, but {folder} is a file")
-        training = cls(folder, config)
+        training = cls(folder, resolved(config))
+        keep_gate(folder, config.gate)
         write_text(folder / "config.toml", training.config_text())
         write_json(folder / "env.json", environment())
         return training
@@ -139,6 +146,7 @@ class Training:
                 self.config,
                 self.game,
                 Arm("experts", self.config.gate, self.config.scheme),
+                self.gate,
                 sources,
                 training_folder=self.folder / "training",
                 experts_folder=self.folder / "experts",
@@ -155,6 +163,12 @@ class Training:
             write_report(self.folder / "report", report)
             write_json(self.folder / "done.json", {"seconds_of_last_start": round(time.monotonic() - started, 1)})
         return report
+
+
+def resolved(config: Config) -> Config:
+    """Returns the configuration with what the game decides written out."""
+    network = plugins().complete_network(config.network, plugins().game(config.game))
+    return config.model_copy(update={"network": network})
 
 
 def play_games(config: LearningConfig, game: Game, out: Path, advance: Any) -> None:
@@ -178,6 +192,7 @@ def train_experts(
     config: LearningConfig,
     game: Game,
     arm: Arm,
+    gate: PhaseGate,
     sources: Sources,
     *,
     training_folder: Path,
@@ -191,13 +206,15 @@ def train_experts(
     `seed` is added to that of the configuration.
     """
     from moemcts.learn.checkpoint import save_experts
+    from moemcts.learn.mixture import fit_team
     from moemcts.learn.ranks import ALONE
     from moemcts.learn.trainer import Trainer
 
-    gate, ranks = plugins().gate(arm.gate, game), ranks or ALONE
+    ranks = ranks or ALONE
     shape, num_actions = game.spec.observation_shape, game.spec.num_actions
     settings = config.training.model_copy(update={"seed": config.seed + seed})
-    trained = Trainer(settings, on_progress=on_progress, ranks=ranks).fit_experts(
+    team = fit_team(
+        Trainer(settings, on_progress=on_progress, ranks=ranks),
         lambda: plugins().network(config.network, shape, num_actions),
         sources.training,
         gate,
@@ -209,15 +226,15 @@ def train_experts(
     if ranks.is_first:
         save_experts(
             experts_folder,
-            [one.network for one in trained],
+            [one.network for one in team.trained],
             game=game,
             game_reference=config.game,
-            gate=gate,
+            gate=team.gate,
             gate_reference=arm.gate,
             network_reference=config.network,
             scheme=arm.scheme,
             seed=settings.seed,
             data=sources.training.id,
-            measurements=[one.measurement for one in trained],
+            measurements=[one.measurement for one in team.trained],
         )
     ranks.wait()

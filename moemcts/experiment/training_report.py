@@ -23,7 +23,7 @@ BASELINE = "baseline"
 
 def training_report(training: Training, sources: Sources, speed: dict[str, Any]) -> Report:
     """Returns the report of a finished training; `speed` is that of its last part."""
-    config, gate = training.config, training.gate
+    config, gate = training.config, training.experts().gate
     losses, num_samples = _losses(training, sources)
     kind = "test" if sources.test else "validation" if sources.validation else "held-out"
     where = f"on {num_samples:,} {kind} samples"
@@ -60,7 +60,7 @@ def _losses(training: Training, sources: Sources) -> tuple[list[PhaseLosses], in
         evaluators[MIXTURE] = experts
     else:
         evaluators |= team_evaluators(experts)
-    return phase_losses(evaluators, held_out, training.gate), len(held_out)
+    return phase_losses(evaluators, held_out, experts.gate), len(held_out)
 
 
 def _summary(losses: Sequence[PhaseLosses], where: str, weights: dict[str, float]) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from moemcts.agents import Seat, choose
+import numpy as np
+
+from moemcts.agents import Seat, Thought, phases
 from moemcts.evaluation import Evaluator
 from moemcts.game import Action, Game, Views
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Opponents, Search
 from moemcts.search.result import SearchResult
+from moemcts.search.selection import choose_move
 
 
 class SearchAgent:
@@ -40,11 +43,19 @@ class SearchAgent:
         results = self.think(views, seats)
         plies = views.plies()
         actions = []
-        for result, ply, seat in zip(results, plies, seats, strict=True):
-            temperature = self.config.temperature if ply < self.config.temperature_plies else 0.0
-            # A single simulation may visit nothing but the root: then the priors decide.
-            weights = result.visits if result.visits.any() else result.priors
-            actions.append(int(result.actions[choose(weights, temperature, seat.rng)]))
+        routes = phases(self._evaluator, views)
+        for result, ply, seat, (phase, expert) in zip(results, plies, seats, routes, strict=True):
+            action = choose_move(result, self.config, int(ply), seat.rng)
+            actions.append(action)
+            chosen = int(np.flatnonzero(result.actions == action)[0])
+            seat.thought = Thought(
+                value=float(result.values[chosen] if result.visits[chosen] else result.value),
+                simulations=result.num_simulations,
+                nodes=result.num_nodes,
+                depth=result.max_depth,
+                phase=phase,
+                expert=expert,
+            )
         return actions
 
     def think(self, views: Views, seats: Sequence[Seat]) -> list[SearchResult]:

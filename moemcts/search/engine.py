@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Agent, Seat
+from moemcts.errors import AgentFailure, MoemctsError
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import ExpertQueue, ExpertSet
-from moemcts.game import Game, IntArray, Player, Views
+from moemcts.game import Action, Game, IntArray, Player, Views
 from moemcts.search.config import SearchConfig
 from moemcts.search.result import SearchResult
 
@@ -38,17 +39,36 @@ class Search:
         self._seeds: Sequence[int] = ()
         self._asks_outside = False
 
-    def reset(self, roots: Views, seeds: Sequence[int], kept: Sequence[Any] | None = None) -> None:
-        """Starts a search from each root for the player who views it.
+    def reset(
+        self,
+        roots: Views,
+        seeds: Sequence[int],
+        kept: Sequence[Any] | None = None,
+        *,
+        root_actions: Sequence[Sequence[Action] | None] | None = None,
+    ) -> None:
+        """Starts a search from each root for the player who views it; limits count from here.
 
         Equal seeds give equal results. `kept` are trees of an earlier search that `keep` returned, or None; one
-        that holds a root is gone on with. Raises ValueError where the viewing player is not active.
+        that holds a root is gone on with. `root_actions` are the only actions that the viewing player searches at a
+        root (UCI's searchmoves), or None for all worth searching; such a root goes on with no kept tree, and no
+        later search with it. Raises ValueError where the viewing player is not active, or is given an action that is
+        not legal, or none.
         """
         self._seats = {}
         self._seeds = seeds
         others = [self._others(int(player)) for player in roots.players()]
         self._asks_outside = any(outside for _, outside in others)
-        self._native.reset(roots, seeds, others, kept)
+        restricted = root_actions and [None if given is None else list(map(int, given)) for given in root_actions]
+        self._native.reset(roots, seeds, others, kept, restricted)
+
+    def limit(self, simulations: int) -> None:
+        """Sets how many descents each tree may make since the last reset, in place of the configuration's number.
+
+        A caller that raises it in steps is never far from its next look at the clock: where the best lines end in
+        results, a search makes any number of descents before there is something to evaluate.
+        """
+        self._native.limit(simulations)
 
     def select(self) -> Views:
         """Returns the views of new leaves of all trees; none when every tree has met a limit."""
@@ -85,11 +105,27 @@ class Search:
                 return self.results()
 
     def results(self) -> list[SearchResult]:
-        """Returns the statistics of each root."""
+        """Returns the statistics of each root.
+
+        They may be asked for at any moment, also while leaves wait for evaluations: a search can be watched between
+        its batches and stopped after any of them. Before the first `backup` there are no priors and no visits.
+        """
         return [SearchResult.of(raw) for raw in self._native.results()]
 
+    def lines(self, tree: int = 0) -> list[list[list[Action]]]:
+        """Returns the most visited line of each action of a root, in the order of its result's `actions`.
+
+        A line has the actions of the searched players per node, like `SearchResult.principal_variation`; it is empty
+        where its action was not tried. Raises IndexError where there is no such tree.
+        """
+        lines: list[list[list[Action]]] = self._native.lines(tree)
+        return lines
+
     def keep(self) -> list[Any]:
-        """Hands out the trees, for a later `reset`; the search is empty afterwards."""
+        """Hands out the trees, for a later `reset`; the search is empty afterwards.
+
+        Leaves that still wait for evaluations are forgotten.
+        """
         return list(self._native.keep())
 
     @property
@@ -126,7 +162,11 @@ class Search:
         for agent in {id(agent): agent for agent in agents}.values():
             rows = [row for row, other in enumerate(agents) if other is agent]
             if agent is not None:
-                replies = agent.act(views.take(rows), [seats[row] for row in rows])
+                try:
+                    replies = agent.act(views.take(rows), [seats[row] for row in rows])
+                except AgentFailure as failure:
+                    # Its rows are not those of whoever searches.
+                    raise MoemctsError(f"{agent.name}, believed to be the opponent: {failure}") from failure
                 for row, action in zip(rows, replies, strict=True):
                     actions[row] = int(action)
         self._native.reply(actions)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +84,8 @@ class Node:
     visits: int = 0
     in_flight: int = 0
     is_pending: bool = False
-    is_terminal: bool = False
+    plies_left: int | None = None
+    """Plies to the end of the game where that is known: 0 at an end, more where the solver proved it."""
 
 
 Path = list[tuple[Node, tuple[int, ...]]]
@@ -92,7 +94,7 @@ Path = list[tuple[Node, tuple[int, ...]]]
 class ReferenceSearch:
     """One tree of the search that `moemcts.search.Search` runs natively.
 
-    `opponents` reply as a function of position and player.
+    `opponents` reply as a function of position and player; `root_actions` are all that a player has at the root.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class ReferenceSearch:
         *,
         seed: int = 0,
         opponents: Mapping[Player, Reply] | None = None,
+        root_actions: Mapping[Player, Sequence[Action]] | None = None,
     ) -> None:
         self.spec = spec
         self.config = config
@@ -111,7 +114,7 @@ class ReferenceSearch:
         self.num_nodes = 0
         self.num_simulations = 0
         self.pending: list[tuple[Node, Path]] = []
-        self.root = self._node(root)
+        self.root = self._node(root, root_actions or {})
 
     def select(self) -> list[tuple[State, Player]]:
         """Returns the views of this tree's next leaves; none when a limit is met."""
@@ -140,7 +143,7 @@ class ReferenceSearch:
         return dict(zip(seat.actions, seat.visits, strict=True))
 
     def _is_done(self) -> bool:
-        if self.root.is_terminal:
+        if self.root.plies_left is not None:
             return True
         if self.root.visits == 0 and not self.pending:
             return False
@@ -165,8 +168,10 @@ class ReferenceSearch:
                 node.children[chosen] = self._grow(node, chosen)
             path.append((node, chosen))
             node = node.children[chosen]
-            if node.is_terminal:
+            if node.plies_left is not None:
                 self._finish(node, path, held=0)
+                if not is_known:
+                    self._prove(path)
                 return True
             if node.is_pending:
                 if is_known:
@@ -175,7 +180,7 @@ class ReferenceSearch:
                 return True
 
     def _choose(self, node: Node, seat: SeatStatistics) -> int:
-        """Returns the index of the best action by PUCT, the first of several."""
+        """Returns the index of the best action by PUCT, of several the one with the largest prior, then the first."""
         config = self.config
         visits = float(node.visits + node.in_flight)
         c = config.c_init + math.log((visits + config.c_base + 1.0) / config.c_base)
@@ -184,7 +189,9 @@ class ReferenceSearch:
         mean = seat.value_sum / node.visits
         untried = parent * mean + offset - reduction * math.sqrt(max(seat.visited_prior, 0.0))
         best, best_score = 0, -math.inf
-        for i in range(len(seat.actions)):
+        for i in sorted(range(len(seat.actions)), key=lambda i: -float(seat.priors[i])):
+            if self._solves() and len(node.seats) == 1 and _proof(node, i) == -1:
+                continue
             n, waiting = seat.visits[i], float(seat.in_flight[i])
             weight = n + config.virtual_loss * waiting
             q = (seat.value_sums[i] - config.virtual_loss * waiting) / weight if weight else untried
@@ -193,13 +200,37 @@ class ReferenceSearch:
                 best, best_score = i, q + u
         return best
 
+    def _solves(self) -> bool:
+        """Returns whether proofs mean something: each of two players is searched, one's gain is the other's loss."""
+        return self.config.solver and self.spec.num_players == 2 and self.spec.utility_sum == 0 and not self.opponents
+
+    def _prove(self, path: Path) -> None:
+        """Proves all that follows from a new end of the game, from its parent up (Winands et al. 2008).
+
+        A node is proven where its player has an action that wins, or where all its actions lead to proven nodes. It
+        takes the value of the best of them, the soonest to win, or the latest to anything else.
+        """
+        for node, _ in reversed(path):
+            if not self._solves() or len(node.seats) != 1:
+                return
+            proofs = [_proof(node, i) for i in range(len(node.seats[0].actions))]
+            known = {i: value for i, value in enumerate(proofs) if value is not None}
+            value = max(known.values())
+            if value < 1 and len(known) < len(proofs):
+                return
+            best = [node.children[(i,)] for i, proof in known.items() if proof == value]
+            pick = min if value > 0 else max
+            chosen = pick(best, key=lambda child: child.plies_left or 0)
+            node.values = chosen.values.copy()
+            node.plies_left = (chosen.plies_left or 0) + 1
+
     def _grow(self, node: Node, chosen: Sequence[int]) -> Node:
         actions = dict(node.replies)
         for seat, i in zip(node.seats, chosen, strict=True):
             actions[seat.player] = seat.actions[i]
         return self._node(node.state.play([actions[player] for player in node.state.active_players]))
 
-    def _node(self, state: State) -> Node:
+    def _node(self, state: State, given: Mapping[Player, Sequence[Action]] = MappingProxyType({})) -> Node:
         """Returns a new node, after playing on through positions where only opponents move."""
         self.num_nodes += 1
         while True:
@@ -207,14 +238,14 @@ class ReferenceSearch:
             searched = [player for player in active if player not in self.opponents]
             if not searched and self._is_decided(state):
                 values = np.asarray(state.returns(), dtype=np.float32)
-                return Node(state, values, is_terminal=True)
+                return Node(state, values, plies_left=0)
             replies = {player: self.opponents[player](state, player) for player in active if player in self.opponents}
             if searched:
                 break
             state = state.play([replies[player] for player in active])
         node = Node(state, np.zeros(self.spec.num_players, dtype=np.float32), replies=replies, is_pending=True)
         for player in searched:
-            actions = [int(action) for action in _search_actions(state, player)]
+            actions = sorted(given[player]) if player in given else list(map(int, _search_actions(state, player)))
             n = len(actions)
             node.seats.append(
                 SeatStatistics(player, actions, np.zeros(n, dtype=np.float32), [0] * n, [0] * n, [0.0] * n)
@@ -292,6 +323,12 @@ class ReferenceSearch:
         node.in_flight -= held
         for seat in node.seats:
             seat.value_sum += float(values[seat.player])
+
+
+def _proof(node: Node, i: int) -> float | None:
+    """Returns what an action is proven to be worth to a node's only player."""
+    child = node.children.get((i,))
+    return None if child is None or child.plies_left is None else float(child.values[node.seats[0].player])
 
 
 def _search_actions(state: State, player: Player) -> Sequence[Action]:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moemcts.game import Action, FloatArray, IntArray, Player
+from moemcts.game import Action, BoolArray, FloatArray, IntArray, Player
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,12 +20,18 @@ class SearchResult:
     actions: IntArray
     visits: IntArray
     values: NDArray[np.float64]
-    """Mean value of each action in [-1, 1]; 0 where it was not tried."""
+    """Mean value of each action in [-1, 1], its result where that is proven; 0 where it was not tried."""
     priors: FloatArray
+    proven: BoolArray
+    """Whether each action's result is proven by the solver."""
+    proof_plies: IntArray
+    """Plies from the root to the end of the game along the proof of each action; 0 where there is none."""
     value: float
-    """Mean value of all visits, the root's own evaluation included."""
+    """Mean value of all visits, the root's own evaluation included; its result where that is proven."""
+    plies_left: int | None = None
+    """Plies to the end of the game where the root's result is proven; a quicker way may exist."""
     evaluation: FloatArray
-    """The root's own evaluation, `[P]`, by player."""
+    """The root's own evaluation, or its result where that is proven, `[P]`, by player."""
     num_nodes: int
     num_simulations: int
     mean_depth: float
@@ -35,19 +41,45 @@ class SearchResult:
 
     @property
     def best_action(self) -> Action:
-        """The most visited action, the first of several."""
-        return int(self.actions[self.visits.argmax()])
+        """The most visited action that is not proven to lose, the first of several.
+
+        Where the root's result is proven: the quickest to win, or the slowest to anything else.
+        """
+        return int(self.actions[self.weights.argmax()])
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How much the search recommends each action: its visits, as far as no proof knows better.
+
+        Actions proven to lose have none, unless all lose. Where the root's result is proven, only the quickest ways to
+        win have any, or the slowest to anything else. Priors take the place of visits where there are none.
+        """
+        if self.plies_left is not None:
+            return self._optimal().astype(np.float64)
+        is_open = ~(self.proven & (self.values <= -1))
+        for weights in (self.visits, self.priors):
+            if (weights * is_open).any():
+                return np.asarray(weights * is_open, dtype=np.float64)
+        return is_open.astype(np.float64)
 
     def policy(self, num_actions: int) -> FloatArray:
-        """Returns the shares of visits over all actions, `[A]`; the priors where nothing was visited."""
+        """Returns the shares of `weights` over all actions, `[A]`."""
         policy = np.zeros(num_actions, dtype=np.float32)
-        total = self.visits.sum()
-        policy[self.actions] = self.visits / total if total else self.priors
+        weights = self.weights
+        policy[self.actions] = weights / max(weights.sum(), 1e-300)
         return policy
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Self:
         """Returns the result as the native search reports it."""
         fields = dict(raw)
-        sums = fields.pop("value_sums")
-        return cls(values=sums / np.maximum(fields["visits"], 1), **fields)
+        sums, proofs = fields.pop("value_sums"), fields.pop("proof_values")
+        means = sums / np.maximum(fields["visits"], 1)
+        return cls(values=np.where(fields["proven"], proofs, means), **fields)
+
+    def _optimal(self) -> BoolArray:
+        """Returns which actions reach the proven result of the root, `[N]`: quickest if it is a win, else slowest."""
+        values = np.where(self.proven, self.values, -np.inf)
+        is_best = values == values.max()
+        plies = self.proof_plies[is_best]
+        return np.asarray(is_best & (self.proof_plies == (plies.min() if values.max() > 0 else plies.max())))

@@ -153,8 +153,8 @@ def test_experts_play_matches_and_refuse_other_games(finished: Path, tmp_path: P
         "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    arms = {arm["name"].split("?")[0].split("/")[-1]: arm for arm in json.loads(done.stdout)["arms"]}
-    assert arms["plies-0"]["wins"] > arms["random"]["wins"]
+    agents = {agent["name"].split("?")[0].split("/")[-1]: agent for agent in json.loads(done.stdout)["agents"]}
+    assert agents["plies-0"]["wins"] > agents["random"]["wins"]
     foreign = moemcts("match", "--game", "pommerman", "--agent", experts, "--games", "4")
     assert foreign.returncode == 1
     assert "tictactoe" in foreign.stderr

@@ -52,6 +52,21 @@ def test_native_visits_are_those_of_the_definition_on_random_games(rules, config
     assert result.num_simulations == expected.num_simulations
 
 
+@settings(max_examples=60, deadline=None)
+@given(rules, configs, st.integers(0, 2**63), st.data())
+def test_a_restricted_root_is_searched_like_the_definition(rules, config, seed, data):  # type: ignore[no-untyped-def]
+    game = HashedTree(rules)
+    root = game.initial_state()
+    player = root.active_players[-1]
+    given_actions = data.draw(st.lists(st.sampled_from(list(root.legal_actions(player))), min_size=1, unique=True))
+    evaluator = HashedEvaluator(game.spec.num_actions, 1)
+    expected = reference_visits(game, root, config, evaluator, seed, root_actions={player: given_actions})
+    (result,) = native_results(game, [(root, player)], config, evaluator, [seed], root_actions=[given_actions])
+    assert list(result.actions) == sorted(given_actions)
+    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
+    assert result.priors.sum() == pytest.approx(1, abs=1e-5)
+
+
 class FixedReplies:
     """Replies with the legal action that a hash of the position picks."""
 

@@ -5,7 +5,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod alpha_beta;
 pub mod compact;
+pub mod evaluation;
 pub mod gates;
 pub mod notation;
 pub mod outcome;
@@ -15,6 +17,7 @@ pub mod policy;
 pub mod seen;
 pub mod start;
 pub mod state;
+pub mod syzygy;
 pub mod variant;
 mod zobrist;
 
@@ -24,4 +27,5 @@ pub use planes::PlaneSet;
 pub use policy::PolicyMap;
 pub use shakmaty::Move;
 pub use state::Chess;
+pub use syzygy::Tables;
 pub use variant::{Rules, Variant, VARIANTS};

@@ -25,7 +25,7 @@ type IntegerArray<'py> = Bound<'py, PyArray1<i64>>;
 
 /// How one game of the family is played and encoded.
 #[pyclass(frozen, module = "moemcts._core")]
-pub struct ChessRules(Rules);
+pub struct ChessRules(pub(crate) Rules);
 
 #[pymethods]
 impl ChessRules {

@@ -1,10 +1,13 @@
 //! `moemcts._core`: the native search and the native games, as Python sees them.
 
+mod alpha_beta;
 mod chess;
 mod game;
+mod playouts;
 mod pommerman;
 mod python_game;
 mod search;
+mod syzygy;
 mod toys;
 
 use pyo3::prelude::*;
@@ -16,6 +19,8 @@ mod _core {
     #[pymodule_export]
     use crate::chess::{ChessImporter, ChessRules, ChessSearch, ChessState, ChessViews};
     #[pymodule_export]
+    use crate::playouts::{python_playout_search, python_playouts};
+    #[pymodule_export]
     use crate::pommerman::{
         pommerman_decisions, pommerman_games, pommerman_ids, pommerman_planes, pommerman_replay, pommerman_transform,
         pommerman_transform_actions, PommermanPlayer, PommermanRules, PommermanScripted, PommermanSearch,
@@ -25,6 +30,8 @@ mod _core {
     use crate::python_game::PythonSearch;
     #[pymodule_export]
     use crate::search::KeptTree;
+    #[pymodule_export]
+    use crate::syzygy::ChessTables;
     #[pymodule_export]
     use crate::toys::{ConnectFourSearch, ConnectFourState, ConnectFourViews};
     #[pymodule_export]

@@ -1,9 +1,10 @@
 //! The search class, the same for every game.
 
 use crate::game::{rows, search_error, Binding};
-use moemcts_tree::{Config, Exploration, Limits, Player, Players, Rng, Search, Tree};
+use moemcts_tree::tree::{Line, Status};
+use moemcts_tree::{Action, Config, Exploration, Limits, Player, Players, Rng, Search, Tree};
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::any::Any;
@@ -53,27 +54,34 @@ impl<B: Binding> Core<B> {
         seeds: Vec<u64>,
         others: Vec<Others<'_>>,
         kept: Option<Vec<Option<PyRef<'_, KeptTree>>>>,
+        root_actions: Option<Vec<Option<Vec<Action>>>>,
     ) -> PyResult<()> {
         let roots = self.binding.pairs(roots)?;
-        let mut kept = kept.unwrap_or_default();
-        kept.resize_with(roots.len(), || None);
-        if seeds.len() != roots.len() || others.len() != roots.len() || kept.len() != roots.len() {
+        let num_roots = roots.len();
+        let kept = kept.unwrap_or_else(|| (0..num_roots).map(|_| None).collect());
+        let root_actions = root_actions.unwrap_or_else(|| vec![None; num_roots]);
+        let given = [seeds.len(), others.len(), kept.len(), root_actions.len()];
+        if given != [num_roots; 4] {
             return Err(PyValueError::new_err(format!(
-                "expected seeds, opponents and kept trees for {} roots, got {}, {} and {}",
-                roots.len(),
-                seeds.len(),
-                others.len(),
-                kept.len()
+                "expected seeds, opponents, kept trees and root actions for {num_roots} roots, got {given:?}"
             )));
         }
         self.viewers = roots.iter().map(|(_, player)| *player).collect();
-        let mut trees = Vec::with_capacity(roots.len());
-        let mut cleared = std::mem::take(&mut self.search.trees).into_iter();
-        for (((state, player), seed), (others, kept)) in roots.into_iter().zip(seeds).zip(others.into_iter().zip(kept))
-        {
-            trees.push(match kept.and_then(|kept| self.regrow(&kept, &state, player)) {
+        let mut trees = Vec::with_capacity(num_roots);
+        let mut cleared = self.search.take().into_iter();
+        let beside = others.into_iter().zip(kept).zip(root_actions);
+        for (((state, player), seed), ((others, kept), actions)) in roots.into_iter().zip(seeds).zip(beside) {
+            // A kept tree knows all actions of its root.
+            let grown = kept.filter(|_| actions.is_none()).and_then(|kept| self.regrow(&kept, &state, player));
+            trees.push(match grown {
                 Some(tree) => tree,
-                None => self.plant(cleared.next(), state, player, Rng::new(seed), others)?,
+                None => {
+                    let mut tree = self.plant(cleared.next(), state, player, Rng::new(seed), others)?;
+                    if let Some(actions) = actions {
+                        tree.restrict(player, &actions).map_err(search_error)?;
+                    }
+                    tree
+                }
             });
         }
         self.search.reset(trees);
@@ -162,14 +170,24 @@ impl<B: Binding> Core<B> {
             let result = PyDict::new(py);
             result.set_item("player", viewer)?;
             if let Some(seat) = tree.seats_of(0).iter().find(|seat| seat.player == viewer) {
-                let edges = tree.edges_of(seat);
+                let edges = tree.by_action(seat);
+                let proofs: Vec<_> = edges.iter().map(|&e| tree.proof_of(e, &self.search.config)).collect();
+                let edges: Vec<_> = edges.into_iter().map(|e| &tree.edges[e as usize]).collect();
                 result.set_item("actions", PyArray1::from_iter(py, edges.iter().map(|e| i64::from(e.action))))?;
                 result.set_item("visits", PyArray1::from_iter(py, edges.iter().map(|e| i64::from(e.visits))))?;
                 result.set_item("value_sums", PyArray1::from_iter(py, edges.iter().map(|e| e.value_sum)))?;
                 result.set_item("priors", PyArray1::from_iter(py, edges.iter().map(|e| e.prior)))?;
-                result.set_item("value", seat.value_sum / f64::from(root.visits.max(1)))?;
+                result.set_item("proven", PyArray1::from_iter(py, proofs.iter().map(Option::is_some)))?;
+                let proof_plies = proofs.iter().map(|proof| proof.map_or(0, |(_, plies)| i64::from(plies)));
+                result.set_item("proof_plies", PyArray1::from_iter(py, proof_plies))?;
+                let proof_values = proofs.iter().map(|proof| proof.map_or(0.0, |(value, _)| f64::from(value)));
+                result.set_item("proof_values", PyArray1::from_iter(py, proof_values))?;
+                let mean = seat.value_sum / f64::from(root.visits.max(1));
+                let is_proven = root.status == Status::Proven;
+                result.set_item("value", if is_proven { f64::from(tree.values[viewer]) } else { mean })?;
             }
             result.set_item("evaluation", PyArray1::from_slice(py, &tree.values[..self.num_players]))?;
+            result.set_item("plies_left", (root.status == Status::Proven).then_some(root.plies_left))?;
             result.set_item("num_nodes", tree.nodes.len())?;
             result.set_item("num_simulations", tree.simulations)?;
             result.set_item("mean_depth", tree.depth_sum as f64 / f64::from(tree.simulations.max(1)))?;
@@ -178,6 +196,19 @@ impl<B: Binding> Core<B> {
             list.append(result)?;
         }
         Ok(list)
+    }
+
+    /// Sets how many descents each tree may have made since the last reset.
+    pub fn limit(&mut self, simulations: u32) {
+        self.search.config.limits.simulations = simulations;
+    }
+
+    /// Returns the most visited line of each action of a root, in the order of `results`.
+    pub fn lines(&self, tree: usize) -> PyResult<Vec<Line>> {
+        match (self.search.trees.get(tree), self.viewers.get(tree)) {
+            (Some(tree), Some(&viewer)) => Ok(tree.lines(viewer)),
+            _ => Err(PyIndexError::new_err(format!("expected a tree below {}, got {tree}", self.search.trees.len()))),
+        }
     }
 
     pub fn counts(&self) -> (u64, u64) {
@@ -189,8 +220,9 @@ impl<B: Binding> Core<B> {
     where
         Tree<B::State, B::Agent>: Send,
     {
-        let trees = std::mem::take(&mut self.search.trees);
-        trees.into_iter().map(|tree| KeptTree(Mutex::new(Some(Box::new(tree))))).collect()
+        self.viewers.clear();
+        self.selected = 0..0;
+        self.search.take().into_iter().map(|tree| KeptTree(Mutex::new(Some(Box::new(tree))))).collect()
     }
 
     fn state(&self, tree: u32, node: u32) -> B::State {
@@ -265,6 +297,7 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
         policy_temperature: option(options, "policy_temperature")?,
         noise_fraction: option(options, "noise_fraction")?,
         noise_alpha: option(options, "noise_alpha")?,
+        solver: option(options, "solver")?,
         leaves_per_tree: option(options, "leaves_per_tree")?,
         limits: Limits {
             simulations: option::<Option<u32>>(options, "simulations")?.unwrap_or(u32::MAX),
@@ -305,15 +338,16 @@ macro_rules! search_class {
                 $crate::search::Core::new(make(game)?, options).map(Self)
             }
 
-            #[pyo3(signature = (roots, seeds, others, kept=None))]
+            #[pyo3(signature = (roots, seeds, others, kept=None, root_actions=None))]
             fn reset(
                 &mut self,
                 roots: &Bound<'_, PyAny>,
                 seeds: Vec<u64>,
                 others: Vec<$crate::search::Others<'_>>,
                 kept: Option<Vec<Option<PyRef<'_, $crate::search::KeptTree>>>>,
+                root_actions: Option<Vec<Option<Vec<u32>>>>,
             ) -> PyResult<()> {
-                self.0.reset(roots, seeds, others, kept)
+                self.0.reset(roots, seeds, others, kept, root_actions)
             }
 
             fn select<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -347,6 +381,14 @@ macro_rules! search_class {
 
             fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyList>> {
                 self.0.results(py)
+            }
+
+            fn limit(&mut self, simulations: u32) {
+                self.0.limit(simulations);
+            }
+
+            fn lines(&self, tree: usize) -> PyResult<Vec<Vec<Vec<u32>>>> {
+                self.0.lines(tree)
             }
 
             /// How many batches and rows were asked for since the last reset.

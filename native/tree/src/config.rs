@@ -15,6 +15,8 @@ pub struct Config {
     pub policy_temperature: f64,
     pub noise_fraction: f64,
     pub noise_alpha: f64,
+    /// Whether ends of the game prove positions above them.
+    pub solver: bool,
     /// Leaves that one tree may have in one batch.
     pub leaves_per_tree: usize,
     pub limits: Limits,

@@ -11,6 +11,8 @@ pub enum SearchError<E> {
     NoAction(Player),
     /// The game named an action that no policy has an entry for.
     ActionRange { action: Action, num_actions: usize },
+    /// A root is to be searched with actions that it does not have, or with none.
+    RootActions { player: Player, legal: Vec<Action>, got: Vec<Action> },
     /// The evaluator returned something that is not a number.
     NotFinite { row: usize },
     /// Evaluations came for rows that wait for none.
@@ -34,6 +36,9 @@ impl<E: fmt::Debug> fmt::Display for SearchError<E> {
             }
             Self::ActionRange { action, num_actions } => {
                 write!(f, "expected actions below {num_actions}, the game gave {action}")
+            }
+            Self::RootActions { player, legal, got } => {
+                write!(f, "expected root actions of player {player}, one or more of {legal:?}, got {got:?}")
             }
             Self::NotFinite { row } => write!(f, "expected numbers from the evaluator, got NaN in row {row}"),
             Self::Row(row) => write!(f, "row {row} waits for no evaluation"),

@@ -1,7 +1,12 @@
 //! One tree: nodes in the order of their creation, edges and states beside them in flat arrays.
 
+mod lines;
 mod reuse;
+mod select;
+mod solver;
 mod update;
+
+pub use lines::Line;
 
 use crate::config::Config;
 use crate::error::SearchError;
@@ -20,6 +25,8 @@ pub enum Status {
     Expanded,
     /// Nothing below it matters: the game is over, or decided for all players that are searched.
     Terminal,
+    /// Its result under best play is known; nothing below it matters any more.
+    Proven,
 }
 
 #[derive(Clone, Debug)]
@@ -40,6 +47,8 @@ pub struct Node {
     passage: EdgeId,
     active: Players,
     pub status: Status,
+    /// Plies to the end of the game along the line that proved it; 0 at an end.
+    pub plies_left: u32,
 }
 
 /// A searched player that is active at a node.
@@ -48,6 +57,10 @@ pub struct Seat {
     pub player: Player,
     pub first_edge: EdgeId,
     pub num_edges: u32,
+    /// Edges that may be chosen: the first ones, in the order of their priors. The others wait to be sorted in.
+    num_open: u32,
+    /// Edges that no proof tells the result of.
+    num_unproven: u32,
     /// Sum over the node's visits of the player's value, its own evaluation included.
     pub value_sum: f64,
     visited_prior: f64,
@@ -62,6 +75,8 @@ pub struct Edge {
     pub in_flight: u32,
     /// The first child that this edge leads to; used on a node's first seat only.
     child: NodeId,
+    /// Whether it is proven to lose; it is not gone down any more.
+    is_lost: bool,
 }
 
 /// What one descent came to.
@@ -82,12 +97,14 @@ pub struct Tree<S, A> {
     replies: Vec<(Player, Action)>,
     /// The agents of `modelled` players as they are after acting at a node, `modelled.len()` per node.
     agents: Vec<A>,
-    /// Each node's own evaluation or result, `num_players` per node.
+    /// Each node's own evaluation, or its result at an end and where it is proven; `num_players` per node.
     pub values: Vec<f32>,
     pub num_players: usize,
     pub searched: Players,
     /// Players whose agents act natively.
     modelled: Players,
+    /// Whether the root has only some of its actions.
+    is_restricted: bool,
     pub rng: Rng,
     pub simulations: u32,
     pub in_flight: u32,
@@ -120,6 +137,7 @@ impl<S, A> Default for Tree<S, A> {
             num_players: 0,
             searched: Players::NONE,
             modelled: Players::NONE,
+            is_restricted: false,
             rng: Rng::new(0),
             simulations: 0,
             in_flight: 0,
@@ -153,15 +171,34 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.num_players = num_players;
         self.searched = searched;
         self.modelled = agents.iter().map(|(player, _)| *player).collect();
+        self.is_restricted = false;
         self.rng = rng;
         self.in_flight = 0;
         self.add(root, agents.into_iter().map(|(_, agent)| agent).collect(), NONE)?;
         Ok(())
     }
 
+    /// Searches no other actions of `player` at the root just planted than these, in ascending order.
+    pub fn restrict(&mut self, player: Player, actions: &[Action]) -> Result<(), SearchError<S::Error>> {
+        let mut legal = Vec::new();
+        self.states[ROOT as usize].legal_actions(player, &mut legal)?;
+        let kept: Vec<Action> = legal.iter().copied().filter(|action| actions.contains(action)).collect();
+        if kept.is_empty() || actions.iter().any(|action| !legal.contains(action)) {
+            return Err(SearchError::RootActions { player, legal, got: actions.to_vec() });
+        }
+        let Some(seat) = self.seats.iter_mut().find(|seat| seat.player == player) else { return Ok(()) };
+        // The seat's edges move to the end; those it had stay behind unused.
+        seat.first_edge = self.edges.len() as EdgeId;
+        seat.num_edges = kept.len() as u32;
+        seat.num_unproven = seat.num_edges;
+        self.edges.extend(kept.into_iter().map(Edge::new));
+        self.is_restricted = true;
+        Ok(())
+    }
+
     pub fn is_done(&self, config: &Config) -> bool {
         let root = &self.nodes[ROOT as usize];
-        root.status == Status::Terminal
+        matches!(root.status, Status::Terminal | Status::Proven)
             || (root.visits > 0 || self.in_flight > 0)
                 && (self.simulations + self.in_flight >= config.limits.simulations
                     || self.nodes.len() >= config.limits.nodes as usize)
@@ -191,9 +228,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             at = next;
             match self.nodes[at as usize].status {
                 Status::Expanded => {}
-                Status::Terminal => {
+                Status::Terminal | Status::Proven => {
                     self.record_depth(depth);
                     self.finish(at, 0);
+                    if child.is_none() && self.solves(config) {
+                        self.prove_above(at);
+                    }
                     return Ok(Descent::Terminal);
                 }
                 Status::Pending if child.is_some() => return Ok(Descent::Collision),
@@ -244,32 +284,6 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
     pub fn edges_of(&self, seat: &Seat) -> &[Edge] {
         &self.edges[seat.first_edge as usize..(seat.first_edge + seat.num_edges) as usize]
-    }
-
-    /// Picks the best edge of every seat by PUCT, and none where no seat is.
-    fn choose(&self, node: NodeId, config: &Config, chosen: &mut Vec<EdgeId>) {
-        chosen.clear();
-        let record = &self.nodes[node as usize];
-        let scale = config.exploration.at(record.visits + record.in_flight);
-        for seat in self.seats_of(node) {
-            let mean = seat.value_sum / f64::from(record.visits);
-            let untried = config.fpu_parent * mean + config.fpu_offset
-                - config.fpu_reduction * seat.visited_prior.max(0.0).sqrt();
-            let mut best = seat.first_edge;
-            let mut best_score = f64::NEG_INFINITY;
-            for (i, edge) in self.edges_of(seat).iter().enumerate() {
-                let in_flight = f64::from(edge.in_flight);
-                let weight = f64::from(edge.visits) + config.virtual_loss * in_flight;
-                let q =
-                    if weight == 0.0 { untried } else { (edge.value_sum - config.virtual_loss * in_flight) / weight };
-                let u = scale * f64::from(edge.prior) / (1.0 + f64::from(edge.visits + edge.in_flight));
-                if q + u > best_score {
-                    best_score = q + u;
-                    best = seat.first_edge + i as u32;
-                }
-            }
-            chosen.push(best);
-        }
     }
 
     /// Returns the child that the chosen edges lead to. With one seat the chain has one link.
@@ -364,6 +378,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             passage,
             active,
             status,
+            plies_left: 0,
         });
         self.states.push(state);
         self.agents.append(&mut agents);
@@ -389,6 +404,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             player,
             first_edge: self.edges.len() as u32,
             num_edges: actions.len() as u32,
+            num_open: 0,
+            num_unproven: actions.len() as u32,
             value_sum: 0.0,
             visited_prior: 0.0,
         });
@@ -420,34 +437,10 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let node = &self.nodes[node as usize];
         &self.replies[node.first_reply as usize..(node.first_reply + node.num_replies) as usize]
     }
-
-    /// Returns the most visited line from the root, one joint action of the searched players per node.
-    pub fn principal_variation(&self) -> Vec<Vec<Action>> {
-        let mut line = Vec::new();
-        let mut at = ROOT;
-        while self.nodes[at as usize].status == Status::Expanded {
-            let mut chosen = Vec::new();
-            for seat in self.seats_of(at) {
-                let edges = self.edges_of(seat);
-                let most = edges.iter().map(|edge| edge.visits).max().unwrap_or(0);
-                let best = edges.iter().position(|edge| edge.visits == most).unwrap_or(0);
-                if most == 0 {
-                    return line;
-                }
-                chosen.push(seat.first_edge + best as u32);
-            }
-            let Some(child) = self.child(at, &chosen) else { return line };
-            if !chosen.is_empty() {
-                line.push(chosen.iter().map(|&edge| self.edges[edge as usize].action).collect());
-            }
-            at = child;
-        }
-        line
-    }
 }
 
 impl Edge {
     fn new(action: Action) -> Self {
-        Self { value_sum: 0.0, prior: 0.0, action, visits: 0, in_flight: 0, child: NONE }
+        Self { value_sum: 0.0, prior: 0.0, action, visits: 0, in_flight: 0, child: NONE, is_lost: false }
     }
 }

@@ -7,17 +7,19 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Makes the position with this key the root, keeping all that is known below it.
     ///
     /// Looks at most `depth` levels down, in the order of creation. Returns false, and changes nothing, where the
-    /// position is not an evaluated node of the tree.
+    /// position is not an evaluated node of the tree with all of its actions. Leaves that still wait for evaluations
+    /// are forgotten.
     pub fn reroot(&mut self, state: &S, depth: u32) -> Result<bool, S::Error> {
         let key = state.key()?;
-        for node in 0..self.nodes.len() as NodeId {
-            if self.nodes[node as usize].status == Status::Expanded
+        for node in u32::from(self.is_restricted)..self.nodes.len() as NodeId {
+            if matches!(self.nodes[node as usize].status, Status::Expanded | Status::Proven)
                 && self.nodes[node as usize].num_seats > 0
                 && self.depth(node) <= depth
                 && self.states[node as usize].key()? == key
             {
                 self.keep_below(node);
                 self.states[ROOT as usize] = state.clone();
+                self.is_restricted = false;
                 return Ok(true);
             }
         }
@@ -43,14 +45,17 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let agents = std::mem::take(&mut self.agents);
         let values = std::mem::take(&mut self.values);
         let stride = self.modelled.len();
+        self.in_flight = 0;
         let mut node_at = vec![NONE; old.len()];
         let mut edge_at = vec![NONE; edges.len()];
         // A node's parent was created before it, so one pass in order finds every parent already kept.
         for (i, (mut node, state)) in old.into_iter().zip(states).enumerate() {
             let is_root = i as NodeId == root;
-            if !is_root && (node.parent == NONE || node_at[node.parent as usize] == NONE) {
+            let is_below = node.parent != NONE && node_at[node.parent as usize] != NONE;
+            if !is_root && (!is_below || node.status == Status::Pending) {
                 continue;
             }
+            node.in_flight = 0;
             node_at[i] = self.nodes.len() as NodeId;
             if is_root {
                 node.parent = NONE;
@@ -73,7 +78,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 let first_edge = self.edges.len() as u32;
                 for e in seat.first_edge..seat.first_edge + seat.num_edges {
                     edge_at[e as usize] = self.edges.len() as u32;
-                    self.edges.push(Edge { child: NONE, ..edges[e as usize].clone() });
+                    self.edges.push(Edge { child: NONE, in_flight: 0, ..edges[e as usize].clone() });
                 }
                 self.seats.push(Seat { first_edge, ..seat.clone() });
             }

@@ -42,7 +42,11 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             return;
         }
         for seat in 0..self.nodes[ROOT as usize].num_seats {
-            let seat = &self.seats[(self.nodes[ROOT as usize].first_seat + seat) as usize];
+            let seat = &mut self.seats[(self.nodes[ROOT as usize].first_seat + seat) as usize];
+            if seat.num_open > 0 {
+                // The order of a kept root's priors is not that in which its edges lie any more.
+                seat.num_open = seat.num_edges;
+            }
             let edges = seat.first_edge as usize..(seat.first_edge + seat.num_edges) as usize;
             let noise: Vec<f64> = edges.clone().map(|_| self.rng.gamma(config.noise_alpha)).collect();
             let total: f64 = noise.iter().sum();

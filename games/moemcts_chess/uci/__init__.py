@@ -1,0 +1,1 @@
+"""The search as a UCI engine: `moemcts uci`."""

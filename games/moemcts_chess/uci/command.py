@@ -1,0 +1,85 @@
+"""`moemcts uci`: the search as an engine for interfaces and match runners."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, TextIO
+
+import typer
+
+from moemcts.errors import UsageError
+
+
+def uci(
+    experts: Annotated[
+        Path | None, typer.Option(help="A folder of experts, as the option Model_Directory; material alone otherwise.")
+    ] = None,
+    options: Annotated[
+        list[str] | None, typer.Option("--set", help="An option of the engine, `MultiPV=3`; may be repeated.")
+    ] = None,
+) -> None:
+    """Be a UCI engine: chess, Chess960 and the variants, for interfaces and match runners.
+
+    Standard output carries the protocol and nothing else. `uci` lists the options, which have CrazyAra's names.
+    """
+    from moemcts_chess.uci.session import Session
+
+    with _protocol_channel() as out:
+        session = Session(out, gates=_gates())
+        for name, value in [*_named_by(experts), *map(_split, options or [])]:
+            try:
+                session.options.set(name, value)
+            except ValueError as error:
+                raise UsageError(f"--set {name}={value}: {error}") from None
+        if experts or options:
+            session.load()
+        signal.signal(signal.SIGTERM, _end_input)
+        session.run(sys.stdin.buffer)
+
+
+def _named_by(experts: Path | None) -> list[tuple[str, str]]:
+    """Returns the options that a folder of experts means, the game they play included."""
+    from moemcts_chess.uci.loading import game_of
+    from moemcts_chess.uci.options import VARIANTS
+
+    if experts is None:
+        return []
+    name, _ = game_of(experts)
+    variants = {ours: theirs for theirs, ours in VARIANTS.items()} | {"chess960": "chess"}
+    if name not in variants:
+        raise UsageError(f"expected experts for a game of the chess family, {experts} holds experts for {name}")
+    return [
+        ("UCI_Variant", variants[name]),
+        ("UCI_Chess960", str(name == "chess960")),
+        ("Model_Directory", str(experts)),
+    ]
+
+
+def _split(option: str) -> tuple[str, str]:
+    name, equals, value = option.partition("=")
+    if not equals:
+        raise UsageError(f"expected --set OPTION=VALUE, got {option!r}")
+    return name, value
+
+
+def _protocol_channel() -> TextIO:
+    """Returns what was standard output; all that libraries print there goes to standard error from now on."""
+    sys.stdout.flush()
+    channel = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return os.fdopen(channel, "w", encoding="utf-8", newline="\n")
+
+
+def _gates() -> list[str]:
+    from moemcts.plugins import Plugins, plugins
+
+    return sorted(Plugins.for_game(plugins().gates, "chess"))
+
+
+def _end_input(number: int, frame: FrameType | None) -> None:
+    # The read that the signal interrupted goes on, finds the end, and the session closes as it always does.
+    os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())

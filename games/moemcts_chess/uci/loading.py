@@ -1,0 +1,133 @@
+"""What the engine's options name: a game, who evaluates it, and its endgame tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moemcts.config import parse_reference
+from moemcts.errors import MoemctsError
+from moemcts.evaluation import Evaluator
+from moemcts.experts import ROUTINGS, ExpertSet
+from moemcts.game import Views
+from moemcts_chess.game import ChessGame
+from moemcts_chess.material import MaterialEvaluator
+from moemcts_chess.tablebase import Tablebase, TablebaseEvaluator
+from moemcts_chess.uci.options import GATE_OF_THE_EXPERTS, Options
+
+NO_END = 2**31
+"""Plies after which games are drawn: an interface decides that, not the engine."""
+ENCODINGS = ("planes", "policy")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knowledge:
+    """All that a search of one game knows."""
+
+    game: ChessGame
+    evaluator: Evaluator
+    experts: ExpertSet | None = None
+    tables: Tablebase | None = None
+
+    @property
+    def tbhits(self) -> int:
+        """Positions that were found in tables."""
+        return self.evaluator.num_hits if isinstance(self.evaluator, TablebaseEvaluator) else 0
+
+    def phase(self, views: Views) -> str:
+        """Returns phase and expert of the first view, as the engine tells them."""
+        if self.experts is None:
+            return "expert=material"
+        gate = self.experts.gate
+        phase = int(gate.weights(views)[0].argmax())
+        return f"phase={gate.phase_names[phase]} expert={phase}"
+
+
+def load(
+    options: Options, remark: Callable[[str], None], fail: Callable[[MoemctsError], None] | None = None
+) -> Knowledge:
+    """Returns what the options name.
+
+    What cannot be had is done without, after `fail` was told why; by default that is a remark.
+    """
+    fail = fail or (lambda error: remark(f"error: {one_line(error)}"))
+    folder = options.text("Model_Directory")
+    game, experts = ChessGame(options.game, max_plies=NO_END), None
+    if folder:
+        try:
+            game, experts = _experts(Path(folder), options)
+        except MoemctsError as error:
+            fail(error)
+        except (OSError, RuntimeError, ValueError) as error:
+            fail(MoemctsError(f"{folder}: {one_line(error)}"))
+    if experts is None:
+        remark("no experts: thinking with material alone; set Model_Directory to a folder of experts")
+    elif (chosen := options.text("Game_Phase_Definition")) != GATE_OF_THE_EXPERTS:
+        experts = _behind(chosen, experts, game, remark)
+    evaluator: Evaluator = experts or MaterialEvaluator(game)
+    tables = None
+    if folders := options.text("SyzygyPath"):
+        try:
+            tables = Tablebase(game, folders)
+            evaluator = TablebaseEvaluator(evaluator, tables)
+        except MoemctsError as error:
+            fail(error)
+    return Knowledge(game=game, evaluator=evaluator, experts=experts, tables=tables)
+
+
+def game_of(folder: Path) -> tuple[str, dict[str, Any]]:
+    """Returns name and options of the game that experts were made for; raises MoemctsError where there are none."""
+    from moemcts.learn.checkpoint import MANIFEST
+    from moemcts.learn.files import read_toml
+
+    if not (folder / MANIFEST).exists():
+        teams = sorted(str(manifest.parent) for manifest in folder.glob(f"experts/*/{MANIFEST}"))
+        hint = f"; it holds {', '.join(teams)}" if teams else ""
+        raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
+    return parse_reference(str(read_toml(folder / MANIFEST).get("game", "")))
+
+
+def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
+    """Returns experts and the game as they see it."""
+    from moemcts.learn.checkpoint import load_networks
+    from moemcts.learn.inference.evaluators import resolve
+    from moemcts.plugins import plugins
+
+    name, given = game_of(folder)
+    if name != options.game:
+        raise MoemctsError(f"{folder} holds experts for {name}, the game is {options.game}")
+    encodings = {key: value for key, value in given.items() if key in ENCODINGS}
+    game = ChessGame(name, max_plies=NO_END, **encodings)
+    loaded = load_networks(folder, game, plugins())
+    inference = resolve(
+        options.text("Backend"),
+        options.precision,
+        loaded.networks[0],
+        game.spec.observation_shape,
+        batch_size=options.number("Batch_Size"),
+        device=options.device,
+    )
+    routing = ROUTINGS[options.text("Expert_Routing")]
+    return game, loaded.expert_set(inference, device=options.device, routing=routing)
+
+
+def one_line(error: BaseException) -> str:
+    """Returns what an error says, without line breaks, which would end the protocol's line."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _behind(gate_name: str, experts: ExpertSet, game: ChessGame, remark: Callable[[str], None]) -> ExpertSet:
+    from moemcts.plugins import plugins
+
+    gate = plugins().gate(gate_name, game)
+    if gate.num_phases != experts.gate.num_phases:
+        remark(
+            f"error: gate {gate_name} has {gate.num_phases} phases, there are {experts.gate.num_phases} experts; "
+            f"they stay behind {experts.gate.name}"
+        )
+        return experts
+    if gate.name != experts.gate.name:
+        remark(f"the experts were trained behind gate {experts.gate.name}, {gate.name} chooses among them")
+    return ExpertSet(gate, experts.experts, routing=experts.routing)

@@ -1,0 +1,241 @@
+"""The options of the engine: CrazyAra's names and defaults, and what they mean to our search."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from moemcts.experts import ROUTINGS
+from moemcts.search import SearchConfig
+
+Value = bool | int | str
+EMPTY = "<empty>"
+MOST = 2**31 - 1
+GATE_OF_THE_EXPERTS = "experts"
+VARIANTS = {
+    "chess": "chess",
+    "antichess": "antichess",
+    "atomic": "atomic",
+    "crazyhouse": "crazyhouse",
+    "kingofthehill": "kingofthehill",
+    "3check": "threecheck",
+    "horde": "horde",
+    "racingkings": "racingkings",
+}
+"""What the protocol calls the variants, and our names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """One option, as `uci` shows it."""
+
+    name: str
+    default: Value
+    low: int = 0
+    high: int = MOST
+    choices: tuple[str, ...] = ()
+    idle: str = ""
+    """Why it changes nothing here, if it does not."""
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    """What is done in place of choices that only CrazyAra has."""
+    keeps_tree: bool = False
+    """Whether what was searched before stays valid."""
+    loads: bool = False
+    """Whether it names something that is loaded: a game, experts, tables."""
+
+    def __str__(self) -> str:
+        if isinstance(self.default, bool):
+            return f"option name {self.name} type check default {str(self.default).lower()}"
+        if isinstance(self.default, int):
+            return f"option name {self.name} type spin default {self.default} min {self.low} max {self.high}"
+        if self.choices:
+            choices = " ".join(f"var {choice}" for choice in self.choices)
+            return f"option name {self.name} type combo default {self.default} {choices}"
+        return f"option name {self.name} type string default {self.default or EMPTY}"
+
+    def parse(self, text: str) -> Value:
+        """Returns the value written as `text`; raises ValueError saying what was expected."""
+        if isinstance(self.default, bool):
+            if text.lower() not in ("true", "false"):
+                raise ValueError(f"expected true or false for {self.name}, got {text!r}")
+            return text.lower() == "true"
+        if isinstance(self.default, int):
+            try:
+                number = int(text)
+            except ValueError:
+                number = self.low - 1
+            if not self.low <= number <= self.high:
+                raise ValueError(f"expected {self.low} to {self.high} for {self.name}, got {text!r}")
+            return number
+        if self.choices:
+            for choice in self.choices:
+                if choice.lower() == text.lower():
+                    return choice
+            raise ValueError(f"expected {', '.join(self.choices)} for {self.name}, got {text!r}")
+        return "" if text == EMPTY else text
+
+
+class Options:
+    """The options with the values that were set."""
+
+    def __init__(self, gates: Sequence[str] = ()) -> None:
+        """Takes the names of the gates that experts can be put behind."""
+        self._options = {option.name.lower(): option for option in _table(tuple(gates))}
+        self._values = {option.name: option.default for option in self._options.values()}
+
+    def __iter__(self) -> Iterator[Option]:
+        return iter(self._options.values())
+
+    def set(self, name: str, text: str) -> Option:
+        """Sets an option, whatever the case of its name; raises ValueError for what is not one or its value."""
+        option = self._options.get(name.lower())
+        if option is None:
+            near = difflib.get_close_matches(name.lower(), self._options, n=1, cutoff=0.6)
+            hint = f"; did you mean {self._options[near[0]].name}?" if near else ""
+            raise ValueError(f"no option named {name!r}{hint}")
+        self._values[option.name] = option.parse(text)
+        return option
+
+    def remark(self, option: Option) -> str:
+        """Returns what there is to say about an option's value; nothing where it does what it says."""
+        replaced = option.replaced.get(self.text(option.name)) if option.replaced else None
+        if option.idle:
+            return f"{option.name} changes nothing here: {option.idle}"
+        return f"{option.name} {self.text(option.name)}: {replaced}" if replaced else ""
+
+    def flag(self, name: str) -> bool:
+        return bool(self._values[name])
+
+    def number(self, name: str) -> int:
+        return int(self._values[name])
+
+    def text(self, name: str) -> str:
+        return str(self._values[name])
+
+    @property
+    def game(self) -> str:
+        """The name of the game to play."""
+        variant = VARIANTS[self.text("UCI_Variant")]
+        return "chess960" if variant == "chess" and self.flag("UCI_Chess960") else variant
+
+    @property
+    def device(self) -> str:
+        """Where networks run."""
+        return "cpu" if self.text("Context") == "cpu" else f"cuda:{self.number('First_Device_ID')}"
+
+    @property
+    def precision(self) -> str:
+        """The numbers that networks run in."""
+        return "int8" if self.text("Precision") == "int8" else "float32"
+
+    @property
+    def overhead(self) -> float:
+        """Seconds that a move may take on its way to the other side."""
+        return self.number("Move_Overhead") / 1000
+
+    def search_config(self, nodes: int, simulations: int, *, has_policy: bool) -> SearchConfig:
+        """Returns the numbers of a search with these limits.
+
+        Untried moves count as lost, as in CrazyAra, where a policy says which of them are worth a try at all.
+        """
+        return SearchConfig(
+            simulations=simulations,
+            nodes=nodes,
+            c_init=self.number("Centi_CPuct_Init") / 100,
+            c_base=self.number("CPuct_Base"),
+            first_play_urgency="loss" if has_policy else "parent",
+            policy_temperature=self.number("Centi_Node_Temperature") / 100,
+            noise_fraction=self.number("Centi_Dirichlet_Epsilon") / 100,
+            noise_alpha=self.number("Centi_Dirichlet_Alpha") / 100,
+            virtual_loss=1.0 if self.text("Virtual_Style") in ("virtual_loss", "virtual_mix") else 0.0,
+            solver=self.flag("MCTS_Solver"),
+            leaves_per_tree=self.number("Batch_Size"),
+            temperature=self.number("Centi_Temperature") / 100,
+            temperature_plies=self.number("Temperature_Moves"),
+            temperature_decay=self.number("Centi_Temperature_Decay") / 100,
+            quantile_clipping=self.number("Centi_Quantile_Clipping") / 100,
+            q_value_weight=self.number("Centi_Q_Value_Weight") / 100,
+            q_veto_delta=self.number("Centi_Q_Veto_Delta") / 100,
+        )
+
+
+def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
+    unused = "CrazyAra itself does not use it"
+    no_tensorrt = "Backend says what runs the networks"
+    two = "all games here are for two players"
+    no_detours = "the search takes no random detours"
+    return (
+        Option(name="UCI_Variant", default="chess", choices=tuple(VARIANTS), loads=True),
+        Option(name="UCI_Chess960", default=False, loads=True),
+        Option(name="UCI_ShowWDL", default=False, keeps_tree=True),
+        Option(name="UCI_AnalyseMode", default=False, keeps_tree=True),
+        Option(name="Ponder", default=False, idle="pondering begins with `go ponder`", keeps_tree=True),
+        Option(name="MultiPV", default=1, low=1, high=500, keeps_tree=True),
+        Option(name="Model_Directory", default="", loads=True),
+        Option(
+            name="Game_Phase_Definition", default=GATE_OF_THE_EXPERTS, choices=(GATE_OF_THE_EXPERTS, *gates), loads=True
+        ),
+        Option(name="Expert_Routing", default="each", choices=tuple(ROUTINGS), loads=True),
+        Option(name="Backend", default="auto", choices=("auto", "torch", "onnxruntime", "openvino"), loads=True),
+        Option(
+            name="Precision",
+            default="float32",
+            choices=("float32", "float16", "int8"),
+            replaced={"float16": "networks run in float32"},
+            loads=True,
+        ),
+        Option(name="SyzygyPath", default="", loads=True),
+        Option(name="Batch_Size", default=16, low=1, high=8192, keeps_tree=True),
+        Option(name="Nodes", default=0, keeps_tree=True),
+        Option(name="Simulations", default=0, keeps_tree=True),
+        Option(name="Nodes_Limit", default=0, keeps_tree=True),
+        Option(name="Fixed_Movetime", default=0, keeps_tree=True),
+        Option(name="Move_Overhead", default=20, high=60_000, keeps_tree=True),
+        Option(name="Hash", default=1024, low=16, high=1_048_576, keeps_tree=True),
+        Option(name="Threads", default=1, low=1, high=512, keeps_tree=True),
+        Option(name="Seed", default=0, keeps_tree=True),
+        Option(name="Reuse_Tree", default=True),
+        Option(name="Allow_Early_Stopping", default=True, keeps_tree=True),
+        Option(name="Use_Raw_Network", default=False, keeps_tree=True),
+        Option(
+            name="Search_Type",
+            default="mcts",
+            choices=("mcts", "mcgs"),
+            replaced={"mcgs": "transpositions are not joined; it searches a tree, as mcts"},
+            keeps_tree=True,
+        ),
+        Option(name="MCTS_Solver", default=True),
+        Option(name="Centi_CPuct_Init", default=250, high=99_999),
+        Option(name="CPuct_Base", default=19_652, low=1, high=99_999_999),
+        Option(name="Centi_Node_Temperature", default=170, low=1, high=99_999),
+        Option(name="Centi_Dirichlet_Epsilon", default=0, high=100),
+        Option(name="Centi_Dirichlet_Alpha", default=20, low=1, high=99_999),
+        Option(name="Centi_Temperature", default=170, high=99_999, keeps_tree=True),
+        Option(name="Centi_Temperature_Decay", default=92, low=1, high=100, keeps_tree=True),
+        Option(name="Centi_Quantile_Clipping", default=25, high=99, keeps_tree=True),
+        Option(name="Temperature_Moves", default=0, high=99_999, keeps_tree=True),
+        Option(name="Centi_Q_Value_Weight", default=100, high=99_999, keeps_tree=True),
+        Option(name="Centi_Q_Veto_Delta", default=40, high=99_999, keeps_tree=True),
+        Option(
+            name="Virtual_Style",
+            default="virtual_loss",
+            choices=("virtual_loss", "virtual_visit", "virtual_offset", "virtual_mix"),
+            replaced={"virtual_offset": "it is played as virtual_visit", "virtual_mix": "it is played as virtual_loss"},
+        ),
+        # What follows is accepted, so that scripts and saved settings of CrazyAra work.
+        Option(name="Virtual_Mix_Threshold", default=1000, idle="the style does not change with visits"),
+        Option(name="Centi_Epsilon_Checks", default=1, high=100, idle=no_detours),
+        Option(name="Centi_Epsilon_Greedy", default=5, high=100, idle=no_detours),
+        Option(name="Centi_Random_Move_Factor", default=0, high=99, idle="time is not spent at random"),
+        Option(name="Centi_U_Init_Divisor", default=100, low=1, idle=unused),
+        Option(name="Use_NPS_Time_Manager", default=True, idle="Allow_Early_Stopping decides it"),
+        Option(name="Timeout_MS", default=0, idle="networks load within seconds"),
+        Option(name="Search_Player_Mode", default="two_player", choices=("two_player", "single_player"), idle=two),
+        Option(name="Threads_NN_Inference", default=1, low=1, high=512, idle="Threads says how many"),
+        Option(name="Context", default="cpu", choices=("cpu", "gpu"), loads=True),
+        Option(name="First_Device_ID", default=0, high=99_999, loads=True),
+        Option(name="Last_Device_ID", default=0, high=99_999, idle="one device evaluates"),
+        Option(name="Use_TensorRT", default=False, idle=no_tensorrt),
+        Option(name="Log_File", default="", keeps_tree=True),
+    )

@@ -1,0 +1,166 @@
+"""The lines of the Universal Chess Interface (Kahlen, Meyer-Kahlen 2006) as values, and values as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from moemcts_chess.uci.clock import Clock
+
+LEAST, MOST = -(2**31), 2**31 - 1
+LIMITS = ("wtime", "btime", "winc", "binc", "movestogo", "depth", "nodes", "mate", "movetime", "perft")
+SWITCHES = ("infinite", "ponder")
+POSITION = "position [startpos | fen FEN] [moves MOVE ...]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Go:
+    """What `go` asks for; times in seconds."""
+
+    clocks: tuple[Clock | None, Clock | None] = (None, None)
+    """White's and Black's."""
+    movetime: float | None = None
+    nodes: int | None = None
+    depth: int | None = None
+    mate: int | None = None
+    perft: int | None = None
+    infinite: bool = False
+    ponder: bool = False
+    searchmoves: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Words that mean nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line that the search looked at, for the player who thinks."""
+
+    moves: Sequence[str]
+    score: str
+    """`cp 31` or `mate -4`."""
+    wdl: tuple[int, int, int] | None = None
+    """Chances to win, draw and lose in thousandths."""
+    rank: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far a search has come; times in seconds."""
+
+    depth: int
+    seldepth: int
+    nodes: int
+    nodes_per_second: float
+    seconds: float
+    hashfull: int
+    """Thousandths of the memory allowed."""
+    tbhits: int
+    lines: Sequence[Line] = field(default_factory=tuple)
+
+
+def parse_go(words: Sequence[str]) -> Go:
+    """Returns what the words after `go` ask for; raises ValueError where a number is missing or is none."""
+    numbers: dict[str, int] = {}
+    switches: set[str] = set()
+    moves: list[str] = []
+    unknown: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word in LIMITS:
+            numbers[word] = _number(word, rest.pop(0) if rest else "")
+        elif word in SWITCHES:
+            switches.add(word)
+        elif word == "searchmoves":
+            while rest and rest[0] not in (*LIMITS, *SWITCHES):
+                moves.append(rest.pop(0))
+        else:
+            unknown.append(word)
+
+    def positive(name: str) -> int | None:
+        # Interfaces send 0 for no limit.
+        return number if (number := numbers.get(name, 0)) > 0 else None
+
+    movetime = positive("movetime")
+    return Go(
+        clocks=(_clock(numbers, "w"), _clock(numbers, "b")),
+        movetime=movetime / 1000 if movetime else None,
+        nodes=positive("nodes"),
+        depth=positive("depth"),
+        mate=positive("mate"),
+        perft=numbers.get("perft"),
+        infinite="infinite" in switches,
+        ponder="ponder" in switches,
+        searchmoves=tuple(moves),
+        unknown=tuple(unknown),
+    )
+
+
+def parse_position(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Returns a FEN or `startpos`, and moves; raises ValueError where the words are something else."""
+    split = words.index("moves") if "moves" in words else len(words)
+    head, moves = words[:split], list(words[split + 1 :])
+    if list(head) == ["startpos"]:
+        return "startpos", moves
+    if len(head) > 1 and head[0] == "fen":
+        # A semicolon begins what our own notation adds to a FEN.
+        return " ".join(head[1:]).partition(";")[0], moves
+    raise ValueError(f"expected {POSITION}, got {' '.join(['position', *words])!r}")
+
+
+def parse_setoption(words: Sequence[str]) -> tuple[str, str]:
+    """Returns name and value of `setoption name NAME [value VALUE]`; raises ValueError for other words."""
+    if len(words) < 2 or words[0] != "name":
+        raise ValueError(f"expected setoption name NAME [value VALUE], got {' '.join(['setoption', *words])!r}")
+    split = words.index("value") if "value" in words else len(words)
+    return " ".join(words[1:split]), " ".join(words[split + 1 :])
+
+
+def info(progress: Progress) -> list[str]:
+    """Returns the `info` lines, one for each line of play."""
+    head = f"info depth {progress.depth} seldepth {progress.seldepth}"
+    tail = (
+        f"nodes {progress.nodes} nps {progress.nodes_per_second:.0f} hashfull {progress.hashfull} "
+        f"tbhits {progress.tbhits} time {1000 * progress.seconds:.0f}"
+    )
+    found = []
+    for line in progress.lines:
+        wdl = f" wdl {line.wdl[0]} {line.wdl[1]} {line.wdl[2]}" if line.wdl is not None else ""
+        pv = f" pv {' '.join(line.moves)}" if line.moves else ""
+        found.append(f"{head} multipv {line.rank} score {line.score}{wdl} {tail}{pv}")
+    return found
+
+
+def best_move(line: Sequence[str]) -> str:
+    """Returns the answer to `go`: the first move of a line, and the second to ponder on."""
+    ponder = f" ponder {line[1]}" if len(line) > 1 else ""
+    return f"bestmove {line[0] if line else '(none)'}{ponder}"
+
+
+def win_draw_loss(value: float) -> tuple[int, int, int]:
+    """Returns the chances in thousandths that agree with a value in [-1, 1].
+
+    A value says nothing about draws; as in a game decided by two independent halves, a win is the square of the
+    expected score and a loss that of the rest.
+    """
+    score = min(max((1 + value) / 2, 0.0), 1.0)
+    win, loss = round(1000 * score**2), round(1000 * (1 - score) ** 2)
+    return win, 1000 - win - loss, loss
+
+
+def _clock(numbers: dict[str, int], side: str) -> Clock | None:
+    if f"{side}time" not in numbers:
+        return None
+    moves = numbers.get("movestogo", 0)
+    return Clock(
+        remaining=max(numbers[f"{side}time"], 0) / 1000,
+        increment=max(numbers.get(f"{side}inc", 0), 0) / 1000,
+        moves_to_go=moves if moves > 0 else None,
+    )
+
+
+def _number(name: str, word: str) -> int:
+    try:
+        return min(max(int(float(word)), LEAST), MOST)
+    except (ValueError, OverflowError):
+        raise ValueError(f"expected a number after {name}, got {word!r}") from None

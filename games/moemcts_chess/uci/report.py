@@ -1,0 +1,154 @@
+"""What the engine tells while it thinks: lines, scores and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from moemcts.game import Action, FloatArray
+from moemcts.search import Search, SearchResult
+from moemcts_chess.score import centipawns
+from moemcts_chess.tablebase import RankedMove, Tablebase
+from moemcts_chess.uci import protocol
+from moemcts_chess.uci.loading import Knowledge
+
+LONGEST_TABLE_LINE = 20
+
+
+class Reporter:
+    """Turns the numbers of one search into `info` lines."""
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        say: Callable[[str], None],
+        *,
+        num_lines: int = 1,
+        shows_wdl: bool = False,
+        most_nodes: int = 1,
+    ) -> None:
+        """Takes how many lines to tell of, and how many nodes fill the memory."""
+        self._knowledge = knowledge
+        self._say = say
+        self._num_lines = num_lines
+        self._shows_wdl = shows_wdl
+        self._most_nodes = most_nodes
+        self._hits_before = knowledge.tbhits
+        self._nodes_before = 0
+
+    def begin(self, result: SearchResult) -> None:
+        """Takes note of what a kept tree already holds."""
+        self._nodes_before = result.num_nodes
+
+    def tell(
+        self, state: Any, search: Search, result: SearchResult, seconds: float, *, first: Action | None = None
+    ) -> Sequence[str]:
+        """Says how the search stands; returns the moves of its best line.
+
+        `first` is the action that the best line begins with, where it is not the one the search recommends.
+        """
+        first = result.best_action if first is None else first
+        rows = sorted(range(len(result.actions)), key=lambda row: (result.actions[row] != first, *_rank(result, row)))
+        lines = search.lines()
+        found: list[protocol.Line] = []
+        for rank, row in enumerate(rows[: self._num_lines], 1):
+            actions = [actions[0] for actions in lines[row]] or [int(result.actions[row])]
+            value = float(result.values[row]) if result.visits[row] or result.proven[row] else result.value
+            plies = int(result.proof_plies[row]) if result.proven[row] else None
+            found.append(self._line(moves_of(state, actions), value, rank, plies_left=plies))
+        self._info(
+            found,
+            depth=len(result.principal_variation),
+            seldepth=result.max_depth,
+            nodes=result.num_nodes,
+            new_nodes=result.num_nodes - self._nodes_before,
+            seconds=seconds,
+        )
+        return found[0].moves
+
+    def tell_ranked(
+        self, state: Any, ranked: Sequence[RankedMove], tables: Tablebase | None, seconds: float
+    ) -> Sequence[str]:
+        """Says what the tables know about the root; returns the moves of the best line."""
+        found = []
+        for rank, move in enumerate(ranked[: self._num_lines], 1):
+            moves = moves_of(state, _table_line(state, move, tables))
+            found.append(self._line(moves, move.value, rank))
+        self._info(found, depth=1, seldepth=1, nodes=1, new_nodes=1, seconds=seconds, tbhits=len(ranked))
+        return found[0].moves
+
+    def tell_policy(self, state: Any, probabilities: FloatArray, value: float, seconds: float) -> Sequence[str]:
+        """Says what the network alone thinks, `[A]`; returns the move it likes best."""
+        order = np.argsort(-probabilities, kind="stable")[: self._num_lines]
+        order = order[probabilities[order] > 0]
+        found = [self._line([state.uci(int(action))], value, rank) for rank, action in enumerate(order, 1)]
+        self._info(found, depth=1, seldepth=1, nodes=1, new_nodes=1, seconds=seconds)
+        return found[0].moves
+
+    def _line(self, moves: Sequence[str], value: float, rank: int, *, plies_left: int | None = None) -> protocol.Line:
+        """Returns a line of that value; `plies_left` is when a proven result comes about."""
+        if plies_left is None or value == 0:
+            score = f"cp {centipawns(value, self._knowledge.game.variant)}"
+        else:
+            # In antichess a player's own move can lose.
+            moves_left = (plies_left + 1) // 2
+            score = f"mate {moves_left if value > 0 else -moves_left}"
+        wdl = protocol.win_draw_loss(value) if self._shows_wdl else None
+        return protocol.Line(moves=moves, score=score, wdl=wdl, rank=rank)
+
+    def _info(
+        self,
+        lines: Sequence[protocol.Line],
+        *,
+        depth: int,
+        seldepth: int,
+        nodes: int,
+        new_nodes: int,
+        seconds: float,
+        tbhits: int = 0,
+    ) -> None:
+        progress = protocol.Progress(
+            depth=max(depth, 1),
+            seldepth=max(seldepth, depth, 1),
+            nodes=nodes,
+            nodes_per_second=new_nodes / max(seconds, 1e-3),
+            seconds=seconds,
+            hashfull=min(1000 * nodes // self._most_nodes, 1000),
+            tbhits=self._knowledge.tbhits - self._hits_before + tbhits,
+            lines=lines,
+        )
+        for line in protocol.info(progress):
+            self._say(line)
+
+
+def _rank(result: SearchResult, row: int) -> tuple[int, int, int]:
+    """Returns what to sort actions by: quick wins, then by visits, then losses, the slowest first."""
+    visits, plies = int(result.visits[row]), int(result.proof_plies[row])
+    if result.proven[row] and result.values[row] > 0:
+        return 0, plies, -visits
+    if result.proven[row] and result.values[row] < 0:
+        return 2, -plies, -visits
+    return 1, -visits, 0
+
+
+def moves_of(state: Any, actions: Sequence[Action]) -> list[str]:
+    """Returns actions, played one after the other, as moves."""
+    moves = []
+    for action in actions:
+        moves.append(str(state.uci(int(action))))
+        state = state.play([int(action)])
+    return moves
+
+
+def _table_line(state: Any, first: RankedMove, tables: Tablebase | None) -> list[Action]:
+    actions = [first.action]
+    state = state.play([first.action])
+    while tables is not None and state.active_players and len(actions) < LONGEST_TABLE_LINE:
+        ranked = tables.ranked(state)
+        if not ranked:
+            break
+        actions.append(ranked[0].action)
+        state = state.play([ranked[0].action])
+    return actions

@@ -1,0 +1,314 @@
+"""The engine as an interface talks to it: lines in, lines out."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from moemcts import __version__
+from moemcts.errors import MoemctsError
+from moemcts_chess.uci import protocol
+from moemcts_chess.uci.clock import DEFAULT_SECONDS, fixed_time, thinking_time
+from moemcts_chess.uci.loading import Knowledge, load, one_line
+from moemcts_chess.uci.options import Options
+from moemcts_chess.uci.position import any_legal_move, playable, read_position
+from moemcts_chess.uci.report import Reporter
+from moemcts_chess.uci.thinking import Limits, Task, Thinking
+
+BYTES_PER_NODE = {"crazyhouse": 4096}
+"""Memory of a node with its edges and its position, measured in middlegames and rounded up."""
+USUAL_BYTES_PER_NODE = 2048
+MOST_SIMULATIONS = 2**32 - 2
+DEEPEST_PERFT = 6
+"""Plies that are counted within seconds."""
+LONGEST_REMARK = 400
+"""Characters of a remark; an error can name all the moves that are legal."""
+
+
+class Session:
+    """One interface's engine. Commands are answered at once, also while a search is going on in its thread."""
+
+    def __init__(self, out: TextIO, *, gates: Sequence[str] = ()) -> None:
+        """Takes where to write, and the names of gates that experts can be put behind."""
+        self.options = Options(gates)
+        self._out = out
+        self._lock = threading.Lock()
+        self._log: Path | None = None
+        self._knowledge: Knowledge | None = None
+        self._position: tuple[str, list[str]] = ("startpos", [])
+        self._state: Any = None
+        self._thinking: Thinking | None = None
+        self._kept: Any = None
+        self._batch_seconds = 0.0
+        self._commands: dict[str, Callable[[Sequence[str]], None]] = {
+            "uci": self._uci,
+            "debug": _nothing,
+            "register": _nothing,
+            "isready": self._isready,
+            "setoption": self._setoption,
+            "ucinewgame": self._ucinewgame,
+            "position": self._set_position,
+            "go": self._go,
+            "stop": self._stop,
+            "ponderhit": self._ponderhit,
+            "d": self._display,
+            "root": self._root,
+        }
+
+    def load(self) -> None:
+        """Loads what the options name now; raises MoemctsError where it cannot be had."""
+
+        def fail(error: MoemctsError) -> None:
+            raise error
+
+        self._knowledge = load(self.options, lambda text: None, fail)
+
+    def run(self, lines: Iterable[bytes]) -> None:
+        """Obeys until `quit` or the last line, and waits for a search that is going on to end."""
+        try:
+            for line in lines:
+                if not self.obey(line.decode(errors="replace")):
+                    return
+        finally:
+            self.close()
+
+    def obey(self, line: str) -> bool:
+        """Obeys one line; returns whether to go on. Words before the first that is a command are skipped."""
+        self._note(f"> {line.rstrip()}")
+        words = line.split()
+        start = next((i for i, word in enumerate(words) if word in self._commands or word == "quit"), None)
+        if start is None:
+            if words:
+                self.remark(f"no command in {' '.join(words)!r}; expected {', '.join(self._commands)} or quit")
+            return True
+        if words[start] == "quit":
+            return False
+        try:
+            self._commands[words[start]](words[start + 1 :])
+        except (MoemctsError, ValueError, OSError) as error:
+            self.remark(f"error: {one_line(error)}")
+        return True
+
+    def say(self, line: str) -> None:
+        """Writes one line of the protocol; the search and the commands write through this alone."""
+        with self._lock:
+            self._note(f"< {line}")
+            # Where the interface has gone, its end of the input ends the session.
+            with contextlib.suppress(BrokenPipeError, ValueError):
+                self._out.write(f"{line}\n")
+                self._out.flush()
+
+    def remark(self, text: str) -> None:
+        """Says something for people."""
+        printable = "".join(character if character.isprintable() else "?" for character in text)
+        shown = printable if len(printable) <= LONGEST_REMARK else f"{printable[:LONGEST_REMARK]} ..."
+        self.say(f"info string {shown}")
+
+    def close(self) -> None:
+        """Ends the search that is going on, if any."""
+        self._finish()
+
+    def _uci(self, words: Sequence[str]) -> None:
+        self.say(f"id name moemcts {__version__}")
+        self.say("id author the moemcts contributors")
+        for option in self.options:
+            self.say(str(option))
+        self.say("uciok")
+
+    def _isready(self, words: Sequence[str]) -> None:
+        if self._thinking is None or self._thinking.is_over:
+            self._known()
+        self.say("readyok")
+
+    def _setoption(self, words: Sequence[str]) -> None:
+        name, value = protocol.parse_setoption(words)
+        self._finish()
+        option = self.options.set(name, value)
+        if remark := self.options.remark(option):
+            self.remark(remark)
+        if option.loads:
+            self._knowledge = self._state = None
+            self._batch_seconds = 0.0
+        if not option.keeps_tree:
+            self._kept = None
+        if option.name == "Log_File":
+            self._open_log(self.options.text("Log_File"))
+
+    def _ucinewgame(self, words: Sequence[str]) -> None:
+        self._finish()
+        self._kept = None
+
+    def _set_position(self, words: Sequence[str]) -> None:
+        self._finish()
+        self._position = protocol.parse_position(words)
+        self._state = None
+        self._read_position()
+
+    def _go(self, words: Sequence[str]) -> None:
+        go = protocol.parse_go(words)
+        if go.unknown:
+            self.remark(f"go: {' '.join(go.unknown)!r} means nothing")
+        self._finish()
+        try:
+            state = self._read_position()
+        except ValueError as error:
+            self.remark(f"error: {one_line(error)}")
+            self.say(protocol.best_move(()))
+            return
+        if go.perft is not None:
+            self._perft(state, go.perft)
+            return
+        if not state.active_players:
+            self._answer_without_moves(state)
+            return
+        knowledge = self._known()
+        task = self._task(go, knowledge, state)
+        reporter = Reporter(
+            knowledge,
+            self.say,
+            num_lines=self.options.number("MultiPV"),
+            shows_wdl=self.options.flag("UCI_ShowWDL"),
+            most_nodes=self._most_nodes(),
+        )
+        self._thinking = Thinking(task, reporter, self.say)
+        self._thinking.start()
+
+    def _stop(self, words: Sequence[str]) -> None:
+        if self._thinking is not None:
+            self._thinking.stop()
+
+    def _ponderhit(self, words: Sequence[str]) -> None:
+        if self._thinking is not None:
+            self._thinking.ponderhit()
+
+    def _display(self, words: Sequence[str]) -> None:
+        knowledge, state = self._known(), self._read_position()
+        for line in knowledge.game.render(state).splitlines():
+            self.say(line)
+        if state.active_players:
+            self.say(f"legal moves: {' '.join(sorted(map(state.uci, state.legal_actions(state.active_players[0]))))}")
+            self.say(knowledge.phase(knowledge.game.views([(state, state.active_players[0])])))
+        else:
+            self.say(f"over by {state.termination}")
+
+    def _root(self, words: Sequence[str]) -> None:
+        if self._thinking is None or not self._thinking.is_over or self._thinking.result is None:
+            self.remark("root shows the moves of the last search, once it is over")
+            return
+        state, result = self._thinking.state, self._thinking.result
+        self.say(f"{'move':<8}{'visits':>10}{'prior':>10}{'value':>10}")
+        for row in (-result.visits).argsort(kind="stable"):
+            move = state.uci(int(result.actions[row]))
+            self.say(f"{move:<8}{result.visits[row]:>10}{result.priors[row]:>10.4f}{result.values[row]:>10.4f}")
+
+    def _task(self, go: protocol.Go, knowledge: Knowledge, state: Any) -> Task:
+        limits = self._limits(go, state)
+        legal = {str(state.uci(action)): action for action in state.legal_actions(state.active_players[0])}
+        actions = [state.action(move) for move in go.searchmoves if move in legal]
+        for move in go.searchmoves:
+            if move not in legal:
+                self.remark(f"error: searchmoves {move!r} is not legal here")
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_num_threads(self.options.number("Threads"))
+        return Task(
+            knowledge=knowledge,
+            state=state,
+            config=self.options.search_config(
+                limits.nodes, limits.simulations, has_policy=knowledge.experts is not None
+            ),
+            limits=limits,
+            actions=sorted(set(actions)) or None,
+            is_raw=self.options.flag("Use_Raw_Network"),
+            seed=self.options.number("Seed"),
+            batch_seconds=self._batch_seconds,
+            kept=self._kept if self.options.flag("Reuse_Tree") else None,
+        )
+
+    def _limits(self, go: protocol.Go, state: Any) -> Limits:
+        options = self.options
+        waits = go.infinite or go.ponder
+        nodes = [go.nodes or 0, self._most_nodes()]
+        simulations, fixed = 0, [go.movetime or 0.0]
+        if not go.infinite:
+            nodes.append(options.number("Nodes"))
+            simulations = options.number("Simulations")
+            fixed.append(options.number("Fixed_Movetime") / 1000)
+        is_counted = any((go.nodes, nodes[2:] != [0], simulations, go.depth, go.mate))
+        clock = go.clocks[state.active_players[0]]
+        times = [fixed_time(seconds, options.overhead) for seconds in fixed if seconds]
+        if clock is not None:
+            times.append(thinking_time(clock, state.ply // 2 + 1, options.overhead))
+        if not times and not is_counted and not go.infinite:
+            times.append(DEFAULT_SECONDS)
+        is_forced = clock is not None and len(state.legal_actions(state.active_players[0])) == 1
+        return Limits(
+            nodes=min(filter(None, nodes)),
+            simulations=simulations or (2 * min(filter(None, nodes)) if len(nodes) > 2 else MOST_SIMULATIONS),
+            seconds=None if go.infinite or not times else 0.0 if is_forced else min(times),
+            depth=go.depth,
+            mate=go.mate,
+            waits=waits,
+            may_stop_early=clock is not None and options.flag("Allow_Early_Stopping"),
+        )
+
+    def _most_nodes(self) -> int:
+        most = self.options.number("Hash") * 2**20 // BYTES_PER_NODE.get(self.options.game, USUAL_BYTES_PER_NODE)
+        return min(filter(None, (most, self.options.number("Nodes_Limit"))))
+
+    def _answer_without_moves(self, state: Any) -> None:
+        line = any_legal_move(state)
+        is_lost = float(state.returns()[state.ply % 2]) < 0
+        self.remark(f"the game is over by {state.termination}")
+        self.say(f"info depth 0 score {'mate 0' if is_lost else 'cp 0'}")
+        self.say(protocol.best_move(line))
+
+    def _perft(self, state: Any, depth: int) -> None:
+        """Counts the leaves below every move, as Stockfish shows them; raises ValueError for depths that take long."""
+        if depth > DEEPEST_PERFT:
+            raise ValueError(f"expected perft of a depth up to {DEEPEST_PERFT}, got {depth}")
+        total = 0
+        for action in state.legal_actions(state.active_players[0]) if state.active_players and depth > 0 else ():
+            count = state.play([action]).perft(depth - 1)
+            total += count
+            self.say(f"{state.uci(action)}: {count}")
+        self.say(f"Nodes searched: {total if depth > 0 else 1}")
+
+    def _known(self) -> Knowledge:
+        if self._knowledge is None:
+            self._knowledge = load(self.options, self.remark)
+        return self._knowledge
+
+    def _read_position(self) -> Any:
+        if self._state is None:
+            game = self._known().game
+            self._state = playable(game, read_position(game, *self._position))
+        return self._state
+
+    def _finish(self) -> None:
+        """Ends the search that is going on, which says its move, and takes over its tree."""
+        if self._thinking is not None:
+            self._thinking.stop()
+            self._thinking.wait()
+            self._kept = self._thinking.kept or self._kept
+            self._thinking.kept = None
+            self._batch_seconds = self._thinking.batch_seconds
+
+    def _open_log(self, path: str) -> None:
+        """Raises OSError where nothing can be written there."""
+        self._log = None
+        if path:
+            Path(path).open("a", encoding="utf-8").close()
+            self._log = Path(path)
+
+    def _note(self, line: str) -> None:
+        if self._log is not None:
+            with self._log.open("a", encoding="utf-8") as log:
+                log.write(f"{line}\n")
+
+
+def _nothing(words: Sequence[str]) -> None:
+    pass

@@ -1,0 +1,240 @@
+"""One `go`: a search in a thread of its own, from the first report to the move."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from moemcts.evaluation import policy_probabilities
+from moemcts.game import Action
+from moemcts.search import Search, SearchConfig, SearchResult
+from moemcts.search.selection import choose_move
+from moemcts_chess.uci import protocol
+from moemcts_chess.uci.clock import is_decided
+from moemcts_chess.uci.loading import Knowledge, one_line
+from moemcts_chess.uci.report import Reporter
+
+DESCENTS_PER_LOOK = 512
+"""Descents between two looks at the clock where none of them needs an evaluation."""
+SECONDS_BETWEEN_LOOKS = 0.1
+SECONDS_BETWEEN_REPORTS = 1.0
+"""Time from one report to the next, where the best move stays the same."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When thinking ends, whichever comes first."""
+
+    nodes: int
+    simulations: int
+    seconds: float | None = None
+    """From `go`, or from `ponderhit`."""
+    depth: int | None = None
+    mate: int | None = None
+    """Moves in which a mate is looked for."""
+    waits: bool = False
+    """Whether the move is told after `stop` or `ponderhit` only."""
+    may_stop_early: bool = False
+    """Whether thinking ends once no other move can become the most visited one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A position to think about."""
+
+    knowledge: Knowledge
+    state: Any
+    config: SearchConfig
+    limits: Limits
+    actions: Sequence[Action] | None = None
+    """The only moves to consider; None for all."""
+    is_raw: bool = False
+    """Whether the network's policy moves without a search."""
+    seed: int = 0
+    kept: Any = field(default=None, compare=False)
+    """The tree of the search before."""
+    batch_seconds: float = 0.0
+    """What a batch took lately."""
+
+
+class Thinking:
+    """Thinks about one position until a limit is met or it is told to stop; then says the best move."""
+
+    def __init__(self, task: Task, reporter: Reporter, say: Callable[[str], None]) -> None:
+        self._task = task
+        self._reporter = reporter
+        self._say = say
+        self._stop = threading.Event()
+        self._may_answer = threading.Event()
+        if not task.limits.waits:
+            self._may_answer.set()
+        self._started = time.monotonic()
+        self._seconds = None if task.limits.waits else task.limits.seconds
+        self.batch_seconds = task.batch_seconds
+        """The longest that a batch took lately."""
+        self._thread = threading.Thread(target=self._run, name="search", daemon=True)
+        self.kept: Any = None
+        """The tree, for the next search of the game; set when thinking has ended."""
+        self.result: SearchResult | None = None
+        """What the search found out about its root; set when thinking has ended."""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Makes it answer now."""
+        self._stop.set()
+        self._may_answer.set()
+
+    def ponderhit(self) -> None:
+        """Begins to count its time: the move it pondered on was played."""
+        if self._task.limits.seconds is not None:
+            self._seconds = time.monotonic() - self._started + self._task.limits.seconds
+        self._may_answer.set()
+
+    def wait(self) -> None:
+        """Returns when the move was said."""
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    @property
+    def state(self) -> Any:
+        """The position."""
+        return self._task.state
+
+    @property
+    def is_over(self) -> bool:
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        line: Sequence[str] = ()
+        try:
+            line = self._think()
+        except Exception as error:
+            # An engine that says nothing loses its game, whatever went wrong.
+            self._say(f"info string error: {one_line(error)}")
+            line = self._any_move()
+        self._may_answer.wait()
+        self._say(protocol.best_move(line))
+
+    def _think(self) -> Sequence[str]:
+        task, state = self._task, self._task.state
+        (player,) = state.active_players
+        views = task.knowledge.game.views([(state, player)])
+        self._say(f"info string {task.knowledge.phase(views)}")
+        ranked = task.knowledge.tables.ranked(state) if task.knowledge.tables is not None else None
+        if ranked is not None:
+            ranked = [move for move in ranked if task.actions is None or move.action in task.actions]
+            if ranked[0].wdl != 0:
+                return self._reporter.tell_ranked(state, ranked, task.knowledge.tables, self._elapsed())
+        if task.is_raw:
+            return self._policy_move(views)
+        drawn = [move.action for move in ranked if move.wdl == 0] if ranked is not None else task.actions
+        return self._search(views, drawn)
+
+    def _search(self, views: Any, actions: Sequence[Action] | None) -> Sequence[str]:
+        task = self._task
+        search = Search(task.knowledge.game, task.config)
+        kept = None if actions is not None else task.kept
+        search.reset(views, [task.seed], [kept], root_actions=None if actions is None else [actions])
+        result = self.result = self._run_search(search)
+        best = self._chosen(result)
+        line = self._reporter.tell(task.state, search, result, self._elapsed(), first=best)
+        if actions is None:
+            (self.kept,) = search.keep()
+        return line
+
+    def _run_search(self, search: Search) -> SearchResult:
+        self._reporter.begin(search.results()[0])
+        told_at, told = 0.0, -1
+        for result in self._looks(search):
+            if self._is_reached(result):
+                break
+            is_news = result.best_action != told
+            if result.visits.any() and (is_news or self._elapsed() - told_at >= SECONDS_BETWEEN_REPORTS):
+                told_at, told = self._elapsed(), result.best_action
+                self._reporter.tell(self._task.state, search, result, told_at)
+        return search.results()[0]
+
+    def _looks(self, search: Search) -> Iterator[SearchResult]:
+        """Yields how the search stands from time to time, until it has met a limit or is told to stop."""
+        looked_at = 0.0
+        for _ in self._batches(search):
+            if self._is_due():
+                return
+            if self._looks_closely or self._elapsed() - looked_at >= SECONDS_BETWEEN_LOOKS:
+                looked_at = self._elapsed()
+                yield search.results()[0]
+
+    def _batches(self, search: Search) -> Iterator[None]:
+        """Searches; yields after every batch, and every so many descents where nothing needs an evaluation."""
+        limit = self._task.limits.simulations
+        step = max(DESCENTS_PER_LOOK, 4 * self._task.config.leaves_per_tree)
+        allowed = 0
+        while allowed < limit:
+            allowed = min(allowed + step, limit)
+            search.limit(allowed)
+            while True:
+                began = time.monotonic()
+                views = search.select()
+                if not len(views):
+                    break
+                search.backup(self._task.knowledge.evaluator.evaluate(views))
+                self.batch_seconds = max(0.9 * self.batch_seconds, time.monotonic() - began)
+                yield
+            if search.results()[0].num_simulations < allowed:
+                # The tree is full, or its root is proven.
+                return
+            yield
+
+    @property
+    def _looks_closely(self) -> bool:
+        return self._task.limits.depth is not None or self._task.limits.mate is not None
+
+    def _is_due(self) -> bool:
+        """Tests whether to stop now; a batch that would end too late is not begun."""
+        if self._stop.is_set():
+            return True
+        return self._seconds is not None and self._elapsed() + self.batch_seconds > self._seconds
+
+    def _is_reached(self, result: SearchResult) -> bool:
+        limits = self._task.limits
+        if limits.depth is not None and len(result.principal_variation) >= limits.depth:
+            return True
+        if not limits.may_stop_early or self._seconds is None:
+            return False
+        favourite = result.weights.argmax()
+        if result.values[favourite] < result.values[result.visits > 0].max(initial=-1.0):
+            # Another move is thought better of: it may be chosen for its value, or be looked at more yet.
+            return False
+        elapsed = max(self._elapsed(), 1e-3)
+        left = max(self._seconds - elapsed, 0.0)
+        return is_decided(result.weights.tolist(), result.num_simulations / elapsed * left)
+
+    def _chosen(self, result: SearchResult) -> Action:
+        ply = self._task.state.ply
+        return choose_move(result, self._task.config, ply, np.random.default_rng([self._task.seed, ply]))
+
+    def _policy_move(self, views: Any) -> Sequence[str]:
+        evaluation = self._task.knowledge.evaluator.evaluate(views)
+        legal = views.legal_mask()
+        if self._task.actions is not None:
+            wanted = np.zeros_like(legal)
+            wanted[0, list(self._task.actions)] = True
+            legal &= wanted
+        probabilities = policy_probabilities(evaluation.logits, legal)[0]
+        value = float(np.ravel(evaluation.value)[0])
+        return self._reporter.tell_policy(self._task.state, probabilities, value, self._elapsed())
+
+    def _any_move(self) -> Sequence[str]:
+        state = self._task.state
+        actions = self._task.actions or state.legal_actions(state.active_players[0])
+        return [state.uci(int(actions[0]))]
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._started

@@ -1,0 +1,131 @@
+//! Endgame tables: who wins with few pieces left, and how long until a capture or pawn move.
+
+use std::cmp::Reverse;
+use std::path::Path;
+
+use shakmaty::variant::{Antichess, Atomic, VariantPosition};
+use shakmaty::{Move, Position};
+use shakmaty_syzygy::{AmbiguousWdl, Dtz, MaybeRounded, Syzygy, SyzygyError, Tablebase};
+
+use crate::state::Chess;
+use crate::variant::Variant;
+
+/// The tables of one variant; only chess, atomic and antichess have any.
+pub enum Tables {
+    Chess(Tablebase<shakmaty::Chess>),
+    Atomic(Tablebase<Atomic>),
+    Antichess(Tablebase<Antichess>),
+}
+
+/// A legal move and what it leads to, for the side that plays it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ranked {
+    pub action: Move,
+    /// 2 a win, 1 a win that the fifty moves prevent, 0 a draw, -1 a loss that they prevent, -2 a loss.
+    pub wdl: i8,
+    /// Plies until the next capture or pawn move of the line, this move included; negative where it loses.
+    pub dtz: i32,
+}
+
+impl Tables {
+    /// Returns no tables yet, or None where the variant has none at all.
+    pub fn of(variant: &Variant) -> Option<Self> {
+        match variant.board {
+            shakmaty::variant::Variant::Chess => Some(Self::Chess(Tablebase::new())),
+            shakmaty::variant::Variant::Atomic => Some(Self::Atomic(Tablebase::new())),
+            shakmaty::variant::Variant::Antichess => Some(Self::Antichess(Tablebase::new())),
+            _ => None,
+        }
+    }
+
+    /// Adds the files of a folder; returns how many of them are tables of the variant.
+    pub fn add(&mut self, folder: &Path) -> std::io::Result<usize> {
+        match self {
+            Self::Chess(tables) => tables.add_directory(folder),
+            Self::Atomic(tables) => tables.add_directory(folder),
+            Self::Antichess(tables) => tables.add_directory(folder),
+        }
+    }
+
+    /// Returns the most pieces that a table has.
+    pub fn max_pieces(&self) -> usize {
+        match self {
+            Self::Chess(tables) => tables.max_pieces(),
+            Self::Atomic(tables) => tables.max_pieces(),
+            Self::Antichess(tables) => tables.max_pieces(),
+        }
+    }
+
+    /// Returns what the side to move gets, 1, 0 or -1, or None where no table tells.
+    ///
+    /// Wins that the fifty moves prevent are draws. That the counter has begun to run is seen where there is a table
+    /// of distances; elsewhere only positions right after a capture or pawn move are told.
+    pub fn value(&self, state: &Chess) -> Option<f32> {
+        if state.is_over() || state.position().board().occupied().count() > self.max_pieces() {
+            return None;
+        }
+        let found = match (self, state.position()) {
+            (Self::Chess(tables), VariantPosition::Chess(position)) => wdl(tables, position),
+            (Self::Atomic(tables), VariantPosition::Atomic(position)) => wdl(tables, position),
+            (Self::Antichess(tables), VariantPosition::Antichess(position)) => wdl(tables, position),
+            _ => return None,
+        };
+        found.ok().map(|wdl| f32::from(number(wdl) / 2))
+    }
+
+    /// Returns the legal moves, the best first, or None where a table is missing.
+    ///
+    /// Of winning moves those that make progress soonest come first, of losing ones those that last longest.
+    pub fn ranked(&self, state: &Chess) -> Option<Vec<Ranked>> {
+        if state.is_over() || state.position().board().occupied().count() > self.max_pieces() {
+            return None;
+        }
+        let found = match (self, state.position()) {
+            (Self::Chess(tables), VariantPosition::Chess(position)) => ranked(tables, position),
+            (Self::Atomic(tables), VariantPosition::Atomic(position)) => ranked(tables, position),
+            (Self::Antichess(tables), VariantPosition::Antichess(position)) => ranked(tables, position),
+            _ => return None,
+        };
+        found.ok()
+    }
+}
+
+fn wdl<S: Position + Clone + Syzygy>(tables: &Tablebase<S>, position: &S) -> Result<AmbiguousWdl, SyzygyError> {
+    if position.halfmoves() == 0 {
+        return tables.probe_wdl_after_zeroing(position).map(AmbiguousWdl::from);
+    }
+    tables.probe_wdl(position)
+}
+
+fn ranked<S: Position + Clone + Syzygy>(tables: &Tablebase<S>, position: &S) -> Result<Vec<Ranked>, SyzygyError> {
+    let mut moves = Vec::new();
+    for action in position.legal_moves() {
+        let mut after = position.clone();
+        after.play_unchecked(action);
+        let dtz = tables.probe_dtz(&after)?;
+        let wdl = -AmbiguousWdl::from_dtz_and_halfmoves(dtz, after.halfmoves());
+        let is_end = after.is_checkmate() || after.variant_outcome().is_known();
+        // The order of `Tablebase::best_move`, after the outcome with the counter as it stands.
+        let zeroes = action.is_zeroing();
+        let key = (Reverse(wdl), !is_end, zeroes ^ dtz.is_negative(), Reverse(dtz.ignore_rounding()));
+        moves.push((key, Ranked { action, wdl: number(wdl), dtz: distance(dtz, zeroes || is_end) }));
+    }
+    moves.sort_by_key(|(key, _)| *key);
+    Ok(moves.into_iter().map(|(_, ranked)| ranked).collect())
+}
+
+fn number(wdl: AmbiguousWdl) -> i8 {
+    match wdl {
+        AmbiguousWdl::Loss | AmbiguousWdl::MaybeLoss => -2,
+        AmbiguousWdl::BlessedLoss => -1,
+        AmbiguousWdl::Draw => 0,
+        AmbiguousWdl::CursedWin => 1,
+        AmbiguousWdl::MaybeWin | AmbiguousWdl::Win => 2,
+    }
+}
+
+/// Returns the mover's distance, from that of the position it leads to.
+fn distance(after: MaybeRounded<Dtz>, resets: bool) -> i32 {
+    let dtz = (-after).ignore_rounding();
+    i32::from(if resets { Dtz(dtz.signum()) } else { dtz.add_plies_saturating(1) })
+}

@@ -1,0 +1,358 @@
+"""The engine answers what it is asked, and survives what it is not."""
+
+from __future__ import annotations
+
+import io
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import chess
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from moemcts_chess.uci.options import VARIANTS
+from moemcts_chess.uci.session import Session
+
+Talk = Callable[..., list[str]]
+TABLES = Path(__file__).parent.parent / "syzygy"
+
+
+def answer(lines: list[str]) -> str:
+    (move,) = [line.split()[1] for line in lines if line.startswith("bestmove")]
+    return move
+
+
+def remarks(lines: list[str]) -> str:
+    return "\n".join(line for line in lines if line.startswith("info string"))
+
+
+def test_uci_names_the_engine_and_its_options(talk: Talk) -> None:
+    lines = talk("uci")
+    assert lines[0].startswith("id name moemcts")
+    assert lines[-1] == "uciok"
+    assert "option name UCI_Variant type combo default chess var chess var antichess var atomic" in "\n".join(lines)
+    names = {line.split()[2] for line in lines if line.startswith("option")}
+    # What the papers' match script and their engine's users set.
+    assert names >= {"Batch_Size", "Fixed_Movetime", "Nodes", "Simulations", "Search_Type", "Model_Directory"}
+    assert names >= {"Game_Phase_Definition", "Timeout_MS", "Centi_CPuct_Init", "SyzygyPath", "MultiPV", "Threads"}
+
+
+def test_without_experts_it_says_so_and_moves_all_the_same(talk: Talk) -> None:
+    lines = talk("isready", "position startpos", "go nodes 50")
+    assert "no experts: thinking with material alone" in remarks(lines)
+    assert chess.Move.from_uci(answer(lines)) in chess.Board().legal_moves
+
+
+def test_material_is_enough_to_take_a_queen(talk: Talk) -> None:
+    lines = talk("position fen 4k3/8/8/3q4/8/2N5/8/4K3 w - - 0 1", "go nodes 300")
+    assert answer(lines) == "c3d5"
+
+
+def test_experts_are_told_with_their_phase(talk: Talk, experts: Path) -> None:
+    setup = f"setoption name Model_Directory value {experts}"
+    lines = talk(setup, "position startpos moves e2e4", "go nodes 60")
+    assert "info string phase=opening expert=0" in lines
+    lines = talk(setup, "position fen 4k3/8/8/3q4/8/2N5/8/4K3 w - - 0 1", "go nodes 60")
+    assert "info string phase=endgame expert=2" in lines
+
+
+def test_another_gate_can_choose_among_the_experts(talk: Talk, experts: Path) -> None:
+    setup = f"setoption name Model_Directory value {experts}"
+    lines = talk(setup, "setoption name Game_Phase_Definition value movecount", "position startpos", "go nodes 20")
+    assert "trained behind gate lichess, movecount chooses" in remarks(lines)
+    lines = talk(setup, "setoption name Game_Phase_Definition value none", "position startpos", "go nodes 20")
+    assert "gate none has 1 phases, there are 3 experts" in remarks(lines)
+
+
+@pytest.mark.parametrize(
+    ("folder", "message"),
+    [("/no/such/folder", "expected a folder of experts, got /no/such/folder"), (".", "expected a folder of experts")],
+)
+def test_experts_that_cannot_be_had_are_one_remark(talk: Talk, folder: str, message: str) -> None:
+    lines = talk(f"setoption name Model_Directory value {folder}", "isready", "go nodes 10")
+    assert message in remarks(lines)
+    assert answer(lines)
+
+
+def test_experts_of_another_game_are_refused_by_name(talk: Talk, experts: Path) -> None:
+    lines = talk(
+        f"setoption name Model_Directory value {experts}", "setoption name UCI_Variant value atomic", "isready"
+    )
+    assert f"error: {experts} holds experts for chess, the game is atomic" in remarks(lines)
+
+
+def test_networks_can_be_run_by_what_is_named(talk: Talk, experts: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    setup = f"setoption name Model_Directory value {experts}"
+    found = [
+        talk(setup, f"setoption name Backend value {backend}", "position startpos", "go nodes 30")[-1]
+        for backend in ("torch", "onnxruntime")
+    ]
+    assert found[0] == found[1]
+    lines = talk(setup, "setoption name Precision value int8", "position startpos", "go nodes 30")
+    assert "error:" in remarks(lines), "nobody has quantised these experts"
+
+
+def test_equal_searches_give_equal_reports(talk: Talk, experts: Path) -> None:
+    lines = [f"setoption name Model_Directory value {experts}", "position startpos moves d2d4", "go nodes 200"]
+    without_time = [
+        [re.sub(r"(nps|time) \d+", "", line) for line in talk(*lines) if "pv" in line][-1] for _ in range(2)
+    ]
+    assert without_time[0] == without_time[1]
+
+
+def test_nodes_are_a_limit(talk: Talk) -> None:
+    lines = talk("position startpos", "go nodes 100")
+    (nodes,) = {int(re.findall(r"nodes (\d+)", line)[0]) for line in lines if " pv " in line}
+    assert 100 <= nodes <= 116  # the last batch of 16 may pass it
+    by_option = talk("setoption name Nodes value 100", "position startpos", "go")
+    assert f" nodes {nodes} " in by_option[-2]
+
+
+def test_the_papers_match_script_is_understood(talk: Talk, experts: Path) -> None:
+    options = {"Batch_Size": 64, "Fixed_Movetime": 0, "Nodes": 100, "Simulations": 200, "Search_Type": "mcts"}
+    lines = talk(
+        "uci",
+        f"setoption name Model_Directory value {experts}",
+        *(f"setoption name {name} value {value}" for name, value in options.items()),
+        "isready",
+        "ucinewgame",
+        "position fen rnbqkbnr/pppppppp/8/8/3P4/2N2N2/PPP1PPPP/R1BQKB1R b KQkq - 0 1",
+        "go wtime 6000000 btime 6000000 winc 100 binc 100",
+    )
+    assert remarks(lines) == "info string phase=opening expert=0"
+    (nodes,) = {int(re.findall(r" nodes (\d+)", line)[0]) for line in lines if " pv " in line}
+    assert 100 <= nodes <= 164
+    assert answer(lines)
+
+
+def test_lines_are_as_many_as_asked_for_and_legal(talk: Talk) -> None:
+    lines = talk("setoption name MultiPV value 4", "position startpos", "go nodes 500")
+    found = [line for line in lines if " pv " in line][-4:]
+    assert [int(re.findall(r"multipv (\d)", line)[0]) for line in found] == [1, 2, 3, 4]
+    for line in found:
+        board = chess.Board()
+        for move in line.partition(" pv ")[2].split():
+            board.push_uci(move)
+    assert len({line.partition(" pv ")[2].split()[0] for line in found}) == 4
+
+
+def test_searchmoves_are_the_only_ones_searched(talk: Talk) -> None:
+    lines = talk("position startpos", "go nodes 100 searchmoves a2a3 h2h4 e2e5")
+    assert answer(lines) in ("a2a3", "h2h4")
+    assert "searchmoves 'e2e5' is not legal here" in remarks(lines)
+
+
+@pytest.mark.parametrize(
+    ("variant", "fen", "score", "move"),
+    [
+        ("chess", "6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1", "mate 1", "a1a8"),
+        ("chess", "7k/8/8/8/8/8/R7/1R2K3 w - - 0 1", "mate 2", ""),
+        ("chess", "7k/R7/8/8/8/8/1R6/4K3 b - - 0 1", "mate -1", "h8g8"),
+        ("kingofthehill", "7k/8/8/8/8/4K3/8/8 w - - 0 1", "mate 1", ""),
+        ("antichess", "8/8/8/8/8/2p5/1P6/8 w - - 0 1", "mate -1", "b2c3"),
+    ],
+)
+def test_forced_ends_are_mates(talk: Talk, variant: str, fen: str, score: str, move: str) -> None:
+    lines = talk(f"setoption name UCI_Variant value {variant}", f"position fen {fen}", "go nodes 20000")
+    assert f"score {score}" in lines[-2]
+    assert not move or answer(lines).startswith(move)
+
+
+def test_a_mate_is_looked_for_until_it_is_found(talk: Talk) -> None:
+    lines = talk("position fen 7k/8/8/8/8/8/R7/1R2K3 w - - 0 1", "go mate 2")
+    assert "score mate 2" in lines[-2]
+
+
+def test_without_the_solver_nothing_is_proven(talk: Talk) -> None:
+    fen = "6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1"
+    lines = talk("setoption name MCTS_Solver value false", f"position fen {fen}", "go nodes 200")
+    assert "score cp" in lines[-2]
+    assert answer(lines) == "a1a8"
+
+
+def test_chances_are_shown_on_request(talk: Talk) -> None:
+    lines = talk("setoption name UCI_ShowWDL value true", "position startpos", "go nodes 100")
+    (wdl,) = re.findall(r" wdl (\d+) (\d+) (\d+) ", [line for line in lines if " pv " in line][-1])
+    assert sum(map(int, wdl)) == 1000
+
+
+def test_a_single_legal_move_is_played_at_once(talk: Talk) -> None:
+    board = chess.Board("7k/8/8/8/8/8/5r2/7K w - - 0 1")
+    assert board.legal_moves.count() == 1
+    lines = talk(f"position fen {board.fen()}", "go wtime 3600000 btime 3600000")
+    assert answer(lines) == next(iter(board.legal_moves)).uci()
+    assert all(int(re.findall(r"time (\d+)", line)[0]) < 5000 for line in lines if " pv " in line)
+
+
+@pytest.mark.parametrize(
+    ("fen", "reason", "score"),
+    [
+        ("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", "stalemate", "cp 0"),
+        ("7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "checkmate", "mate 0"),
+    ],
+)
+def test_where_the_game_is_over_there_is_no_move(talk: Talk, fen: str, reason: str, score: str) -> None:
+    lines = talk(f"position fen {fen}", "go nodes 10")
+    assert f"info string the game is over by {reason}" in lines
+    assert lines[-2:] == [f"info depth 0 score {score}", "bestmove (none)"]
+
+
+def test_draws_that_nobody_claims_are_played_on(talk: Talk) -> None:
+    there_and_back = "g1f3 g8f6 f3g1 f6g8 " * 3
+    lines = talk(f"position startpos moves {there_and_back}", "go nodes 20")
+    assert chess.Move.from_uci(answer(lines)) in chess.Board().legal_moves
+    lines = talk(f"position startpos moves {there_and_back} e2e4", "go nodes 20")
+    board = chess.Board()
+    board.push_uci("e2e4")
+    assert chess.Move.from_uci(answer(lines)) in board.legal_moves
+    for fen in ("4k3/8/8/8/8/8/4P3/4K3 w - - 120 90", "4k3/8/8/8/8/8/8/4K2N w - - 3 90"):
+        lines = talk(f"position fen {fen}", "go nodes 20")
+        assert chess.Move.from_uci(answer(lines)) in chess.Board(fen).legal_moves
+
+
+def test_a_repetition_is_seen_where_it_would_be_a_draw(talk: Talk) -> None:
+    # A queen up: going back to where the game was twice before is a draw, anything else is not.
+    moves = "g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1"
+    fen = "rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+    lines = talk(f"position fen {fen} moves {moves}", "go nodes 400")
+    assert answer(lines) == "f6g8"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_variant_is_played(talk: Talk, variant: str) -> None:
+    lines = talk(f"setoption name UCI_Variant value {variant}", "position startpos", "go nodes 40")
+    assert re.fullmatch(r"[a-h][1-8][a-h][1-8]", answer(lines))
+
+
+def test_chess960_castles_as_king_takes_rook(talk: Talk) -> None:
+    fen = "4k3/8/8/8/8/8/5PPP/5K1R w H - 0 1"
+    lines = talk("setoption name UCI_Chess960 value true", f"position fen {fen}", "go nodes 30 searchmoves f1h1")
+    assert answer(lines) == "f1h1"
+
+
+def test_tables_choose_at_the_root_and_are_counted_below_it(talk: Talk) -> None:
+    setup = f"setoption name SyzygyPath value {TABLES}"
+    lines = talk(setup, "position fen 8/8/8/8/3k4/8/8/KQ6 w - - 0 1", "go nodes 50")
+    assert "score cp 9999" in lines[-2]
+    lines = talk(setup, "position fen 8/2P5/8/4k3/8/8/1r6/K7 w - - 0 1", "go nodes 50")
+    assert answer(lines) == "a1b2"
+    assert int(re.findall(r"tbhits (\d+)", lines[-2])[0]) > 0
+
+
+def test_missing_tables_are_one_remark_that_names_the_folder(talk: Talk) -> None:
+    lines = talk("setoption name SyzygyPath value /no/tables", "isready")
+    assert "error: no Syzygy tables can be read from /no/tables" in remarks(lines)
+
+
+def test_perft_is_counted(talk: Talk) -> None:
+    lines = talk("position startpos", "go perft 3")
+    assert "e2e4: 600" in lines
+    assert lines[-1] == "Nodes searched: 8902"
+
+
+def test_the_raw_network_moves_without_a_search(talk: Talk, experts: Path) -> None:
+    setup = f"setoption name Model_Directory value {experts}"
+    lines = talk(setup, "setoption name Use_Raw_Network value true", "position startpos", "go movetime 100000")
+    assert "nodes 1 " in lines[-2]
+
+
+def test_an_infinite_search_answers_when_it_is_stopped(talk: Talk) -> None:
+    lines = talk("position startpos", "go infinite", "isready", "stop")
+    assert lines.index("readyok") < next(i for i, line in enumerate(lines) if line.startswith("bestmove"))
+
+
+def test_pondering_answers_after_the_move_was_played(talk: Talk) -> None:
+    lines = talk("position startpos moves e2e4 e7e5", "go ponder wtime 3000 btime 3000", "isready", "ponderhit", "stop")
+    assert answer(lines)
+
+
+@pytest.mark.parametrize(("reuse", "is_kept"), [("true", True), ("false", False)])
+def test_the_tree_is_kept_for_the_next_move(talk: Talk, reuse: str, is_kept: bool) -> None:
+    setup = f"setoption name Reuse_Tree value {reuse}"
+    _, best, _, reply = talk(setup, "position startpos", "go nodes 3000")[-1].split()
+    again = f"position startpos moves {best} {reply}"
+    lines = talk(setup, "position startpos", "go nodes 3000", again, "go nodes 1")
+    nodes = int(re.findall(r" nodes (\d+)", lines[-2])[0])
+    assert (nodes > 1) is is_kept
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("position fen nonsense", "expected a FEN"),
+        ("position startpos moves e2e5", "expected one of a2a3"),
+        ("position", "expected position"),
+        ("position fen 8/8/8/8/8/8/8/8 w - - 0 1", "no chess position"),
+        ("setoption name Nodes value many", "expected 0 to"),
+        ("setoption", "expected setoption name"),
+        ("go nodes", "expected a number after nodes"),
+        ("go movetime 1 sideways", "'sideways' means nothing"),
+        ("hello there", "no command in 'hello there'"),
+        ("go perft 30", "up to 6"),
+    ],
+)
+def test_a_line_that_is_wrong_is_one_remark(talk: Talk, line: str, message: str) -> None:
+    lines = talk(line, "isready")
+    assert message in remarks(lines)
+    assert lines[-1] == "readyok" or lines[-1].startswith("bestmove")
+
+
+def test_an_illegal_position_is_not_answered_with_the_one_before(talk: Talk) -> None:
+    lines = talk("position startpos moves e2e4 e2e4", "go nodes 10")
+    assert lines[-1] == "bestmove (none)"
+
+
+def test_words_before_a_command_are_skipped(talk: Talk) -> None:
+    assert talk("well then isready")[-1] == "readyok"
+
+
+WORDS = re.findall(
+    r"\S+",
+    """
+    uci isready ucinewgame position startpos fen moves go nodes depth movetime wtime btime winc binc movestogo
+    searchmoves infinite ponder mate stop ponderhit setoption name value MultiPV Nodes UCI_Variant UCI_Chess960
+    antichess 3check true false root d debug register e2e4 e7e5 e1g1 a7a8q P@e4 0000 -1 0 7 1e9 nan
+    rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR 8/8/8/8/8/8/8/8 w b KQkq - ; last seen SyzygyPath Model_Directory . /
+""",
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.binary(max_size=60)
+        | st.lists(st.sampled_from(WORDS), max_size=12).map(lambda words: " ".join(words).encode())
+        | st.lists(st.sampled_from(WORDS), max_size=5).map(lambda words: ("go movetime 1 " + " ".join(words)).encode())
+        | st.lists(st.sampled_from(WORDS), max_size=6).map(lambda words: ("position " + " ".join(words)).encode()),
+        max_size=8,
+    )
+)
+def test_no_line_crashes_it(lines: list[bytes]) -> None:
+    out = io.StringIO()
+    session = Session(out)
+    # A search begun by what comes out of the dice must end, so that the test does.
+    session.options.set("Nodes_Limit", "40")
+    session.options.set("Fixed_Movetime", "50")
+    fuzzed = [line for line in lines if b"quit" not in line]
+    session.run([*fuzzed, b"stop", b"isready"])
+    said = out.getvalue().splitlines()
+    assert said[-1].startswith(("readyok", "bestmove"))
+    assert "readyok" in said
+    assert all(line.isprintable() for line in said)
+    assert "Traceback" not in out.getvalue()
+
+
+def test_truncated_games_never_crash_it() -> None:
+    rng = random.Random(0)
+    board = chess.Board()
+    while not board.is_game_over():
+        board.push(rng.choice(list(board.legal_moves)))
+    line = f"position startpos moves {' '.join(move.uci() for move in board.move_stack)}".encode()
+    out = io.StringIO()
+    cuts = [line[: rng.randrange(len(line))] for _ in range(100)]
+    Session(out).run([part for cut in cuts for part in (cut, b"go nodes 2")])
+    assert out.getvalue().count("bestmove") == 100
