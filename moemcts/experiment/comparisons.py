@@ -161,9 +161,11 @@ def named_agents(references: Sequence[str], game: Game) -> dict[str, Agent]:
         raise UsageError(f"expected different agents, got {', '.join(references)}")
     agents: dict[str, Agent] = {}
     for reference in references:
-        agents[reference] = Guarded(resolve_agent(reference, game))
-        # Two agents of one kind differ by their options only.
-        agents[reference].name = reference
+        agent = Guarded(resolve_agent(reference, game))
+        # Two agents of one kind may differ by their options only; one of experts may say more than its reference.
+        if not agent.name.startswith(reference):
+            agent.name = reference
+        agents[reference] = agent
     return agents
 
 

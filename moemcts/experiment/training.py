@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import tomli_w
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from moemcts.learn.progress import OnProgress
     from moemcts.learn.ranks import Ranks
     from moemcts.report.page import Report
+
+
+Config = TypeVar("Config", bound=LearningConfig)
 
 
 class Training:
@@ -54,7 +57,7 @@ class Training:
             raise UsageError(f"{folder} holds a run already; go on with it: moemcts train --resume {folder}")
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"expected a folder for the training, but {folder} is a file")
-        training = cls(folder, config)
+        training = cls(folder, resolved(config))
         keep_gate(folder, config.gate)
         write_text(folder / "config.toml", training.config_text())
         write_json(folder / "env.json", environment())
@@ -160,6 +163,12 @@ class Training:
             write_report(self.folder / "report", report)
             write_json(self.folder / "done.json", {"seconds_of_last_start": round(time.monotonic() - started, 1)})
         return report
+
+
+def resolved(config: Config) -> Config:
+    """Returns the configuration with what the game decides written out."""
+    network = plugins().complete_network(config.network, plugins().game(config.game))
+    return config.model_copy(update={"network": network})
 
 
 def play_games(config: LearningConfig, game: Game, out: Path, advance: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def grid_report(
     num_games = len(any_duel.records)
     caption = (
         f"{any_duel.game}: Elo over the baseline with the 95 % error that cutechess prints, {num_games} games per "
-        "cell; a bound alone where all games went one way. Means are over cells."
+        "cell; a bound alone where all games went one way. Means are over the cells that have an error."
     )
     nodes, times = ({cell: value for cell, value in grid.items() if cell[1].endswith(unit)} for unit in ("nodes", "ms"))
     sections = [
@@ -72,9 +72,9 @@ def grid_report(
             for (row, column), one in duels.items()
         ]
     }
-    mean = np.mean([cell.difference for cell in grid.values()]) if grid else 0.0
+    mean = _mean(grid, rows=_axes(grid)[0], columns=_axes(grid)[1])
     num_repeated = sum(num_duplicates(one.records) for one in duels.values())
-    summary = f"mean over {len(grid)} matches: {mean:+.1f} Elo over the baseline"
+    summary = f"mean over {len(grid)} matches: {mean or 'no'} Elo over the baseline"
     if num_repeated:
         summary += f"; {num_repeated} games repeat an earlier one of their match move for move"
     return Report(f"{any_duel.game}: experts against a single network, by {rows}", summary, sections, numbers)
@@ -133,31 +133,33 @@ def grid_table(grid: Grid, *, corner: str, caption: str) -> Table:
 def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str) -> matplotlib.figure.Figure:
     """Returns a line per row with error bars over the columns, as Figures 4, 6 and 33 of the M2CTS paper have it.
 
-    A cell without one of its bounds gets a bar to the other one only.
+    Where all games went one way, an open arrow stands at the one bound there is.
     """
     rows, columns = _axes(grid)
     with drawing():
         figure = new_figure(7.2, 3.9)
         axes = figure.add_subplot()
         for number, row in enumerate(rows):
-            places = [place for place, column in enumerate(columns) if (row, column) in grid]
-            cells = [grid[row, columns[place]] for place in places]
-            values = [cell.difference for cell in cells]
-            lows = [cell.difference - (cell.low if cell.low is not None else cell.difference) for cell in cells]
-            highs = [(cell.high if cell.high is not None else cell.difference) - cell.difference for cell in cells]
             # Beside each other, or one error bar would hide the next.
             shift = 0.06 * (number - (len(rows) - 1) / 2)
+            cells = [
+                (place + shift, grid[row, column]) for place, column in enumerate(columns) if (row, column) in grid
+            ]
+            whole = [(x, cell.difference, cell.error) for x, cell in cells if cell.error is not None]
+            look: Any = {"color": phase_colour(number), "marker": phase_marker(number), "markersize": 5}
             axes.errorbar(
-                [place + shift for place in places],
-                values,
-                yerr=np.maximum([lows, highs], 0),
+                [x for x, _, _ in whole],
+                [value for _, value, _ in whole],
+                yerr=[error for _, _, error in whole],
                 label=row,
-                color=phase_colour(number),
-                marker=phase_marker(number),
-                markersize=5,
                 capsize=2.5,
                 elinewidth=1.1,
+                **look,
             )
+            for x, cell in cells:
+                if cell.error is None:
+                    arrow = "^" if cell.low is not None else "v"
+                    axes.plot([x], [cell.difference], **(look | {"marker": arrow, "markerfacecolor": PAPER}))
         axes.axhline(0, color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         axes.annotate(
             "the baseline", (0.0, 0), xycoords=("axes fraction", "data"), xytext=(3, 3), textcoords="offset points",
@@ -175,8 +177,10 @@ def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> matplotlib
     rows, columns = _axes(grid)
     values = np.full((len(rows), len(columns)), np.nan)
     for (row, column), cell in grid.items():
-        values[rows.index(row), columns.index(column)] = cell.difference
-    bound = float(np.nanmax(np.abs(values), initial=1.0))
+        # One bound is no estimate, so it has no colour.
+        if cell.error is not None:
+            values[rows.index(row), columns.index(column)] = cell.difference
+    bound = float(np.max(np.abs(values[~np.isnan(values)]), initial=1.0))
     with drawing():
         from matplotlib.colors import LinearSegmentedColormap
 
@@ -187,7 +191,7 @@ def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> matplotlib
         for (row, column), cell in grid.items():
             axes.text(
                 columns.index(column), rows.index(row), str(cell).replace(" ± ", "\n± "), ha="center", va="center",
-                fontsize=8, color="white" if abs(cell.difference) > 0.75 * bound else INK,
+                fontsize=8, color="white" if cell.error is not None and abs(cell.difference) > 0.75 * bound else INK,
             )  # fmt: skip
         axes.set_xticks(range(len(columns)), columns)
         axes.set_yticks(range(len(rows)), rows)
@@ -210,5 +214,6 @@ def _axes(grid: Grid) -> tuple[list[str], list[str]]:
 
 
 def _mean(grid: Grid, *, rows: Sequence[str], columns: Sequence[str]) -> str | None:
-    cells = [grid[row, column].difference for row in rows for column in columns if (row, column) in grid]
-    return f"{np.mean(cells):+.1f}" if cells else None
+    cells = [grid[row, column] for row in rows for column in columns if (row, column) in grid]
+    known = [cell.difference for cell in cells if cell.error is not None]
+    return f"{np.mean(known):+.1f}" if known else None

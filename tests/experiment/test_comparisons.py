@@ -144,12 +144,12 @@ def test_presets_play_print_draw_and_go_on(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     command = ["tournament", "--game", "tictactoe", "--preset", preset, "--experts", folder / "experts"]
-    command += ["--baseline", folder / "single", "--nodes", "8,16", "--milliseconds", "2", "--batch-sizes", "1,4"]
+    command += ["--baseline", folder / "single", "--nodes", "8,16", "--milliseconds", "2", "--batch-sizes", "4"]
     command += ["--games", 4, "--random-plies", 2, "--out", tmp_path / "out"]
     run(*command, monkeypatch=monkeypatch, folder=tmp_path)
     text = capsys.readouterr().out
     phases = plugins().gate(GATES["experts"], plugins().game("tictactoe")).phase_names
-    rows = ["batch 1", "batch 4"] if preset == "grid" else list(phases)
+    rows = ["batch 4"] if preset == "grid" else list(phases)
     for word in [*rows, "8 nodes", "16 nodes", "2 ms", "mean over", "Elo over the baseline"]:
         assert word in text
     report = tmp_path / "out" / "report"
