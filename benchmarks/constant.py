@@ -35,7 +35,12 @@ def main() -> None:
         first = (config.seed * config.num_seeds + seed + 1) * BOARDS_PER_SEED
         boards = openings_from_seeds(config.match.games, first=first)
         result = match(
-            game, {"constant": agent}, experiment.field(), num_games=config.match.games, openings=boards, seed=first
+            game,
+            {"constant": agent},
+            experiment.agent(experiment.field),
+            num_games=config.match.games,
+            openings=boards,
+            seed=first,
         )
         outcomes += [record.outcome for record in result.records]
     tally = Tally.of(outcomes)

@@ -28,7 +28,7 @@ def rows(run: Path) -> list[dict[str, object]]:
             row |= {"kind": kind, "value": round(tally["win_rate"], 4), "unit": "share of games won"}
             row |= {"interval": tally["win_interval"], "games": tally["num_games"]}
             row |= {"wins": tally["wins"], "ties": tally["ties"], "losses": tally["losses"]}
-            row |= {"difference": numbers[kind]["differences"].get(arm), "scheme": config["scheme"]}
+            row |= {"difference": numbers[kind]["differences"].get(arm), "scheme": ", ".join(config["schemes"])}
             row |= {"network": config["network"], "simulations": config["search"]["simulations"] * (kind != "raw")}
             row |= {"samples": config["data"]["samples"], "training_seeds": config["num_seeds"]}
             row |= {"seed": config["seed"], "run_command": command}

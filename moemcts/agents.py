@@ -4,12 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from moemcts.evaluation import Evaluator, policy_probabilities
 from moemcts.game import Action, Player, Views
+from moemcts.gates import PhaseGate
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thought:
+    """What an agent thought of a position when it chose its move."""
+
+    value: float
+    """The return that it expects, in [-1, 1]."""
+    simulations: int = 0
+    nodes: int = 0
+    depth: int = 0
+    """Plies of the deepest line it looked at."""
+    phase: str = ""
+    """The position's weightiest phase, where a gate was asked."""
+    expert: int | None = None
+    """The number of that phase's expert."""
+
+    def to_json(self) -> list[Any]:
+        """Returns the fields in their order."""
+        return [self.value, self.simulations, self.nodes, self.depth, self.phase, self.expert]
+
+    @classmethod
+    def from_json(cls, values: Sequence[Any]) -> Self:
+        """Returns what `to_json` gave; raises TypeError or ValueError for anything else."""
+        value, simulations, nodes, depth, phase, expert = values
+        return cls(
+            value=float(value), simulations=simulations, nodes=nodes, depth=depth, phase=str(phase), expert=expert
+        )
 
 
 @dataclass
@@ -23,6 +52,8 @@ class Seat:
     player: Player
     rng: np.random.Generator
     memory: Any = None
+    thought: Thought | None = None
+    """Where the agent leaves what it thought of the position that it answers; for whoever looks on."""
 
 
 class Agent(Protocol):
@@ -31,7 +62,10 @@ class Agent(Protocol):
     name: str
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        """Returns a legal action for each view; `seats[i]` is the place that view `i` is played from."""
+        """Returns a legal action for each view; `seats[i]` is the place that view `i` is played from.
+
+        Raises AgentFailure for the views to which it has no answer.
+        """
 
 
 class RandomAgent:
@@ -56,8 +90,20 @@ class PolicyAgent:
         self._temperature = temperature
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        probabilities = policy_probabilities(self._evaluator.evaluate(views).logits, views.legal_mask())
+        evaluation = self._evaluator.evaluate(views)
+        values = evaluation.value if evaluation.value.ndim == 1 else evaluation.value[:, 0]
+        for seat, value, (phase, expert) in zip(seats, values, phases(self._evaluator, views), strict=True):
+            seat.thought = Thought(value=float(value), phase=phase, expert=expert)
+        probabilities = policy_probabilities(evaluation.logits, views.legal_mask())
         return [choose(row, self._temperature, seat.rng) for row, seat in zip(probabilities, seats, strict=True)]
+
+
+def phases(evaluator: Evaluator, views: Views) -> list[tuple[str, int | None]]:
+    """Returns the name of each view's weightiest phase and its number; of evaluators without a gate nothing."""
+    gate: PhaseGate | None = getattr(evaluator, "gate", None)
+    if gate is None:
+        return [("", None)] * len(views)
+    return [(gate.phase_names[phase], int(phase)) for phase in gate.weights(views).argmax(axis=1)]
 
 
 def choose(weights: np.ndarray[Any, Any], temperature: float, rng: np.random.Generator) -> int:

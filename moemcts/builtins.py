@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from moemcts.agents import RandomAgent
+from moemcts.arena.replays import WriteReplays, write_jsonl
+from moemcts.config import format_reference
+from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.gates import PlyGate, SinglePhase
+from moemcts.gates import PhaseGate, PlyGate, SinglePhase
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts.learn import curriculum
 from moemcts.learn.networks import catalogue
+from moemcts.search.playouts import PlayoutAgent
+
+DEFAULT_PLAYOUTS = 512
+"""The smaller of the Antichess thesis' two numbers of iterations."""
 
 
 @hookimpl
@@ -17,12 +25,18 @@ def register_gates() -> Sequence[Registration]:
     return [
         Registration("none", _single_phase, "one phase: a single network, the baseline"),
         Registration("plies", _plies, "cuts by plies played; three equal parts of the longest game by default"),
+        Registration("kmeans", _kmeans, "clusters of positions; `moemcts gate fit` makes its file", is_learned=True),
+        Registration("learned", _learned, "a network trained with its experts, scheme mixture", is_learned=True),
     ]
 
 
 @hookimpl
 def register_agents() -> Sequence[Registration]:
-    return [Registration("random", _random, "plays legal actions with equal probability")]
+    return [
+        Registration("random", _random, "plays legal actions with equal probability"),
+        Registration("flat", _flat, "equally many random playouts per action: flat?playouts=512, or seconds=0.1"),
+        Registration("uct", _uct, "UCT with random playouts, no network: uct?simulations=512&c=1.4, or seconds=0.1"),
+    ]
 
 
 @hookimpl
@@ -34,7 +48,19 @@ def register_networks() -> Sequence[Registration]:
         Registration("rise-v3.3", catalogue.rise_v33, "the M2CTS papers' large network: 15 mobile blocks, attention"),
         Registration("alphavile", catalogue.alphavile, "mobile and transformer blocks; size tiny to large"),
         Registration("resnet", catalogue.resnet, "AlphaZero's residual network; 64 channels, 4 blocks by default"),
+        Registration("alphazero", _alphazero, "AlphaZero's own size: 256 channels, 19 residual blocks"),
+        *(_antichess_resnet(blocks) for blocks in (4, 8, 16)),
+        Registration("densenet", catalogue.densenet, "the Antichess thesis' DenseNet: 4 blocks of 4 dense layers"),
+        Registration("nextvit", catalogue.nextvit, "convolution blocks and a transformer block, 256 channels"),
+        Registration("levit", catalogue.levit, "residual stem and attention with learned distances, 256 channels"),
+        Registration("vit", catalogue.vit, "Vision Transformer; the board is one patch, patch=1 makes cells tokens"),
+        Registration("cnn", catalogue.cnn, "the Prague thesis' five plain convolutions with dense heads"),
     ]
+
+
+@hookimpl
+def register_replay_formats() -> Sequence[Registration]:
+    return [Registration("jsonl", _jsonl, "one game per line: positions, moves and what the agents thought")]
 
 
 @hookimpl
@@ -44,8 +70,19 @@ def register_curricula() -> Sequence[Registration]:
         Registration("single", curriculum.single, "one network on everything, for all phases"),
         Registration("staged", curriculum.staged, "each expert on one phase after the other, its own last"),
         Registration("weighted", curriculum.weighted, "each expert on everything, its own phase counting a times"),
+        Registration("distance", curriculum.distance, "each expert on its phase and, less, on what is plies away"),
         Registration("general_first", curriculum.general_first, "one network on everything, then each its phase"),
+        Registration("mixture", curriculum.mixture, "experts and gate `learned` together, a mixture of experts"),
+        Registration("shared_stem", curriculum.shared_stem, "one body from everything, heads from each phase"),
     ]
+
+
+_alphazero = functools.partial(catalogue.resnet, channels=256, blocks=19, value_channels=4)
+
+
+def _antichess_resnet(blocks: int) -> Registration:
+    make = functools.partial(catalogue.resnet, channels=256, blocks=blocks)
+    return Registration(f"resnet-{blocks}", make, f"the Antichess thesis' residual network of {blocks} blocks")
 
 
 def _single_phase(game: Game) -> SinglePhase:
@@ -57,5 +94,49 @@ def _plies(game: Game, *, cuts: Sequence[int] = ()) -> PlyGate:
     return PlyGate(cuts or (longest // 3, 2 * longest // 3), ())
 
 
+def _jsonl(game: Game) -> WriteReplays:
+    return write_jsonl
+
+
+def _kmeans(game: Game, *, phases: int = 3) -> PhaseGate:
+    raise UsageError(
+        f"gate 'kmeans' is fitted to data first: moemcts gate fit --game {game.spec.name} --data FOLDER "
+        f"--phases {phases} --out FILE.safetensors; then name that file"
+    )
+
+
+def _learned(game: Game, *, phases: int = 3, channels: int = 32) -> PhaseGate:
+    from moemcts.learn.learned import NetworkGate
+
+    return NetworkGate.untrained(game, phases, channels)
+
+
 def _random(game: Game) -> RandomAgent:
     return RandomAgent()
+
+
+def _flat(
+    game: Game, *, playouts: int | None = None, seconds: float | None = None, c: float | None = None
+) -> PlayoutAgent:
+    if playouts is None and seconds is None:
+        playouts = DEFAULT_PLAYOUTS
+    name = format_reference("flat", _given(playouts=playouts, seconds=seconds, c=c))
+    return PlayoutAgent(game, playouts=playouts, seconds=seconds, exploration=c, depth=1, name=name)
+
+
+def _uct(
+    game: Game,
+    *,
+    simulations: int | None = None,
+    seconds: float | None = None,
+    c: float = 1.4,
+    depth: int | None = None,
+) -> PlayoutAgent:
+    if simulations is None and seconds is None:
+        simulations = DEFAULT_PLAYOUTS
+    name = format_reference("uct", _given(simulations=simulations, seconds=seconds, c=c, depth=depth))
+    return PlayoutAgent(game, playouts=simulations, seconds=seconds, exploration=c, depth=depth, name=name)
+
+
+def _given(**options: float | None) -> dict[str, float]:
+    return {option: value for option, value in options.items() if value is not None}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 MOST_NAMES = 16
 """Names that an error lists."""
@@ -41,6 +43,33 @@ class ForeignData(MoemctsError):
 
 class DamagedFile(MoemctsError):
     """A file that is not what its name promises."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an agent has no answer to one position."""
+
+    kind: Literal["crash", "timeout", "illegal move"]
+    reason: str
+    """One line."""
+
+
+class AgentFailure(MoemctsError):
+    """An agent failed in some of the positions it was asked about at once.
+
+    It is raised by `Agent.act`. In the arena the games of these rows are lost for the agent and all others go on;
+    everywhere else it is an error like any other.
+    """
+
+    def __init__(self, failures: Mapping[int, Failure], actions: Sequence[int]) -> None:
+        """Takes the failures by row of the views, and one action per view; those of failed rows are not looked at."""
+        self.failures = dict(failures)
+        self.actions = list(actions)
+        first = next(iter(self.failures.values()))
+        super().__init__(f"{first.kind}: {first.reason}")
+
+    def __reduce__(self) -> tuple[type[AgentFailure], tuple[dict[int, Failure], list[int]]]:
+        return type(self), (self.failures, self.actions)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:

@@ -55,30 +55,21 @@ class UniformEvaluator:
 
 
 class RolloutEvaluator:
-    """Values a view by random play to the end of the game, with a uniform policy (flat Monte Carlo).
+    """Values a view by random play to the end of the game, with a uniform policy.
 
     The playouts of a view depend only on its position, its player and the seed.
     """
 
     def __init__(self, spec: GameSpec, *, num_rollouts: int = 1, seed: int = 0) -> None:
-        self._spec = spec
+        self._num_actions = spec.num_actions
         self._num_rollouts = num_rollouts
         self._seed = seed
 
     def evaluate(self, views: Views) -> Evaluation:
-        value = np.array([self._rollouts(views, row) for row in range(len(views))], dtype=np.float32)
-        return Evaluation(np.zeros((len(views), self._spec.num_actions), dtype=np.float32), value)
-
-    def _rollouts(self, views: Views, row: int) -> FloatArray:
-        state, player = views[row]
-        rng = np.random.default_rng([self._seed, state.key(), player])
-        total = np.zeros(self._spec.num_players, dtype=np.float64)
-        for _ in range(self._num_rollouts):
-            leaf = state
-            while players := leaf.active_players:
-                leaf = leaf.play([int(rng.choice(leaf.legal_actions(p))) for p in players])
-            total += leaf.returns()
-        return np.roll(total / self._num_rollouts, -player).astype(np.float32)
+        means = views.playouts(self._num_rollouts, self._seed)
+        columns = np.arange(means.shape[1])
+        value = np.take_along_axis(means, (columns + views.players()[:, None]) % len(columns), axis=1)
+        return Evaluation(np.zeros((len(views), self._num_actions), dtype=np.float32), value)
 
 
 class CachedEvaluator:

@@ -2,35 +2,90 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from typing import overload
 
 import numpy as np
 
-from moemcts.evaluation import Evaluation, Evaluator, policy_probabilities
+from moemcts.errors import unknown_name
+from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.game import FloatArray, IntArray, Views
-from moemcts.gates import PhaseGate
+from moemcts.gates import HardGate, PhaseGate
 
 Routing = Callable[[Views, FloatArray, Sequence[Evaluator]], Evaluation]
 """Evaluates N views, given the phase weights `[N, K]` and the K experts."""
+
+
+class Evaluators(Sequence[Evaluator]):
+    """Evaluators that can look at a batch together where rows belong to different ones."""
+
+    @abstractmethod
+    def evaluate_by(self, experts: IntArray, views: Views) -> Evaluation:
+        """Returns one row per view, of the evaluator numbered `experts[row]`."""
+
+    @overload
+    def __getitem__(self, number: int) -> Evaluator: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Evaluator]: ...
+
+    def __getitem__(self, number: int | slice) -> Evaluator | Sequence[Evaluator]:
+        """Returns one of them alone; it still takes part in the memory of all."""
+        numbers = range(len(self))[number]
+        return _Member(self, numbers) if isinstance(numbers, int) else [_Member(self, one) for one in numbers]
+
+
+class _Member:
+    """One of several evaluators."""
+
+    def __init__(self, team: Evaluators, number: int) -> None:
+        self._team = team
+        self._number = number
+
+    def evaluate(self, views: Views) -> Evaluation:
+        return self._team.evaluate_by(np.full(len(views), self._number, dtype=np.int64), views)
 
 
 class ExpertSet:
     """Evaluates each view by the experts of its phase."""
 
     def __init__(self, gate: PhaseGate, experts: Sequence[Evaluator], *, routing: Routing | None = None) -> None:
-        """Raises ValueError unless there is one expert per phase of the gate."""
+        """Raises ValueError unless there is one expert per phase of the gate.
+
+        Without a routing each view has the expert of its phase, or all of them mixed where the gate is soft.
+        """
         if len(experts) != gate.num_phases:
             raise ValueError(f"expected {gate.num_phases} experts, one per phase of the gate, got {len(experts)}")
         self.gate = gate
-        self.experts = tuple(experts)
-        self.routing = routing or route_each
+        self.experts: Sequence[Evaluator] = experts if isinstance(experts, Evaluators) else tuple(experts)
+        self.routing = routing or (route_each if isinstance(gate, HardGate) else route_mixture)
 
     def evaluate(self, views: Views) -> Evaluation:
         return self.routing(views, self.gate.weights(views), self.experts)
 
+    def only(self, phases: Sequence[str], other: Evaluator) -> ExpertSet:
+        """Returns a set with these experts alone, and another evaluator in the place of the rest.
+
+        Raises UsageError for a phase that the gate does not have.
+        """
+        names = self.gate.phase_names
+        for phase in phases:
+            if phase not in names:
+                raise unknown_name("phase", phase, names)
+        if isinstance(other, ExpertSet) and other.gate.num_phases == 1:
+            # One network needs nobody to choose it.
+            other = other.experts[0]
+        kept = [expert if name in phases else other for name, expert in zip(names, self.experts, strict=True)]
+        return ExpertSet(self.gate, kept, routing=self.routing)
+
 
 def route_each(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
-    """Evaluates every view by the expert of its weightiest phase: exact, one batch per expert."""
+    """Evaluates every view by the expert of its weightiest phase: exact, one batch per expert, or one for all that
+    can look at it together.
+    """
+    if isinstance(experts, Evaluators):
+        return experts.evaluate_by(weights.argmax(axis=1), views)
     return _route(views, weights.argmax(axis=1), experts)
 
 
@@ -44,8 +99,10 @@ def route_majority(views: Views, weights: FloatArray, experts: Sequence[Evaluato
 
 
 def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
-    """Mixes probabilities and values of all experts with the phase weights as convex coefficients."""
-    legal = views.legal_mask()
+    """Mixes probabilities and values of all experts with the phase weights as convex coefficients.
+
+    Probabilities are those over all actions, illegal ones too, as mixtures are trained; the search masks them.
+    """
     probabilities: FloatArray | None = None
     value: FloatArray | None = None
     for phase, expert in enumerate(experts):
@@ -57,7 +114,7 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
         if probabilities is None or value is None:
             probabilities = np.zeros((len(views), evaluation.logits.shape[1]), dtype=np.float32)
             value = np.zeros((len(views), *evaluation.value.shape[1:]), dtype=np.float32)
-        probabilities[rows] += share[:, None] * policy_probabilities(evaluation.logits, legal[rows])
+        probabilities[rows] += share[:, None] * _softmax(evaluation.logits)
         value[rows] += (share * evaluation.value.T).T
     if probabilities is None or value is None:
         raise ValueError("expected phase weights that sum to one, got none above zero")
@@ -111,6 +168,11 @@ class ExpertQueue:
         return np.array([row for _, _, row in batch], dtype=np.int64), Evaluation(
             np.concatenate([part.logits for part in parts]), np.concatenate([part.value for part in parts])
         )
+
+
+def _softmax(logits: FloatArray) -> FloatArray:
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
 def _route(views: Views, phases: IntArray, experts: Sequence[Evaluator]) -> Evaluation:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -32,6 +33,13 @@ class GameSpec:
     """No game is longer than this."""
     utility_sum: float | None = 0.0
     """What the returns of a finished game sum to; None if that differs from game to game."""
+    plane_names: tuple[str, ...] = ()
+    """What each plane shows, for people; empty where the game does not say."""
+    rows_upward: bool = False
+    """Whether row 0 of the planes is the lowest of a drawn board, as in games with a first rank."""
+    policy_planes: int = 0
+    """Where actions are the cells of so many planes, `action = (plane * rows + row) * columns + column` on the board of
+    the observations, networks end in such planes; 0 where actions are of another kind."""
 
 
 @runtime_checkable
@@ -99,6 +107,27 @@ class Views(Protocol):
     def legal_mask(self) -> BoolArray:
         """Returns which actions are legal for the viewing player, `[N, A]`; no action where it is not active."""
 
+    def playouts(self, num: int, seed: int) -> FloatArray:
+        """Returns the mean returns of `num` random playouts from each view, by player, `[N, P]`.
+
+        A row depends on its position, its player and the seed.
+        """
+
+    def playout_search(
+        self,
+        seeds: Sequence[int],
+        *,
+        playouts: int | None = None,
+        seconds: float | None = None,
+        exploration: float | None = None,
+        depth: int | None = None,
+    ) -> Sequence[tuple[IntArray, IntArray, NDArray[np.float64]]]:
+        """Returns actions, visits and sums of values of each view, searched by random playouts.
+
+        Limits are per view. `exploration` is UCB1's constant, None for equally many playouts of each action; `depth`
+        is how many plies keep statistics, None for all: 1 is a flat search, None with a constant is UCT.
+        """
+
 
 @dataclass(frozen=True)
 class Packed:
@@ -122,6 +151,16 @@ class Packed:
         """Returns the rows one behind the other."""
         offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         return cls(np.frombuffer(b"".join(rows), dtype=np.uint8), offsets)
+
+
+class Start(NamedTuple):
+    """An entry of a file of openings: a start position, or why it is none."""
+
+    place: str
+    """Where in the file it is: `line 12`, `game 3`."""
+    state: State | None
+    name: str = ""
+    fault: str = ""
 
 
 @dataclass(frozen=True)
@@ -164,6 +203,13 @@ class Game(ABC):
     @abstractmethod
     def format_state(self, state: State) -> str:
         """Returns one line that `parse_state` reads back."""
+
+    def read_starts(self, path: Path, *, plies: int | None = None) -> Iterator[Start] | None:
+        """Yields the openings in a file of a format that the game's players use; None where the file is of no such.
+
+        `plies` cuts lines of moves short. Raises OSError or UnicodeDecodeError where the file cannot be read.
+        """
+        return None
 
     def parse_action(self, state: State, player: Player, text: str) -> Action:
         """Returns the action written as `text`; raises ValueError naming the legal ones."""
@@ -248,3 +294,26 @@ class ViewList:
             if player in state.active_players:
                 mask[row, list(state.legal_actions(player))] = True
         return mask
+
+    def playouts(self, num: int, seed: int) -> FloatArray:
+        from moemcts._core import python_playouts
+
+        means: FloatArray = python_playouts(self._views, self._spec.num_players, num, seed)
+        return means
+
+    def playout_search(
+        self,
+        seeds: Sequence[int],
+        *,
+        playouts: int | None = None,
+        seconds: float | None = None,
+        exploration: float | None = None,
+        depth: int | None = None,
+    ) -> Sequence[tuple[IntArray, IntArray, NDArray[np.float64]]]:
+        from moemcts._core import python_playout_search
+
+        options = {"playouts": playouts, "seconds": seconds, "exploration": exploration, "depth": depth}
+        arms: Sequence[tuple[IntArray, IntArray, NDArray[np.float64]]] = python_playout_search(
+            self._views, self._spec.num_players, seeds, **options
+        )
+        return arms

@@ -59,7 +59,7 @@ class SinglePhase(HardGate):
     """One phase for the whole game, hence one network: the baseline of every comparison."""
 
     name = "none"
-    phase_names = ("all",)
+    phase_names: tuple[str, ...] = ("all",)
 
     def phases(self, views: Views) -> IntArray:
         return np.zeros(len(views), dtype=np.int64)

@@ -30,6 +30,8 @@ class Registration:
     """One line for listings."""
     games: tuple[str, ...] = ()
     """The games it belongs to; empty for all."""
+    is_learned: bool = False
+    """For gates: whether it knows nothing before it has learned from data."""
     default: bool = False
     """Whether it is what its games use where the user names none."""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -59,6 +61,11 @@ def register_networks() -> Sequence[Registration]:  # type: ignore[empty-body]
 @hookspec
 def register_curricula() -> Sequence[Registration]:  # type: ignore[empty-body]
     """Returns learning schemes; `make(**options) -> Curriculum`."""
+
+
+@hookspec
+def register_replay_formats() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """Returns formats of files of games, named by their ending; `make(game) -> WriteReplays`."""
 
 
 @hookspec

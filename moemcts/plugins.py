@@ -6,14 +6,17 @@ import functools
 import importlib.metadata
 import inspect
 import traceback
+import types
+import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 from moemcts import hookspecs
-from moemcts.config import parse_reference
+from moemcts.config import format_reference, parse_reference
 from moemcts.errors import UsageError, unknown_name
 from moemcts.hookspecs import Registration
 
@@ -21,10 +24,13 @@ if TYPE_CHECKING:
     import typer
 
     from moemcts.agents import Agent
+    from moemcts.arena.replays import WriteReplays
     from moemcts.game import Game
     from moemcts.gates import PhaseGate
 
 GROUP = "moemcts"
+SAVED_GATE = ".safetensors"
+"""What names of gates end with that are paths."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,7 @@ class Plugins:
         self.gates = _by_name("gate", hook.register_gates())
         self.agents = _by_name("agent", hook.register_agents())
         self.networks = _by_name("network", hook.register_networks())
+        self.replay_formats = _by_name("replay format", hook.register_replay_formats())
         self.curricula = _by_name("scheme", hook.register_curricula())
 
     def game(self, reference: str) -> Game:
@@ -63,7 +70,11 @@ class Plugins:
         return game
 
     def gate(self, reference: str, game: Game) -> PhaseGate:
-        """Returns the gate that a user names for a game, such as `steps?cuts=93,252`."""
+        """Returns the gate that a user names for a game, such as `steps?cuts=93,252` or the path of a saved gate."""
+        if reference.endswith(SAVED_GATE):
+            from moemcts.learn.learned import load_gate
+
+            return load_gate(Path(reference), game, self)
         gate: PhaseGate = self._make("gate", self.for_game(self.gates, game.spec.name), reference, game)
         return gate
 
@@ -76,9 +87,34 @@ class Plugins:
         """Returns a new network, a `torch.nn.Module`."""
         return self._make("network", self.networks, reference, observation_shape, num_actions)
 
+    def complete_network(self, reference: str, game: Game) -> str:
+        """Returns the reference with the options that the game decides where the user does not.
+
+        A game that declares policy planes gets them. Where a search values all players by itself, because there are
+        more than two or the game has no fixed sum, and no default agent of the game answers for the others, networks
+        value all of them: `num_values`. Where one does answer, only the searched player's value is asked for.
+        """
+        name, options = parse_reference(reference)
+        accepted = option_names(self.networks[name].make) if name in self.networks else []
+        spec, added = game.spec, dict[str, Any]()
+        if spec.policy_planes:
+            added["policy_planes"] = spec.policy_planes
+        if (spec.num_players > 2 or spec.utility_sum is None) and self.default_agent(game) == "random":
+            added["num_values"] = spec.num_players
+        missing = {key: value for key, value in added.items() if key in (accepted or ()) and key not in options}
+        # What the user wrote stays as it was written.
+        return reference + format_reference("", missing).replace("?", "&" if options else "?") if missing else reference
+
     def curriculum(self, reference: str) -> Any:
-        """Returns a learning scheme, a `moemcts.learn.curriculum.Curriculum`."""
+        """Returns a learning scheme, a `Curriculum` or `JointScheme` of `moemcts.learn.curriculum`."""
         return self._make("scheme", self.curricula, reference)
+
+    def replay_format(self, name: str, game: Game) -> WriteReplays:
+        """Returns what writes games in a format, such as `jsonl`."""
+        write: WriteReplays = self._make(
+            "replay format", self.for_game(self.replay_formats, game.spec.name), name, game
+        )
+        return write
 
     def default_agent(self, game: Game) -> str:
         """Returns the name of the agent that plays the training games of a game."""
@@ -131,6 +167,34 @@ def plugins() -> Plugins:
     return Plugins(modules, infos)
 
 
+def option_names(make: Callable[..., Any]) -> list[str] | None:
+    """Returns the keywords that a maker takes; None where it takes any.
+
+    `**options: Unpack[SomeTypedDict]` stands for the keys of that dictionary.
+    """
+    names: list[str] = []
+    for parameter in inspect.signature(make).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            names.append(parameter.name)
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            unpacked = typing.get_args(_annotation(make, parameter))
+            if not unpacked or not typing.is_typeddict(unpacked[0]):
+                return None
+            names += typing.get_type_hints(unpacked[0])
+    return names
+
+
+def _annotation(make: Callable[..., Any], parameter: inspect.Parameter) -> Any:
+    """Returns the type of one parameter; those of others may name what is imported for type checkers only."""
+    while isinstance(make, functools.partial):
+        make = make.func
+    alone = types.SimpleNamespace(__annotations__={"it": parameter.annotation})
+    try:
+        return typing.get_type_hints(alone, getattr(make, "__globals__", {}))["it"]
+    except NameError:
+        return None
+
+
 def _by_name(kind: str, results: Iterable[Iterable[Registration]]) -> dict[str, Registration]:
     entries: dict[str, Registration] = {}
     for registrations in reversed(list(results)):
@@ -142,10 +206,9 @@ def _by_name(kind: str, results: Iterable[Iterable[Registration]]) -> dict[str, 
 
 
 def _check_options(kind: str, name: str, make: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    parameters = inspect.signature(make).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+    keywords = option_names(make)
+    if keywords is None:
         return
-    keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     for option in options:
         if option not in keywords:
             raise unknown_name(f"option of {kind} {name!r}", option, keywords)

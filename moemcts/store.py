@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,38 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise MoemctsError(f"cannot write {path}: {error.strerror or error}{hint}; what was there is intact") from error
 
 
+@contextlib.contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """Keeps the folder to this process for a while; the lock ends with the process, however it ends.
+
+    Raises MoemctsError if another process has it. Where the system knows no such locks, nothing is locked.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    path = folder / ".lock"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = open(path, "a+")  # noqa: SIM115
+    except OSError as error:
+        raise MoemctsError(f"cannot write {path}: {error.strerror or error}") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise MoemctsError(
+                f"{folder} is in use by process {holder}; wait until it has ended, or choose another folder"
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
 def write_text(path: Path, text: str) -> None:
     """Writes a text file atomically."""
     write_bytes(path, text.encode())
@@ -54,7 +86,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise MoemctsError(f"expected a file {path}, found none") from None
     except IsADirectoryError:
         raise MoemctsError(f"expected a file, got the folder {path}") from None
-    except PermissionError as error:
+    except OSError as error:
         raise MoemctsError(f"cannot read {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DamagedFile(f"{path} is not valid TOML: {error}") from error

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 from hypothesis import settings
@@ -10,6 +11,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 # What tests start as `python -c` imports what is installed, not the folder they are started in, which has no core.
 os.environ["PYTHONSAFEPATH"] = "1"
+
+# What was once measured on this machine is neither read nor written; the processes of one test run share it.
+if "MOEMCTS_TESTS_CACHE" not in os.environ:
+    os.environ["MOEMCTS_TESTS_CACHE"] = os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="moemcts-tests-")
 
 # A machine that is busy with something else must not fail a test.
 settings.register_profile("patient", deadline=None)

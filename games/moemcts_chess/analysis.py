@@ -16,7 +16,9 @@ def analysis(game: ChessGame, state: Any) -> dict[str, Any]:
     players = state.active_players
     views = game.views([(state, players[0] if players else 0)])
     phases = {}
-    for name in Plugins.for_game(plugins().gates, game.spec.name):
+    for name, entry in Plugins.for_game(plugins().gates, game.spec.name).items():
+        if entry.is_learned:
+            continue
         gate = plugins().gate(name, game)
         phases[name] = gate.phase_names[int(gate.weights(views)[0].argmax())]
     features = {name: state.measure(name) for name in _core.chess_measures() if name not in phases}

@@ -54,6 +54,7 @@ def _last_move(state: Any) -> chess.Move | None:
 def python_chess() -> Any:
     """Returns the package `chess` with all we use of it, imported when it is first asked for."""
     import chess
+    import chess.engine
     import chess.pgn
     import chess.svg
     import chess.variant

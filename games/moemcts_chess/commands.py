@@ -28,6 +28,7 @@ def register(app: typer.Typer) -> None:
     """Adds the commands; those about data go into the group `data`, which another plugin may have opened."""
     app.command(rich_help_panel=PANEL)(analyze)
     app.command(rich_help_panel="Measure")(uci)
+    app.command(rich_help_panel=PANEL)(bishops)
     data = next((group.typer_instance for group in app.registered_groups if group.name == "data"), None)
     if data is None:
         data = typer.Typer(help="Games in, datasets out.", no_args_is_help=True)
@@ -58,6 +59,49 @@ def analyze(
 
         write_text(svg, svg_board(state))
     typer.echo(json.dumps(found, indent=1) if as_json else text(made, state, found))
+
+
+def bishops(
+    experts: Annotated[list[Path], typer.Option(help="A folder of experts; may be repeated, to compare several.")],
+    game: GameOption = "chess",
+    as_json: Json = False,
+) -> None:
+    """Ask networks about the 20 opposite-coloured bishops of the AlphaVile paper (Table 11): 15 draws, 5 wins.
+
+    Networks that only count pawns think the draws won; the better they know such endgames, the nearer the values of
+    draws are to 0.
+    """
+    from moemcts.learn.checkpoint import load_experts
+    from moemcts.plugins import plugins
+    from moemcts_chess.bishops import PAPER, assess, summary
+
+    made = _chess(game)
+    if made.variant not in ("chess", "chess960"):
+        raise UsageError(f"expected chess or chess960, whose endgames these are, got {game!r}")
+    found = {str(folder): assess(load_experts(folder, made, plugins()), made) for folder in experts}
+    if as_json:
+        typer.echo(json.dumps({name: {**summary(rows), "rows": rows} for name, rows in found.items()}, indent=1))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("position", "truth", *found, box=None, pad_edge=False, header_style="bold")
+    for same in zip(*found.values(), strict=True):
+        cells = [f"{row['value']:+.4f} {row['phase']}" for row in same]
+        table.add_row(same[0]["fen"], same[0]["truth"], *cells)
+    console = Console(soft_wrap=True)
+    console.print(table)
+    for name, rows in found.items():
+        console.print(_bishop_line(name, summary(rows)))
+    for name, numbers in PAPER.items():
+        console.print(_bishop_line(f"paper, {name}", numbers), style="dim")
+
+
+def _bishop_line(name: str, numbers: Mapping[str, float]) -> str:
+    return (
+        f"{name}: mean |value| of draws {numbers['draws']:.4f}, towards the winner in wins {numbers['wins']:.4f}, "
+        f"difference {numbers['wins'] - numbers['draws']:+.4f}"
+    )
 
 
 def import_games(

@@ -1,37 +1,49 @@
-"""UCI engines as agents: Stockfish, Fairy-Stockfish and whatever else speaks the protocol."""
+"""UCI engines as agents: Stockfish, Fairy-Stockfish and whatever else speaks the protocol, through python-chess."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import selectors
+import asyncio
+import logging
 import shutil
-import subprocess
-import time
+import threading
 import weakref
-from collections.abc import Sequence
-from itertools import pairwise
-from typing import Any
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
+import chess
+import chess.engine
 import numpy as np
 
-from moemcts.agents import Agent, RandomAgent, Seat
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.agents import Agent, RandomAgent, Seat, Thought
+from moemcts.errors import AgentFailure, Failure, MoemctsError, UsageError, unknown_name
 from moemcts.game import Action, Game, Views
 from moemcts_chess.game import VARIANTS
+from moemcts_chess.score import MOST_CENTIPAWNS, value_of_centipawns
+
+T = TypeVar("T")
 
 UCI_NAMES = {"chess960": "chess", "threecheck": "3check"}
 """What engines call the variants, where it is not our name."""
 GAMES_FOLDER = "/usr/games"
 """Where Debian installs engines, which is not always on the path."""
 PATIENCE = 20.0
-"""Seconds that an engine may take beyond the time it was given."""
+"""Seconds that an engine may take to start, and to answer beyond the time it was given."""
+SLOWEST = 5_000.0
+"""Nodes per second below which an engine that was given nodes is taken to hang."""
+PATIENCE_FOR_DEPTH = 120.0
+"""Seconds that an engine may take where it was given a depth, which says nothing about time."""
 
 
 class UciAgent:
     """Plays what an engine answers to each position, from the position alone and with an empty hash.
 
-    So an engine of one thread that is limited by nodes or depth plays the same game whatever it played before.
+    So an engine of one thread that is limited by nodes or depth plays the same game whatever it played before;
+    Stockfish does not where its skill is below 20 or its Elo is limited, for its errors are drawn by the clock.
+
+    Where an engine dies, is silent for too long or answers something that is no legal move, that game is lost, and
+    the engine is started anew for the others. Positions that are asked about at once are shared by `processes`
+    engines. Engines end with the agent or the program.
     """
 
     def __init__(
@@ -39,52 +51,148 @@ class UciAgent:
         game: Game,
         path: str,
         *,
-        nodes: int = 1000,
+        nodes: int | None = None,
         depth: int | None = None,
         seconds: float | None = None,
         skill: int | None = None,
+        elo: int | None = None,
+        threads: int = 1,
         hash_mib: int = 1,
+        processes: int = 1,
+        timeout: float | None = None,
+        options: Mapping[str, Any] | None = None,
+        name: str | None = None,
     ) -> None:
-        """Starts the engine; raises UsageError where there is no such program or it does not play the game.
+        """Starts the first engine; raises UsageError where there is no such program or it does not play the game.
 
-        `depth` or `seconds` replace the limit of nodes. `skill` is the engine's option Skill Level.
+        Limits hold together; without any it is 1000 nodes. `skill` is the option Skill Level, `elo` sets
+        UCI_LimitStrength and UCI_Elo, `options` are others by name, in which case and blanks do not matter.
+        `timeout` is in seconds per answer; without it an engine has 20 seconds beyond the time that it needs.
         """
-        self.name = f"uci:{path}"
+        self.name = name or f"uci:{path}"
+        if nodes is None and depth is None and seconds is None:
+            nodes = 1000
+        _expect_positive(nodes=nodes, depth=depth, seconds=seconds, threads=threads, hash=hash_mib, processes=processes)
         self._game = game
-        self._seconds = seconds or 0.0
-        given = {"depth": depth, "movetime": None if seconds is None else round(1000 * seconds)}
-        limits = {name: value for name, value in given.items() if value is not None} or {"nodes": nodes}
-        self._go = " ".join(["go", *(f"{name} {value}" for name, value in limits.items())])
-        self._engine = _Engine(find_engine(path))
-        played = [name for name in VARIANTS if UCI_NAMES.get(name, name) in self._engine.variants]
-        if game.spec.name not in played:
-            self._engine.close()
-            raise UsageError(f"{self.name} does not play {game.spec.name}, only {', '.join(played)}")
-        self._engine.set("UCI_Variant", UCI_NAMES.get(game.spec.name, game.spec.name))
-        self._engine.set("UCI_Chess960", "true" if game.spec.name == "chess960" else "false")
-        self._engine.set("Threads", 1)
-        self._engine.set("Hash", hash_mib)
-        if skill is not None:
-            self._engine.set("Skill Level", skill)
+        self._limit = chess.engine.Limit(time=seconds, depth=depth, nodes=nodes)
+        least = PATIENCE_FOR_DEPTH if depth is not None else PATIENCE
+        self._timeout = timeout or least + (seconds or 0.0) + (nodes or 0) / SLOWEST
+        limited = {"Skill Level": skill, "UCI_LimitStrength": None if elo is None else True, "UCI_Elo": elo}
+        self._preferred: dict[str, Any] = {"Threads": threads, "Hash": hash_mib}
+        self._options = {key: value for key, value in limited.items() if value is not None} | dict(options or {})
+        self._program = find_engine(path)
+        # Otherwise each line of an engine that python-chess does not expect goes to standard error.
+        logging.getLogger("chess.engine").addHandler(logging.NullHandler())
+        self._loop = _Loop()
+        self._engines: list[chess.engine.UciProtocol | None] = [None] * processes
+        self.close = weakref.finalize(self, _end, self._loop, self._engines)
+        try:
+            self._engines[0] = self._loop.run(self._start())
+        except BaseException:
+            self.close()
+            raise
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        """Raises MoemctsError where the engine fails."""
-        return [self._answer(views[row]) for row in range(len(seats))]
+        """Raises AgentFailure where the engine fails."""
+        rows = iter(range(len(seats)))
+        actions = [0] * len(seats)
+        failures: dict[int, Failure] = {}
 
-    def close(self) -> None:
-        """Ends the engine's process."""
-        self._engine.close()
+        async def work(slot: int) -> None:
+            for row in rows:
+                answer = await self._answer(slot, views[row])
+                if isinstance(answer, Failure):
+                    failures[row] = answer
+                else:
+                    actions[row], seats[row].thought = answer
 
-    def _answer(self, view: Any) -> Action:
-        fen = view.state.fen()
-        self._engine.send("ucinewgame", f"position fen {fen}", "isready")
-        self._engine.read_until("readyok", PATIENCE)
-        self._engine.send(self._go)
-        answer = self._engine.read_until("bestmove", PATIENCE + self._seconds)[-1].split()
+        async def work_all() -> None:
+            await asyncio.gather(*(work(slot) for slot in range(min(len(self._engines), len(seats)))))
+
+        self._loop.run(work_all())
+        if failures:
+            raise AgentFailure(dict(sorted(failures.items())), actions)
+        return actions
+
+    async def _answer(self, slot: int, view: Any) -> tuple[Action, Thought | None] | Failure:
+        board = view.state.board()
+        wanted = chess.engine.INFO_BASIC | chess.engine.INFO_SCORE
         try:
-            return self._game.parse_action(view.state, view.player, answer[1])
-        except (IndexError, ValueError):
-            raise MoemctsError(f"{self.name} answered {' '.join(answer)!r} to {fen}") from None
+            engine = self._engines[slot] = self._engines[slot] or await self._start()
+            # Every position is a game of its own, so that nothing is carried from one to the other.
+            asked = engine.play(board, self._limit, game=object(), info=wanted)
+            result = await asyncio.wait_for(asked, self._timeout)
+        except TimeoutError:
+            await self._drop(slot)
+            return Failure("timeout", f"no answer within {self._timeout:g} s to {view.state.fen()}")
+        except (chess.engine.EngineTerminatedError, MoemctsError, OSError) as error:
+            await self._drop(slot)
+            return Failure("crash", f"{_line(error)} at {view.state.fen()}")
+        except chess.engine.EngineError as error:
+            # What else it will say to what question is anyone's guess.
+            await self._drop(slot)
+            return Failure("illegal move", f"{_line(error)} at {view.state.fen()}")
+        answer = "no move" if result.move is None else board.uci(result.move)
+        try:
+            action = self._game.parse_action(view.state, view.player, answer)
+        except ValueError:
+            return Failure("illegal move", f"{answer} at {view.state.fen()}")
+        return action, self._thought(result.info)
+
+    def _thought(self, info: chess.engine.InfoDict) -> Thought | None:
+        if "score" not in info:
+            return None
+        score = info["score"].relative.score(mate_score=MOST_CENTIPAWNS)
+        value = value_of_centipawns(score or 0, self._game.spec.name)
+        return Thought(value=value, nodes=info.get("nodes", 0), depth=info.get("depth", 0))
+
+    async def _start(self) -> chess.engine.UciProtocol:
+        """Raises UsageError where the engine does not play the game or has no such option, MoemctsError if it fails."""
+        try:
+            started = chess.engine.UciProtocol.popen(self._program, stderr=asyncio.subprocess.DEVNULL)
+            _, engine = await asyncio.wait_for(started, PATIENCE)
+            try:
+                await asyncio.wait_for(self._set_up(engine), PATIENCE)
+            except BaseException:
+                await _kill(engine)
+                raise
+        except TimeoutError:
+            raise MoemctsError(
+                f"{self._program} did not say uciok or readyok within {PATIENCE:g} s; is it a UCI engine?"
+            ) from None
+        except chess.engine.EngineTerminatedError:
+            raise MoemctsError(f"{self._program} has ended; is it a UCI engine?") from None
+        except (chess.engine.EngineError, OSError) as error:
+            raise UsageError(f"{self.name}: {_line(error)}") from None
+        return engine
+
+    async def _set_up(self, engine: chess.engine.UciProtocol) -> None:
+        await engine.initialize()
+        self._check_variant(engine)
+        options = {name: value for name, value in self._preferred.items() if name in engine.options}
+        options |= {self._option(engine, name): value for name, value in self._options.items()}
+        await engine.configure(options)
+        await engine.ping()
+
+    def _check_variant(self, engine: chess.engine.UciProtocol) -> None:
+        option = engine.options.get("UCI_Variant")
+        known = {"chess", *(option.var or () if option else ())}
+        played = [name for name in VARIANTS if UCI_NAMES.get(name, name) in known]
+        name = self._game.spec.name
+        if name not in played:
+            raise UsageError(f"{self.name} does not play {name}, only {', '.join(played)}")
+
+    def _option(self, engine: chess.engine.UciProtocol, name: str) -> str:
+        """Returns the engine's name of an option."""
+        names = {_plain(known): known for known in engine.options}
+        if _plain(name) not in names:
+            raise unknown_name(f"option of {self.name}", name, engine.options)
+        return names[_plain(name)]
+
+    async def _drop(self, slot: int) -> None:
+        engine, self._engines[slot] = self._engines[slot], None
+        if engine is not None:
+            await _kill(engine)
 
 
 class Varied:
@@ -97,85 +205,80 @@ class Varied:
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
         is_random = views.plies() < self._random_plies
-        actions = np.zeros(len(seats), dtype=np.int64)
+        actions = [0] * len(seats)
+        failures: dict[int, Failure] = {}
         for agent, rows in ((RandomAgent(), np.flatnonzero(is_random)), (self._agent, np.flatnonzero(~is_random))):
-            if len(rows):
-                actions[rows] = agent.act(views.take(rows), [seats[int(row)] for row in rows])
-        return [int(action) for action in actions]
+            if not len(rows):
+                continue
+            try:
+                answers = agent.act(views.take(rows), [seats[int(row)] for row in rows])
+            except AgentFailure as failure:
+                answers = failure.actions
+                failures |= {int(rows[row]): fault for row, fault in failure.failures.items()}
+            for row, action in zip(rows, answers, strict=True):
+                actions[int(row)] = int(action)
+        if failures:
+            raise AgentFailure(failures, actions)
+        return actions
 
 
 def find_engine(path: str) -> str:
     """Returns the program that a user names; raises UsageError where there is none."""
     found = shutil.which(path) or shutil.which(path, path=GAMES_FOLDER)
     if found is None:
-        raise UsageError(f"no engine {path!r} on the path; on Debian: apt-get install {path.rpartition('/')[2]}")
+        is_file = "/" in path and Path(path).is_file()
+        hint = "it is no program" if is_file else f"on Debian: apt-get install {path.rpartition('/')[2]}"
+        raise UsageError(f"no engine {path!r} on the path; {hint}")
     return found
 
 
-class _Engine:
-    """A running engine and the lines that go to and fro."""
+class _Loop:
+    """An event loop in a thread of its own, in which engines live."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._process = subprocess.Popen(
-            [path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
-        )
-        self.close = weakref.finalize(self, _end, self._process)
-        self._rest = b""
-        self.send("uci")
-        lines = self.read_until("uciok", PATIENCE)
-        options = [line.split() for line in lines if line.startswith("option name ")]
-        names = [" ".join(words[2 : words.index("type")]) for words in options if "type" in words]
-        self._options = set(names)
-        self.variants = {"chess"}
-        for name, words in zip(names, options, strict=False):
-            if name == "UCI_Variant":
-                self.variants |= {value for word, value in pairwise(words) if word == "var"}
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="engines", daemon=True)
+        self._thread.start()
 
-    def set(self, name: str, value: object) -> None:
-        """Sets an option that the engine has; others are left alone."""
-        if name in self._options:
-            self.send(f"setoption name {name} value {value}")
-
-    def send(self, *lines: str) -> None:
-        """Raises MoemctsError where the engine has gone."""
-        assert self._process.stdin is not None
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Returns what the coroutine does; what interrupts the wait cancels it."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
-            self._process.stdin.write("".join(f"{line}\n" for line in lines).encode())
-        except OSError:
-            raise MoemctsError(f"{self._path} has ended; is it a UCI engine?") from None
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
 
-    def read_until(self, first_word: str, seconds: float) -> list[str]:
-        """Returns the lines up to one that starts with a word.
-
-        Raises MoemctsError where the engine has ended or says nothing of the kind in time.
-        """
-        assert self._process.stdout is not None
-        lines: list[str] = []
-        deadline = time.monotonic() + seconds
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
-            while True:
-                line, newline, rest = self._rest.partition(b"\n")
-                if newline:
-                    self._rest = rest
-                    lines.append(line.decode(errors="replace").strip())
-                    if lines[-1].split()[:1] == [first_word]:
-                        return lines
-                    continue
-                if not selector.select(deadline - time.monotonic()):
-                    raise MoemctsError(
-                        f"{self._path} did not say {first_word} within {seconds:g} s; is it a UCI engine?"
-                    )
-                if not (read := os.read(self._process.stdout.fileno(), 1 << 16)):
-                    raise MoemctsError(f"{self._path} has ended; is it a UCI engine?")
-                self._rest += read
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(OSError):
-        process.kill()
-        process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
+async def _kill(engine: chess.engine.UciProtocol) -> None:
+    """Ends the process and waits for it, for until then one that has ended is still there."""
+    if engine.transport is not None:
+        engine.transport.close()
+        await asyncio.wait([engine.returncode], timeout=PATIENCE)
+
+
+def _end(loop: _Loop, engines: Iterable[chess.engine.UciProtocol | None]) -> None:
+    async def end_all() -> None:
+        await asyncio.gather(*(_kill(engine) for engine in engines if engine is not None))
+
+    loop.run(end_all())
+    loop.stop()
+
+
+def _expect_positive(**numbers: float | None) -> None:
+    for name, number in numbers.items():
+        if number is not None and not number > 0:
+            raise ValueError(f"expected {name} above 0, got {number}")
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).lower()
+
+
+def _line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

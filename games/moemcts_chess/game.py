@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 import numpy as np
 
 from moemcts import _core
-from moemcts.game import Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, State, Symmetry, Views
+from moemcts.game import Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, Start, State, Symmetry, Views
+from moemcts_chess.planenames import plane_names
 
 VARIANTS = (
     "chess",
@@ -59,6 +61,9 @@ class ChessGame(Game):
             num_actions=self.rules.num_actions,
             observation_shape=(self.rules.num_planes, 8, 8),
             max_plies=self.rules.max_plies,
+            plane_names=plane_names(self.rules.features()),
+            rows_upward=True,
+            policy_planes=self.rules.num_actions // 64,
         )
 
     def initial_state(self, seed: int = 0) -> State:
@@ -78,6 +83,14 @@ class ChessGame(Game):
     def format_state(self, state: State) -> str:
         """Returns the FEN, followed by the past that the planes and repetitions still look at."""
         return cast(_Native, state).format()
+
+    def read_starts(self, path: Path, *, plies: int | None = None) -> Iterator[Start] | None:
+        """Yields the positions of an EPD file or the ends of the lines of a PGN file, by the name's ending."""
+        from moemcts_chess.openings import read_epd, read_pgn
+
+        if path.suffix == ".epd":
+            return read_epd(self, path)
+        return read_pgn(self, path, plies) if path.suffix == ".pgn" else None
 
     def parse_action(self, state: State, player: Player, text: str) -> Action:
         """Returns the move written in UCI or SAN; raises ValueError naming the legal ones."""

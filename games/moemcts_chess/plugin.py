@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
+from moemcts.errors import UsageError, unknown_name
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts_chess import gates
+from moemcts_chess.agents import AlphaBetaAgent
 from moemcts_chess.game import VARIANTS, ChessGame
 
 if TYPE_CHECKING:
     import typer
 
+    from moemcts.arena.replays import WriteReplays
     from moemcts_chess.engine import UciAgent
 
 SUMMARIES = {
@@ -33,11 +37,17 @@ SUMMARIES = {
 STOCKFISH = ("chess", "chess960")
 FAIRY = tuple(name for name in VARIANTS if name != "atomic")
 """What Debian's Fairy-Stockfish 11.1 plays."""
+OPTION = "option."
+"""What stands before the name of an engine's own option."""
 
 
 @hookimpl
 def register_games() -> Sequence[Registration]:
-    return [Registration(name, partial(ChessGame, name), SUMMARIES[name], (name,)) for name in VARIANTS]
+    # Without search noise two programs play one game over and over from one start position.
+    settings = {"match.random_plies": 6}
+    return [
+        Registration(name, partial(ChessGame, name), SUMMARIES[name], (name,), settings=settings) for name in VARIANTS
+    ]
 
 
 @hookimpl
@@ -55,10 +65,16 @@ def register_gates() -> Sequence[Registration]:
 @hookimpl
 def register_agents() -> Sequence[Registration]:
     return [
-        Registration("uci", _uci, "a UCI engine: uci?path=fairy-stockfish&nodes=1000", VARIANTS),
-        Registration("uci:stockfish", partial(_uci, path="stockfish"), "Stockfish", STOCKFISH),
-        Registration("uci:fairy-stockfish", partial(_uci, path="fairy-stockfish"), "Fairy-Stockfish", FAIRY),
+        Registration("alpha-beta", _alpha_beta, "alpha-beta with a simple evaluation: alpha-beta?depth=3", VARIANTS),
+        Registration("uci", _uci, "a UCI engine: uci?path=fairy-stockfish&nodes=1000&option.Contempt=0", VARIANTS),
+        Registration("uci:stockfish", partial(_uci, program="stockfish"), "Stockfish", STOCKFISH),
+        Registration("uci:fairy-stockfish", partial(_uci, program="fairy-stockfish"), "Fairy-Stockfish", FAIRY),
     ]
+
+
+@hookimpl
+def register_replay_formats() -> Sequence[Registration]:
+    return [Registration("pgn", _pgn, "PGN with evaluation, phase and expert as comments", VARIANTS)]
 
 
 @hookimpl
@@ -66,6 +82,12 @@ def register_commands(app: typer.Typer) -> None:
     from moemcts_chess import commands
 
     commands.register(app)
+
+
+def _pgn(game: Game) -> WriteReplays:
+    from moemcts_chess.pgn import write_pgn
+
+    return write_pgn
 
 
 def _lichess(game: Game) -> PhaseGate:
@@ -92,17 +114,54 @@ def _pieces(game: Game, *, cuts: Sequence[int] = (5, 13)) -> PhaseGate:
     return gates.PiecesGate(cuts)
 
 
+def _alpha_beta(
+    game: Game, *, depth: int | None = None, nodes: int | None = None, seconds: float | None = None
+) -> AlphaBetaAgent:
+    return AlphaBetaAgent(game, depth=depth, nodes=nodes, seconds=seconds)
+
+
 def _uci(
     game: Game,
     *,
     path: str | None = None,
-    nodes: int = 1000,
+    program: str | None = None,
+    variant: str | None = None,
+    nodes: int | None = None,
     depth: int | None = None,
     seconds: float | None = None,
+    movetime: int | None = None,
     skill: int | None = None,
+    elo: int | None = None,
+    threads: int = 1,
     hash_mib: int = 1,
+    processes: int = 1,
+    timeout: float | None = None,
+    **options: Any,
 ) -> UciAgent:
     from moemcts_chess.engine import UciAgent
 
-    path = path or ("stockfish" if game.spec.name in STOCKFISH else "fairy-stockfish")
-    return UciAgent(game, path, nodes=nodes, depth=depth, seconds=seconds, skill=skill, hash_mib=hash_mib)
+    if variant is not None and variant != game.spec.name:
+        raise UsageError(f"expected variant={game.spec.name}, the game that is played, got {variant!r}")
+    if movetime is not None:
+        if seconds is not None:
+            raise UsageError("expected seconds or movetime, which is in milliseconds, got both")
+        seconds = movetime / 1000
+    unknown = [option for option in options if not option.startswith(OPTION)]
+    if unknown:
+        own = [entry.name for entry in signature(_uci).parameters.values() if entry.kind == entry.KEYWORD_ONLY]
+        raise unknown_name("option of a UCI engine", unknown[0], [*own, f"{OPTION}NAME"])
+    name = path or program or ("stockfish" if game.spec.name in STOCKFISH else "fairy-stockfish")
+    return UciAgent(
+        game,
+        name,
+        nodes=nodes,
+        depth=depth,
+        seconds=seconds,
+        skill=skill,
+        elo=elo,
+        threads=threads,
+        hash_mib=hash_mib,
+        processes=processes,
+        timeout=timeout,
+        options={option.removeprefix(OPTION): value for option, value in options.items()},
+    )

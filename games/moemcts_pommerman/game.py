@@ -54,6 +54,7 @@ class Pommerman(Game):
             max_plies=rules.max_steps,
             # Players who die together or survive together have no fixed sum; a team's gain is the other's loss.
             utility_sum=0.0 if rules.has_teams else None,
+            plane_names=tuple(native.planes()),
         )
 
     def initial_state(self, seed: int = 0) -> State:

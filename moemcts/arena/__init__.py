@@ -11,7 +11,7 @@ from moemcts.arena.match import (
     match,
     win_rate_over_seeds,
 )
-from moemcts.arena.openings import Opening, openings_from_seeds, read_openings
+from moemcts.arena.openings import Opening, Suite, openings_from_seeds, read_openings
 from moemcts.arena.verdict import verdict
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Outcome",
     "OutcomeRule",
     "Progress",
+    "Suite",
     "Tally",
     "difference_over_seeds",
     "duel",

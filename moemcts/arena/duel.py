@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Agent
+from moemcts.arena.adjudication import Adjudication
 from moemcts.arena.games import GameRecord, Lineup, OutcomeRule, Progress, last_one_standing
-from moemcts.arena.match import Tally, num_duplicates
+from moemcts.arena.match import Tally, num_duplicates, terminations
 from moemcts.arena.openings import Opening, openings_from_seeds
 from moemcts.arena.ranking import Ranking, fit_ratings, ranking_of
 from moemcts.arena.rating import Decision, Elo, Sprt, elo, likelihood_of_superiority, normalized_elo, pentanomial_elo
-from moemcts.arena.schedule import play_schedule
+from moemcts.arena.schedule import Conditions, Play, play_here, play_schedule
 from moemcts.errors import UsageError, unknown_name
 from moemcts.game import Game, Player
 
@@ -71,6 +72,10 @@ class DuelResult:
         """Returns the counts of openings played in both seatings on which the agent scored 0, 1/2, 1, 3/2, 2."""
         return _pairs(self.scores(name), len(self.seatings))
 
+    def evidence(self, sprt: Sprt) -> tuple[int, ...]:
+        """Returns the counts of the first agent that a test looks at: pairs, or games for a trinomial test."""
+        return self.counts(self.names[0]) if sprt.model == "trinomial" else self.pairs(self.names[0])
+
     def elo(self, name: str) -> Elo:
         """Returns the agent's Elo over the rest, from single games, as cutechess computes it."""
         losses, draws, wins = self.counts(name)
@@ -87,6 +92,7 @@ class DuelResult:
             "num_games": len(self.records),
             "num_duplicates": num_duplicates(self.records),
             "num_truncated": sum(record.truncated for record in self.records),
+            "terminations": terminations(self.records),
             "mean_plies": sum(record.plies for record in self.records) / max(len(self.records), 1),
             "agents": [self._agent_json(name) for name in self.names],
             "ratings": fit_ratings(self.rankings()).to_json() if self.records else None,
@@ -108,7 +114,7 @@ class DuelResult:
         }
 
     def _sprt_json(self, sprt: Sprt) -> dict[str, Any]:
-        counts = self.pairs(self.names[0])
+        counts = self.evidence(sprt)
         lower, upper = sprt.bounds
         decision: Decision = sprt.decision(counts)
         return asdict(sprt) | {"llr": sprt.llr(counts), "lower": lower, "upper": upper, "decision": decision}
@@ -130,9 +136,13 @@ def duel(
     rule: OutcomeRule = last_one_standing,
     max_parallel: int = 256,
     max_plies: int | None = None,
+    adjudication: Adjudication | None = None,
+    keep_thoughts: bool = False,
     path: Path | None = None,
     identity: Mapping[str, Any] | None = None,
+    play: Play | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    on_game: Callable[[GameRecord], None] | None = None,
 ) -> DuelResult:
     """Plays up to `num_games` games between the agents and returns them.
 
@@ -140,20 +150,69 @@ def duel(
     round. Without it the agents take the seats in turn: A B with two players, A B A B with four.
     A test (`sprt`, two seatings only) stops the match once it decides for or against the first agent. It looks at
     pairs in the order of the schedule, not at those that happen to be finished, as short games would come first.
-    `path`, `identity` and errors are as in `match`.
+    `path`, `identity`, `play`, `on_game` and errors are as in `match`.
     """
     names = tuple(agents)
-    num_players = game.spec.num_players
-    first = tuple(seating) or tuple(names[player % max(len(names), 1)] for player in range(num_players if names else 0))
-    seatings = _rotations(first)
-    _check_seating(first, names, num_players)
+    seatings = duel_seatings(game, names, seating)
     if sprt is not None and len(seatings) != 2:
         raise ValueError(f"expected two seatings for a sequential test, got {len(seatings)}")
+    lineups = duel_lineups(game, agents, num_games=num_games, openings=openings, seating=seating)
+    conditions = Conditions(
+        seed=seed,
+        rule=rule,
+        max_parallel=max_parallel,
+        max_plies=max_plies,
+        adjudication=adjudication,
+        keep_thoughts=keep_thoughts,
+    )
+    header = {
+        "format": "moemcts duel 1",
+        "game": game.spec.name,
+        "agents": {name: agent.name for name, agent in agents.items()},
+        "seating": list(seatings[0]),
+        **conditions.to_json(),
+        "identity": dict(identity or {}),
+    }
+    played = play_schedule(
+        lineups,
+        play or play_here(game, lineups, conditions),
+        header,
+        path=path,
+        on_progress=on_progress,
+        on_game=on_game,
+    )
+
+    def result(records: Sequence[GameRecord]) -> DuelResult:
+        return DuelResult(game.spec.name, names, seatings, rule, sprt, tuple(records))
+
+    if sprt is None:
+        return result(sorted(played, key=lambda record: record.index))
+    return result(_until_decided(played, sprt, lambda records: result(records).evidence(sprt)))
+
+
+def duel_seatings(game: Game, names: Sequence[str], seating: Sequence[str] = ()) -> tuple[tuple[str, ...], ...]:
+    """Returns who sits where in the games on one opening; see `duel`."""
+    num_players = game.spec.num_players
+    first = tuple(seating) or tuple(names[player % max(len(names), 1)] for player in range(num_players if names else 0))
+    _check_seating(first, names, num_players)
+    return _rotations(first)
+
+
+def duel_lineups(
+    game: Game,
+    agents: Mapping[str, Agent],
+    *,
+    num_games: int,
+    openings: Sequence[Opening] | None = None,
+    seating: Sequence[str] = (),
+) -> list[Lineup]:
+    """Returns the schedule of a duel; see `duel`."""
+    seatings = duel_seatings(game, tuple(agents), seating)
     num_openings = -(-num_games // len(seatings))
     starts = openings_from_seeds(num_openings) if openings is None else openings
     if len(starts) < num_openings:
         raise UsageError(f"expected {num_openings} openings for {num_games} games, got {len(starts)}")
-    lineups = [
+    return [
         Lineup(
             agents=[agents[name] for name in seatings[turn]],
             opening=starts[number].start,
@@ -163,47 +222,20 @@ def duel(
         )
         for number, turn in (divmod(i, len(seatings)) for i in range(num_games))
     ]
-    header = {
-        "format": "moemcts duel 1",
-        "game": game.spec.name,
-        "agents": {name: agent.name for name, agent in agents.items()},
-        "seating": list(first),
-        "seed": seed,
-        "max_plies": max_plies,
-        "identity": dict(identity or {}),
-    }
-    played = play_schedule(
-        game,
-        lineups,
-        header,
-        path=path,
-        seed=seed,
-        rule=rule,
-        max_parallel=max_parallel,
-        max_plies=max_plies,
-        on_progress=on_progress,
-    )
-
-    def result(records: Sequence[GameRecord]) -> DuelResult:
-        return DuelResult(game.spec.name, names, seatings, rule, sprt, tuple(records))
-
-    if sprt is None:
-        return result(sorted(played, key=lambda record: record.index))
-    return result(_until_decided(played, sprt, lambda records: result(records).pairs(names[0])))
 
 
 def _until_decided(
-    played: Generator[GameRecord], sprt: Sprt, pairs: Callable[[Sequence[GameRecord]], Sequence[int]]
+    played: Generator[GameRecord], sprt: Sprt, evidence: Callable[[Sequence[GameRecord]], Sequence[int]]
 ) -> list[GameRecord]:
     early: dict[int, GameRecord] = {}
     records: list[GameRecord] = []
-    counts = np.zeros(5, dtype=np.int64)
+    counts = np.array(evidence([]), dtype=np.int64)
     with closing(played):
         for one in played:
             early[one.index] = one
             while len(records) in early and len(records) + 1 in early:
                 records += [early.pop(len(records)), early.pop(len(records) + 1)]
-                counts += pairs(records[-2:])
+                counts += evidence(records[-2:])
                 if sprt.decision(counts.tolist()) != "undecided":
                     return records
     return records + [early[index] for index in sorted(early)]

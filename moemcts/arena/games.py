@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from moemcts.agents import Agent, Seat
+from moemcts.agents import Agent, Seat, Thought
+from moemcts.arena.adjudication import Adjudication, Adjudicator, check_adjudicable
+from moemcts.errors import AgentFailure, Failure
 from moemcts.game import FloatArray, Game, Player, State
 
 _64_BITS = 2**64 - 1
@@ -69,23 +71,42 @@ class GameRecord:
     """Whether the limit of plies ended it."""
     moves: tuple[tuple[int, ...], ...]
     """Joint actions, one per ply."""
+    termination: str = "rules"
+    """Why it ended: `rules`, `decided` (for the focus player) or `length`; by adjudication `draw` or `resignation`;
+    where an agent failed, `crash`, `timeout` or `illegal move`."""
+    failure: str = ""
+    """Which agent failed, and how."""
+    thoughts: tuple[tuple[Thought | None, ...], ...] = ()
+    """What the agents thought of their actions, as `moves`, values with four digits; empty where that is not kept or
+    nobody has said anything."""
 
     def to_json(self) -> dict[str, Any]:
         """Returns the record as JSON values; moves are one string, plies apart by spaces."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values["start_key"] = f"{self.start_key:016x}"
         values["moves"] = " ".join(",".join(map(str, joint)) for joint in self.moves)
+        del values["thoughts"]
+        if self.thoughts:
+            values["thoughts"] = [
+                [None if thought is None else thought.to_json() for thought in joint] for joint in self.thoughts
+            ]
         return values | {"agents": list(self.agents), "returns": list(self.returns)}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Self:
         """Returns what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
-        fields = {name: values[name] for name in cls.__dataclass_fields__}
-        fields["start_key"] = int(values["start_key"], 16)
-        fields["agents"] = tuple(values["agents"])
-        fields["returns"] = tuple(float(value) for value in values["returns"])
-        fields["moves"] = tuple(tuple(map(int, joint.split(","))) for joint in values["moves"].split())
-        return cls(**fields)
+        read = {
+            entry.name: values[entry.name] for entry in fields(cls) if entry.default is MISSING or entry.name in values
+        }
+        read["start_key"] = int(values["start_key"], 16)
+        read["agents"] = tuple(values["agents"])
+        read["returns"] = tuple(float(value) for value in values["returns"])
+        read["moves"] = tuple(tuple(map(int, joint.split(","))) for joint in values["moves"].split())
+        read["thoughts"] = tuple(
+            tuple(None if thought is None else Thought.from_json(thought) for thought in joint)
+            for joint in values.get("thoughts", ())
+        )
+        return cls(**read)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,15 +128,21 @@ def play_games(
     max_parallel: int = 256,
     max_plies: int | None = None,
     rule: OutcomeRule = last_one_standing,
+    adjudication: Adjudication | None = None,
+    keep_thoughts: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> Generator[GameRecord, None, None]:
     """Yields the record of each game when it ends; up to `max_parallel` are played side by side.
 
     In a round every agent is asked once, for all views that wait for it. Each (game, player) has a `Seat` of its
     own whose randomness comes from `(seed, lineup.seed, player)`, so a game is the same whatever runs beside it,
-    as far as its agents keep what `Seat` asks of them. Actions are not checked for legality.
-    Raises ValueError if a lineup does not seat every player or an agent answers with another number of actions.
+    as far as its agents keep what `Seat` asks of them. Actions are not checked for legality. A game in which an
+    agent fails (AgentFailure) ends there: the seats that failed lose with -1, the others share +1.
+    Raises ValueError if a lineup does not seat every player or an agent answers with another number of actions, and
+    UsageError for `adjudication` in a game that cannot be adjudicated.
     """
+    if adjudication is not None:
+        check_adjudicable(game)
     if max_parallel < 1:
         raise ValueError(f"expected room for at least one game, got max_parallel={max_parallel}")
     limit = game.spec.max_plies if max_plies is None else max_plies
@@ -126,6 +153,8 @@ def play_games(
     while True:
         while len(running) < max_parallel and (following := next(waiting, None)) is not None:
             one = _start(game, *following, seed, batches)
+            one.adjudicator = None if adjudication is None else Adjudicator(adjudication)
+            one.keeps_thoughts = keep_thoughts
             if one.goes_on(limit):
                 running.append(one)
             else:
@@ -161,19 +190,39 @@ class _Running:
     batches: list[_Batch]
     """Of the agent of each player."""
     moves: list[tuple[int, ...]] = field(default_factory=list)
+    keeps_thoughts: bool = False
+    thoughts: list[tuple[Thought | None, ...]] = field(default_factory=list)
+    failures: dict[Player, Failure] = field(default_factory=dict)
+    adjudicator: Adjudicator | None = None
+    adjudicated: tuple[Literal["draw", "resignation"], Player] | None = None
+    """How, and after whose move."""
+
+    def play(self, joint: tuple[int, ...]) -> None:
+        mover = self.players[0]
+        thoughts = tuple(self.seats[player].thought for player in self.players)
+        self.moves.append(joint)
+        if self.keeps_thoughts:
+            self.thoughts.append(
+                tuple(thought and replace(thought, value=round(thought.value, 4)) for thought in thoughts)
+            )
+        self.state = self.state.play(joint)
+        self.players = self.state.active_players
+        # A game that the rules have ended keeps the result they gave it.
+        if self.adjudicator is not None and (how := self.adjudicator.note(mover, thoughts[0], self.state.ply)):
+            self.adjudicated = (how, mover) if self.players else None
 
     def goes_on(self, limit: int) -> bool:
-        if not self.players or len(self.moves) >= limit:
+        if self.failures or self.adjudicated or not self.players or len(self.moves) >= limit:
             return False
         focus = self.lineup.focus
         # A decided player is never active again, so an active one need not be asked about.
         return focus is None or focus in self.players or not self.state.returns()[focus]
 
     def record(self, rule: OutcomeRule) -> GameRecord:
-        returns = self.state.returns()
+        returns = self._returns()
         focus = self.lineup.focus
-        is_decided = focus is not None and bool(self.players) and bool(returns[focus])
-        outcome = None if focus is None else rule(returns, focus) or ("loss" if is_decided else "tie")
+        termination = self._termination()
+        outcome = None if focus is None else rule(returns, focus) or ("loss" if termination == "decided" else "tie")
         return GameRecord(
             index=self.index,
             label=self.lineup.label,
@@ -184,9 +233,36 @@ class _Running:
             returns=tuple(float(value) for value in returns),
             outcome=outcome,
             plies=len(self.moves),
-            truncated=bool(self.players) and not is_decided,
+            truncated=termination == "length",
             moves=tuple(self.moves),
+            termination=termination,
+            failure="; ".join(
+                f"{self.lineup.agents[player].name} in seat {player}: {failure.reason}"
+                for player, failure in self.failures.items()
+            ),
+            thoughts=tuple(self.thoughts) if any(any(joint) for joint in self.thoughts) else (),
         )
+
+    def _termination(self) -> str:
+        if self.failures:
+            return next(iter(self.failures.values())).kind
+        if self.adjudicated:
+            return self.adjudicated[0]
+        if not self.players:
+            return "rules"
+        focus = self.lineup.focus
+        return "decided" if focus is not None and self.state.returns()[focus] else "length"
+
+    def _returns(self) -> FloatArray:
+        num_players = len(self.seats)
+        if self.adjudicated and self.adjudicated[0] == "draw":
+            return np.zeros(num_players, dtype=np.float32)
+        losers = [self.adjudicated[1]] if self.adjudicated else list(self.failures)
+        if not losers:
+            return self.state.returns()
+        returns = np.full(num_players, 1 / max(num_players - len(losers), 1), dtype=np.float32)
+        returns[losers] = -1
+        return returns
 
 
 class _Batch:
@@ -231,20 +307,30 @@ def _play_round(game: Game, running: Sequence[_Running], batches: Iterable[_Batc
             batch.places.append(place)
             place += 1
     answers = [0] * place
+    failures: dict[int, Failure] = {}
     for batch in batches:
         if batch.places:
-            _ask(game, batch, answers)
+            _ask(game, batch, answers, failures)
     place = 0
     for one in running:
-        joint = tuple(answers[place : place + len(one.players)])
-        place += len(joint)
-        one.moves.append(joint)
-        one.state = one.state.play(joint)
-        one.players = one.state.active_players
+        places = range(place, place + len(one.players))
+        place = places.stop
+        if failures and any(at in failures for at in places):
+            one.failures = {
+                player: failures[at] for player, at in zip(one.players, places, strict=True) if at in failures
+            }
+            continue
+        one.play(tuple(answers[places.start : places.stop]))
 
 
-def _ask(game: Game, batch: _Batch, answers: list[int]) -> None:
-    actions = batch.agent.act(game.views(batch.pairs), batch.seats)
+def _ask(game: Game, batch: _Batch, answers: list[int], failures: dict[int, Failure]) -> None:
+    for seat in batch.seats:
+        seat.thought = None
+    try:
+        actions = batch.agent.act(game.views(batch.pairs), batch.seats)
+    except AgentFailure as failure:
+        actions = failure.actions
+        failures.update((batch.places[row], fault) for row, fault in failure.failures.items())
     if len(actions) != len(batch.places):
         raise ValueError(
             f"expected {len(batch.places)} actions, one per view, from agent {batch.agent.name!r}, got {len(actions)}"

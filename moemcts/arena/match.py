@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from moemcts.agents import Agent
+from moemcts.arena.adjudication import Adjudication
 from moemcts.arena.games import (
     GameRecord,
     Lineup,
@@ -28,7 +30,7 @@ from moemcts.arena.intervals import (
     wilson_interval,
 )
 from moemcts.arena.openings import Opening, openings_from_seeds
-from moemcts.arena.schedule import play_schedule
+from moemcts.arena.schedule import Conditions, Play, play_here, play_schedule
 from moemcts.arena.verdict import verdict
 from moemcts.errors import UsageError, unknown_name
 from moemcts.game import Game, Player
@@ -201,6 +203,7 @@ class MatchResult:
         return {
             "game": self.game,
             "num_games": len(self.records),
+            "terminations": terminations(self.records),
             "tie_value": self.tie_value,
             "baseline": self.baseline,
             "arms": [self.summary(arm).to_json() for arm in self.arms],
@@ -228,9 +231,13 @@ def match(
     rule: OutcomeRule = last_one_standing,
     max_parallel: int = 256,
     max_plies: int | None = None,
+    adjudication: Adjudication | None = None,
+    keep_thoughts: bool = False,
     path: Path | None = None,
     identity: Mapping[str, Any] | None = None,
+    play: Play | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    on_game: Callable[[GameRecord], None] | None = None,
 ) -> MatchResult:
     """Plays `num_games` games of every arm against the field and returns all of them.
 
@@ -239,52 +246,41 @@ def match(
     agent for each seat after the arm's, in turn. Without `openings` they come from the seeds from 0.
     With `path`, finished games are kept in that file and are not played again; `identity` is what else the file
     must agree with, such as hashes of checkpoints. The baseline is the first arm unless named.
+    `play` plays the games in another way than in this process, as other processes do. `on_game` is called with
+    every game, those in the file first, then as they finish.
     Raises UsageError where there are too few openings, ForeignData and DamagedFile for a file of another match.
     """
     num_players = game.spec.num_players
-    num_boards = -(-num_games // num_players)
-    boards = openings_from_seeds(num_boards) if openings is None else openings
-    if len(boards) < num_boards:
-        raise UsageError(
-            f"expected {num_boards} openings for {num_games} games in {num_players} seats, got {len(boards)}"
-        )
     others = _field(field, num_players)
     names = tuple(arms)
     if not names:
         raise ValueError("expected at least one arm, got none")
     if baseline is not None and baseline not in arms:
         raise unknown_name("arm", baseline, names)
-    lineups = [
-        Lineup(
-            agents=_seated(arms[name], others, seat),
-            opening=boards[board].start,
-            opening_name=boards[board].name,
-            seed=board * num_players + seat,
-            label=name,
-            focus=seat,
-        )
-        for board, seat in (divmod(i, num_players) for i in range(num_games))
-        for name in names
-    ]
+    lineups = match_lineups(game, arms, field, num_games=num_games, openings=openings)
+    conditions = Conditions(
+        seed=seed,
+        rule=rule,
+        max_parallel=max_parallel,
+        max_plies=max_plies,
+        adjudication=adjudication,
+        keep_thoughts=keep_thoughts,
+    )
     header = {
         "format": "moemcts match 1",
         "game": game.spec.name,
         "arms": list(names),
         "field": [agent.name for agent in others],
-        "seed": seed,
-        "max_plies": max_plies,
+        **conditions.to_json(),
         "identity": dict(identity or {}),
     }
     records = play_schedule(
-        game,
         lineups,
+        play or play_here(game, lineups, conditions),
         header,
         path=path,
-        seed=seed,
-        rule=rule,
-        max_parallel=max_parallel,
-        max_plies=max_plies,
         on_progress=on_progress,
+        on_game=on_game,
     )
     return MatchResult(
         game.spec.name,
@@ -294,6 +290,37 @@ def match(
         tie_value,
         tuple(sorted(records, key=lambda record: record.index)),
     )
+
+
+def match_lineups(
+    game: Game,
+    arms: Mapping[str, Agent],
+    field: Agent | Sequence[Agent],
+    *,
+    num_games: int,
+    openings: Sequence[Opening] | None = None,
+) -> list[Lineup]:
+    """Returns the schedule of a match; see `match`."""
+    num_players = game.spec.num_players
+    num_boards = -(-num_games // num_players)
+    boards = openings_from_seeds(num_boards) if openings is None else openings
+    if len(boards) < num_boards:
+        raise UsageError(
+            f"expected {num_boards} openings for {num_games} games in {num_players} seats, got {len(boards)}"
+        )
+    others = _field(field, num_players)
+    return [
+        Lineup(
+            agents=_seated(arms[name], others, seat),
+            opening=boards[board].start,
+            opening_name=boards[board].name,
+            seed=board * num_players + seat,
+            label=name,
+            focus=seat,
+        )
+        for board, seat in (divmod(i, num_players) for i in range(num_games))
+        for name in arms
+    ]
 
 
 def difference_over_seeds(differences: Sequence[Difference]) -> SeedEstimate:
@@ -315,6 +342,12 @@ def win_rate_over_seeds(summaries: Sequence[ArmSummary]) -> SeedEstimate:
 def num_duplicates(games: Sequence[GameRecord]) -> int:
     """Returns how many games repeat an earlier one: same agents in the same seats, same start, same moves."""
     return len(games) - len({(game.agents, game.label, game.focus, game.start_key, game.moves) for game in games})
+
+
+def terminations(games: Sequence[GameRecord]) -> dict[str, int]:
+    """Returns how many games ended in which way, the most frequent first."""
+    counts = Counter(game.termination for game in games)
+    return {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
 
 
 def _seated(agent: Agent, others: Sequence[Agent], seat: Player) -> list[Agent]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+import numpy as np
 
 from moemcts.errors import MoemctsError, UsageError
-from moemcts.game import Game, State
+from moemcts.game import Game, Start, State
+
+Order = Literal["sequential", "random"]
 
 
 @dataclass(frozen=True)
@@ -19,44 +24,112 @@ class Opening:
     """The position, or the seed of one."""
 
 
+@dataclass(frozen=True)
+class Suite:
+    """The openings in a file, and what else was in it."""
+
+    path: Path
+    openings: tuple[Opening, ...]
+    faults: tuple[str, ...]
+    """What is wrong with each entry that is no opening, with its place."""
+    num_repeated: int
+    """Entries that came before and were left out."""
+
+    @property
+    def complaint(self) -> str:
+        """One line on what was left out of the file; empty where nothing was."""
+        repeated = f"{self.num_repeated} positions repeated, each taken once" if self.num_repeated else ""
+        return "; ".join(filter(None, [_faults(self.path, self.faults), repeated and f"{self.path}: {repeated}"]))
+
+    def choose(self, num_openings: int, order: Order, seed: int) -> list[Opening]:
+        """Returns as many of the openings, as they stand in the file or drawn without replacement.
+
+        Raises UsageError where there are too few.
+        """
+        if num_openings > len(self.openings):
+            raise UsageError(
+                f"expected {num_openings} openings in {self.path}, got {len(self.openings)}; play fewer games"
+            )
+        if order == "sequential":
+            return list(self.openings[:num_openings])
+        drawn = np.random.default_rng(seed).permutation(len(self.openings))[:num_openings]
+        return [self.openings[int(number)] for number in drawn]
+
+
 def openings_from_seeds(num_openings: int, *, first: int = 0) -> list[Opening]:
     """Returns the start positions of the seeds `first, first + 1, ...`."""
     return [Opening(f"seed {seed}", seed) for seed in range(first, first + num_openings)]
 
 
-def read_openings(game: Game, path: Path) -> list[Opening]:
-    """Returns the positions of a text file, one per line as `game.parse_state` reads them.
+def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int = 0) -> list[Opening]:
+    """Returns positions after so many plies at random, from the seeds `first, first + 1, ...`.
 
-    Empty lines and lines that begin with `#` are passed over; a position that came before is left out. Raises
-    UsageError with the number of every line that is no position or that is one in which the game is over.
+    For games with a single start position, in which agents without randomness would play one game over and over.
+    Positions differ from each other as long as the game has enough of them.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise MoemctsError(f"cannot read the openings {path}: {error}") from error
+    openings: list[Opening] = []
+    seen: set[int] = set()
+    num_repeated, seed = 0, first
+    while len(openings) < num_openings:
+        rng = np.random.default_rng(seed)
+        state = game.initial_state(seed)
+        for _ in range(num_plies):
+            if state.active_players:
+                state = state.play([int(rng.choice(state.legal_actions(player))) for player in state.active_players])
+        is_new = state.key() not in seen
+        if state.active_players and (is_new or num_repeated > 20 * num_openings):
+            openings.append(Opening(f"seed {seed}", state))
+            seen.add(state.key())
+        num_repeated += not is_new
+        seed += 1
+    return openings
+
+
+def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
+    """Returns the openings of a file in a format of the game, or of a text file with one position per line.
+
+    Lines of text are as `game.parse_state` reads them; empty ones and those that begin with `#` are passed over.
+    Entries that are no position, and positions in which the game is over, are left out and named in `faults`.
+    `plies` cuts openings that are lines of moves. Raises UsageError where no entry is good, MoemctsError where the
+    file cannot be read.
+    """
     openings: dict[int, Opening] = {}
     faults = []
-    for number, line in enumerate(lines, start=1):
+    num_entries = 0
+    try:
+        starts = game.read_starts(path, plies=plies)
+        for start in _lines(game, path) if starts is None else starts:
+            num_entries += 1
+            if start.state is None:
+                faults.append(f"{start.place}: {start.fault}")
+            elif not start.state.active_players:
+                faults.append(f"{start.place}: the game is over")
+            else:
+                name = f"{start.place} ({start.name})" if start.name else start.place
+                openings.setdefault(start.state.key(), Opening(name, start.state))
+    except (OSError, UnicodeDecodeError) as error:
+        raise MoemctsError(f"cannot read the openings {path}: {getattr(error, 'strerror', None) or error}") from error
+    if not openings:
+        raise UsageError(
+            _faults(path, faults) or f"expected positions of {game.spec.name} in {path}, one per line, got none"
+        )
+    return Suite(path, tuple(openings.values()), tuple(faults), num_entries - len(openings) - len(faults))
+
+
+def _lines(game: Game, path: Path) -> Iterator[Start]:
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue
         try:
-            state = game.parse_state(text)
+            yield Start(f"line {number}", game.parse_state(text))
         except ValueError as error:
-            faults.append(f"line {number}: {error}")
-            continue
-        if not state.active_players:
-            faults.append(f"line {number}: the game is over in this position")
-            continue
-        openings.setdefault(state.key(), Opening(f"line {number}", state))
-    if faults:
-        raise UsageError(_faults(path, faults))
-    if not openings:
-        raise UsageError(f"expected positions of {game.spec.name} in {path}, one per line, got none")
-    return list(openings.values())
+            yield Start(f"line {number}", None, fault=str(error))
 
 
 def _faults(path: Path, faults: Sequence[str]) -> str:
+    if not faults:
+        return ""
     shown = "; ".join(faults[:3])
     more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
-    return f"{path} has {len(faults)} bad line{'s' if len(faults) > 1 else ''}: {shown}{more}"
+    return f"{path} has {len(faults)} bad entr{'ies' if len(faults) > 1 else 'y'}: {shown}{more}"

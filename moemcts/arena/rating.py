@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Model = Literal["logistic", "normalized"]
+Model = Literal["logistic", "normalized", "trinomial"]
 Decision = Literal["H0", "H1", "undecided"]
 
 ELO_PER_SIGMA = 800 / math.log(10)
@@ -38,7 +38,7 @@ class Elo:
 
     def __str__(self) -> str:
         if self.error is not None:
-            return f"{self.difference:+.1f} ± {self.error:.1f}"
+            return f"{round(self.difference, 1) + 0.0:+.1f} ± {self.error:.1f}"
         if self.low is not None:
             return f"> {self.low:+.1f}"
         return f"< {self.high:+.1f}"
@@ -101,7 +101,8 @@ class Sprt:
     beta: float = 0.05
     """Probability of deciding for `elo0` where `elo1` is true."""
     model: Model = "normalized"
-    """What the two are differences in."""
+    """What the two are differences in: normalized or logistic Elo of pairs of games; `trinomial` is the logistic
+    of single games."""
 
     def __post_init__(self) -> None:
         if not self.elo0 < self.elo1:
@@ -137,7 +138,7 @@ def log_likelihood_ratio(counts: Sequence[int], elo0: float, elo1: float, model:
     weights = _regular(counts)
     total = sum(weights)
     observed = [weight / total for weight in weights]
-    if model == "logistic":
+    if model != "normalized":
         likely = [_likeliest_with_score(observed, score_of_elo(value)) for value in (elo0, elo1)]
     else:
         scale = math.sqrt(_games_per_entry(counts)) / ELO_PER_SIGMA

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-EXTRAS = {"pettingzoo": "pettingzoo"}
+EXTRAS = {"onnx": "fast", "onnxruntime": "fast", "openvino": "openvino", "pettingzoo": "pettingzoo"}
 """Optional packages and the extra that brings each."""
 
 
@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for bug reports.")] = False,
 ) -> None:
-    """Check the installation: versions, plugins, disk, speed of the search."""
+    """Check the installation: versions, plugins, disk, speed of networks and search."""
     found = examine()
     if as_json:
         typer.echo(json.dumps(found, indent=1))
@@ -56,10 +56,27 @@ def examine() -> dict[str, dict[str, Any]]:
         "packages": {name: importlib.metadata.version(name) for name in packages}
         | {name: _version_or_hint(name, extra) for name, extra in EXTRAS.items()},
         "plugins": {info.name: info.error or f"ok ({info.distribution} {info.version})" for info in plugins().infos},
+        "networks, positions/s of resnet on 16 x 8 x 8, float32, batch 16, one thread": _evaluators(),
         "search, simulations/s with a constant evaluator and one thread": {
             name: f"{_search_speed(name):,.0f}" for name in plugins().games
         },
     }
+
+
+def _evaluators() -> dict[str, str]:
+    """Returns how fast each installed backend evaluates a small network, and which one `backend=auto` takes."""
+    import torch
+
+    from moemcts.learn.inference.backends import BACKENDS, installed_version
+    from moemcts.learn.inference.choice import measure
+    from moemcts.plugins import plugins
+
+    torch.set_num_threads(1)
+    shape = (16, 8, 8)
+    network = plugins().network("resnet", shape, 64)
+    found = measure(network, shape, [backend for backend in BACKENDS if installed_version(backend)])
+    rates = {name: f"{rate:,.0f}" for name, rate in found.rates.items()}
+    return rates | {"auto": f"{found.backend}, {found.rates[found.backend] / found.rates['torch']:.1f} times torch"}
 
 
 def _version_or_hint(package: str, extra: str) -> str:

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moemcts.errors import unknown_name
-
 if TYPE_CHECKING:
     from moemcts.game import Game
     from moemcts.learn.dataset import Dataset
@@ -41,18 +39,17 @@ def export(
 ) -> None:
     """Write experts as ONNX models, checked against PyTorch on positions of every phase."""
     from moemcts.agents import PolicyAgent
+    from moemcts.experiment.players import experts_in
     from moemcts.learn.checkpoint import MANIFEST, load_networks
     from moemcts.learn.dataset import Dataset
     from moemcts.learn.files import read_toml
-    from moemcts.learn.inference.backends import PRECISIONS
-    from moemcts.learn.inference.evaluators import Inference
+    from moemcts.learn.inference.evaluators import Inference, named_precision
     from moemcts.learn.inference.folder import Team, export_experts, export_folder
     from moemcts.learn.inference.positions import positions_of_dataset, positions_of_play
     from moemcts.plugins import plugins
 
-    if precision not in PRECISIONS:
-        raise unknown_name("precision", precision, PRECISIONS)
-    chosen = next(name for name in PRECISIONS if name == precision)
+    chosen = named_precision(precision)
+    folder = experts_in(folder)
     game = plugins().game(str(read_toml(folder / MANIFEST).get("game", "")))
     loaded = load_networks(folder, game, plugins())
     dataset = Dataset.open(data, game) if data is not None else _own_dataset(folder, loaded.manifest, game)
@@ -74,11 +71,12 @@ def _own_dataset(folder: Path, manifest: Mapping[str, Any], game: Game) -> Datas
     """Returns the dataset that the experts learned from where it lies in the folder of their run."""
     from moemcts.learn.dataset import Dataset
 
-    data = folder.absolute().parent.parent / "data"
-    if not (data / "manifest.toml").exists():
-        return None
-    dataset = Dataset.open(data, game)
-    return dataset if dataset.id == manifest["data"] else None
+    # Of a training the experts are in FOLDER/experts, of a run in FOLDER/experts/NAME.
+    for parent in (folder.absolute().parent, folder.absolute().parent.parent):
+        if (parent / "data" / "manifest.toml").exists():
+            dataset = Dataset.open(parent / "data", game)
+            return dataset if dataset.id == manifest["data"] else None
+    return None
 
 
 def _describe(manifest: dict[str, Any], folder: Path) -> str:

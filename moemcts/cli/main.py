@@ -53,10 +53,10 @@ def main() -> None:
     # Work is spread over processes; a second thread in each is slower than none wherever the cores are busy already.
     # Whoever sets the variable knows better.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from moemcts.cli import check, doctor, export, lists, match, play, run
+    from moemcts.cli import check, doctor, explain, export, gate, lists, match, play, run, tournament, train
     from moemcts.plugins import plugins
 
-    for module in (run, play, match, export, lists, check, doctor):
+    for module in (run, train, play, match, tournament, explain, export, gate, lists, check, doctor):
         module.register(app)
     try:
         plugins().register_commands(app)

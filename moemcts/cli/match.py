@@ -11,7 +11,16 @@ import typer
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from moemcts.arena.duel import DuelResult
     from moemcts.arena.match import MatchResult
+    from moemcts.arena.rating import Sprt
+    from moemcts.arena.replays import WriteReplays
+    from moemcts.experiment.matches import Match, MatchPlan
+
+ORDERS = ("random", "sequential")
+SPRT_MODELS = {"normalized": "normalized", "pentanomial": "logistic", "trinomial": "trinomial"}
 
 
 def register(app: typer.Typer) -> None:
@@ -25,61 +34,169 @@ def match(
         typer.Option(help="An agent or a folder of experts, with options: `runs/X/experts/steps-0?simulations=200`."),
     ],
     against: Annotated[
-        str | None, typer.Option(help="Who sits in all other seats; the game's default agent otherwise.")
+        str | None,
+        typer.Option(
+            "--against",
+            "--field",
+            help="Who sits in all other seats, for each agent in turn. Without it two or more agents play each "
+            "other, and one plays the game's default agent.",
+        ),
     ] = None,
-    num_games: Annotated[int, typer.Option("--games", min=1, help="Games per agent.")] = 100,
+    num_games: Annotated[
+        int | None, typer.Option("--games", min=1, help="Games, 100 by default; with --against, of each agent.")
+    ] = None,
+    pairs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Openings, in place of --games; each is played in all rotations."),
+    ] = None,
+    openings: Annotated[
+        str, typer.Option(help="A file of positions (lines, EPD, PGN), or `seeds`: the game's own starts.")
+    ] = "seeds",
+    openings_order: Annotated[str, typer.Option(help="random, drawn by --seed, or sequential.")] = "random",
+    openings_plies: Annotated[
+        int | None, typer.Option(min=0, help="Plies of each line of a PGN file; all by default.")
+    ] = None,
+    simulations: Annotated[
+        int | None, typer.Option(min=0, help="Of experts that name no limit: descents per move; 0 plays the policy.")
+    ] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Likewise: nodes per move.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.0, help="Likewise: time per move; games are then played one by one.")
+    ] = None,
+    sprt: Annotated[
+        str | None,
+        typer.Option(
+            help="Stop once it is decided: `elo0,elo1[,alpha,beta][,model=normalized]`; models normalized, "
+            "pentanomial, trinomial."
+        ),
+    ] = None,
+    adjudicate: Annotated[
+        str, typer.Option(help="`papers`, `papers?draw_from=40&resign_moves=0`, or off: games are played out.")
+    ] = "off",
+    max_plies: Annotated[int | None, typer.Option(min=1, help="Games are tied after as many plies.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
-    parallel: Annotated[int, typer.Option(min=1, help="Games that run at once and share batches.")] = 128,
+    parallel: Annotated[int, typer.Option(min=1, help="Games that run at once and share batches.")] = 256,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that share the games; the games are the same.")] = 1,
     out: Annotated[
         Path | None, typer.Option(help="File for the finished games; a match goes on where it left off.")
     ] = None,
+    pgn: Annotated[Path | None, typer.Option(help="Write the games as PGN, in games that have it.")] = None,
+    replays: Annotated[
+        Path | None, typer.Option(help="Write the games with all thoughts; the ending names the format: .jsonl.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Let each agent play the same boards from the same seats against the same others, and compare.
+    """Let agents play each other, or the same games against the same others, and say who is better.
 
-    The first agent is the baseline that the others are compared with, game by game.
+    Agents play each other on every opening once per rotation of the seats. With --against each agent plays the same
+    boards from the same seats against the same others; the first is the baseline that the others are compared with.
     """
-    from moemcts.arena.match import match as play_match
-    from moemcts.cli.progress import ConsoleProgress
-    from moemcts.experiment.players import resolve_agent
+    from moemcts.arena.adjudication import parse_adjudication
+    from moemcts.cli.match_table import print_result
+    from moemcts.experiment.matches import MatchPlan
     from moemcts.plugins import plugins
 
-    if len(set(agent)) < len(agent):
-        raise UsageError(f"expected different agents, got {', '.join(agent)}")
-    made = plugins().game(game)
-    arms = {name: resolve_agent(name, made) for name in agent}
-    field = resolve_agent(against or plugins().default_agent(made), made)
-    progress = ConsoleProgress()
-    with progress.task("match", "games") as advance:
-        result = play_match(
-            made,
-            arms,
-            field,
-            num_games=num_games,
+    if num_games is not None and pairs is not None:
+        raise UsageError("expected --games or --pairs, got both")
+    if openings_order not in ORDERS:
+        raise UsageError(f"expected --openings-order {' or '.join(ORDERS)}, got {openings_order!r}")
+    limits = {"simulations": simulations, "nodes": nodes, "seconds": seconds}
+    if against is None and len(agent) == 1:
+        against = plugins().default_agent(plugins().game(game))
+    played = _prepare(
+        MatchPlan(
+            game=game,
+            agents=tuple(agent),
+            against=against,
+            num_games=num_games or 100,
             seed=seed,
+            openings=None if openings == "seeds" else Path(openings),
+            order="random" if openings_order == "random" else "sequential",
+            opening_plies=openings_plies,
+            limits={name: value for name, value in limits.items() if value is not None},
+            max_plies=max_plies,
+            adjudication=parse_adjudication(adjudicate),
+            sprt=None if sprt is None else parse_sprt(sprt),
             max_parallel=parallel,
-            path=out,
-            on_progress=lambda state: advance(state.num_finished, num_games * len(arms)),
-        )
-    typer.echo(json.dumps(result.to_json(), indent=1) if as_json else _describe(result))
+            num_workers=workers,
+        ),
+        pairs,
+    )
+    formats = _formats(played, pgn, replays)
+    result = _play(played, out)
+    for path, write in formats:
+        from moemcts.arena.replays import replays_of
+
+        write(path, replays_of(played.game, played.lineups, result.records, f"moemcts match, {game}"))
+    if as_json:
+        typer.echo(json.dumps(result.to_json(), indent=1, allow_nan=False))
+    else:
+        print_result(result)
 
 
-def _describe(result: MatchResult) -> str:
-    lines = []
-    for arm in result.arms:
-        summary = result.summary(arm)
-        tally = summary.tally
-        low, high = tally.win_interval
-        lines.append(
-            f"{arm}: {tally.wins} wins, {tally.ties} ties, {tally.losses} losses in {tally.num_games} games; "
-            f"wins {100 * tally.win_rate:.1f} % [{100 * low:.1f}, {100 * high:.1f}], "
-            f"mean length {summary.mean_plies:.0f}"
+def parse_sprt(text: str) -> Sprt:
+    """Returns the test written as `elo0,elo1[,alpha,beta][,model=...]`; raises UsageError for anything else."""
+    from moemcts.arena.rating import Sprt
+    from moemcts.errors import unknown_name
+
+    *numbers, last = text.split(",")
+    model = "normalized"
+    if last.startswith("model="):
+        model = last.removeprefix("model=")
+        if model not in SPRT_MODELS:
+            raise unknown_name("model of a sequential test", model, SPRT_MODELS)
+    else:
+        numbers.append(last)
+    try:
+        values = [float(number) for number in numbers]
+        if len(values) not in (2, 4):
+            raise ValueError(f"got {len(values)} numbers")
+        named = dict(zip(("elo0", "elo1", "alpha", "beta"), values, strict=False))
+        return Sprt(**named, model=SPRT_MODELS[model])  # type: ignore[arg-type]
+    except ValueError as error:
+        raise UsageError(f"expected --sprt elo0,elo1[,alpha,beta][,model=...], got {text!r}: {error}") from None
+
+
+def _prepare(plan: MatchPlan, pairs: int | None) -> Match:
+    from dataclasses import replace
+
+    from moemcts.experiment.matches import Match
+
+    made = Match(plan)
+    return made if pairs is None else Match(replace(plan, num_games=pairs * made.num_seatings))
+
+
+def _formats(played: Match, pgn: Path | None, replays: Path | None) -> list[tuple[Path, WriteReplays]]:
+    """Returns where to write the games and how, so that an unknown format is known before the first game."""
+    from moemcts.plugins import plugins
+
+    named = [(pgn, "pgn"), (replays, replays.suffix.removeprefix(".") if replays is not None else "")]
+    return [(path, plugins().replay_format(name, played.game)) for path, name in named if path is not None]
+
+
+def _play(played: Match, out: Path | None) -> DuelResult | MatchResult:
+    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.cli.standing import Standing
+
+    progress = ConsoleProgress()
+    if played.suite is not None and played.suite.complaint:
+        progress.say(f"warning: {played.suite.complaint}")
+    standing = Standing(played, _once(progress.say))
+    with progress.task("match", "games", standing.describe) as advance:
+        return played.play(
+            out,
+            on_progress=lambda state: advance(state.num_finished, played.num_games),
+            on_game=standing.note,
         )
-        if summary.num_duplicates:
-            lines.append(f"  {summary.num_duplicates} of these games repeat an earlier one move for move")
-    lines += [
-        f"{arm} against {result.baseline}: {result.difference(arm).verdict}"
-        for arm in result.arms
-        if arm != result.baseline
-    ]
-    return "\n".join(lines)
+
+
+def _once(say: Callable[[str], None]) -> Callable[[str], None]:
+    """Returns what says each line once."""
+    said: set[str] = set()
+
+    def say_once(text: str) -> None:
+        if text not in said:
+            said.add(text)
+            say(text)
+
+    return say_once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -29,10 +29,10 @@ class ConsoleProgress:
         self._console = Console(stderr=True)
 
     @contextmanager
-    def task(self, name: str, unit: str) -> Iterator[Advance]:
-        """Opens a task whose progress is counted in `unit`s."""
+    def task(self, name: str, unit: str, note: Callable[[], str] = str) -> Iterator[Advance]:
+        """Opens a task whose progress is counted in `unit`s; `note` says how things stand."""
         if not self._console.is_terminal:
-            yield from self._lines(name, unit)
+            yield from self._lines(name, unit, note)
             return
         columns = (
             TextColumn("{task.description}"),
@@ -42,17 +42,18 @@ class ConsoleProgress:
             TimeElapsedColumn(),
             TextColumn("left"),
             TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}", markup=False),
         )
         with Progress(*columns, console=self._console) as bars:
-            bar = bars.add_task(f"{name:<34}", total=1, unit=unit)
-            yield lambda done, total: bars.update(bar, completed=done, total=max(total, 1))
+            bar = bars.add_task(f"{name:<34}", total=1, unit=unit, note="")
+            yield lambda done, total: bars.update(bar, completed=done, total=max(total, 1), note=note())
 
     def say(self, text: str) -> None:
         """Shows one line."""
         self._console.print(text, highlight=False, soft_wrap=True)
 
     @staticmethod
-    def _lines(name: str, unit: str) -> Iterator[Advance]:
+    def _lines(name: str, unit: str, note: Callable[[], str]) -> Iterator[Advance]:
         started = shown = time.monotonic()
         last = (0, 0)
 
@@ -63,7 +64,8 @@ class ConsoleProgress:
             if now - shown >= SECONDS_BETWEEN_LINES and done:
                 shown = now
                 left = (now - started) * (total - done) / done
-                print(f"{name}: {done:,}/{total:,} {unit}, {left:,.0f} s left", file=sys.stderr, flush=True)
+                stand = f"; {note()}" if note() else ""
+                print(f"{name}: {done:,}/{total:,} {unit}, {left:,.0f} s left{stand}", file=sys.stderr, flush=True)
 
         yield advance
         seconds = time.monotonic() - started

@@ -29,7 +29,10 @@ def run(
         ),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="smoke, laptop (the default) or paper.")] = None,
-    scheme: Annotated[str | None, typer.Option(help="How experts learn; see `moemcts schemes`.")] = None,
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(help="How experts learn; may be given several times. See `moemcts schemes`."),
+    ] = None,
     network: Annotated[str | None, typer.Option(help="A registered network; see `moemcts networks`.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
@@ -42,11 +45,12 @@ def run(
 ) -> None:
     """Make data, train a single network and one expert per phase, play both, and report which is better."""
     from moemcts.cli.progress import ConsoleProgress
+    from moemcts.cli.settings import settings
     from moemcts.experiment import Experiment
-    from moemcts.experiment.config import validate
+    from moemcts.experiment.config import ExperimentConfig, validate
     from moemcts.experiment.estimate import estimate
 
-    named = {"game": game, "gates": gate, "scheme": scheme, "network": network, "seed": seed}
+    named = {"game": game, "gates": gate, "schemes": scheme, "network": network, "seed": seed}
     given = {key: value for key, value in named.items() if value is not None}
     progress = ConsoleProgress()
     if resume is not None:
@@ -54,9 +58,9 @@ def run(
             raise UsageError("expected --resume alone: a run goes on with the settings in its config.toml")
         experiment = Experiment.load(resume)
     else:
-        settings = validate(_settings(given, preset, config, changes or []))
-        folder = out or Path("runs") / _folder_name(settings.game, settings.gates, preset)
-        experiment = Experiment.create(folder, settings, write=not dry_run)
+        configuration = validate(settings(given, preset, config, changes or []), ExperimentConfig)
+        folder = out or Path("runs") / folder_name(configuration.game, configuration.gates, preset)
+        experiment = Experiment.create(folder, configuration, write=not dry_run)
     progress.say(f"[bold]{experiment.folder}[/bold]: {experiment.describe()}")
     expected = estimate(experiment)
     progress.say(expected.describe())
@@ -84,39 +88,8 @@ def _follow(experiment: Experiment, progress: Any) -> None:
     typer.echo(f"report: {experiment.folder / 'report' / 'report.html'}")
 
 
-def _settings(given: dict[str, Any], preset: str | None, config: Path | None, changes: list[str]) -> dict[str, Any]:
-    """Returns preset, game's own settings, file and options, each over the ones before."""
-    from moemcts.config import parse_reference
-    from moemcts.experiment.config import load_preset, merge
-    from moemcts.plugins import plugins
-    from moemcts.store import read_toml
-
-    file = read_toml(config) if config is not None else {}
-    reference = given.get("game") or file.get("game")
-    if not isinstance(reference, str):
-        raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")
-    plugins().game(reference)
-    values = load_preset(preset or "laptop")
-    merge(values, plugins().games[parse_reference(reference)[0]].settings)
-    merge(values, _flatten(file))
-    merge(values, given)
-    for change in changes:
-        name, equals, value = change.partition("=")
-        if not equals:
-            raise UsageError(f"expected --set setting=value, got {change!r}")
-        options = parse_reference(f"?{name.replace('-', '_')}={value}")[1]
-        merge(values, options)
-    return values
-
-
-def _flatten(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in table.items():
-        flat |= _flatten(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-    return flat
-
-
-def _folder_name(game: str, gates: list[str], preset: str | None) -> str:
+def folder_name(game: str, gates: list[str], preset: str | None) -> str:
+    """Returns the name of a new folder under runs/."""
     words = re.sub(r"[^a-zA-Z0-9]+", "-", "_".join([game, *gates, preset or "laptop"]))
     return f"{time.strftime('%Y%m%d-%H%M%S')}_{words}"
 

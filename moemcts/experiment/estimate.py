@@ -50,23 +50,25 @@ def estimate(experiment: Experiment) -> Estimate:
     states, seconds, num_samples, num_games = _sample_games(game, agent)
     network_rate, num_parameters = _network_rate(game, config.network, states)
     search_rate = _search_rate(experiment, states)
-    num_trainings = 1 + len([gate for gate in config.gates if gate != "none"]) * experiment.passes_per_expert_set()
+    num_trainings = experiment.passes()
     epochs = config.training.epochs * num_trainings * config.num_seeds
     moves_per_game = num_samples / max(num_games, 1) / game.spec.num_players
-    num_arms = len(experiment.arm_names())
+    num_arms = len(experiment.contestants())
     searched = config.match.games * num_arms * config.num_seeds * moves_per_game
     simulations = searched * (config.search.simulations or config.search.nodes or 100)
     field = (
         (config.match.games + config.match.raw_games) * num_arms * config.num_seeds * num_samples / max(num_games, 1)
     )
     packed = game.pack(states)
-    workers = min(config.workers or num_cores(), config.num_seeds * (1 + len(experiment.gates)))
+    to_play = 0 if config.data.folder else config.data.samples
+    to_learn = len(experiment.sources().training) if config.data.folder else config.data.samples
+    workers = min(config.workers or num_cores(), config.num_seeds * len(experiment.arms))
     return Estimate(
-        data=config.data.samples / config.data.keep * seconds / num_samples,
-        training=epochs * config.data.samples * TRAINING_COST / network_rate / workers,
+        data=to_play / config.data.keep * seconds / num_samples,
+        training=epochs * to_learn * TRAINING_COST / network_rate / workers,
         matches=(simulations * (1 / search_rate + 1 / network_rate) + field * seconds / num_samples) / workers,
         num_bytes=int(
-            config.data.samples * (packed.offsets[-1] / len(states) + 40)
+            to_play * (packed.offsets[-1] / len(states) + 40)
             + num_parameters * 4 * 3 * num_trainings * config.num_seeds * 2
         ),
     )

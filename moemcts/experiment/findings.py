@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,36 +12,41 @@ from moemcts.arena.games import GameRecord
 from moemcts.arena.intervals import SeedEstimate, seed_interval, wilson_interval
 from moemcts.arena.match import MatchResult, Tally
 from moemcts.arena.verdict import verdict
-from moemcts.experiment.losses import PhaseLosses, held_out_losses
+from moemcts.experiment.arms import SINGLE, Arm
+from moemcts.experiment.curves import curve_figures, metrics
+from moemcts.experiment.duels import against_single, duel_numbers, duel_summary
+from moemcts.experiment.losses import held_out_losses
 from moemcts.game import State
+from moemcts.report.losses import accuracy_table, loss_table
 from moemcts.report.page import Figure, Report, Section
-from moemcts.report.plots import Curve, Whisker, loss_curves, phase_shares, phase_timeline, win_rates
+from moemcts.report.plots import Whisker, phase_shares, phase_timeline, win_rates
 from moemcts.report.tables import Table, p_text, points
 
 if TYPE_CHECKING:
     from moemcts.experiment.run import Experiment, Outcomes
-
-SINGLE = "single"
+    from moemcts.learn.assessment import PhaseLosses
 
 
 def findings(experiment: Experiment, outcomes: Outcomes) -> Report:
     """Returns the report of a finished experiment."""
-    sections = [_contest("With search", "searched", outcomes.searched, experiment)]
+    is_duel = experiment.field == SINGLE
+    contest = against_single if is_duel else _contest
+    sections = [contest("With search", "searched", outcomes.searched, experiment)]
     if outcomes.raw:
-        sections.append(_contest("Without search", "raw", outcomes.raw, experiment))
+        sections.append(contest("Without search", "raw", outcomes.raw, experiment))
     losses = held_out_losses(experiment, outcomes)
-    sections += [_learning(gate, losses[gate], experiment) for gate in experiment.gates]
+    sections += [_learning(arm, losses[arm.name], experiment) for arm in experiment.teams]
     sections += [_phases(gate, experiment, outcomes) for gate in experiment.gates]
     sections.append(Section("How it was made", _making(experiment)))
     return Report(
         title=f"{experiment.config.game}: {', '.join(experiment.gates) or 'a single network'}",
-        summary=_summary(experiment, outcomes),
+        summary=(duel_summary if is_duel else _summary)(experiment, outcomes),
         sections=sections,
         numbers={
             "config": experiment.config.model_dump(mode="json"),
-            "searched": _numbers(outcomes.searched),
-            "raw": _numbers(outcomes.raw),
-            "losses": {gate: [row.to_json() for row in rows] for gate, rows in losses.items()},
+            "searched": (duel_numbers if is_duel else _numbers)(outcomes.searched),
+            "raw": (duel_numbers if is_duel else _numbers)(outcomes.raw),
+            "losses": {arm: [row.to_json() for row in rows] for arm, rows in losses.items()},
         },
     )
 
@@ -61,12 +65,12 @@ def pooled(results: Iterable[MatchResult], arm: str) -> Tally:
 def _summary(experiment: Experiment, outcomes: Outcomes) -> str:
     single = pooled(outcomes.searched, SINGLE)
     lines = [f"The single network wins {_share(single)} of {single.num_games} games."]
-    for gate in experiment.gates:
-        tally, found = pooled(outcomes.searched, gate), difference(outcomes.searched, gate)
+    for arm in experiment.teams:
+        tally, found = pooled(outcomes.searched, arm.name), difference(outcomes.searched, arm.name)
         low, high = found.interval
         words = verdict(100 * found.mean, (100 * low, 100 * high), found.num_observations)
-        lines.append(f"Experts by {gate} win {_share(tally)}: {words}.")
-    if len(outcomes.searched) == 1 and experiment.gates:
+        lines.append(f"Experts by {arm.name} win {_share(tally)}: {words}.")
+    if len(outcomes.searched) == 1 and experiment.teams:
         lines.append("With one training seed this holds for these networks alone, not for others trained the same way.")
     return "\n\n".join(lines)
 
@@ -94,7 +98,7 @@ def _contest(title: str, kind: str, results: Sequence[MatchResult], experiment: 
     config = experiment.config
     searched = f"{config.search.simulations} simulations per move" if kind == "searched" else "the policy's best action"
     caption = (
-        f"{searched}; against {experiment.field().name} in all other seats, seats rotated, the same boards and seeds "
+        f"{searched}; against {experiment.field} in all other seats, seats rotated, the same boards and seeds "
         f"for every arm; {len(results)} training seed{'s' * (len(results) > 1)}. Shares in percent with 95 % Wilson "
         "intervals over all games; the difference in wins is paired, with a 95 % interval over training seeds and "
         "boards, and p is from the same t. The Wilson intervals hold for these networks, not for others like them."
@@ -152,74 +156,31 @@ def _whiskers(results: Sequence[MatchResult]) -> list[Whisker]:
     return rows
 
 
-def _learning(gate: str, losses: Sequence[PhaseLosses], experiment: Experiment) -> Section:
-    phases = list(experiment.gate(gate).phase_names)
-    rows = [[row.name, *(_loss_cell(row, phase) for phase in (*phases, "all"))] for row in losses]
-    counts = ", ".join(f"{name} {losses[0].counts[name]:,.0f}" for name in phases)
-    caption = (
-        f"Policy loss (cross-entropy) and accuracy in percent on held-out games, mean of "
-        f"{experiment.config.num_seeds} training seeds. Samples per seed: {counts}. "
-        "The mixture asks each phase's expert."
+def _learning(arm: Arm, losses: Sequence[PhaseLosses], experiment: Experiment) -> Section:
+    config = experiment.config
+    weights = {"policy_weight": config.training.policy_weight, "value_weight": config.training.value_weight}
+    where = f"on samples that no network learned from, mean of {config.num_seeds} training seeds"
+    entries, baseline = (
+        metrics(experiment.training_folder(one, 0) / "metrics.jsonl") for one in (arm, experiment.arm(SINGLE))
     )
-    name = "".join(c if c.isalnum() else "-" for c in gate)
     return Section(
-        f"What the experts by {gate} learned",
-        tables=[Table(["network", *phases, "all"], rows, caption)],
-        figures=[
-            Figure(
-                f"loss-{name}",
-                loss_curves(_curves(gate, phases, experiment), title=f"Held-out loss, experts by {gate}, seed 0"),
-                "Loss on held-out games of each expert's own phase; the single network, on all phases, dashed.",
-            )
-        ],
+        f"What the experts by {arm.name} learned",
+        tables=[loss_table(losses, where, **weights), accuracy_table(losses, where)],
+        figures=curve_figures(experiment.gate(arm.gate).phase_names, entries, baseline, arm.label),
     )
-
-
-def _loss_cell(losses: PhaseLosses, phase: str) -> str | None:
-    policy, accuracy = losses.policy[phase], losses.accuracy[phase]
-    return None if policy is None or accuracy is None else f"{policy:.4f} / {100 * accuracy:.1f}"
-
-
-def _curves(gate: str, phases: Sequence[str], experiment: Experiment) -> list[Curve]:
-    curves = []
-    for phase, name in enumerate(phases):
-        entries = [
-            entry
-            for entry in _metrics(experiment.training_folder(gate, 0) / "metrics.jsonl")
-            if name in entry["experts"] and entry["phases"].get(name)
-        ]
-        values = [entry["phases"][name]["loss"] for entry in entries]
-        curves.append(Curve(label=name, steps=_running_steps(entries), values=values, phase=phase))
-    entries = _metrics(experiment.training_folder("none", 0) / "metrics.jsonl")
-    values = [entry["validation"]["loss"] for entry in entries]
-    return [*curves, Curve(label="single network", steps=_running_steps(entries), values=values, is_baseline=True)]
-
-
-def _running_steps(entries: Sequence[dict[str, Any]]) -> list[float]:
-    """Returns the steps of measurements, those of later stages behind those of earlier ones."""
-    steps: list[float] = []
-    before = 0
-    for i, entry in enumerate(entries):
-        if i and entry["step"] <= entries[i - 1]["step"]:
-            before += entries[i - 1]["num_steps"]
-        steps.append(before + entry["step"])
-    return steps
-
-
-def _metrics(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def _phases(gate: str, experiment: Experiment, outcomes: Outcomes) -> Section:
-    made = experiment.gate(gate)
+    arm = next(arm.name for arm in experiment.teams if arm.gate == gate)
+    made = outcomes.experts[arm, 0].gate
     names = list(made.phase_names)
-    counts = outcomes.dataset.phase_counts(made)
+    counts = outcomes.sources.training.phase_counts(made)
     label = "".join(c if c.isalnum() else "-" for c in gate)
-    record = outcomes.searched[0].games(gate)[0]
+    record = outcomes.searched[0].games(arm)[0]
     player = record.focus or 0
     states = [state for state in _states(experiment, record) if player in state.active_players]
     views = experiment.game.views([(state, player) for state in states])
-    value = outcomes.experts[gate, 0].evaluate(views).value
+    value = outcomes.experts[arm, 0].evaluate(views).value
     timeline = phase_timeline(
         made.weights(views),
         names,
@@ -233,7 +194,7 @@ def _phases(gate: str, experiment: Experiment, outcomes: Outcomes) -> Section:
         f"The phases of {gate}",
         (type(made).__doc__ or "").split("\n\n")[0].replace("\n", " "),
         figures=[
-            Figure(f"shares-{label}", shares, f"Phases of the {len(outcomes.dataset):,} training samples."),
+            Figure(f"shares-{label}", shares, f"Phases of the {len(outcomes.sources.training):,} training samples."),
             Figure(
                 f"timeline-{label}",
                 timeline,
@@ -246,7 +207,9 @@ def _phases(gate: str, experiment: Experiment, outcomes: Outcomes) -> Section:
 
 def _states(experiment: Experiment, record: GameRecord) -> list[State]:
     """Returns the positions of a recorded game."""
-    state = experiment.game.initial_state(int(record.opening.removeprefix("seed ")))
+    openings = experiment.openings(0, experiment.config.match.games)
+    start = next(opening.start for opening in openings if opening.name == record.opening)
+    state = experiment.game.initial_state(start) if isinstance(start, int) else start
     states = [state]
     for joint in record.moves:
         state = state.play(joint)
@@ -259,7 +222,7 @@ def _making(experiment: Experiment) -> str:
     return "\n".join(
         [
             f"- {experiment.describe()}",
-            f"- scheme `{experiment.config.scheme}`, network `{experiment.config.network}`, "
+            f"- schemes `{', '.join(experiment.config.schemes)}`, network `{experiment.config.network}`, "
             f"seed {experiment.config.seed}",
             f"- moemcts {environment['moemcts']}, torch {environment['torch']}, Python {environment['python']}, "
             f"{environment['system']}",

@@ -26,8 +26,8 @@ class Job:
     """One training or one match of an experiment."""
 
     kind: Literal["train", "raw", "searched"]
-    gate: str
-    """For trainings: whose experts; a match has all of them."""
+    arm: str
+    """For trainings: whose experts, by name; a match has all of them."""
     seed: int
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from moemcts.agents import Agent, PolicyAgent
 from moemcts.config import parse_reference
@@ -13,23 +15,51 @@ from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.engine import Opponents
 
-EXPERT_OPTIONS = ("simulations", "leaves", "routing", "opponents", "c_init", "noise", "backend", "precision")
+LIMITS = ("simulations", "nodes", "seconds")
+EXPERT_OPTIONS = (*LIMITS, "leaves", "routing", "opponents", "c_init", "noise", "backend", "precision")
+TEAM_OPTIONS = ("only", "else")
+EXPERTS = "experts:"
+"""What may stand before a folder of experts."""
 
 
-def resolve_agent(reference: str, game: Game) -> Agent:
+def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None = None) -> Agent:
     """Returns the agent named by a registered name or by the folder of experts, each with options.
 
-    `runs/X/experts/steps-0?simulations=200` searches with these experts; 0 simulations plays their policy.
+    `runs/X/experts/steps-0?simulations=200` searches with these experts; 0 simulations plays their policy. `limits`
+    (simulations, nodes, seconds) are those of experts that name none. `experts:FOLDER?only=endgame&else=OTHER` plays
+    with one expert of a folder, and with those of another in all other phases.
     `backend` and `precision` say what runs their networks. `auto`, the default, takes the quickest here, and the
     agent's name says which one that is: games are the same only where it is the same.
     """
     name, options = parse_reference(reference)
-    if name in plugins().agents or not Path(name).exists():
+    is_folder = name.startswith(EXPERTS)
+    name = name.removeprefix(EXPERTS)
+    if not is_folder and (name in plugins().agents or not Path(name).exists()):
         return plugins().agent(reference, game)
     for option in options:
-        if option not in EXPERT_OPTIONS:
-            raise unknown_name("option of an expert agent", option, EXPERT_OPTIONS)
+        if option not in (*EXPERT_OPTIONS, *TEAM_OPTIONS):
+            raise unknown_name("option of an expert agent", option, (*EXPERT_OPTIONS, *TEAM_OPTIONS))
+    if not any(name in options for name in LIMITS):
+        options |= limits or {}
+    if "simulations" not in options and any(name in options for name in LIMITS):
+        options["simulations"] = None
+    if ("only" in options) != ("else" in options):
+        raise UsageError(f"expected only=PHASE and else=FOLDER together in {reference!r}")
+    options["baseline"] = options.pop("else", None)
     return _expert_agent(Path(name), game, reference, **options)
+
+
+def experts_in(folder: Path) -> Path:
+    """Returns where the experts are: in the folder itself or, of a training, in its `experts`.
+
+    Raises MoemctsError where there are none, or several sets of them.
+    """
+    for place in (folder, folder / "experts"):
+        if (place / "manifest.toml").exists():
+            return place
+    teams = sorted(str(manifest.parent) for manifest in folder.glob("experts/*/manifest.toml"))
+    hint = f"; it holds {', '.join(teams)}" if teams else ""
+    raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
 
 
 def opponents_named(name: str, game: Game) -> Opponents:
@@ -37,38 +67,57 @@ def opponents_named(name: str, game: Game) -> Opponents:
     return None if name == "self" else plugins().agent(name, game)
 
 
+def check_backend(name: str) -> None:
+    """Raises UsageError for a backend there is none of, MissingExtra for one that is not installed."""
+    from moemcts.learn.inference.backends import require
+    from moemcts.learn.inference.evaluators import named_backend
+
+    if name != "auto":
+        require(named_backend(name))
+
+
 def _expert_agent(
     folder: Path,
     game: Game,
     label: str,
     *,
-    simulations: int = 100,
+    simulations: int | None = 100,
     leaves: int = 4,
-    routing: str = "each",
+    routing: str = "",
     opponents: str = "",
     c_init: float = 2.5,
     noise: float = 0.0,
+    nodes: int | None = None,
+    seconds: float | None = None,
+    only: str | Sequence[str] = (),
+    baseline: str | None = None,
     backend: str = "auto",
     precision: str = "float32",
 ) -> Agent:
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.inference.evaluators import resolve
 
-    if not (folder / "manifest.toml").exists():
-        teams = sorted(str(manifest.parent) for manifest in folder.glob("experts/*/manifest.toml"))
-        hint = f"; it holds {', '.join(teams)}" if teams else ""
-        raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
-    if routing not in ROUTINGS:
+    if routing and routing not in ROUTINGS:
         raise unknown_name("routing", routing, ROUTINGS)
-    loaded = load_networks(folder, game, plugins())
+    loaded = load_networks(experts_in(folder), game, plugins())
     inference = resolve(backend, precision, loaded.networks[0], game.spec.observation_shape)
-    experts = loaded.expert_set(inference, routing=ROUTINGS[routing])
+    experts = loaded.expert_set(inference, routing=ROUTINGS.get(routing))
+    if baseline is not None:
+        others = load_networks(experts_in(Path(baseline)), game, plugins())
+        experts = experts.only([only] if isinstance(only, str) else only, others.expert_set(inference))
     if backend == "auto":
         label += f"{'&' if '?' in label else '?'}backend={inference.backend}"
     if simulations == 0:
         return PolicyAgent(experts, name=label)
     try:
-        config = SearchConfig(simulations=simulations, leaves_per_tree=leaves, c_init=c_init, noise_fraction=noise)
+        config = SearchConfig(
+            simulations=simulations,
+            nodes=nodes,
+            seconds=seconds,
+            leaves_per_tree=leaves,
+            c_init=c_init,
+            noise_fraction=noise,
+        )
     except ValueError as error:
         raise UsageError(f"{label}: {error}") from None
     model = opponents_named(opponents or default_model(game), game)

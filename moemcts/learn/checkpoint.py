@@ -18,12 +18,15 @@ from moemcts.learn.files import digest, read_bytes, read_toml
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
 from moemcts.learn.inference.evaluators import Inference, make_evaluator
 from moemcts.learn.inference.folder import read_models
+from moemcts.learn.learned import LearnedGate, load_gate, save_gate
 from moemcts.learn.shards import check_encoding
+from moemcts.learn.stem import torch_experts
 from moemcts.learn.weights import load_state, network_state, read_state, state_bytes
 from moemcts.store import write_bytes, write_toml
 
 MANIFEST = "manifest.toml"
 FORMAT = 1
+GATE_FILE = "gate.safetensors"
 
 
 class Makers(Protocol):
@@ -50,7 +53,8 @@ def save_experts(
 ) -> Path:
     """Writes one network per phase of the gate and the manifest; returns `folder`.
 
-    References are what users write: they make the gate and the networks again. The manifest is written last, so
+    References are what users write: they make the gate and the networks again. A learned gate is written beside its
+    experts and read from there. The manifest is written last, so
     that a folder with a manifest is whole. Raises ValueError unless there is one network per phase.
     """
     if len(networks) != gate.num_phases:
@@ -61,6 +65,11 @@ def save_experts(
         file = f"expert-{phase}.safetensors"
         write_bytes(folder / file, content)
         experts.append({"phase": name, "file": file, "sha256": digest(content)})
+    saved_gate: dict[str, Any] = {}
+    if isinstance(gate, LearnedGate):
+        # The file goes with the experts: they stay whole wherever they are copied.
+        save_gate(folder / GATE_FILE, gate)
+        saved_gate = {"file": GATE_FILE}
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
@@ -71,6 +80,7 @@ def save_experts(
             "name": gate.name,
             "parameters": dict(gate.parameters),
             "fingerprint": gate_fingerprint(gate, game),
+            **saved_gate,
         },
         "network": network_reference,
         "scheme": scheme,
@@ -113,6 +123,8 @@ class LoadedNetworks:
 
     def expert_set(self, inference: Inference, *, device: str = "cpu", routing: Routing | None = None) -> ExpertSet:
         """Returns the networks as evaluators behind their gate."""
+        if inference.backend == "torch":
+            return ExpertSet(self.gate, torch_experts(self.networks, device), routing=routing)
         models: Sequence[bytes | None] = [None] * len(self.networks)
         if inference.precision == "int8":
             models = read_models(self.folder, "int8", [entry["sha256"] for entry in self.manifest["experts"]])
@@ -141,8 +153,12 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
     try:
         if manifest["format"] != FORMAT:
             raise ForeignData(f"{folder} has format {manifest['format']}; this version reads {FORMAT}")
+        if "precision" in manifest:
+            raise ForeignData(
+                f"{folder} holds exported models; name the experts they are of, with precision=int8 if so"
+            )
         check_encoding(folder, manifest["game"], manifest["encoding"], game)
-        gate = makers.gate(manifest["gate"]["reference"], game)
+        gate = _load_gate(folder, manifest["gate"], game, makers)
         _check_gate(folder, manifest["gate"], gate, game)
         networks: list[nn.Module] = []
         for entry in manifest["experts"]:
@@ -156,6 +172,12 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
             f"{folder / MANIFEST} names {len(networks)} experts, but its gate {gate.name} has {gate.num_phases} phases"
         )
     return LoadedNetworks(folder=folder, game=game, gate=gate, networks=tuple(networks), manifest=manifest)
+
+
+def _load_gate(folder: Path, saved: Mapping[str, Any], game: Game, makers: Makers) -> PhaseGate:
+    if "file" in saved:
+        return load_gate(folder / saved["file"], game, makers)
+    return makers.gate(saved["reference"], game)
 
 
 def _check_gate(folder: Path, saved: Mapping[str, Any], gate: PhaseGate, game: Game) -> None:

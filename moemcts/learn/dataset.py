@@ -31,6 +31,8 @@ class Batch:
     """The search's visits where they are known, `[B, A]`, rows summing to one."""
     returns: FloatArray
     """`[B, P]`, column 0 for the viewing player."""
+    plies_to_end: IntArray
+    """`[B]`."""
     weights: FloatArray
     """How much each sample counts, `[B]`."""
 
@@ -119,16 +121,26 @@ class Dataset:
         return {name: float(count) for name, count in zip(gate.phase_names, sums, strict=True)}
 
     def batch(
-        self, rows: IntArray, weights: FloatArray, symmetries: Sequence[Symmetry] = (), seed: Sequence[int] = (0,)
+        self,
+        rows: IntArray,
+        weights: FloatArray,
+        symmetries: Sequence[Symmetry] = (),
+        seed: Sequence[int] = (0,),
+        *,
+        share: tuple[int, int] = (0, 1),
     ) -> Batch:
-        """Returns the given rows; each is transformed by a random one of the symmetries and the identity."""
+        """Returns the given rows; each is transformed by a random one of the symmetries and the identity.
+
+        With `share` `(i, n)` it is only every `n`-th row from `i` on, each as it would be in the whole batch.
+        """
+        drawn = np.random.default_rng(list(seed)).integers(len(symmetries) + 1, size=len(rows))[share[0] :: share[1]]
+        rows = rows[share[0] :: share[1]]
         samples = self._rows[rows]
         planes = self.views(rows).observations()
         actions = self.actions(rows)
         visits = self._samples.visits
         policy = None if visits is None else visits.dense(samples, self.game.spec.num_actions)
         if symmetries:
-            drawn = np.random.default_rng(list(seed)).integers(len(symmetries) + 1, size=len(rows))
             for i, symmetry in enumerate(symmetries, 1):
                 chosen = np.flatnonzero(drawn == i)
                 if not len(chosen):
@@ -142,6 +154,7 @@ class Dataset:
             actions=actions,
             policy=policy,
             returns=self.returns(rows),
+            plies_to_end=np.asarray(self._samples.plies_to_end[samples], dtype=np.int64),
             weights=np.asarray(weights[rows], dtype=np.float32),
         )
 

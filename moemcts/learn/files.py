@@ -52,7 +52,7 @@ def digest(data: bytes | NDArray[np.uint8]) -> str:
 
 def tensor_bytes(arrays: Arrays, metadata: Mapping[str, str] | None = None) -> bytes:
     """Returns arrays in the safetensors format."""
-    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     return safetensors.numpy.save(contiguous, dict(metadata) if metadata else None)
 
 

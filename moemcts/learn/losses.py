@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from moemcts.learn.networks.outputs import DRAW, MAX_PLIES, Outputs
+
+
+class Targets(NamedTuple):
+    """What outputs of B samples are held against."""
+
+    actions: Tensor
+    """What was played, `[B]`."""
+    policy: Tensor | None
+    """The search's visits where they are known, `[B, A]`, rows summing to one."""
+    returns: Tensor
+    """`[B, P]`, column 0 for the viewing player."""
+    plies_to_end: Tensor
+    """`[B]`."""
+
 
 class Losses(NamedTuple):
-    """One number per sample, `[B]` each."""
+    """One number per sample, `[B]` each; None for terms whose outputs the network does not have."""
 
     policy: Tensor
     """Cross-entropy over all actions: the papers do not mask illegal ones, the search does."""
@@ -18,27 +34,52 @@ class Losses(NamedTuple):
     """Squared error; the mean over players where the network values all of them."""
     correct: Tensor
     """1 where the likeliest action is the one played, or visited most."""
+    wdl: Tensor | None = None
+    """Cross-entropy of loss, draw and win; the mean over players where there are several."""
+    plies: Tensor | None = None
+    """Squared error of the share of 100 plies that the game still goes on for."""
+
+    def terms(self) -> dict[str, Tensor]:
+        """Returns the parts of the loss that there are, by name."""
+        parts = {"policy": self.policy, "value": self.value, "wdl": self.wdl, "plies": self.plies}
+        return {name: part for name, part in parts.items() if part is not None}
 
 
-def sample_losses(logits: Tensor, value: Tensor, actions: Tensor, policy: Tensor | None, returns: Tensor) -> Losses:
-    """Returns the losses of outputs `[B, A]` and `[B]` or `[B, P]`.
+def sample_losses(outputs: Outputs, targets: Targets) -> Losses:
+    """Returns the losses of outputs for B samples.
 
-    The policy's target is `policy` `[B, A]` if given, else the `actions` `[B]`; the value's are the `returns`
-    `[B, P]`, of which a scalar value takes column 0, the viewing player's.
+    The policy is held against the visits where there are some, else against the actions; a scalar value and its
+    `wdl` against the viewing player's return, vectors against all players'. Won is a return above zero, lost one below.
     """
-    target = actions if policy is None else policy
-    best = actions if policy is None else policy.argmax(dim=1)
-    error = (value - returns[:, 0]).square() if value.ndim == 1 else (value - returns).square().mean(dim=1)
+    logits, value, wdl, plies = outputs
+    returns = targets.returns[:, 0] if value.ndim == 1 else targets.returns
+    best = targets.actions if targets.policy is None else targets.policy.argmax(dim=1)
     return Losses(
-        functional.cross_entropy(logits, target, reduction="none"),
-        error,
-        (logits.argmax(dim=1) == best).to(logits.dtype),
+        policy=functional.cross_entropy(
+            logits, targets.actions if targets.policy is None else targets.policy, reduction="none"
+        ),
+        value=_over_players((value - returns).square()),
+        correct=(logits.argmax(dim=1) == best).to(logits.dtype),
+        wdl=None if wdl is None else _over_players(_outcome_loss(wdl, returns)),
+        plies=None if plies is None else (plies - targets.plies_to_end.clamp(0, MAX_PLIES) / MAX_PLIES).square(),
     )
 
 
-def total_loss(losses: Losses, weights: Tensor, *, policy_weight: float, value_weight: float) -> Tensor:
-    """Returns the mean over the batch of the weighted sum of both losses, each sample counting `weights` `[B]` times.
+def total_loss(losses: Losses, weights: Tensor, shares: Mapping[str, float]) -> Tensor:
+    """Returns the mean over the batch of the weighted sum of all terms, each sample counting `weights` `[B]` times.
 
-    Weights are not normalised: a sample of weight 2 counts as it would if it were there twice.
+    `shares` has a factor for each term, by name. Weights are not normalised: a sample of weight 2 counts as it would
+    if it were there twice.
     """
-    return torch.mean(weights * (policy_weight * losses.policy + value_weight * losses.value))
+    total = sum((shares[name] * part for name, part in losses.terms().items()), start=torch.zeros_like(losses.policy))
+    return torch.mean(weights * total)
+
+
+def _outcome_loss(wdl: Tensor, returns: Tensor) -> Tensor:
+    """Returns the cross-entropy of logits `[..., 3]` and the signs of returns `[...]`."""
+    outcomes = returns.sign().long() + DRAW
+    return functional.cross_entropy(wdl.flatten(0, -2), outcomes.flatten(), reduction="none").view_as(outcomes)
+
+
+def _over_players(losses: Tensor) -> Tensor:
+    return losses if losses.ndim == 1 else losses.mean(dim=1)

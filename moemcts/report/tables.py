@@ -20,11 +20,29 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     caption: str = ""
+    tints: Sequence[Sequence[float | None]] = ()
+    """How good each cell is, from 0, the worst, to 1, the best: its colour on the page; None for no colour."""
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows):
             if len(row) != len(self.columns):
                 raise ValueError(f"expected {len(self.columns)} cells in row {number}, got {len(row)}")
+        if self.tints and [len(row) for row in self.tints] != [len(row) for row in self.rows]:
+            raise ValueError(f"expected one tint per cell or none, got {len(self.tints)} rows for {len(self.rows)}")
+
+    def text(self) -> str:
+        """Returns the table for a terminal, columns aligned, the caption below."""
+        lines = [list(self.columns), *([_text(cell) for cell in row] for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        rights = self._rights()
+        aligned = [
+            "  ".join(
+                cell.rjust(width) if right else cell.ljust(width)
+                for cell, width, right in zip(line, widths, rights, strict=True)
+            ).rstrip()
+            for line in lines
+        ]
+        return "\n".join([*aligned, self.caption]).rstrip()
 
     def markdown(self) -> str:
         """Returns the table as GitHub's Markdown, numbers to the right, the caption below."""
@@ -43,11 +61,15 @@ class Table:
         head = "".join(
             f'<th scope="col"{kind}>{escape(column)}</th>' for kind, column in zip(classes, self.columns, strict=True)
         )
+        tints = self.tints or [[None] * len(self.columns)] * len(self.rows)
         body = "\n".join(
             "<tr>"
-            + "".join(f"<td{kind}>{escape(_text(cell))}</td>" for kind, cell in zip(classes, row, strict=True))
+            + "".join(
+                f"<td{kind}{_style(tint)}>{escape(_text(cell))}</td>"
+                for kind, cell, tint in zip(classes, row, colours, strict=True)
+            )
             + "</tr>"
-            for row in self.rows
+            for row, colours in zip(self.rows, tints, strict=True)
         )
         caption = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
         return (
@@ -170,6 +192,14 @@ def _seat_cell(tally: Tally) -> Cell:
     if not tally.num_games:
         return None
     return f"{100 * tally.win_rate:.1f} {points(tally.win_interval)} of {tally.num_games}"
+
+
+def _style(tint: float | None) -> str:
+    """Returns the colour of a cell: from orange over none to green, see-through, so that it suits light and dark."""
+    if tint is None:
+        return ""
+    colour = "0, 158, 115" if tint >= 0.5 else "213, 94, 0"
+    return f' style="background: rgba({colour}, {0.55 * abs(2 * tint - 1):.2f})"'
 
 
 def _text(cell: Cell) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from moemcts.agents import Seat
+import numpy as np
+
+from moemcts.agents import Seat, Thought, phases
 from moemcts.evaluation import Evaluator
 from moemcts.game import Action, Game, Views
 from moemcts.search.config import SearchConfig
@@ -40,10 +42,21 @@ class SearchAgent:
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
         results = self.think(views, seats)
         plies = views.plies()
-        return [
-            choose_move(result, self.config, int(ply), seat.rng)
-            for result, ply, seat in zip(results, plies, seats, strict=True)
-        ]
+        actions = []
+        routes = phases(self._evaluator, views)
+        for result, ply, seat, (phase, expert) in zip(results, plies, seats, routes, strict=True):
+            action = choose_move(result, self.config, int(ply), seat.rng)
+            actions.append(action)
+            chosen = int(np.flatnonzero(result.actions == action)[0])
+            seat.thought = Thought(
+                value=float(result.values[chosen] if result.visits[chosen] else result.value),
+                simulations=result.num_simulations,
+                nodes=result.num_nodes,
+                depth=result.max_depth,
+                phase=phase,
+                expert=expert,
+            )
+        return actions
 
     def think(self, views: Views, seats: Sequence[Seat]) -> list[SearchResult]:
         """Returns what the search found out about each view, before a move is chosen."""

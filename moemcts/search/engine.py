@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Agent, Seat
+from moemcts.errors import AgentFailure, MoemctsError
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import ExpertQueue, ExpertSet
 from moemcts.game import Action, Game, IntArray, Player, Views
@@ -161,7 +162,11 @@ class Search:
         for agent in {id(agent): agent for agent in agents}.values():
             rows = [row for row, other in enumerate(agents) if other is agent]
             if agent is not None:
-                replies = agent.act(views.take(rows), [seats[row] for row in rows])
+                try:
+                    replies = agent.act(views.take(rows), [seats[row] for row in rows])
+                except AgentFailure as failure:
+                    # Its rows are not those of whoever searches.
+                    raise MoemctsError(f"{agent.name}, believed to be the opponent: {failure}") from failure
                 for row, action in zip(rows, replies, strict=True):
                     actions[row] = int(action)
         self._native.reply(actions)

@@ -64,7 +64,14 @@ class Board(State):
 class TicTacToe(Game):
     """Three in a row on a board of three by three."""
 
-    spec = GameSpec(name="tictactoe", num_players=2, num_actions=9, observation_shape=(2, 3, 3), max_plies=9)
+    spec = GameSpec(
+        name="tictactoe",
+        num_players=2,
+        num_actions=9,
+        observation_shape=(2, 3, 3),
+        max_plies=9,
+        plane_names=("own marks", "opponent's marks"),
+    )
 
     def initial_state(self, seed: int = 0) -> Board:
         return Board()
@@ -104,4 +111,6 @@ def _transform(planes: np.ndarray, turns: int, flip: bool) -> np.ndarray:
 
 @hookimpl
 def register_games() -> Sequence[Registration]:
-    return [Registration("tictactoe", TicTacToe, "three in a row, the tutorial game in Python")]
+    # A match between two programs would repeat one game; a random first move makes nine.
+    settings = {"match.random_plies": 1}
+    return [Registration("tictactoe", TicTacToe, "three in a row, the tutorial game in Python", settings=settings)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,9 +12,10 @@ from games_of_the_arena import Leaver, LeavesAt, StayOrLeave
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moemcts.agents import Agent, RandomAgent
+from moemcts.agents import Agent, RandomAgent, Seat
 from moemcts.arena import GameRecord, Lineup, Progress, last_one_standing, play_games
-from moemcts.game import Game
+from moemcts.errors import AgentFailure, Failure
+from moemcts.game import Action, Game, Views
 
 
 def play(game: Game, lineups: Sequence[Lineup], **options: object) -> list[GameRecord]:
@@ -158,3 +160,54 @@ def test_a_game_that_is_over_at_its_start_is_recorded() -> None:
     game = StayOrLeave(2)
     record = next(iter(play_games(game, [Lineup(agents=[LeavesAt(1)] * 2, opening=game.parse_state("9 1"), focus=1)])))
     assert (record.plies, record.outcome) == (0, "win")
+
+
+class FailsAt:
+    """Stays, and fails where a game is at a ply and was to last `length` plies."""
+
+    name = "fails"
+
+    def __init__(self, ply: int, length: int) -> None:
+        self.ply = ply
+        self.length = length
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+        states = [views[row].state for row in range(len(seats))]
+        failures = {
+            row: Failure("timeout", "no answer within 3 s")
+            for row, state in enumerate(states)
+            if (state.ply, state.length) == (self.ply, self.length)
+        }
+        if failures:
+            raise AgentFailure(failures, [0] * len(seats))
+        return [0] * len(seats)
+
+
+@pytest.mark.parametrize("num_players", [2, 4])
+def test_an_agent_that_fails_loses_that_game_and_no_other(num_players: int) -> None:
+    game = StayOrLeave(num_players, length=20)
+    agents = [FailsAt(5, 18), *(LeavesAt(50) for _ in range(num_players - 1))]
+    records = play(game, lineups_of(agents, 7))
+    failed = [record for record in records if record.termination != "rules"]
+    assert len(failed) == 1
+    (record,) = failed
+    assert (record.index, record.plies, record.termination, record.truncated) == (2, 5, "timeout", False)
+    assert record.failure == "fails in seat 0: no answer within 3 s"
+    assert record.returns[0] == -1
+    assert sum(record.returns) == pytest.approx(0, abs=1e-6)  # float32
+    assert last_one_standing(np.array(record.returns, dtype=np.float32), 0) == "loss"
+    assert GameRecord.from_json(record.to_json()) == record
+    assert [one.plies for one in records if one.index != 2] == [20, 19, 17, 16, 15, 14]
+
+
+def test_a_file_written_before_games_said_why_they_ended_is_read() -> None:
+    record = next(iter(play_games(StayOrLeave(2), lineups_of([LeavesAt(3), LeavesAt(4)], 1))))
+    values = record.to_json()
+    del values["termination"], values["failure"]
+    assert GameRecord.from_json(values) == record
+
+
+def test_a_failure_survives_the_way_between_processes() -> None:
+    failure = AgentFailure({1: Failure("crash", "gone")}, [3, 0])
+    again = pickle.loads(pickle.dumps(failure))
+    assert (again.failures, again.actions, str(again)) == (failure.failures, [3, 0], "crash: gone")

@@ -211,19 +211,39 @@ def test_the_field_goes_round_from_the_seat_after_the_arm() -> None:
 def test_openings_come_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "openings.txt"
     path.write_text("# three positions, one of them twice\n9 0 1 2 3\n\n8 0 1 2 3\n9 0 1 2 3\n7 0 1 3\n")
-    openings = read_openings(GAME, path)
-    assert [opening.name for opening in openings] == ["line 2", "line 4", "line 6"]
-    result = match(GAME, {"a": LeavesAt(99)}, LeavesAt(98), num_games=8, openings=openings)
+    suite = read_openings(GAME, path)
+    assert [opening.name for opening in suite.openings] == ["line 2", "line 4", "line 6"]
+    assert suite.complaint == f"{path}: 1 positions repeated, each taken once"
+    result = match(GAME, {"a": LeavesAt(99)}, LeavesAt(98), num_games=8, openings=suite.openings)
     assert [game.plies for game in result.records] == [9] * 4 + [8] * 4
 
 
-def test_bad_openings_are_named_by_line(tmp_path: Path) -> None:
+def test_openings_are_taken_in_order_or_drawn_by_a_seed(tmp_path: Path) -> None:
     path = tmp_path / "openings.txt"
-    path.write_text("9 0 1 2 3\n9 0 7\nx\n9 2\n")
-    with pytest.raises(
-        UsageError,
-        match=r"3 bad lines: line 2: expected players below 4, got \[0, 7\]; line 3: .*; line 4: the game is over",
-    ):
+    path.write_text("".join(f"{length} 0 1 2 3\n" for length in range(2, 30)))
+    suite = read_openings(GAME, path)
+    assert [opening.name for opening in suite.choose(3, "sequential", 5)] == ["line 1", "line 2", "line 3"]
+    drawn = suite.choose(28, "random", 5)
+    assert drawn == suite.choose(28, "random", 5)
+    assert drawn != suite.choose(28, "random", 6)
+    assert set(drawn) == set(suite.openings)
+    assert suite.choose(4, "random", 5) == drawn[:4]
+    with pytest.raises(UsageError, match=r"expected 29 openings in .*, got 28; play fewer games"):
+        suite.choose(29, "random", 5)
+
+
+def test_bad_openings_are_named_by_line_and_the_others_played(tmp_path: Path) -> None:
+    path = tmp_path / "openings.txt"
+    bad = "9 0 7\nx\n9 2\n"
+    path.write_text("9 0 1 2 3\n" + bad + "y\n")
+    suite = read_openings(GAME, path)
+    assert [opening.name for opening in suite.openings] == ["line 1"]
+    assert suite.complaint.startswith(
+        f"{path} has 4 bad entries: line 2: expected players below 4, got [0, 7]; line 3: "
+    )
+    assert suite.complaint.endswith("; line 4: the game is over; and 1 more")
+    path.write_text(bad)
+    with pytest.raises(UsageError, match="3 bad entries: line 1: expected players below 4"):
         read_openings(GAME, path)
     path.write_text("# nothing\n")
     with pytest.raises(UsageError, match="got none"):

@@ -47,6 +47,9 @@ def moemcts(*arguments: object, folder: Path | None = None) -> subprocess.Comple
         ("run --config none.toml", 1, "expected a file none.toml, found none"),
         ("match --game pommerman --agent sample", 2, "no agent named 'sample'; did you mean 'simple'?"),
         ("match --game pommerman --agent simple --agent simple", 2, "expected different agents"),
+        ("run --game pommerman --set match.backend=onnx", 2, "no backend named 'onnx'; did you mean 'onnxruntime'?"),
+        ("export nowhere", 1, "expected a folder of experts, got nowhere"),
+        ("export nowhere --precision int4", 2, "no precision named 'int4'; did you mean 'int8'?"),
         ("check pomerman", 2, "did you mean 'pommerman'?"),
         ("gates --game pomerman", 2, "did you mean 'pommerman'?"),
     ],
@@ -129,10 +132,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_tutorial_game_runs_from_data_to_report(finished: Path) -> None:
     numbers = json.loads((finished / "report" / "numbers.json").read_text())
-    assert set(numbers["searched"]["arms"]) == {"single", "plies"}
+    assert set(numbers["searched"]["arms"]) == {"plies"}, "the single network sits on the other side"
     assert numbers["searched"]["arms"]["plies"]["num_games"] == 4
+    assert numbers["searched"]["arms"]["plies"]["elo"]["num_games"] == 4
     assert numbers["losses"]["plies"][-1]["name"] == "mixture"
-    for name in ("report.md", "report.html", "figures/wins-searched.png", "figures/timeline-plies.svg"):
+    for name in ("report.md", "report.html", "figures/elo-searched.png", "figures/timeline-plies.svg"):
         assert (finished / "report" / name).stat().st_size > 500
 
 
@@ -149,8 +153,8 @@ def test_experts_play_matches_and_refuse_other_games(finished: Path, tmp_path: P
         "--json",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    arms = {arm["name"].split("?")[0].split("/")[-1]: arm for arm in json.loads(done.stdout)["arms"]}
-    assert arms["plies-0"]["wins"] > arms["random"]["wins"]
+    agents = {agent["name"].split("?")[0].split("/")[-1]: agent for agent in json.loads(done.stdout)["agents"]}
+    assert agents["plies-0"]["wins"] > agents["random"]["wins"]
     foreign = moemcts("match", "--game", "pommerman", "--agent", experts, "--games", "4")
     assert foreign.returncode == 1
     assert "tictactoe" in foreign.stderr
@@ -163,6 +167,26 @@ def test_experts_play_matches_and_refuse_other_games(finished: Path, tmp_path: P
     assert damaged.returncode == 1
     assert len(damaged.stderr.strip().splitlines()) == 1
     assert "damaged" in damaged.stderr
+
+
+def test_experts_are_exported_and_play_in_int8(finished: Path, tmp_path: Path) -> None:
+    experts = tmp_path / "plies-0"
+    shutil.copytree(finished / "experts" / "plies-0", experts)
+    done = moemcts("export", experts, "--positions", "16")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("differs from torch by") == 3
+    played = ["match", "--game", "tictactoe", "--agent", f"{experts}?simulations=4&precision=int8", "--games", "4"]
+    missing = moemcts(*played)
+    assert missing.returncode == 1
+    assert f"moemcts export {experts} --precision int8" in missing.stderr
+    data = finished / "data"
+    done = moemcts("export", experts, "--precision", "int8", "--positions", "16", "--data", data, "--json")
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads(done.stdout)
+    assert "dataset" in manifest["positions"]["source"]
+    assert manifest == tomllib.loads((experts / "int8" / "manifest.toml").read_text())
+    done = moemcts(*played, "--json")
+    assert done.returncode == 0, done.stderr
 
 
 def _contents(folder: Path) -> dict[str, object]:
@@ -220,6 +244,9 @@ def test_doctor_examines_the_installation() -> None:
     found = json.loads(moemcts("doctor", "--json").stdout)
     assert found["packages"]["moemcts"]
     assert any("simulations" in section for section in found)
+    (rates,) = (values for section, values in found.items() if section.startswith("networks"))
+    assert {"torch", "auto"} <= set(rates)
+    assert rates["auto"].split(",")[0] in rates
 
 
 def test_a_person_plays_and_a_wrong_move_is_asked_again() -> None:

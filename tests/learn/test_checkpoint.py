@@ -155,7 +155,16 @@ def test_there_is_one_network_per_phase(tmp_path: Path) -> None:
 @pytest.mark.parametrize("batch", [1, 8, 65])
 @pytest.mark.parametrize(
     "reference",
-    ["rise-tiny", "rise-small", "resnet?num_values=4", "rise?attention=se", "rise?attention=eca&kernels=5,3"],
+    [
+        "rise-tiny",
+        "rise-small",
+        "resnet?num_values=4",
+        "resnet?value_head=wdlp",
+        "rise?attention=se",
+        "rise?attention=eca&kernels=5,3",
+        "levit?channels=8&blocks=2&key_channels=4",
+        "cnn",
+    ],
 )
 def test_folding_batch_norms_changes_nothing_but_rounding(reference: str, batch: int) -> None:
     shape = (5, 11, 11)
@@ -165,7 +174,7 @@ def test_folding_batch_norms_changes_nothing_but_rounding(reference: str, batch:
     network.eval()
     planes = torch.randn(batch, *shape)
     with torch.inference_mode():
-        logits, value = network(planes)
+        logits, value, *_ = network(planes)
     evaluation = TorchEvaluator(network).evaluate_planes(planes.numpy())
     np.testing.assert_allclose(evaluation.logits, logits.numpy(), atol=2e-4)  # float32, other order of summation
     np.testing.assert_allclose(evaluation.value, value.numpy(), atol=2e-4)

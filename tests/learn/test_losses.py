@@ -1,67 +1,135 @@
 """Weights reach every term of the loss."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moemcts.learn.losses import sample_losses, total_loss
+from moemcts.learn.losses import Losses, Targets, sample_losses, total_loss
+from moemcts.learn.networks.outputs import Outputs, value_of
 from moemcts.learn.schedule import FINAL, one_cycle, pace
 
+SHARES = {"policy": 0.988, "value": 0.01, "wdl": 0.01, "plies": 0.002}
+"""CrazyAra's, facts/crazyara.md 5.2."""
 
-def outputs(num: int = 4, players: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+
+def outputs(num: int = 4, players: int = 0) -> Outputs:
+    """Returns leaves of a graph of gradients, as if a network with a head for win, draw and loss had made them."""
     generator = torch.Generator().manual_seed(1)
-    logits = torch.randn(num, 5, generator=generator, dtype=torch.float64, requires_grad=True)
-    value = torch.rand(num, players, generator=generator, dtype=torch.float64) if players else torch.rand(num)
+    shape = (num, players) if players else (num,)
+    logits = torch.randn(num, 5, generator=generator, dtype=torch.float64)
+    value = torch.rand(shape, generator=generator, dtype=torch.float64)
+    wdl = torch.randn(*shape, 3, generator=generator, dtype=torch.float64)
+    plies = torch.rand(num, generator=generator, dtype=torch.float64)
+    return Outputs(*(leaf.requires_grad_(True) for leaf in (logits, value, wdl, plies)))
+
+
+def targets(num: int = 4, players: int = 3) -> Targets:
+    generator = torch.Generator().manual_seed(2)
     actions = torch.randint(0, 5, (num,), generator=generator)
-    returns = torch.rand(num, 3, generator=generator, dtype=torch.float64)
-    return logits, value.double().requires_grad_(True), actions, returns
+    returns = torch.randint(-1, 2, (num, players), generator=generator).double()
+    return Targets(actions, None, returns, torch.tensor([0, 30, 100, 250])[torch.arange(num) % 4])
+
+
+def rows(given: Any, index: torch.Tensor) -> Any:
+    return type(given)(*(None if column is None else column[index] for column in given))
 
 
 def test_a_sample_without_weight_moves_nothing() -> None:
-    logits, value, actions, returns = outputs()
-    weights = torch.tensor([1.0, 0.0, 2.0, 0.0])
-    total_loss(
-        sample_losses(logits, value, actions, None, returns), weights, policy_weight=0.9, value_weight=0.1
-    ).backward()
-    assert logits.grad is not None
-    assert value.grad is not None
-    assert logits.grad.abs().sum(dim=1).ne(0).tolist() == [True, False, True, False]
-    assert value.grad.ne(0).tolist() == [True, False, True, False]
+    made, weights = outputs(), torch.tensor([1.0, 0.0, 2.0, 0.0])
+    total_loss(sample_losses(made, targets()), weights, SHARES).backward()
+    for leaf in made:
+        assert leaf is not None
+        assert leaf.grad is not None
+        assert leaf.grad.reshape(4, -1).abs().sum(dim=1).ne(0).tolist() == [True, False, True, False]
+
+
+@pytest.mark.parametrize("term", list(SHARES))
+def test_the_gradient_of_every_term_grows_with_the_weight(term: str) -> None:
+    output = {"policy": "logits"}.get(term, term)
+    gradients = []
+    for weights in ([1.0, 1.0, 1.0, 1.0], [3.0, 0.5, 1.0, 0.0]):
+        made = outputs()
+        alone = {name: float(name == term) for name in SHARES}
+        total_loss(sample_losses(made, targets()), torch.tensor(weights, dtype=torch.float64), alone).backward()
+        for name, leaf in made._asdict().items():
+            assert (leaf.grad.abs().max() > 0) == (name == output)
+        gradients.append(getattr(made, output).grad.reshape(4, -1))
+    factors = torch.tensor([3.0, 0.5, 1.0, 0.0], dtype=torch.float64)[:, None]
+    assert torch.allclose(gradients[1], factors * gradients[0], atol=0, rtol=1e-12)
 
 
 def test_weight_two_is_the_sample_twice() -> None:
-    logits, value, actions, returns = outputs()
-    losses = sample_losses(logits, value, actions, None, returns)
-    weighted = total_loss(losses, torch.tensor([2.0, 1, 1, 1]), policy_weight=1.0, value_weight=3.0) * 4
-    rows = torch.tensor([0, 0, 1, 2, 3])
-    repeated = sample_losses(logits[rows], value[rows], actions[rows], None, returns[rows])
-    twice = total_loss(repeated, torch.ones(5), policy_weight=1.0, value_weight=3.0) * 5
+    made, wanted = outputs(), targets()
+    weights = torch.tensor([2.0, 1, 1, 1], dtype=torch.float64)
+    weighted = total_loss(sample_losses(made, wanted), weights, SHARES) * 4
+    index = torch.tensor([0, 0, 1, 2, 3])
+    twice = total_loss(sample_losses(rows(made, index), rows(wanted, index)), torch.ones(5), SHARES) * 5
     assert weighted.item() == pytest.approx(twice.item(), abs=1e-12)  # another order of summation
 
 
 def test_one_hot_visits_equal_the_action() -> None:
-    logits, value, actions, returns = outputs()
-    by_action = sample_losses(logits, value, actions, None, returns)
-    visits = torch.nn.functional.one_hot(actions, 5).double()
-    by_visits = sample_losses(logits, value, actions, visits, returns)
+    made, wanted = outputs(), targets()
+    visits = torch.nn.functional.one_hot(wanted.actions, 5).double()
+    by_action, by_visits = sample_losses(made, wanted), sample_losses(made, wanted._replace(policy=visits))
     assert torch.allclose(by_action.policy, by_visits.policy, atol=1e-12, rtol=0)
     assert (by_action.correct == by_visits.correct).all()
 
 
-def test_losses_are_cross_entropy_and_squared_error() -> None:
-    logits, value, actions, returns = outputs()
-    losses = sample_losses(logits, value, actions, None, returns)
-    probabilities = torch.softmax(logits, dim=1)[torch.arange(4), actions]
-    assert torch.allclose(losses.policy, -probabilities.log(), atol=1e-12, rtol=0)
-    assert torch.allclose(losses.value, (value - returns[:, 0]) ** 2, atol=1e-12, rtol=0)
+def test_losses_are_those_of_the_papers() -> None:
+    made, wanted = outputs(), targets()
+    losses, each = sample_losses(made, wanted), torch.arange(4)
+    assert made.wdl is not None
+    assert made.plies is not None
+    assert losses.wdl is not None
+    assert losses.plies is not None
+    # facts/crazyara.md 5.2: the label of win, draw, loss is the result plus one; plies are cut at 100.
+    label = (wanted.returns[:, 0] + 1).long()
+    exact = {"atol": 1e-12, "rtol": 0}
+    assert torch.allclose(losses.policy, -torch.softmax(made.logits, 1)[each, wanted.actions].log(), **exact)
+    assert torch.allclose(losses.value, (made.value - wanted.returns[:, 0]) ** 2, **exact)
+    assert torch.allclose(losses.wdl, -torch.softmax(made.wdl, 1)[each, label].log(), **exact)
+    share = torch.tensor([0.0, 0.3, 1.0, 1.0], dtype=torch.float64)
+    assert torch.allclose(losses.plies, (made.plies - share) ** 2, atol=1e-7, rtol=0)  # float32 shares
+    total = 0.988 * losses.policy + 0.01 * losses.value + 0.01 * losses.wdl + 0.002 * losses.plies
+    assert torch.allclose(total_loss(losses, torch.ones(4), SHARES), total.mean(), **exact)
 
 
-def test_a_vector_value_is_measured_on_all_players() -> None:
-    logits, value, actions, returns = outputs(players=3)
-    losses = sample_losses(logits, value, actions, None, returns)
-    assert torch.allclose(losses.value, ((value - returns) ** 2).mean(dim=1), atol=1e-12, rtol=0)
+def test_terms_without_outputs_are_left_out() -> None:
+    logits, value, *_ = outputs()
+    losses = sample_losses(Outputs(logits, value), targets())
+    assert list(losses.terms()) == ["policy", "value"]
+    expected = (0.988 * losses.policy + 0.01 * losses.value).mean()
+    assert total_loss(losses, torch.ones(4), SHARES).item() == pytest.approx(expected.item(), abs=1e-12)
+
+
+def test_vectors_are_measured_on_all_players() -> None:
+    made, wanted = outputs(players=3), targets(players=3)
+    losses = sample_losses(made, wanted)
+    assert made.wdl is not None
+    assert losses.wdl is not None
+    assert torch.allclose(losses.value, ((made.value - wanted.returns) ** 2).mean(dim=1), atol=1e-12, rtol=0)
+    for player in range(3):
+        column = Targets(wanted.actions, None, wanted.returns[:, player:], wanted.plies_to_end)
+        alone = sample_losses(Outputs(made.logits, made.value[:, player], made.wdl[:, player]), column)
+        assert alone.wdl is not None
+        losses = Losses(*losses[:3], losses.wdl - alone.wdl / 3)
+        assert losses.wdl is not None
+    assert torch.allclose(losses.wdl, torch.zeros(4, dtype=torch.float64), atol=1e-12, rtol=0)
+
+
+def test_shared_or_partial_wins_count_as_wins() -> None:
+    made = outputs(3)._replace(wdl=torch.tensor([[0.0, 0.0, 90.0], [0.0, 90.0, 0.0], [90.0, 0.0, 0.0]]).double())
+    wanted = targets(3)._replace(returns=torch.tensor([[1 / 3], [0.0], [-0.2]]).double())
+    assert sample_losses(made, wanted).wdl.abs().max() < 1e-9  # type: ignore[union-attr]
+
+
+def test_the_value_is_the_chance_of_a_win_less_that_of_a_loss() -> None:
+    chances = torch.tensor([[0.2, 0.5, 0.3], [0.7, 0.2, 0.1]], dtype=torch.float64)
+    assert torch.allclose(value_of(chances.log()), torch.tensor([0.1, -0.6], dtype=torch.float64), atol=1e-12, rtol=0)
 
 
 def test_one_cycle_has_the_published_corners() -> None:

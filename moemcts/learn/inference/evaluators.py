@@ -42,17 +42,28 @@ def resolve(
     The quickest is looked for among float32 backends; with int8, which torch does not run, it is onnxruntime.
     Raises UsageError for names there are none of, or that do not go together.
     """
-    if backend not in (*BACKENDS, AUTO):
-        raise unknown_name("backend", backend, (*BACKENDS, AUTO))
-    if precision not in PRECISIONS:
-        raise unknown_name("precision", precision, PRECISIONS)
-    if precision == "int8":
-        if backend == "torch":
+    chosen = None if backend == AUTO else named_backend(backend)
+    if named_precision(precision) == "int8":
+        if chosen == "torch":
             raise UsageError("torch has no int8 here; expected backend=onnxruntime or backend=openvino")
-        return Inference("openvino" if backend == "openvino" else "onnxruntime", "int8")
-    if backend == AUTO:
-        return Inference(choose_backend(network, observation_shape, batch_size=batch_size, device=device).backend)
-    return Inference(next(name for name in BACKENDS if name == backend))
+        return Inference(chosen or "onnxruntime", "int8")
+    return Inference(chosen or choose_backend(network, observation_shape, batch_size=batch_size, device=device).backend)
+
+
+def named_backend(name: str) -> Backend:
+    """Returns the backend of that name; raises UsageError where there is none."""
+    for backend in BACKENDS:
+        if name == backend:
+            return backend
+    raise unknown_name("backend", name, (*BACKENDS, AUTO))
+
+
+def named_precision(name: str) -> Precision:
+    """Returns the precision of that name; raises UsageError where there is none."""
+    for precision in PRECISIONS:
+        if name == precision:
+            return precision
+    raise unknown_name("precision", name, PRECISIONS)
 
 
 def make_evaluator(

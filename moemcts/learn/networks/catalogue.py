@@ -1,25 +1,20 @@
 """Networks by name, made without importing torch before one is needed.
 
-Options that all of them have:
-`num_values`, 1 for the value of the viewing player, P for all players', the viewing one first; `policy_planes`,
-the number of planes where a game's actions are the cells of planes (`num_actions = policy_planes * H * W`), 0 for a
-linear layer; `norm_momentum`, how fast batch norms forget (the papers' code says 0.9, a leftover of another library's
-opposite definition: with torch it lets little but the last batch count).
+Every one takes the options of `HeadOptions` besides its own; the defaults of those differ from network to network.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Unpack
+
+from moemcts.learn.networks.options import HeadOptions, ValueKind, head_spec
 
 if TYPE_CHECKING:
     from torch.nn import Module
 
-    from moemcts.learn.networks.heads import HeadSpec
-
 Shape = tuple[int, ...]
 Attention = Literal["none", "se", "eca", "eca_dense"]
-Activation = Literal["relu", "leaky_relu"]
 
 
 def rise(
@@ -34,13 +29,7 @@ def rise(
     attention: Attention = "none",
     attention_blocks: Sequence[int] = (),
     downsampling: bool = False,
-    activation: Activation = "leaky_relu",
-    policy_channels: int = 16,
-    policy_planes: int = 0,
-    value_channels: int = 1,
-    value_hidden: int = 256,
-    num_values: int = 1,
-    norm_momentum: float = 0.1,
+    **heads: Unpack[HeadOptions],
 ) -> Module:
     """RISE: mobile bottleneck blocks of any size (Czech et al., CrazyAra and PommerLearn).
 
@@ -48,20 +37,10 @@ def rise(
     `attention` comes before the blocks listed in `attention_blocks`, or all. With `downsampling` the block after
     half of them halves the board and doubles the channels.
     """
-    from moemcts.learn.networks.heads import HeadSpec
     from moemcts.learn.networks.rise import BlockSpec, Rise
 
-    heads = HeadSpec(
-        num_actions=num_actions,
-        policy_channels=policy_channels,
-        policy_planes=policy_planes,
-        value_channels=value_channels,
-        value_hidden=value_hidden,
-        num_values=num_values,
-        activation=activation,
-        norm_momentum=norm_momentum,
-    )
-    specs = [
+    spec = head_spec(num_actions, heads, value_channels=1, activation="leaky_relu")
+    bottlenecks = [
         BlockSpec(
             expanded=expanded + i * growth,
             kernel=kernels[i % len(kernels)],
@@ -69,17 +48,11 @@ def rise(
         )
         for i in range(blocks)
     ]
-    return Rise(_shape(observation_shape), heads, channels=channels, blocks=specs, downsampling=downsampling)
+    return Rise(_shape(observation_shape), spec, channels=channels, blocks=bottlenecks, downsampling=downsampling)
 
 
 def rise_tiny(
-    observation_shape: Shape,
-    num_actions: int,
-    *,
-    downsampling: bool = True,
-    policy_planes: int = 0,
-    num_values: int = 1,
-    norm_momentum: float = 0.1,
+    observation_shape: Shape, num_actions: int, *, downsampling: bool = True, **heads: Unpack[HeadOptions]
 ) -> Module:
     """The M2CTS paper's smallest network: one channel, four expanded, two blocks.
 
@@ -92,29 +65,19 @@ def rise_tiny(
         expanded=4,
         blocks=2,
         downsampling=downsampling,
-        policy_planes=policy_planes,
-        num_values=num_values,
-        norm_momentum=norm_momentum,
+        **heads,
     )
 
 
 def rise_small(
-    observation_shape: Shape,
-    num_actions: int,
-    *,
-    downsampling: bool = True,
-    policy_planes: int = 0,
-    num_values: int = 1,
-    norm_momentum: float = 0.1,
+    observation_shape: Shape, num_actions: int, *, downsampling: bool = True, **heads: Unpack[HeadOptions]
 ) -> Module:
     """PommerLearn's own network: 64 channels, 256 expanded, four blocks; 344,425 parameters on 23 x 11 x 11."""
     return rise(
         observation_shape,
         num_actions,
         downsampling=downsampling,
-        policy_planes=policy_planes,
-        num_values=num_values,
-        norm_momentum=norm_momentum,
+        **heads,
     )
 
 
@@ -124,15 +87,15 @@ def rise_v33(
     *,
     attention: Attention = "eca",
     path_dropout: float = 0.0,
-    policy_planes: int = 0,
-    num_values: int = 1,
-    norm_momentum: float = 0.1,
+    **heads: Unpack[HeadOptions],
 ) -> Module:
     """RISEv3.3 of the M2CTS papers: 15 mobile blocks on 256 channels, expanding to 224 up to 672.
 
     Blocks 7, 11, 12 and 13 have 5x5 kernels and fewer channels; attention stands before 5, 8, 12, 13 and 14. `eca` is
     what the papers describe, `eca_dense` what their code runs: a full matrix over channels, 327,936 parameters per
-    block of which 65,792 take part, in place of 5. The papers name a path dropout of 0.05, their code has none.
+    block of which 65,792 take part, in place of 5. The papers name a path dropout of 0.05, their code has none. Their
+    5,886,933 parameters also count 131,585 of an `mse` value head that `value_head=wdlp` leaves unused; here 4,444,628
+    take part in `eca_dense`, and 4,115,693 in `eca`.
     """
     from moemcts.learn.networks.rise import BlockSpec, Rise
 
@@ -142,8 +105,7 @@ def rise_v33(
         expanded = 224 + 32 * i - (32 * (i // 2) if kernel == 5 else 0)
         kind: Attention = attention if i in (5, 8, 12, 13, 14) else "none"
         blocks.append(BlockSpec(expanded=expanded, kernel=kernel, attention=kind, path_dropout=path_dropout * i / 14))
-    heads = _large_heads(num_actions, policy_planes, 256, num_values, norm_momentum)
-    return Rise(_shape(observation_shape), heads, channels=256, blocks=blocks)
+    return Rise(_shape(observation_shape), head_spec(num_actions, heads), channels=256, blocks=blocks)
 
 
 ALPHAVILE = {
@@ -161,9 +123,7 @@ def alphavile(
     *,
     size: str = "normal",
     path_dropout: float = 0.05,
-    policy_planes: int = 0,
-    num_values: int = 1,
-    norm_momentum: float = 0.1,
+    **heads: Unpack[HeadOptions],
 ) -> Module:
     """AlphaVile: mobile blocks with 3x3 and 5x5 kernels and one or two transformer blocks, four sizes."""
     from moemcts.learn.networks.rise import BlockSpec, Rise
@@ -182,8 +142,8 @@ def alphavile(
         )
         for i, kind in enumerate(pattern)
     ]
-    heads = _large_heads(num_actions, policy_planes, channels, num_values, norm_momentum)
-    return Rise(_shape(observation_shape), heads, channels=channels, blocks=blocks)
+    spec = head_spec(num_actions, heads, value_hidden=channels)
+    return Rise(_shape(observation_shape), spec, channels=channels, blocks=blocks)
 
 
 def resnet(
@@ -192,51 +152,141 @@ def resnet(
     *,
     channels: int = 64,
     blocks: int = 4,
-    policy_channels: int = 2,
-    policy_planes: int = 0,
-    value_channels: int = 1,
-    value_hidden: int = 256,
-    num_values: int = 1,
-    norm_momentum: float = 0.1,
-    pooled: bool = False,
+    **heads: Unpack[HeadOptions],
 ) -> Module:
     """AlphaZero's residual network (Silver et al. 2017): 3x3 convolutions, ReLU after the sum.
 
     With `pooled` heads it sees means and maxima over the board, which learns from fewer samples where what matters
     moves about.
     """
-    from moemcts.learn.networks.heads import HeadSpec
     from moemcts.learn.networks.resnet import ResNet
 
-    heads = HeadSpec(
-        num_actions=num_actions,
-        policy_channels=policy_channels,
-        policy_planes=policy_planes,
-        value_channels=value_channels,
-        value_hidden=value_hidden,
-        num_values=num_values,
-        activation="relu",
-        norm_momentum=norm_momentum,
-        pooled=pooled,
+    spec = head_spec(num_actions, heads, policy_channels=2, value_channels=1)
+    return ResNet(_shape(observation_shape), spec, channels=channels, blocks=blocks)
+
+
+def densenet(
+    observation_shape: Shape,
+    num_actions: int,
+    *,
+    growth: int = 32,
+    blocks: int = 4,
+    layers: int = 4,
+    expansion: int = 4,
+    **heads: Unpack[HeadOptions],
+) -> Module:
+    """The Antichess thesis' DenseNet (section 3.2): four blocks of four layers, each of which adds 32 channels.
+
+    As there, a layer's 1x1 convolution has `expansion` times its inputs' channels (not, as in Huang et al. 2017, times
+    `growth`), and 3x3 convolutions between blocks go back to `growth` channels. The heads are ours: the thesis' policy
+    is cut out of 66 planes.
+    """
+    from moemcts.learn.networks.densenet import DenseNet
+
+    return DenseNet(
+        _shape(observation_shape),
+        head_spec(num_actions, heads, policy_channels=2, value_channels=1),
+        growth=growth,
+        blocks=blocks,
+        layers=layers,
+        expansion=expansion,
     )
-    return ResNet(_shape(observation_shape), heads, channels=channels, blocks=blocks)
 
 
-def _large_heads(
-    num_actions: int, policy_planes: int, value_hidden: int, num_values: int, norm_momentum: float
-) -> HeadSpec:
-    from moemcts.learn.networks.heads import HeadSpec
+def nextvit(
+    observation_shape: Shape,
+    num_actions: int,
+    *,
+    channels: int = 256,
+    blocks: int = 4,
+    repeats: int = 1,
+    **heads: Unpack[HeadOptions],
+) -> Module:
+    """NextViT as in the AlphaVile paper: convolution blocks, and `repeats` times more of them and a transformer block.
 
-    return HeadSpec(
-        num_actions=num_actions,
-        policy_channels=16,
-        policy_planes=policy_planes,
-        value_channels=8,
-        value_hidden=value_hidden,
-        num_values=num_values,
-        activation="relu",
-        norm_momentum=norm_momentum,
+    Nothing halves the board; channels have to be a multiple of 32, from 96 on.
+    """
+    from moemcts.learn.networks.transformer import NextViT
+
+    spec = head_spec(num_actions, heads)
+    return NextViT(_shape(observation_shape), spec, channels=channels, blocks=blocks, repeats=repeats)
+
+
+def levit(
+    observation_shape: Shape,
+    num_actions: int,
+    *,
+    channels: int = 256,
+    blocks: int = 9,
+    attention_heads: int = 4,
+    key_channels: int = 32,
+    **heads: Unpack[HeadOptions],
+) -> Module:
+    """LeViT on a board that stays whole: stem and residual block of 3x3 convolutions, then attention.
+
+    Widths are those of LeViT-256's first stage (Graham et al. 2021). The AlphaVile paper gives no depth, only 0.413 G
+    multiply-adds, to which nine blocks come closest; its parameters are not published.
+    """
+    from moemcts.learn.networks.levit import LeViT
+
+    return LeViT(
+        _shape(observation_shape),
+        head_spec(num_actions, heads, activation="hardswish"),
+        channels=channels,
+        blocks=blocks,
+        attention_heads=attention_heads,
+        key_channels=key_channels,
     )
+
+
+def vit(
+    observation_shape: Shape,
+    num_actions: int,
+    *,
+    patch: int = 8,
+    channels: int = 256,
+    blocks: int = 12,
+    attention_heads: int = 8,
+    hidden: int = 1024,
+    **heads: Unpack[HeadOptions],
+) -> Module:
+    """The Vision Transformer that the AlphaVile paper compares with, which does poorly, and why.
+
+    Its patches of 8x8 make a chess board one single token beside the class token: nothing is left for attention to
+    compare, and all 4864 logits come from one linear layer on 256 numbers. The paper reports a loss of 1.69 against
+    1.13 to 1.17 of the others, at 21 million multiply-adds. With `patch=1` or 2 every cell or 2x2 of the board is a
+    token, which is what the name promises, and the heads are those of the other networks.
+    """
+    from moemcts.learn.networks.vit import VisionTransformer
+
+    return VisionTransformer(
+        _shape(observation_shape),
+        head_spec(num_actions, heads),
+        patch=patch,
+        channels=channels,
+        blocks=blocks,
+        attention_heads=attention_heads,
+        hidden=hidden,
+    )
+
+
+def cnn(
+    observation_shape: Shape,
+    num_actions: int,
+    *,
+    dropout: float = 0.1,
+    num_values: int = 1,
+    value_head: ValueKind = "mse",
+    norm_momentum: float = 0.1,
+) -> Module:
+    """The Prague thesis' network (code listing 7): five convolutions without skips, dropout, dense heads.
+
+    Its 5x5 convolution without padding loses the rim of the board, which the thesis regrets.
+    """
+    from moemcts.learn.networks.cnn import PlainCNN
+
+    options: HeadOptions = {"num_values": num_values, "value_head": value_head, "norm_momentum": norm_momentum}
+    return PlainCNN(_shape(observation_shape), head_spec(num_actions, options, value_hidden=64), dropout=dropout)
 
 
 def _shape(observation_shape: Shape) -> tuple[int, int, int]:

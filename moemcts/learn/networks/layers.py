@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
+import torch
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
-ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {"relu": nn.ReLU, "leaky_relu": functools.partial(nn.LeakyReLU, 0.2)}
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "leaky_relu": functools.partial(nn.LeakyReLU, 0.2),
+    "hardswish": nn.Hardswish,
+}
 """By name; PommerLearn's networks use the leaky one."""
 
 
@@ -47,7 +53,7 @@ class StochasticDepth(nn.Module):
         if not self.training or self.probability == 0:
             return x
         keep = 1 - self.probability
-        return x * x.new_empty(len(x), 1, 1, 1).bernoulli_(keep) / keep
+        return x * x.new_empty(len(x), *(1,) * (x.ndim - 1)).bernoulli_(keep) / keep
 
 
 class SqueezeExcitation(nn.Module):
@@ -118,6 +124,19 @@ def make_attention(kind: Literal["none", "se", "eca", "eca_dense"], channels: in
     if kind not in kinds:
         raise ValueError(f"expected attention none, {', '.join(kinds)}, got {kind!r}")
     return kinds[kind](channels)
+
+
+def count_macs(network: nn.Module, observation_shape: Sequence[int]) -> int:
+    """Returns the multiply-adds of convolutions, linear layers and attention that one position costs."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    device = next(network.parameters()).device
+    was_training = network.training
+    # Attention's fused kernels for CPUs are not counted; its plain one is.
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH), torch.no_grad():
+        network.eval()(torch.zeros(1, *observation_shape, device=device))
+    network.train(was_training)
+    return int(counter.get_total_flops()) // 2
 
 
 def count_parameters(network: nn.Module) -> int:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from moemcts.learn.networks.heads import HeadSpec, TwoHeads
-from moemcts.learn.networks.layers import ConvNorm
+from moemcts.learn.networks.heads import TwoHeads, make_heads
+from moemcts.learn.networks.layers import ACTIVATIONS, ConvNorm
+from moemcts.learn.networks.options import HeadSpec
 
 
 class ResidualBlock(nn.Module):
-    """Two 3x3 convolutions whose result is added to their input, then ReLU."""
+    """Two 3x3 convolutions whose result is added to their input, then an activation."""
 
-    def __init__(self, channels: int, *, momentum: float) -> None:
+    def __init__(self, channels: int, *, momentum: float, activation: str = "relu") -> None:
         super().__init__()
         self.body = nn.Sequential(
-            ConvNorm(channels, channels, 3, activation="relu", momentum=momentum),
+            ConvNorm(channels, channels, 3, activation=activation, momentum=momentum),
             ConvNorm(channels, channels, 3, momentum=momentum),
         )
-        self.activation = nn.ReLU()
+        self.activation = ACTIVATIONS[activation]()
 
     def forward(self, x: Tensor) -> Tensor:
         y: Tensor = self.activation(x + self.body(x))
@@ -29,8 +30,9 @@ class ResNet(TwoHeads):
 
     def __init__(self, observation_shape: tuple[int, int, int], heads: HeadSpec, *, channels: int, blocks: int) -> None:
         planes, *sides = observation_shape
+        activation, momentum = heads.activation, heads.norm_momentum
         body = nn.Sequential(
-            ConvNorm(planes, channels, 3, activation="relu", momentum=heads.norm_momentum),
-            *(ResidualBlock(channels, momentum=heads.norm_momentum) for _ in range(blocks)),
+            ConvNorm(planes, channels, 3, activation=activation, momentum=momentum),
+            *(ResidualBlock(channels, momentum=momentum, activation=activation) for _ in range(blocks)),
         )
-        super().__init__(body, channels, (sides[0], sides[1]), heads)
+        super().__init__(body, *make_heads(channels, (sides[0], sides[1]), heads))

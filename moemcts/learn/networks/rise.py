@@ -8,8 +8,9 @@ from typing import Literal, TypedDict
 
 from torch import Tensor, nn
 
-from moemcts.learn.networks.heads import HeadSpec, TwoHeads
+from moemcts.learn.networks.heads import TwoHeads, make_heads
 from moemcts.learn.networks.layers import ConvNorm, StochasticDepth, make_attention
+from moemcts.learn.networks.options import HeadSpec
 from moemcts.learn.networks.transformer import TransformerBlock
 
 
@@ -82,7 +83,7 @@ class Rise(TwoHeads):
     ) -> None:
         """With `downsampling` the block after half of them halves the board and doubles all channels from there on."""
         planes, *sides = observation_shape
-        board = (sides[0], sides[1])
+        board = features = (sides[0], sides[1])
         style: Style = {"activation": heads.activation, "momentum": heads.norm_momentum}
         layers: list[nn.Module] = [ConvNorm(planes, channels, 3, **style)]
         strided = (len(blocks) + 1) // 2 if downsampling else len(blocks)
@@ -94,6 +95,6 @@ class Rise(TwoHeads):
             expanded = spec.expanded * (2 if i >= strided else 1)
             outputs = stride * channels
             layers.append(Bottleneck(channels, outputs, replace(spec, expanded=expanded), stride=stride, **style))
-            board = (-(-board[0] // stride), -(-board[1] // stride))
+            features = (-(-features[0] // stride), -(-features[1] // stride))
             channels = outputs
-        super().__init__(nn.Sequential(*layers), channels, board, heads)
+        super().__init__(nn.Sequential(*layers), *make_heads(channels, board, heads, features=features))

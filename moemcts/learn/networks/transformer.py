@@ -1,10 +1,14 @@
-"""A block that looks at the whole board at once."""
+"""Blocks that look at the whole board at once, and the networks that are made of them."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from moemcts.learn.networks.heads import TwoHeads, make_heads
+from moemcts.learn.networks.layers import ConvNorm
+from moemcts.learn.networks.options import HeadSpec
 
 HEAD_CHANNELS = 32
 
@@ -26,18 +30,8 @@ class TransformerBlock(nn.Module):
         self.norm = nn.BatchNorm2d(attending, momentum=momentum)
         self.attention = SelfAttention(attending)
         self.project = _point(attending, local, momentum)
-        self.local = nn.Sequential(
-            nn.Conv2d(local, local, 3, padding=1, groups=local // HEAD_CHANNELS, bias=False),
-            nn.BatchNorm2d(local, momentum=momentum),
-            nn.ReLU(),
-            nn.Conv2d(local, local, 1, bias=False),
-        )
-        self.mlp = nn.Sequential(
-            nn.BatchNorm2d(channels, momentum=momentum),
-            nn.Conv2d(channels, _rounded(2 * channels), 1),
-            nn.ReLU(),
-            nn.Conv2d(_rounded(2 * channels), channels, 1),
-        )
+        self.local = _local(local, momentum)
+        self.mlp = _mlp(channels, 2, momentum)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.embed(x)
@@ -46,6 +40,38 @@ class TransformerBlock(nn.Module):
         x = torch.cat([x, y + self.local(y)], dim=1)
         z: Tensor = x + self.mlp(x)
         return z
+
+
+class ConvolutionBlock(nn.Module):
+    """The Next Convolution Block: a convolution in groups of 32 channels, and an MLP (Li et al. 2022, section 3.2)."""
+
+    def __init__(self, channels: int, *, momentum: float) -> None:
+        super().__init__()
+        if channels % HEAD_CHANNELS:
+            raise ValueError(f"expected channels in multiples of {HEAD_CHANNELS}, got {channels}")
+        self.local = _local(channels, momentum)
+        self.mlp = _mlp(channels, 3, momentum)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.local(x)
+        y: Tensor = x + self.mlp(x)
+        return y
+
+
+class NextViT(TwoHeads):
+    """A 3x3 stem, convolution blocks, and after so many of them a transformer block (Li et al. 2022)."""
+
+    def __init__(
+        self, observation_shape: tuple[int, int, int], heads: HeadSpec, *, channels: int, blocks: int, repeats: int
+    ) -> None:
+        planes, *sides = observation_shape
+        momentum = heads.norm_momentum
+        layers: list[nn.Module] = [ConvNorm(planes, channels, 3, activation=heads.activation, momentum=momentum)]
+        for repeat in range(repeats + 1):
+            layers += [ConvolutionBlock(channels, momentum=momentum) for _ in range(blocks)]
+            if repeat:
+                layers.append(TransformerBlock(channels, momentum=momentum))
+        super().__init__(nn.Sequential(*layers), *make_heads(channels, (sides[0], sides[1]), heads))
 
 
 class SelfAttention(nn.Module):
@@ -66,6 +92,25 @@ class SelfAttention(nn.Module):
         mixed = functional.scaled_dot_product_attention(heads(self.query), heads(self.key), heads(self.value))
         y: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
         return y.transpose(1, 2).reshape(num, channels, rows, columns)
+
+
+def _local(channels: int, momentum: float) -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(channels, channels, 3, padding=1, groups=channels // HEAD_CHANNELS, bias=False),
+        nn.BatchNorm2d(channels, momentum=momentum),
+        nn.ReLU(),
+        nn.Conv2d(channels, channels, 1, bias=False),
+    )
+
+
+def _mlp(channels: int, ratio: int, momentum: float) -> nn.Module:
+    hidden = _rounded(ratio * channels)
+    return nn.Sequential(
+        nn.BatchNorm2d(channels, momentum=momentum),
+        nn.Conv2d(channels, hidden, 1),
+        nn.ReLU(),
+        nn.Conv2d(hidden, channels, 1),
+    )
 
 
 def _point(inputs: int, outputs: int, momentum: float) -> nn.Module:

@@ -5,7 +5,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod alpha_beta;
 pub mod compact;
+pub mod evaluation;
 pub mod gates;
 pub mod notation;
 pub mod outcome;

@@ -103,6 +103,11 @@ impl Chess {
         self.en_passant
     }
 
+    /// Returns 64 bits over all that repetition looks at: what stands where, whose turn it is and what they may do.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+
     /// Returns how often the position occurred before.
     pub fn repetitions(&self) -> u8 {
         self.repetitions

@@ -137,6 +137,11 @@ pub fn legal_mask<'py, S: Observe<Error: Into<PyErr>>>(
     PyArray1::from_vec(py, out).reshape([pairs.len(), num_actions])
 }
 
+/// Returns the number of players of the game that views are of, 0 where there are no views.
+pub fn num_players<S: Observe>(pairs: &[(S, Player)]) -> usize {
+    pairs.first().map_or(0, |(state, _)| state.dimensions().num_players)
+}
+
 /// Returns the given rows in that order; raises IndexError where there is no such row.
 pub fn take<S: Clone>(pairs: &[(S, Player)], rows: &[usize]) -> PyResult<Vec<(S, Player)>> {
     rows.iter().map(|&row| Ok(pairs.get(row).ok_or_else(|| no_row(row, pairs.len()))?.clone())).collect()
@@ -279,6 +284,31 @@ macro_rules! native_game {
 
             fn legal_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray2<bool>>> {
                 $crate::game::legal_mask(py, &self.0)
+            }
+
+            /// Returns the mean returns of random playouts from each view, by player, `[N, P]`.
+            fn playouts<'py>(
+                &self,
+                py: Python<'py>,
+                num: u32,
+                seed: u64,
+            ) -> PyResult<Bound<'py, numpy::PyArray2<f32>>> {
+                $crate::playouts::playouts(py, &self.0, $crate::game::num_players(&self.0), num, seed)
+            }
+
+            /// Searches each view by playouts; returns actions, visits and sums of values of each.
+            #[pyo3(signature = (seeds, *, playouts=None, seconds=None, exploration=None, depth=None))]
+            fn playout_search<'py>(
+                &self,
+                py: Python<'py>,
+                seeds: Vec<u64>,
+                playouts: Option<u32>,
+                seconds: Option<f64>,
+                exploration: Option<f64>,
+                depth: Option<u32>,
+            ) -> PyResult<Vec<$crate::playouts::Arms<'py>>> {
+                let config = $crate::playouts::config(playouts, seconds, exploration, depth)?;
+                $crate::playouts::search_views(py, &self.0, $crate::game::num_players(&self.0), seeds, config)
             }
         }
 

@@ -1,7 +1,9 @@
 //! `moemcts._core`: the native search and the native games, as Python sees them.
 
+mod alpha_beta;
 mod chess;
 mod game;
+mod playouts;
 mod pommerman;
 mod python_game;
 mod search;
@@ -16,6 +18,8 @@ mod _core {
     use crate::chess::{chess_divisions, chess_measure, chess_measures, chess_pack, chess_unpack};
     #[pymodule_export]
     use crate::chess::{ChessImporter, ChessRules, ChessSearch, ChessState, ChessViews};
+    #[pymodule_export]
+    use crate::playouts::{python_playout_search, python_playouts};
     #[pymodule_export]
     use crate::pommerman::{
         pommerman_decisions, pommerman_games, pommerman_ids, pommerman_planes, pommerman_replay, pommerman_transform,

@@ -97,6 +97,12 @@ impl PythonState {
 /// Holds the game, which knows how to make views.
 pub struct PythonBinding(Py<PyAny>);
 
+impl PythonBinding {
+    pub fn new(game: Py<PyAny>) -> Self {
+        Self(game)
+    }
+}
+
 impl Binding for PythonBinding {
     type State = PythonState;
     type Agent = NoAgent;

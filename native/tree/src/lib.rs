@@ -5,6 +5,7 @@
 pub mod config;
 pub mod error;
 pub mod game;
+pub mod playouts;
 pub mod rng;
 pub mod search;
 pub mod tree;
@@ -12,6 +13,7 @@ pub mod tree;
 pub use config::{Config, Exploration, Limits};
 pub use error::SearchError;
 pub use game::{Action, Agent, Dimensions, NoAgent, Observe, Player, Players, State};
+pub use playouts::{playout, playout_search, Arm, PlayoutConfig};
 pub use rng::Rng;
 pub use search::Search;
 pub use tree::Tree;

@@ -8,15 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from chess_oracle import pgn, random_pgn
 
-from moemcts.agents import RandomAgent, Seat
-from moemcts.errors import MoemctsError, UsageError
-from moemcts.testing import check_agent
-from moemcts_chess.engine import GAMES_FOLDER, UciAgent, Varied
-from moemcts_chess.game import ChessGame
+from moemcts_chess.engine import GAMES_FOLDER
 
 MAIN = "from moemcts.cli.main import main; main()"
 
@@ -89,33 +84,6 @@ def test_data_import_and_stats_speak_json(tmp_path: Path) -> None:
     assert "paper" in text
 
 
-def test_engines_play_legal_moves_and_the_same_ones_again() -> None:
-    engine("fairy-stockfish")
-    game = ChessGame("antichess")
-    agent = UciAgent(game, "fairy-stockfish", nodes=30)
-    check_agent(agent, game, num_games=1)
-    views = game.views([(game.initial_state(), 0)])
-    seats = [Seat(0, np.random.default_rng(0))]
-    assert len({agent.act(views, seats)[0] for _ in range(3)}) == 1
-    chess960 = ChessGame("chess960")
-    check_agent(UciAgent(chess960, "fairy-stockfish", depth=1), chess960, num_games=1)
-    with pytest.raises(UsageError, match="does not play atomic, only chess, chess960, antichess"):
-        UciAgent(ChessGame("atomic"), "fairy-stockfish")
-
-
-def test_stockfish_plays_chess_only() -> None:
-    engine("stockfish")
-    chess = ChessGame("chess")
-    check_agent(UciAgent(chess, "stockfish", nodes=30, skill=0), chess, num_games=1)
-    with pytest.raises(UsageError, match="does not play antichess, only chess, chess960"):
-        UciAgent(ChessGame("antichess"), "stockfish")
-
-
-def test_a_program_that_is_no_engine_is_named() -> None:
-    with pytest.raises(MoemctsError, match="true has ended; is it a UCI engine"):
-        UciAgent(ChessGame("chess"), "true")
-
-
 def test_generate_writes_games_of_engines(tmp_path: Path) -> None:
     engine("fairy-stockfish")
     agent = "uci:fairy-stockfish?nodes=20"
@@ -124,10 +92,3 @@ def test_generate_writes_games_of_engines(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     stats = json.loads(moemcts("data", "stats", out, "--game", "antichess", "--json").stdout)
     assert stats["positions"] == 60
-
-
-def test_varied_agents_play_at_random_first() -> None:
-    game = ChessGame("chess")
-    varied = Varied(RandomAgent(), 4)
-    check_agent(varied, game, num_games=1)
-    assert varied.name == "random after 4 random plies"

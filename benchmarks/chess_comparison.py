@@ -1,0 +1,186 @@
+"""Single network against separated, staged and weighted experts on master games: losses per phase, then matches.
+
+python benchmarks/chess_comparison.py DATA OUT --minutes 60 [--seeds 2] [--device cuda] [--record]
+
+DATA is what `moemcts data import FILES --out DATA --validation 2012-09 --test 2017-05` wrote. The size follows from
+the time: a short measurement says how many samples the trainings can see in two thirds of it. Called again with the
+same OUT, it goes on. Beside our tables stand the papers' (Helfenstein et al. 2024, Tables I and XIV), of 91 million
+positions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+from record import add_option, append
+
+from moemcts.cli.progress import ConsoleProgress
+from moemcts.experiment import Experiment
+from moemcts.experiment.arms import Arm
+from moemcts.experiment.config import ExperimentConfig, validate
+from moemcts.experiment.jobs import num_cores
+from moemcts.experiment.sources import Sources
+from moemcts.experiment.training import train_experts
+from moemcts.learn.dataset import Dataset
+from moemcts.plugins import plugins
+
+SCHEMES = ["separated", "staged", "weighted?a=4", "weighted?a=10"]
+LARGE = "rise-v3.3?policy_planes=76"
+SMALL = "resnet?channels=32&blocks=4&policy_planes=76&value_channels=4&value_hidden=64"
+PUBLISHED = {
+    "single": [0.9269, 1.5043, 1.3523, 1.2897],
+    "separated": [0.9169, 1.4371, 1.2594, 1.2245],
+    "staged": [0.8786, 1.4437, 1.2774, 1.2218],
+    "weighted?a=4": [0.8636, 1.5055, 1.2864, 1.2433],
+    "weighted?a=10": [0.8887, 1.4834, 1.3036, 1.2483],
+}
+"""Loss of the mixture in opening, middlegame, endgame and all (M2CTS paper, Table XIV)."""
+PUBLISHED_ELO = {"separated": 122.2, "staged": 121.11, "weighted?a=4": 23.18, "weighted?a=10": 55.84}
+"""Against the single network, mean over batch sizes (M2CTS paper, Table I)."""
+
+
+def settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Returns the experiment's settings without its size."""
+    on_gpu = options.device.startswith("cuda")
+    training: dict[str, Any] = {"epochs": 1.0, "schedule": "one_cycle", "validation_interval": 1000, "threads": 1}
+    training |= {"device": options.device, "policy_weight": 0.99, "value_weight": 0.01, "augment": False}
+    training |= (
+        {"batch_size": 2048, "optimiser": "nag", "learning_rate": 0.14, "momentum": 0.95, "precision": "bf16"}
+        if on_gpu
+        else {"batch_size": 256, "optimiser": "adamw", "learning_rate": 0.004}
+    )
+    return {
+        "game": "chess",
+        "gates": ["lichess"],
+        "schemes": options.scheme or SCHEMES,
+        "network": options.network or (LARGE if on_gpu else SMALL),
+        "num_seeds": options.seeds,
+        "workers": 1 if on_gpu else num_cores(),
+        "data": {"folder": str(options.data.absolute())},
+        "training": training,
+        "search": {"simulations": options.simulations, "leaves_per_tree": 8},
+        "match": {"games": options.games, "raw_games": 4 * options.games, "openings": options.openings},
+    }
+
+
+def training_rate(config: ExperimentConfig, data: Path) -> float:
+    """Returns how many samples per second one process learns from, measured for a few seconds."""
+
+    game = plugins().game("chess")
+    dataset = Dataset.open(data / "train", game)
+    probe = config.model_copy(update={"training": config.training.model_copy(update={"epochs": 30_000 / len(dataset)})})
+    with tempfile.TemporaryDirectory() as folder:
+        rates: list[float] = []
+        started = time.perf_counter()
+        train_experts(
+            probe,
+            game,
+            Arm("single", "none", "single"),
+            plugins().gate("none", game),
+            Sources(dataset, validation=Dataset.open(data / "validation", game).split(0.03, 0)[1]),
+            training_folder=Path(folder) / "training",
+            experts_folder=Path(folder) / "experts",
+            on_progress=lambda state: rates.append(state.samples_per_second),
+        )
+        return max(rates[-1], 30_000 / (time.perf_counter() - started))
+
+
+def rows(experiment: Experiment, numbers: dict[str, Any]) -> list[dict[str, object]]:
+    """Returns a row per network and phase, and one per match."""
+    config = experiment.config
+    seen = config.training.epochs * len(experiment.sources().training)
+    common: dict[str, object] = {"network": config.network, "seeds": config.num_seeds, "seed": config.seed}
+    common |= {"samples_per_pass": round(seen)}
+    found: list[dict[str, object]] = []
+    for arm, networks in numbers["losses"].items():
+        for row in networks:
+            for phase in row["policy"]:
+                policy, value = row["policy"][phase], row["value"][phase]
+                loss = config.training.policy_weight * policy + config.training.value_weight * value
+                one: dict[str, object] = {"name": f"chess, {arm}, {row['name']}, {phase}", "kind": "loss", "arm": arm}
+                one |= {"row": row["name"], "phase": phase, "value": round(loss, 4), "unit": "loss"}
+                one |= {"policy": round(policy, 4), "value_loss": round(value, 4)}
+                one |= {"accuracy": round(row["accuracy"][phase], 4), "test_samples": row["counts"][phase]}
+                found.append(one | common)
+    for kind in ("searched", "raw"):
+        for arm, tally in numbers[kind].get("arms", {}).items():
+            one = {"name": f"chess, {arm}, {kind}", "kind": kind, "arm": arm, "unit": "Elo"}
+            one |= {"value": round(tally["elo"]["difference"], 1), "error": tally["elo"]["error"]}
+            one |= {"games": tally["num_games"], "wins": tally["wins"], "draws": tally["ties"]}
+            one |= {"losses": tally["losses"], "score_interval": tally["score_interval"]}
+            one |= {"elo_by_seed": [round(elo["difference"], 1) for elo in tally["elo_by_seed"]]}
+            one |= {"simulations": config.search.simulations if kind == "searched" else 0}
+            found.append(one | common)
+    return found
+
+
+def show(found: list[dict[str, object]]) -> None:
+    """Prints the tables, the papers' beside them."""
+    by_name = {row["name"]: row for row in found}
+    phases = ["opening", "middlegame", "endgame", "all"]
+    arms = list(dict.fromkeys(row["arm"] for row in found))
+    print(f"{'loss':34}", *(f"{phase:>22}" for phase in phases), "\n(the papers' in brackets)")
+    for arm in arms:
+        for name in dict.fromkeys(row["row"] for row in found if row["kind"] == "loss" and row["arm"] == arm):
+            scheme = "single" if name == "single" else arm
+            published = PUBLISHED.get(str(scheme)) if name in ("single", "mixture") else None
+            cells = []
+            for i, phase in enumerate(phases):
+                one = by_name[f"chess, {arm}, {name}, {phase}"]
+                cells.append(f"{one['value']:.4f}" + (f" [{published[i]:.4f}]" if published else " " * 9))
+            print(f"{f'{arm}, {name}':34}", *(f"{cell:>22}" for cell in cells))
+    for row in found:
+        if row["kind"] in ("searched", "raw"):
+            published_elo = PUBLISHED_ELO.get(str(row["arm"]))
+            beside = f" [{published_elo:+.1f}]" if published_elo and row["kind"] == "searched" else ""
+            print(f"{row['name']}: Elo {row['value']:+} ± {row['error']} in {row['games']} games{beside}")
+
+
+def main() -> None:
+    """Trains, plays, prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="folder of an import with train, validation and test")
+    parser.add_argument("out", type=Path, help="folder of the experiment")
+    parser.add_argument("--minutes", type=float, default=60, help="about how long it may take")
+    parser.add_argument("--samples", type=float, help="samples per pass over the data, instead of a time")
+    parser.add_argument("--seeds", type=int, default=2, help="trainings of everything from different weights")
+    parser.add_argument("--network", help=f"{LARGE} on a GPU, a small residual network on a CPU by default")
+    parser.add_argument("--scheme", action="append", help=f"one of several schemes; {', '.join(SCHEMES)} by default")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--simulations", type=int, default=100, help="per move of a match")
+    parser.add_argument("--games", type=int, default=100, help="per scheme and seed; four times as many without search")
+    parser.add_argument("--openings", default="", help="file of start positions; six random plies where none is named")
+    add_option(parser)
+    options = parser.parse_args()
+    progress = ConsoleProgress()
+    if (options.out / "config.toml").exists():
+        experiment = Experiment.load(options.out)
+    else:
+        config = validate(settings(options), ExperimentConfig)
+        rate = training_rate(config, options.data)
+        probe = Experiment(options.out, config)
+        num_samples = (
+            options.minutes * 60 * (2 / 3) * rate * (config.workers or 1) / (config.num_seeds * probe.passes())
+        )
+        epochs = num_samples / len(probe.sources().training)
+        progress.say(f"{rate:,.0f} samples/s per process: {num_samples:,.0f} samples ({epochs:.3f} epochs) per pass")
+        training = config.training.model_copy(update={"epochs": epochs})
+        experiment = Experiment.create(options.out, config.model_copy(update={"training": training}))
+    report = experiment.run(progress)
+    found = rows(experiment, json.loads(json.dumps(report.numbers)))
+    show(found)
+    if options.record:
+        # Folders of this machine say nothing to others.
+        sys.argv[1:3] = ["DATA", "OUT"]
+        append("chess", found)
+
+
+if __name__ == "__main__":
+    main()

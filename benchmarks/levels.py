@@ -1,0 +1,150 @@
+"""How strong agents of the chess family are: against an engine at Lichess' levels, and against each other.
+
+    python benchmarks/levels.py [levels] [search] [time] --game antichess --minutes 20 [--experts FOLDER] [--record]
+
+levels  each agent against Fairy-Stockfish at the levels of Lichess (thesis 5.2: its network beat level 2 and lost to
+        level 3), and in chess against Stockfish 1350
+search  a round robin of random moves, flat search, UCT and, where given, experts at equal simulations (Antichess
+        thesis, Tables 5.3 and 5.4; what it calls flat is UCT with random playouts)
+time    the same at equal time per move, games one after the other
+
+Every match goes on by a pair of games at a time until the minutes are over, so that all have equally many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from record import add_option, append
+
+from moemcts.arena import DuelResult, duel
+from moemcts.arena.ranking import fit_ratings
+from moemcts.experiment.comparisons import named_agents, starts
+from moemcts.game import Game
+from moemcts.plugins import plugins
+
+LEVELS = {1: (-9, 5, 50), 2: (-5, 5, 100), 3: (-1, 5, 150), 4: (3, 5, 200), 5: (7, 5, 300), 6: (11, 8, 400)}
+"""Skill, depth and milliseconds of Lichess' first six levels (lichess-org/fishnet, src/api.rs)."""
+PARTS = ("levels", "search", "time")
+SECONDS = 0.1
+SIMULATIONS = (512, 2048)
+MOST_PAIRS = 10_000
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Two agents and which part asks for their match."""
+
+    part: str
+    names: tuple[str, str]
+
+    @property
+    def is_timed(self) -> bool:
+        return any("seconds=" in name or "movetime=" in name for name in self.names)
+
+
+def agents_of(part: str, experts: str | None) -> list[str]:
+    """Returns who plays in a part."""
+    if part == "levels":
+        own = ["flat?playouts=2048", "uct?simulations=2048", "alpha-beta?depth=3", "alpha-beta?depth=5"]
+        return [*own, *([f"{experts}?simulations=2048&leaves=8"] if experts else [])]
+    if part == "search":
+        own = ["random", *(f"flat?playouts={n}" for n in SIMULATIONS), *(f"uct?simulations={n}" for n in SIMULATIONS)]
+        return [*own, *([f"{experts}?simulations={n}&leaves=8" for n in SIMULATIONS] if experts else [])]
+    own = [f"flat?seconds={SECONDS}", f"uct?seconds={SECONDS}", f"alpha-beta?seconds={SECONDS}"]
+    return [*own, *([f"{experts}?seconds={SECONDS}&leaves=8"] if experts else [])]
+
+
+def engines(game: str, levels: Sequence[int]) -> list[str]:
+    """Returns the engine at each level, and in chess Stockfish at the lowest Elo that it knows."""
+    named = [
+        f"uci:fairy-stockfish?skill={skill}&depth={depth}&movetime={milliseconds}"
+        for skill, depth, milliseconds in (LEVELS[level] for level in levels)
+    ]
+    return [*named, *(["uci:stockfish?elo=1350&movetime=50"] if game == "chess" else [])]
+
+
+def pairings(parts: Sequence[str], game: str, levels: Sequence[int], experts: str | None) -> list[Pairing]:
+    """Returns all matches."""
+    found = []
+    for part in parts:
+        names = agents_of(part, experts)
+        pairs = [(a, b) for a in names for b in engines(game, levels)] if part == "levels" else combinations(names, 2)
+        found += [Pairing(part, pair) for pair in pairs]
+    return found
+
+
+def play(game: Game, matches: Sequence[Pairing], seconds: float, seed: int) -> dict[Pairing, DuelResult]:
+    """Plays pairs of games of all matches in turn until the time is over; each has one pair at least."""
+    agents = named_agents(list(dict.fromkeys(name for match in matches for name in match.names)), game)
+    openings = starts(game, MOST_PAIRS if seconds > 600 else 500, seed=seed)
+    found: dict[Pairing, DuelResult] = {}
+    deadline = time.monotonic() + seconds
+    with TemporaryDirectory() as folder:
+        for num_pairs in range(1, len(openings) + 1):
+            for number, match in enumerate(matches):
+                if num_pairs > 1 and time.monotonic() > deadline:
+                    return found
+                found[match] = duel(
+                    game,
+                    {name: agents[name] for name in match.names},
+                    num_games=2 * num_pairs,
+                    openings=openings,
+                    seed=seed,
+                    max_parallel=1 if match.is_timed else 2,
+                    path=Path(folder) / f"{number}.jsonl",
+                )
+            print(f"{num_pairs} pairs of games, {max(0.0, deadline - time.monotonic()):,.0f} s left", flush=True)
+    return found
+
+
+def rows(game: str, found: dict[Pairing, DuelResult], seed: int) -> Iterator[dict[str, object]]:
+    """Yields a row per match, and a row per agent of a round robin."""
+    for match, result in found.items():
+        name, other = match.names
+        losses, draws, wins = result.counts(name)
+        elo = result.elo(name)
+        row: dict[str, object] = {"name": f"{game}, {match.part}: {name} against {other}", "game": game}
+        row |= {"value": round(elo.difference, 1), "unit": "Elo", "interval": [elo.low, elo.high]}
+        row |= {"games": len(result.records), "wins": wins, "draws": draws, "losses": losses, "seed": seed}
+        yield row | {"failures": sum(bool(record.failure) for record in result.records)}
+    for part in ("search", "time"):
+        rankings = [ranking for match, one in found.items() if match.part == part for ranking in one.rankings()]
+        if not rankings:
+            continue
+        for agent in fit_ratings(rankings).to_json()["agents"]:
+            row = {"name": f"{game}, {part}, rating: {agent['name']}", "game": game, "value": round(agent["elo"], 1)}
+            low, high = agent["elo"] - agent["error"], agent["elo"] + agent["error"]
+            row |= {"unit": "Elo against the mean", "interval": [round(low, 1), round(high, 1)], "seed": seed}
+            yield row | {"games": sum(any(agent["name"] in group for group in one.groups) for one in rankings)}
+
+
+def main() -> None:
+    """Plays and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all without any")
+    parser.add_argument("--game", default="antichess", help="a game of the chess family")
+    parser.add_argument("--minutes", type=float, default=20.0, help="after which no further pair of games is begun")
+    parser.add_argument("--levels", type=int, nargs="*", default=[1, 2, 3, 4, 5], choices=LEVELS)
+    parser.add_argument("--experts", help="a folder of experts for the game")
+    parser.add_argument("--seed", type=int, default=0)
+    add_option(parser)
+    options = parser.parse_args()
+    matches = pairings(options.parts or PARTS, options.game, options.levels, options.experts)
+    found = play(plugins().game(options.game), matches, 60 * options.minutes, options.seed)
+    table = list(rows(options.game, found, options.seed))
+    for row in table:
+        print(json.dumps({key: row[key] for key in ("name", "value", "interval", "games")}))
+    if options.record:
+        append("levels", table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Agents of the chess family that search without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from moemcts.agents import Seat, Thought
+from moemcts.config import format_reference
+from moemcts.game import Action, Game, Views
+from moemcts_chess.score import value_of_centipawns
+
+DEFAULT_DEPTH = 3
+
+
+class AlphaBetaAgent:
+    """Plays what the native alpha-beta search finds (native/chess/src/alpha_beta.rs), the same move every time.
+
+    It counts material and looks where pieces stand; in antichess it wants to lose them, in other variants it knows
+    what is played for.
+    """
+
+    def __init__(
+        self, game: Game, *, depth: int | None = None, nodes: int | None = None, seconds: float | None = None
+    ) -> None:
+        """Takes limits per position, of which the first that is met ends the search; without any it is three plies.
+
+        Raises ValueError for a limit that is none.
+        """
+        limits = {"depth": depth, "nodes": nodes, "seconds": seconds}
+        given = {name: value for name, value in limits.items() if value is not None}
+        for name, value in given.items():
+            if not 0 < value < float("inf"):
+                raise ValueError(f"expected {name} above 0, got {value}")
+        self._limits = given or {"depth": DEFAULT_DEPTH}
+        self._variant = game.spec.name
+        self.name = format_reference("alpha-beta", self._limits)
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+        chess_views: Any = views
+        actions = []
+        for seat, (action, score, depth, nodes) in zip(seats, chess_views.alpha_beta(**self._limits), strict=True):
+            seat.thought = Thought(value=value_of_centipawns(score, self._variant), nodes=nodes, depth=depth)
+            actions.append(int(action))
+        return actions

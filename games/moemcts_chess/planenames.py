@@ -1,0 +1,42 @@
+"""What each input plane shows, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+ROLES = ("pawns", "knights", "bishops", "rooks", "queens", "king")
+SIDES = ("own", "opponent's")
+ONE_HOT = ("chess", "antichess", "atomic", "crazyhouse", "kingofthehill", "threecheck", "horde", "racingkings")
+
+
+def plane_names(features: Iterable[tuple[str, int, float]]) -> tuple[str, ...]:
+    """Returns one name per plane of features, each with its name and its number of planes, in their order."""
+    return tuple(name for feature, width, _ in features for name in _names(feature, width))
+
+
+def _names(feature: str, width: int) -> Sequence[str]:
+    if feature == "last moves":
+        return [f"move {1 + i // 2} back, {'from' if i % 2 == 0 else 'to'}" for i in range(width)]
+    return _NAMES.get(feature, {}).get(width) or ([feature] if width == 1 else _numbered(feature, width))
+
+
+def _numbered(feature: str, width: int) -> list[str]:
+    return [f"{feature} {i + 1}" for i in range(width)]
+
+
+def _of_sides(*what: str) -> list[str]:
+    return [f"{side} {one}" for side in SIDES for one in what]
+
+
+_NAMES: dict[str, dict[int, list[str]]] = {
+    "pieces": {12: _of_sides(*ROLES)},
+    "repetition": {2: ["occurred before", "occurred twice before"]},
+    "pockets": {10: _of_sides(*(f"pocket {role}" for role in ROLES[:5]))},
+    "promoted": {2: _of_sides("promoted pieces")},
+    "castling": {4: _of_sides("castling, king side", "castling, queen side")},
+    "remaining checks": {4: _of_sides("last check", "last two checks")},
+    "variant": {8: [f"variant {name}" for name in ONE_HOT]},
+    "piece masks": {2: _of_sides("pieces")},
+    "material difference": {n: [f"difference in {role}" for role in ROLES[:n]] for n in (5, 6)},
+    "material count": {n: [f"number of own {role}" for role in ROLES[:n]] for n in (5, 6)},
+}

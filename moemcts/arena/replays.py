@@ -1,0 +1,155 @@
+"""Games of a match written down with what the agents thought, one line of JSON each, and read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from moemcts.agents import Thought
+from moemcts.arena.games import GameRecord, Lineup
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError
+from moemcts.game import Game, Player, State
+from moemcts.store import write_text
+
+FORMAT = "moemcts replay 1"
+
+
+class Move(NamedTuple):
+    """What one player did in one position."""
+
+    player: Player
+    action: int
+    text: str
+    """The action as the game's players write it."""
+    thought: Thought | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """One game of a match that can be gone through again."""
+
+    game: Game
+    start: State
+    record: GameRecord
+    event: str = ""
+
+    def positions(self) -> Iterator[tuple[State, list[Move]]]:
+        """Yields each position with the moves made in it; the last one has none."""
+        state = self.start
+        for ply, joint in enumerate(self.record.moves):
+            players = state.active_players
+            thoughts = self.record.thoughts[ply] if self.record.thoughts else (None,) * len(joint)
+            yield (
+                state,
+                [
+                    Move(player, action, self.game.format_action(state, player, action), thought)
+                    for player, action, thought in zip(players, joint, thoughts, strict=True)
+                ],
+            )
+            state = state.play(joint)
+        yield state, []
+
+
+WriteReplays = Callable[[Path, Sequence[Replay]], None]
+"""Writes a file of replays, atomically."""
+
+
+def replays_of(game: Game, lineups: Sequence[Lineup], records: Iterable[GameRecord], event: str) -> list[Replay]:
+    """Returns the games that were played from a schedule, in its order."""
+    return [
+        Replay(
+            game=game,
+            start=game.initial_state(opening) if isinstance(opening, int) else opening,
+            record=record,
+            event=event,
+        )
+        for record in sorted(records, key=lambda record: record.index)
+        for opening in (lineups[record.index].opening,)
+    ]
+
+
+def write_jsonl(path: Path, replays: Sequence[Replay]) -> None:
+    """Writes one game per line: who played, how it ended, every position with its moves and thoughts."""
+    write_text(path, "".join(json.dumps(_to_json(replay), allow_nan=False) + "\n" for replay in replays))
+
+
+def read_jsonl(path: Path, game: Game) -> list[Replay]:
+    """Returns what `write_jsonl` wrote.
+
+    Raises ForeignData for games of another name, DamagedFile naming the line that cannot be played, MoemctsError
+    where there is no such file.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MoemctsError(f"cannot read the replays {path}: {getattr(error, 'strerror', None) or error}") from error
+    replays = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            values = json.loads(line)
+            if values["format"] != FORMAT:
+                raise ValueError(f"expected format {FORMAT!r}, got {values['format']!r}")
+            if values["game"] != game.spec.name:
+                raise ForeignData(f"{path}, line {number}: expected a game of {game.spec.name}, got {values['game']}")
+            replays.append(_from_json(values, game))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DamagedFile(f"{path}, line {number}: expected a game of a match, got {error!r}") from error
+    return replays
+
+
+def _to_json(replay: Replay) -> dict[str, Any]:
+    record = replay.record.to_json()
+    for name in ("moves", "thoughts"):
+        record.pop(name, None)
+    return {
+        "format": FORMAT,
+        "game": replay.game.spec.name,
+        "event": replay.event,
+        "record": record,
+        "positions": [
+            {
+                "position": replay.game.format_state(state),
+                "moves": [
+                    {"player": move.player, "action": move.action, "text": move.text}
+                    | ({} if move.thought is None else _thought_json(move.thought))
+                    for move in moves
+                ],
+            }
+            for state, moves in replay.positions()
+        ],
+    }
+
+
+def _thought_json(thought: Thought) -> dict[str, Any]:
+    return {name: getattr(thought, name) for name in _THOUGHT_FIELDS}
+
+
+def _from_json(values: dict[str, Any], game: Game) -> Replay:
+    plies = [entry["moves"] for entry in values["positions"]][:-1]
+    thoughts = [[_thought(move) for move in moves] for moves in plies]
+    record = GameRecord.from_json(
+        values["record"]
+        | {
+            "moves": " ".join(",".join(str(move["action"]) for move in moves) for moves in plies),
+            "thoughts": thoughts if any(any(joint) for joint in thoughts) else [],
+        }
+    )
+    state = start = game.parse_state(values["positions"][0]["position"])
+    for ply, joint in enumerate(record.moves):
+        players = state.active_players
+        if len(players) != len(joint) or any(
+            action not in state.legal_actions(player) for player, action in zip(players, joint, strict=True)
+        ):
+            raise ValueError(f"illegal actions {joint} after {ply} plies")
+        state = state.play(joint)
+    return Replay(game=game, start=start, record=record, event=values["event"])
+
+
+def _thought(move: dict[str, Any]) -> list[Any] | None:
+    return [move[name] for name in _THOUGHT_FIELDS] if "value" in move else None
+
+
+_THOUGHT_FIELDS = tuple(Thought.__dataclass_fields__)

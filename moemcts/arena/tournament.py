@@ -1,0 +1,229 @@
+"""Tournaments: many agents, table after table, and how strong each of them is."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from moemcts.agents import Agent
+from moemcts.arena.adjudication import Adjudication
+from moemcts.arena.duel import DuelResult, duel
+from moemcts.arena.games import Progress
+from moemcts.arena.match import num_duplicates
+from moemcts.arena.openings import Opening
+from moemcts.arena.ranking import Ranking, Ratings, fit_ratings
+from moemcts.arena.rating import Elo, elo
+from moemcts.errors import unknown_name
+from moemcts.game import Game
+
+Kind = Literal["round-robin", "gauntlet", "ladder"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Who sits together for some games."""
+
+    names: tuple[str, ...]
+    seating: tuple[str, ...]
+    """By player, in the first game on an opening; it is turned from game to game."""
+    round: int = 0
+
+    @property
+    def key(self) -> str:
+        """The name of the table's file: the same whatever other tables there are."""
+        text = " ".join([*self.names, "/", *self.seating, str(self.round)])
+        words = re.sub(r"[^A-Za-z0-9]+", "-", "_".join(self.names)).strip("-")[:60]
+        return f"{words}-{hashlib.blake2b(text.encode(), digest_size=4).hexdigest()}"
+
+
+@dataclass(frozen=True)
+class TournamentResult:
+    """The games of all tables."""
+
+    game: str
+    kind: Kind
+    names: tuple[str, ...]
+    duels: tuple[DuelResult, ...]
+
+    @property
+    def num_games(self) -> int:
+        return sum(len(one.records) for one in self.duels)
+
+    def ratings(self) -> Ratings:
+        """Returns the strengths that explain all games together; raises ValueError without games."""
+        return fit_ratings(self._rankings())
+
+    def standings(self) -> list[str]:
+        """Returns the agents, the strongest first."""
+        ratings = self.ratings()
+        return [ratings.names[row] for row in np.argsort(-ratings.elo, kind="stable")]
+
+    def counts(self, name: str, other: str) -> tuple[int, int, int]:
+        """Returns in how many games one agent ended behind, level with and ahead of another.
+
+        An agent with several seats counts by their mean return; games in which both do not sit are not counted.
+        """
+        for agent in (name, other):
+            if agent not in self.names:
+                raise unknown_name("agent", agent, self.names)
+        signs = [sign for one in self.duels for sign in _signs(one, name, other)]
+        return signs.count(-1), signs.count(0), signs.count(1)
+
+    def elo(self, name: str, other: str) -> Elo | None:
+        """Returns by how much Elo one agent is stronger, from their games alone; None where they never met."""
+        losses, draws, wins = self.counts(name, other)
+        return elo(wins, draws, losses) if losses + draws + wins else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns what the games say as JSON values, without the games."""
+        records = [record for one in self.duels for record in one.records]
+        failures = [record.failure for record in records if record.failure]
+        return {
+            "game": self.game,
+            "kind": self.kind,
+            "num_games": len(records),
+            "num_duplicates": num_duplicates(records),
+            "ratings": self.ratings().to_json() if records else None,
+            "crosstable": [self._pair_json(*pair) for pair in combinations(self.names, 2)],
+            "failures": failures,
+        }
+
+    def _pair_json(self, name: str, other: str) -> dict[str, Any]:
+        losses, draws, wins = self.counts(name, other)
+        difference = self.elo(name, other)
+        return {
+            "agent": name,
+            "other": other,
+            "wins": wins,
+            "draws": draws,
+            "losses": losses,
+            "elo": None if difference is None else asdict(difference),
+        }
+
+    def _rankings(self) -> list[Ranking]:
+        return [ranking for one in self.duels for ranking in one.rankings()]
+
+
+def tournament(
+    game: Game,
+    agents: Mapping[str, Agent],
+    *,
+    kind: Kind = "round-robin",
+    num_games: int,
+    rounds: int = 1,
+    openings: Sequence[Opening] | None = None,
+    seed: int = 0,
+    max_parallel: int = 256,
+    max_plies: int | None = None,
+    adjudication: Adjudication | None = None,
+    folder: Path | None = None,
+    identity: Callable[[Sequence[str]], Mapping[str, Any]] | None = None,
+    on_progress: Callable[[int, int, Progress], None] | None = None,
+) -> TournamentResult:
+    """Plays `num_games` at every table and returns all games.
+
+    `round-robin`: every pair, or every set of as many agents as there are seats; where there are fewer agents than
+    seats, all sit at one table. `gauntlet`: the first against each of the others, who takes all other seats.
+    `ladder`: `rounds` times, neighbours by the rating so far sit together, as many as there are seats, so that
+    agents meet those of their strength; the first round goes by the order in which they are named.
+
+    Every table plays the same openings with random numbers of its own. `folder` keeps one file per table, from which
+    a tournament goes on; agents may be added to it. `identity` says what else the games of some agents depend on, as
+    in `match`. `on_progress` is told which table
+    is played, of how many, and how far it is.
+    Raises ValueError for fewer than two agents, UsageError for an unknown kind.
+    """
+    if kind not in KINDS:
+        raise unknown_name("kind of tournament", kind, KINDS)
+    names = tuple(agents)
+    if len(names) < 2:
+        raise ValueError(f"expected at least two agents, got {len(names)}")
+    num_tables = _num_tables(kind, len(names), game.spec.num_players, rounds)
+    duels: list[DuelResult] = []
+    for table in _tables(kind, names, game.spec.num_players, rounds, duels):
+        number = len(duels)
+
+        def report(progress: Progress, number: int = number) -> None:
+            if on_progress is not None:
+                on_progress(number, num_tables, progress)
+
+        duels.append(
+            duel(
+                game,
+                {name: agents[name] for name in table.names},
+                num_games=num_games,
+                seating=table.seating,
+                openings=openings,
+                seed=int.from_bytes(hashlib.blake2b(f"{seed} {table.key}".encode(), digest_size=7).digest()),
+                max_parallel=max_parallel,
+                max_plies=max_plies,
+                adjudication=adjudication,
+                path=None if folder is None else folder / f"{table.key}.jsonl",
+                identity=None if identity is None else identity(table.names),
+                on_progress=report,
+            )
+        )
+    return TournamentResult(game.spec.name, kind, names, tuple(duels))
+
+
+def _tables(
+    kind: Kind, names: tuple[str, ...], num_players: int, rounds: int, duels: Sequence[DuelResult]
+) -> Iterator[Table]:
+    """Yields who sits together; `duels` are those of the tables before, which a ladder looks at."""
+    if kind == "gauntlet":
+        yield from (Table((names[0], other), (names[0],) + (other,) * (num_players - 1)) for other in names[1:])
+    elif kind == "round-robin":
+        size = min(num_players, len(names))
+        yield from (_table(together, num_players) for together in combinations(names, size))
+    else:
+        for number in range(rounds):
+            order = _by_rating(names, duels)
+            yield from [_table(together, num_players, number) for together in _neighbours(order, num_players, number)]
+
+
+def _num_tables(kind: Kind, num_agents: int, num_players: int, rounds: int) -> int:
+    names = tuple(str(agent) for agent in range(num_agents))
+    if kind == "ladder":
+        return sum(len(_neighbours(names, num_players, number)) for number in range(rounds))
+    return sum(1 for _ in _tables(kind, names, num_players, rounds, ()))
+
+
+def _table(names: tuple[str, ...], num_players: int, number: int = 0) -> Table:
+    return Table(names, tuple(names[player % len(names)] for player in range(num_players)), number)
+
+
+def _by_rating(names: tuple[str, ...], duels: Sequence[DuelResult]) -> tuple[str, ...]:
+    rankings = [ranking for one in duels for ranking in one.rankings()]
+    if not rankings:
+        return names
+    ratings = fit_ratings(rankings)
+    strengths = dict(zip(ratings.names, ratings.elo.tolist(), strict=True))
+    return tuple(sorted(names, key=lambda name: -strengths.get(name, 0.0)))
+
+
+def _neighbours(order: tuple[str, ...], num_players: int, number: int) -> list[tuple[str, ...]]:
+    """Returns tables of neighbours; every other round they are shifted by half a table, so that winners move up."""
+    size = min(num_players, len(order))
+    first = number % 2 * (size // 2)
+    starts = {min(start, len(order) - size) for start in range(first, len(order), size)} | {0}
+    return [order[start : start + size] for start in sorted(starts)]
+
+
+def _signs(one: DuelResult, name: str, other: str) -> Iterator[int]:
+    if name not in one.names or other not in one.names:
+        return
+    for record in one.records:
+        seating = one.seatings[record.index % len(one.seatings)]
+        means = [
+            np.mean([value for agent, value in zip(seating, record.returns, strict=True) if agent == who])
+            for who in (name, other)
+        ]
+        yield int(np.sign(means[0] - means[1]))

@@ -1,0 +1,132 @@
+"""`moemcts explain`: which planes and cells experts look at."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from moemcts.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from moemcts.experiment.explaining import Average, Team
+
+BASELINES = ("zero", "mean")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Measure")(explain)
+
+
+def explain(
+    game: Annotated[str, typer.Option(help="A registered game.")],
+    experts: Annotated[Path, typer.Option(help="A folder of experts.")],
+    out: Annotated[Path, typer.Option(help="A folder for figures and numbers.")],
+    data: Annotated[Path | None, typer.Option(help="A dataset, whose positions are averaged over.")] = None,
+    position: Annotated[str | None, typer.Option(help="One position, as the game writes it, such as a FEN.")] = None,
+    player: Annotated[int | None, typer.Option(min=0, help="Who looks at it; who moves otherwise.")] = None,
+    positions: Annotated[int, typer.Option(min=1, help="Positions to average over, per phase.")] = 64,
+    steps: Annotated[int, typer.Option(min=2, help="Points between baseline and position.")] = 64,
+    baseline: Annotated[
+        str, typer.Option(help="What positions are compared with: zero, or mean of the data.")
+    ] = "zero",
+    seed: Annotated[int, typer.Option(min=0, help="Draws the positions.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu, cuda, ...")] = "cpu",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what experts' policies and values come from, by integrated gradients over the input planes.
+
+    With --data: averages over each phase's positions, per plane and cell. With --position: heat maps of that one.
+    """
+    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.experiment.explaining import (
+        Team,
+        draw_positions,
+        explain_dataset,
+        explain_position,
+        mean_planes,
+        write_averages,
+    )
+    from moemcts.learn.checkpoint import load_networks
+    from moemcts.learn.dataset import Dataset
+    from moemcts.plugins import plugins
+    from moemcts.store import write_json
+
+    if data is None and position is None:
+        raise UsageError("expected --data, --position or both: something to explain")
+    if baseline not in BASELINES:
+        raise unknown_name("baseline", baseline, BASELINES)
+    if baseline == "mean" and data is None:
+        raise UsageError("expected --data for the baseline 'mean'")
+    made = plugins().game(game)
+    loaded = load_networks(experts, made, plugins())
+    team = Team(game=made, gate=loaded.gate, networks=[network.eval() for network in loaded.networks])
+    result: dict[str, Any] = {"game": game, "experts": str(experts), "steps": steps, "baseline": baseline}
+    start = None
+    if data is not None:
+        dataset = Dataset.open(data, made)
+        drawn = draw_positions(team, dataset, positions, seed)
+        start = mean_planes(dataset, drawn) if baseline == "mean" else None
+        with ConsoleProgress().task("explain", "experts and phases") as advance:
+            averages = explain_dataset(
+                team, dataset, drawn, steps=steps, baseline=start, device=device, on_progress=advance
+            )
+        result["averages"] = [average.to_json(team.plane_names) for average in averages]
+        write_json(out / "averages.json", result)
+        write_averages(out, team, averages)
+        if not as_json:
+            _print_averages(team, averages)
+    if position is not None:
+        try:
+            state = made.parse_state(position)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        active = state.active_players
+        if not active or (player is not None and player not in active):
+            raise UsageError(
+                f"expected a position in which the player moves, got {position!r}; to move: {list(active)}"
+            )
+        viewer = active[0] if player is None else player
+        result["position"] = explain_position(out, team, state, viewer, steps=steps, baseline=start, device=device)
+        if not as_json:
+            _print_position(result["position"])
+    typer.echo(json.dumps(result, indent=1) if as_json else f"figures and numbers: {out}")
+
+
+def _print_averages(team: Team, averages: list[Average]) -> None:
+    rows = [
+        [
+            average.expert,
+            average.phase,
+            average.answer,
+            str(average.num_positions),
+            f"{100 * average.gap:.1f} %",
+            ", ".join(f"{name} {100 * share:.0f} %" for name, share in average.top(team.plane_names)),
+        ]
+        for average in averages
+    ]
+    _print(["expert", "on phase", "answer", "positions", "gap", "planes, share of attribution"], rows)
+
+
+def _print_position(found: dict[str, Any]) -> None:
+    rows = []
+    for one in found["experts"]:
+        for answer in ("policy", "value"):
+            planes = sorted(one[answer]["planes"].items(), key=lambda item: -abs(item[1]))[:5]
+            words = ", ".join(f"{name} {number:+.2g}" for name, number in planes)
+            move = f"{one['action']} {100 * one['probability']:.0f} %"
+            said = move if answer == "policy" else f"{one['value']['answer']:+.3f}"
+            rows.append([one["expert"], f"{one['weight']:.2f}", answer, said, words])
+    _print(["expert", "weight", "answer", "", "planes that made it"], rows)
+
+
+def _print(columns: list[str], rows: list[list[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*row)
+    Console(soft_wrap=True).print(table)

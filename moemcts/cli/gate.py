@@ -1,0 +1,149 @@
+"""`moemcts gate fit | show`: gates that are learned from data, and what any gate makes of a dataset."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from moemcts.errors import UsageError
+
+if TYPE_CHECKING:
+    from moemcts.game import Game
+    from moemcts.learn.features import Features
+
+GameName = Annotated[str, typer.Option(help="A registered game.")]
+Data = Annotated[Path, typer.Option(help="A dataset, as imports and runs write it.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help="Learn gates from data, and look at what gates do.", no_args_is_help=True)
+    group.command()(fit)
+    group.command()(show)
+    app.add_typer(group, name="gate", rich_help_panel="Start here")
+
+
+def fit(
+    game: GameName,
+    data: Data,
+    out: Annotated[Path, typer.Option(help="The gate's file, NAME.safetensors; its path then names the gate.")],
+    phases: Annotated[int, typer.Option(min=1, help="Clusters to find.")] = 3,
+    features: Annotated[str, typer.Option(help="What is clustered: planes, or network with --experts.")] = "planes",
+    experts: Annotated[Path | None, typer.Option(help="Experts whose network's body gives the features.")] = None,
+    expert: Annotated[int, typer.Option(min=0, help="Which of them, by its phase.")] = 0,
+    without: Annotated[list[str] | None, typer.Option(help="Leave out planes with this in their name.")] = None,
+    max_positions: Annotated[int, typer.Option(min=1, help="Positions to look at, drawn by the seed.")] = 200_000,
+    seed: Annotated[int, typer.Option(min=0, help="Draws positions and first centres.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Find phases in data by k-means, and save them as a gate.
+
+    `--features planes` clusters the means of the input planes over the board, `network` those of what a trained
+    network's body makes of them.
+    """
+    from moemcts.learn.dataset import Dataset
+    from moemcts.learn.fitting import fit_clusters
+    from moemcts.learn.learned import save_gate
+    from moemcts.plugins import SAVED_GATE, plugins
+
+    if out.suffix != SAVED_GATE:
+        raise UsageError(f"expected a file NAME{SAVED_GATE} for the gate, got {str(out)!r}")
+    made = plugins().game(game)
+    chosen = _features(features, experts, expert, made)
+    found = fit_clusters(
+        Dataset.open(data, made),
+        phases,
+        seed=seed,
+        features=chosen,
+        without=without or (),
+        max_positions=max_positions,
+    )
+    save_gate(out, found.gate)
+    if as_json:
+        entries = [asdict(phase) for phase in found.phases]
+        numbers = {"positions": found.num_positions, "explained": round(found.explained, 4), "phases": entries}
+        typer.echo(json.dumps({"gate": str(out), **numbers}, indent=1))
+        return
+    rows = [
+        [
+            phase.name,
+            f"{100 * phase.share:.1f} %",
+            f"{phase.mean_ply:.1f}",
+            ", ".join(f"{name} {z:+.1f}" for name, z in phase.traits),
+        ]
+        for phase in found.phases
+    ]
+    _print(["phase", "positions", "mean ply", "what stands out, in standard deviations"], rows)
+    typer.echo(
+        f"{out}: {phases} phases of {found.num_positions:,} positions, "
+        f"{100 * found.explained:.1f} % of the variance lies between them"
+    )
+
+
+def show(
+    game: GameName,
+    gate: Annotated[str, typer.Argument(help="A registered gate, or the file of a saved one.")],
+    data: Data,
+    against: Annotated[str | None, typer.Option(help="Another gate, to see where both agree.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Count what a gate makes of a dataset: positions and mean ply of its phases, and how often games go back."""
+    from moemcts.learn.census import agreement, census
+    from moemcts.learn.dataset import Dataset
+    from moemcts.plugins import plugins
+
+    made = plugins().game(game)
+    weighs, dataset = plugins().gate(gate, made), Dataset.open(data, made)
+    found = census(dataset, weighs)
+    other = plugins().gate(against, made) if against else None
+    both = agreement(dataset, weighs, other) if other else None
+    if as_json:
+        shared = {"agreement": {"gate": against, **asdict(both)}} if both else {}
+        typer.echo(json.dumps({"gate": gate, **asdict(found), **shared}, indent=1))
+        return
+    columns = ["phase", "positions", "mean ply", *(other.phase_names if other else ())]
+    rows = []
+    for i, phase in enumerate(found.phases):
+        shares = [f"{100 * share:.1f} %" for share in both.shares[i]] if both else []
+        rows.append([phase.name, f"{100 * phase.share:.1f} %", f"{phase.mean_ply:.1f}", *shares])
+    _print(columns, rows)
+    typer.echo(
+        f"{found.num_positions:,} positions; the phase changes {found.changes_per_game:.2f} times per player and game, "
+        f"{found.returns_per_game:.2f} times back; the weightiest phase weighs {found.mean_top_weight:.3f} on average"
+    )
+    if both:
+        typer.echo(f"agreement with {against}, adjusted for chance (adjusted Rand index): {both.adjusted_rand:.3f}")
+
+
+def _features(name: str, experts: Path | None, expert: int, game: Game) -> Features | None:
+    from moemcts.errors import unknown_name
+
+    kinds: tuple[Literal["planes"], Literal["network"]] = ("planes", "network")
+    if name not in kinds:
+        raise unknown_name("kind of features", name, kinds)
+    if (name == "network") != (experts is not None):
+        raise UsageError("expected --features network and --experts FOLDER together or not at all")
+    if experts is None:
+        return None
+    from moemcts.learn.checkpoint import load_networks
+    from moemcts.learn.features import NetworkFeatures
+    from moemcts.plugins import plugins
+
+    loaded = load_networks(experts, game, plugins())
+    if expert >= len(loaded.networks):
+        raise UsageError(f"expected an expert below {len(loaded.networks)}, got {expert}")
+    return NetworkFeatures.of(loaded.manifest["network"], loaded.networks[expert])
+
+
+def _print(columns: list[str], rows: list[list[Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*row)
+    Console(soft_wrap=True).print(table)

@@ -1,0 +1,63 @@
+"""How a match stands while it is played."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from moemcts.arena.games import GameRecord, last_one_standing
+from moemcts.arena.rating import elo
+
+if TYPE_CHECKING:
+    from moemcts.experiment.matches import Match
+
+
+class Standing:
+    """Counts games as they finish: Elo where two agents play each other, win rates otherwise."""
+
+    def __init__(self, match: Match, say: Callable[[str], None]) -> None:
+        """Tells `say` about games in which an agent failed."""
+        self._match = match
+        self._say = say
+        self._num_games = 0
+        self._wins: Counter[str] = Counter()
+        self._seats: Counter[str] = Counter()
+        self._shows_elo = match.plan.against is None and match.game.spec.num_players == 2
+        self._first = [0, 0, 0]
+        """Losses, draws and wins of the first agent."""
+
+    def note(self, record: GameRecord) -> None:
+        """Counts a game."""
+        self._num_games += 1
+        if record.failure:
+            self._say(f"game {record.index + 1} lost by {record.termination}: {record.failure}")
+        returns = np.array(record.returns, dtype=np.float32)
+        for player, name in enumerate(record.agents):
+            if record.focus in (None, player):
+                self._seats[name] += 1
+                self._wins[name] += last_one_standing(returns, player) == "win"
+        if self._shows_elo:
+            ours = record.agents.index(self._match.plan.agents[0])
+            self._first[1 + (returns[ours] > returns[1 - ours]) - (returns[ours] < returns[1 - ours])] += 1
+
+    def describe(self) -> str:
+        """Returns one line."""
+        if not self._num_games:
+            return ""
+        if self._shows_elo:
+            losses, draws, wins = self._first
+            return f"Elo {elo(wins, draws, losses)} ({wins}-{draws}-{losses})"
+        rates = (
+            f"{_short(name)} {100 * self._wins[name] / max(self._seats[name], 1):.1f} %"
+            for name in self._match.plan.agents
+        )
+        return f"wins {', '.join(rates)}"
+
+
+def _short(name: str) -> str:
+    """Returns a reference without the folders it lies in."""
+    path, question, options = name.partition("?")
+    return path.rstrip("/").rpartition("/")[2] + question + options

@@ -1,0 +1,224 @@
+"""`moemcts tournament`: many agents against each other, and the papers' grids of matches."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+from rich.markup import escape
+
+from moemcts.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from moemcts.arena.games import Progress
+    from moemcts.experiment.progress import Advance
+    from moemcts.game import Game
+    from moemcts.report import Report
+
+PRESETS = ("grid", "impact")
+WIDTH_OF_FILES = 160
+"""Columns where no terminal says how many there are."""
+RANDOM_START = "of games that always start alike, 4 by default"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Measure")(tournament)
+
+
+def tournament(
+    game: Annotated[str, typer.Option(help="A registered game.")],
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(help="An agent or a folder of experts, with options: `flat?playouts=512`; two or more."),
+    ] = None,
+    kind: Annotated[
+        str,
+        typer.Option(
+            help="round-robin: all against all; gauntlet: the first against each of the others; ladder: neighbours "
+            "by their rating so far."
+        ),
+    ] = "round-robin",
+    num_games: Annotated[int, typer.Option("--games", min=1, help="Games at every table.")] = 20,
+    rounds: Annotated[int, typer.Option(min=1, help="Of a ladder.")] = 3,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="The papers' matches of --experts against --baseline: grid (batch sizes and limits) or impact (one "
+            "expert at a time)."
+        ),
+    ] = None,
+    experts: Annotated[str | None, typer.Option(help="Of a preset: a folder of experts, perhaps with options.")] = None,
+    baseline: Annotated[str | None, typer.Option(help="Of a preset: a folder with a single network.")] = None,
+    nodes: Annotated[str | None, typer.Option(help="Of a preset: nodes per move, `100,200,400`.")] = None,
+    milliseconds: Annotated[str | None, typer.Option(help="Of a preset: time per move, `100,200`.")] = None,
+    batch_sizes: Annotated[
+        str | None, typer.Option(help="Of a preset: leaves per batch, `1,8,64`; impact takes the last.")
+    ] = None,
+    openings: Annotated[Path | None, typer.Option(help="A file of positions (lines, EPD, PGN).")] = None,
+    random_plies: Annotated[
+        int | None, typer.Option(min=0, help=f"Plies at random before the agents play; {RANDOM_START}.")
+    ] = None,
+    adjudicate: Annotated[str, typer.Option(help="`papers`, or off: games are played out.")] = "off",
+    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
+    parallel: Annotated[int, typer.Option(min=1, help="Games that run at once and share batches.")] = 256,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for games and report; a tournament goes on where it left off.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Play many agents against each other and rate them, or experts against a single network over many limits."""
+    from moemcts.arena.adjudication import check_adjudicable, parse_adjudication
+    from moemcts.experiment.comparisons import starts
+    from moemcts.plugins import plugins
+
+    named = Named(preset, experts, baseline, nodes, milliseconds, batch_sizes)
+    _check(named, agent)
+    made = plugins().game(game)
+    conduct = parse_adjudication(adjudicate)
+    if conduct is not None:
+        check_adjudicable(made)
+    # Two seatings at least share an opening.
+    num_openings = -(-num_games // 2)
+    shared: dict[str, Any] = {
+        "num_games": num_games,
+        "openings": starts(made, num_openings, path=openings, random_plies=random_plies, seed=seed),
+        "seed": seed,
+        "max_parallel": parallel,
+        "adjudication": conduct,
+        "folder": None if out is None else out / "games",
+    }
+    if preset is None:
+        report = _play_tournament(made, agent or [], kind, rounds, shared)
+    else:
+        report = _play_preset(made, named, shared)
+    if out is not None:
+        from moemcts.report import write_report
+
+        write_report(out / "report", report)
+    if as_json:
+        typer.echo(json.dumps(report.numbers, indent=1, allow_nan=False))
+        return
+    _print(report)
+    if out is not None:
+        typer.echo(f"report: {out / 'report' / 'report.html'}")
+
+
+class Named(NamedTuple):
+    """What a preset is given."""
+
+    preset: str | None
+    experts: str | None
+    baseline: str | None
+    nodes: str | None
+    milliseconds: str | None
+    batch_sizes: str | None
+
+
+def _check(named: Named, agents: Sequence[str] | None) -> None:
+    if named.preset is None:
+        given = [f"--{name.replace('_', '-')}" for name, value in named._asdict().items() if value is not None]
+        if given:
+            raise UsageError(f"expected --preset with {given[0]}; one of {', '.join(PRESETS)}")
+        if len(agents or ()) < 2:
+            raise UsageError(f"expected --agent twice or more, got {len(agents or ())}")
+        return
+    if named.preset not in PRESETS:
+        raise unknown_name("preset", named.preset, PRESETS)
+    if agents:
+        raise UsageError("expected --experts and --baseline with --preset, got --agent")
+    if named.experts is None or named.baseline is None:
+        raise UsageError(f"expected --experts and --baseline with --preset {named.preset}")
+
+
+def _play_tournament(game: Game, references: Sequence[str], kind: str, rounds: int, shared: dict[str, Any]) -> Report:
+    from moemcts.arena.tournament import KINDS
+    from moemcts.arena.tournament import tournament as play
+    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.config import parse_reference
+    from moemcts.experiment.comparisons import identity_of, named_agents
+    from moemcts.report.tournaments import tournament_report
+
+    known = {name: name for name in KINDS}
+    if kind not in known:
+        raise unknown_name("kind of tournament", kind, KINDS)
+    agents = named_agents(references, game)
+    if any("seconds" in parse_reference(name)[1] or "movetime" in parse_reference(name)[1] for name in references):
+        # Time that games share would be time that one of them lacks.
+        shared = shared | {"max_parallel": 1}
+    num_games = shared["num_games"]
+
+    def report(advance: Advance, table: int, num_tables: int, state: Progress) -> None:
+        advance(table * num_games + state.num_finished, num_tables * num_games)
+
+    with ConsoleProgress().task("tournament", "games") as advance:
+        result = play(
+            game,
+            agents,
+            kind=known[kind],
+            rounds=rounds,
+            identity=lambda names: identity_of(names, shared["openings"]),
+            on_progress=partial(report, advance),
+            **shared,
+        )
+    return tournament_report(result)
+
+
+def _play_preset(game: Game, named: Named, shared: dict[str, Any]) -> Report:
+    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.experiment import comparisons
+    from moemcts.report.tournaments import grid_report
+
+    experts, baseline = named.experts or "", named.baseline or ""
+    nodes, times = _numbers("nodes", named.nodes), _numbers("milliseconds", named.milliseconds)
+    if named.nodes is None and named.milliseconds is None:
+        nodes, times = list(comparisons.NODES), list(comparisons.MILLISECONDS)
+    limits = comparisons.limits_of(nodes, times)
+    sizes = _numbers("batch-sizes", named.batch_sizes)
+    if named.preset == "grid":
+        cells = comparisons.grid_cells(experts, baseline, sizes or comparisons.BATCH_SIZES, limits)
+    else:
+        phases = comparisons.phases_of(experts, game)
+        size = sizes[-1] if sizes else comparisons.IMPACT_BATCH_SIZE
+        cells = comparisons.impact_cells(experts, baseline, phases, size, limits)
+    num_games = shared["num_games"]
+    with ConsoleProgress().task(str(named.preset), "games") as advance:
+        duels = comparisons.play_cells(
+            game,
+            cells,
+            on_progress=lambda cell, state: advance(cell * num_games + state.num_finished, len(cells) * num_games),
+            **shared,
+        )
+    challengers = {(cell.row, cell.column): cell.challenger for cell in cells}
+    return grid_report(duels, challengers, rows="batch size" if named.preset == "grid" else "expert")
+
+
+def _numbers(option: str, text: str | None) -> list[int]:
+    try:
+        return [int(number) for number in (text or "").split(",") if number]
+    except ValueError:
+        raise UsageError(f"expected --{option} as whole numbers apart by commas, got {text!r}") from None
+
+
+def _print(report: Report) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=WIDTH_OF_FILES)
+    for section in report.sections:
+        for one in section.tables:
+            shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+            for number, column in enumerate(one.columns):
+                shown.add_column(column, justify="right" if number else "left", overflow="fold")
+            for row in one.rows:
+                shown.add_row(*("" if cell is None else escape(str(cell)) for cell in row))
+            console.print(shown)
+            console.print(one.caption, soft_wrap=True, markup=False)
+    console.print(report.summary, soft_wrap=True, markup=False)

@@ -1,0 +1,121 @@
+"""What in the input made a network answer as it did: integrated gradients.
+
+Sundararajan, Taly and Yan, "Axiomatic attribution for deep networks" (2017): the gradient of an answer, averaged along
+the straight line from a baseline to the input, times their difference. The attributions of all inputs sum to the
+difference between the answers to the input and to the baseline (completeness).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from moemcts.errors import MissingExtra, MoemctsError
+from moemcts.game import FloatArray, Views
+
+Answer = Literal["policy", "value"]
+ANSWERS: tuple[Answer, ...] = ("policy", "value")
+BATCH = 512
+"""Inputs between baseline and position that a network sees at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribution:
+    """How much each number of the planes of N views contributed to a network's answers."""
+
+    planes: FloatArray
+    """`[N, C, H, W]`, in the unit of the answer."""
+    answers: FloatArray
+    """`[N]`: of the policy the logarithm of an action's probability among the legal ones, or the value."""
+    baselines: FloatArray
+    """What the network answers to the baseline, `[N]`."""
+
+    @property
+    def gaps(self) -> FloatArray:
+        """How far each view is from completeness, `[N]`; more steps make it smaller."""
+        total = self.planes.sum(axis=(1, 2, 3), dtype=np.float64)
+        gaps: FloatArray = np.abs(total - (self.answers - self.baselines)).astype(np.float32)
+        return gaps
+
+    def by_plane(self) -> FloatArray:
+        """Returns the sum over the board, `[N, C]`."""
+        return np.asarray(self.planes.sum(axis=(2, 3)), dtype=np.float32)
+
+    def by_cell(self) -> FloatArray:
+        """Returns the sum over the planes, `[N, H, W]`."""
+        return np.asarray(self.planes.sum(axis=1), dtype=np.float32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """A network's answers to N views, explained."""
+
+    actions: np.ndarray
+    """The likeliest legal action of each view, whose probability is explained, `[N]`."""
+    policy: Attribution
+    value: Attribution
+
+
+def explain(
+    network: nn.Module, views: Views, *, steps: int = 64, baseline: FloatArray | None = None, device: str = "cpu"
+) -> Explained:
+    """Returns where policy and value of a network for N views come from.
+
+    `steps` points between baseline and input are looked at (Gauss-Legendre); the baseline `[C, H, W]` is all zeros if
+    not given. Raises MissingExtra without captum, MoemctsError where a view has no legal action.
+    """
+    where = torch.device(device)
+    network = network.to(where).eval()
+    planes = torch.from_numpy(views.observations()).to(where)
+    legal = torch.from_numpy(views.legal_mask()).to(where)
+    if not bool(legal.any(dim=1).all()):
+        raise MoemctsError("expected positions in which the player has a move, got one without")
+    start = torch.zeros_like(planes[:1]) if baseline is None else torch.from_numpy(baseline)[None].to(where)
+    with torch.inference_mode():
+        actions = network(planes)[0].masked_fill(~legal, -torch.inf).argmax(dim=1)
+    actions = actions.clone()
+
+    def policy(inputs: Tensor, chosen: Tensor, allowed: Tensor) -> Tensor:
+        logits: Tensor = network(inputs)[0].masked_fill(~allowed, -torch.inf)
+        return torch.log_softmax(logits, dim=1).gather(1, chosen[:, None])[:, 0]
+
+    def value(inputs: Tensor) -> Tensor:
+        answer: Tensor = network(inputs)[1]
+        return answer if answer.ndim == 1 else answer[:, 0]
+
+    return Explained(
+        actions=actions.cpu().numpy(),
+        policy=_attribute(policy, planes, start, (actions, legal), steps),
+        value=_attribute(value, planes, start, (), steps),
+    )
+
+
+def _attribute(
+    answer: Callable[..., Tensor], planes: Tensor, baseline: Tensor, given: tuple[Tensor, ...], steps: int
+) -> Attribution:
+    try:
+        from captum.attr import IntegratedGradients
+    except ImportError:
+        raise MissingExtra("captum", "explain") from None
+    method = IntegratedGradients(answer)
+    parts = []
+    rows_at_once = max(BATCH // steps, 1)
+    for start in range(0, len(planes), rows_at_once):
+        rows = slice(start, start + rows_at_once)
+        part = method.attribute(
+            planes[rows], baselines=baseline, additional_forward_args=tuple(one[rows] for one in given), n_steps=steps
+        )
+        parts.append(part.float().cpu())
+    with torch.inference_mode():
+        ends = answer(planes, *given)
+        starts = answer(baseline.expand_as(planes), *given)
+    return Attribution(
+        planes=torch.cat(parts).numpy(),
+        answers=ends.float().cpu().numpy(),
+        baselines=starts.float().cpu().numpy(),
+    )

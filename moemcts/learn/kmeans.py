@@ -1,0 +1,78 @@
+"""k-means: points into clusters, by their distance to the clusters' means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Points = NDArray[np.float64]
+
+MAX_ITERATIONS = 300
+CHUNK = 65_536
+"""Points whose distances are in memory at once."""
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """K clusters of N points."""
+
+    centres: Points
+    """`[K, F]`."""
+    members: NDArray[np.int64]
+    """The cluster of each point, `[N]`."""
+    inertia: float
+    """Sum of the squared distances to the points' centres, which k-means makes small."""
+
+
+def kmeans(points: Points, num_clusters: int, seed: int, *, num_starts: int = 5) -> Clusters:
+    """Returns the best clusters of `num_starts` runs of Lloyd's algorithm (1982) on points `[N, F]`.
+
+    Each begins with centres drawn by k-means++ (Arthur and Vassilvitskii 2007) and ends where no point changes its
+    cluster. Raises ValueError where there are fewer different points than clusters.
+    """
+    if num_clusters < 1:
+        raise ValueError(f"expected at least one cluster, got {num_clusters}")
+    runs = [_lloyd(points, _start(points, num_clusters, np.random.default_rng((seed, i)))) for i in range(num_starts)]
+    return min(runs, key=lambda run: run.inertia)
+
+
+def nearest(points: Points, centres: Points) -> NDArray[np.int64]:
+    """Returns the nearest centre of each point, `[N]`, ties to the earlier; it depends on no other point."""
+    found = np.empty(len(points), dtype=np.int64)
+    for start in range(0, len(points), CHUNK):
+        part = points[start : start + CHUNK]
+        distances = np.stack([np.square(part - centre).sum(axis=1) for centre in centres], axis=1)
+        found[start : start + CHUNK] = distances.argmin(axis=1)
+    return found
+
+
+def _start(points: Points, num_clusters: int, rng: np.random.Generator) -> Points:
+    """Returns points drawn one after the other, each with a chance that grows with its distance to those before."""
+    centres = [points[int(rng.integers(len(points)))]]
+    distances = np.square(points - centres[0]).sum(axis=1)
+    while len(centres) < num_clusters:
+        if not distances.any():
+            raise ValueError(f"expected at least {num_clusters} different points, got {len(centres)}")
+        centres.append(points[int(rng.choice(len(points), p=distances / distances.sum()))])
+        distances = np.minimum(distances, np.square(points - centres[-1]).sum(axis=1))
+    return np.stack(centres)
+
+
+def _lloyd(points: Points, centres: Points) -> Clusters:
+    squares = np.square(points).sum(axis=1)
+    members = np.full(len(points), -1, dtype=np.int64)
+    for _ in range(MAX_ITERATIONS):
+        # |p - c|^2 without [N, K, F] numbers in memory; rounding may make it slightly negative.
+        distances = np.maximum(squares[:, None] - 2 * points @ centres.T + np.square(centres).sum(axis=1), 0)
+        before, members = members, distances.argmin(axis=1)
+        nearby = distances[np.arange(len(points)), members]
+        for empty in np.flatnonzero(np.bincount(members, minlength=len(centres)) == 0):
+            # A cluster that lost all its points begins anew with the point that is worst off.
+            farthest = int(nearby.argmax())
+            members[farthest], nearby[farthest] = empty, 0.0
+        if np.array_equal(before, members):
+            break
+        centres = np.stack([points[members == cluster].mean(axis=0) for cluster in range(len(centres))])
+    return Clusters(centres, members, float(np.square(points - centres[members]).sum()))

@@ -1,0 +1,27 @@
+"""The small network that weighs phases."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from moemcts.learn.networks.heads import MeanAndMax
+from moemcts.learn.networks.layers import ConvNorm
+
+
+class GateNetwork(nn.Module):
+    """A 3x3 convolution, mean and maximum over the board, a linear layer: how likely each phase is.
+
+    The last layer begins with zeros, so that before it has learned anything all phases are equally likely.
+    """
+
+    def __init__(self, num_planes: int, num_phases: int, *, channels: int) -> None:
+        super().__init__()
+        self.body = nn.Sequential(ConvNorm(num_planes, channels, 3, activation="relu"), MeanAndMax())
+        self.last = nn.Linear(2 * channels, num_phases)
+        nn.init.zeros_(self.last.weight)
+        nn.init.zeros_(self.last.bias)
+
+    def forward(self, planes: Tensor) -> Tensor:
+        """Returns the weight of each phase, `[N, K]`, rows summing to one, of planes `[N, C, H, W]`."""
+        return torch.softmax(self.last(self.body(planes)), dim=1)

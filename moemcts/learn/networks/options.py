@@ -1,0 +1,61 @@
+"""What all networks have in common, and what users may change of it, known without importing torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypedDict, Unpack
+
+Activation = Literal["relu", "leaky_relu", "hardswish"]
+ValueKind = Literal["mse", "wdlp"]
+VALUE_KINDS: tuple[ValueKind, ...] = ("mse", "wdlp")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadSpec:
+    """The two heads that every network ends in."""
+
+    num_actions: int
+    policy_planes: int = 0
+    """Planes whose cells are the actions, `num_actions = policy_planes * rows * columns`; 0 for a linear layer."""
+    policy_channels: int = 16
+    """Channels before the linear layer of the policy."""
+    value_head: ValueKind = "mse"
+    """`mse`: a value, trained on squared error; `wdlp`: win, draw, loss and plies to the end (Czech et al. 2024)."""
+    value_channels: int = 8
+    value_hidden: int = 256
+    """Width of the hidden layer of an `mse` head."""
+    num_values: int = 1
+    """1 for the value of the viewing player, P for those of all players, the viewing one first."""
+    pooled: bool = False
+    """Whether linear layers see mean and maximum of each channel over the board instead of every cell."""
+    activation: Activation = "relu"
+    norm_momentum: float = 0.1
+    """How fast batch norms forget. The papers' code says 0.9, a leftover of another library's opposite definition: with
+    torch it lets little but the last batch count."""
+
+
+class HeadOptions(TypedDict, total=False):
+    """The options that every network has: fields of `HeadSpec`."""
+
+    policy_planes: int
+    policy_channels: int
+    value_head: ValueKind
+    value_channels: int
+    value_hidden: int
+    num_values: int
+    pooled: bool
+    activation: Activation
+    norm_momentum: float
+
+
+def head_spec(num_actions: int, chosen: HeadOptions, **defaults: Unpack[HeadOptions]) -> HeadSpec:
+    """Returns the heads of a network: what the user chose, else the network's own defaults.
+
+    Raises ValueError for an unknown kind of value head.
+    """
+    spec = replace(HeadSpec(num_actions=num_actions, **defaults), **chosen)
+    if spec.value_head not in VALUE_KINDS:
+        raise ValueError(f"expected value_head {' or '.join(VALUE_KINDS)}, got {spec.value_head!r}")
+    if spec.num_values < 1:
+        raise ValueError(f"expected num_values of at least 1, got {spec.num_values}")
+    return spec

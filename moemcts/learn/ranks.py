@@ -1,0 +1,98 @@
+"""The processes of one training: one alone, or those that `torchrun` started, one per GPU."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from torch import Tensor, distributed, nn
+
+from moemcts.errors import MoemctsError
+
+PATIENCE = datetime.timedelta(hours=2)
+"""How long a process waits for the others, which may be encoding, measuring or writing."""
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """This process among those of a training; the methods wait for all of them where there are several."""
+
+    rank: int = 0
+    """The number of this process; only number 0 writes."""
+    size: int = 1
+
+    @property
+    def is_first(self) -> bool:
+        return self.rank == 0
+
+    def wait(self) -> None:
+        """Waits until all are here."""
+        if self.size > 1:
+            distributed.barrier()
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        """Returns the sum of everyone's tensor, which is changed."""
+        if self.size > 1:
+            distributed.all_reduce(tensor)
+        return tensor
+
+    def gather(self, part: Part) -> list[Part]:
+        """Returns everyone's part, in the order of ranks."""
+        if self.size == 1:
+            return [part]
+        parts: list[Part | None] = [None] * self.size
+        distributed.all_gather_object(parts, part)
+        return parts  # type: ignore[return-value]
+
+    def share_buffers(self, network: nn.Module) -> None:
+        """Gives everyone the first one's running statistics."""
+        if self.size > 1:
+            for buffer in network.buffers():
+                distributed.broadcast(buffer, 0)
+
+    def wrap(self, network: nn.Module) -> nn.Module:
+        """Returns the network such that everyone's gradients are averaged as they are computed."""
+        if self.size == 1:
+            return network
+        device = next(network.parameters()).device
+        return nn.parallel.DistributedDataParallel(network, device_ids=[device] if device.type == "cuda" else None)
+
+
+ALONE = Ranks()
+
+
+def launched() -> Ranks:
+    """Returns who this process is as `torchrun` told it; nothing is connected yet."""
+    size, rank = (os.environ.get(name, "") for name in ("WORLD_SIZE", "RANK"))
+    return Ranks(int(rank), int(size)) if size.isdigit() and rank.isdigit() and int(size) > 1 else ALONE
+
+
+@contextlib.contextmanager
+def connected(device: str) -> Iterator[Ranks]:
+    """Connects the processes that `torchrun` started: over NCCL where the device is a GPU, else over Gloo.
+
+    Each process takes the GPU of its local rank. Raises MoemctsError if the others cannot be reached.
+    """
+    ranks = launched()
+    if ranks.size == 1:
+        yield ranks
+        return
+    is_cuda = torch.cuda.is_available() and device.startswith(("auto", "cuda"))
+    try:
+        if is_cuda:
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", ranks.rank)))
+        distributed.init_process_group("nccl" if is_cuda else "gloo", timeout=PATIENCE)
+    except (RuntimeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise MoemctsError(f"cannot connect process {ranks.rank} of {ranks.size} to the others: {reason}") from error
+    try:
+        yield ranks
+    finally:
+        distributed.destroy_process_group()

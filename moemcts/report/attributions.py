@@ -1,0 +1,90 @@
+"""Plots of what networks look at: bars per plane, maps of the board."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moemcts.report.style import INK, MUTED, drawing, finish, new_figure, phase_colour
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Numbers = NDArray[np.float32]
+UNITS = {"policy": "policy, nats", "value": "value"}
+DIVERGING = "RdBu"
+"""Blue for, red against; told apart by all readers."""
+
+
+def plane_bars(
+    names: Sequence[str], columns: Mapping[str, tuple[Numbers, Numbers | None]], *, phase: int | None, title: str
+) -> Figure:
+    """Returns a bar per plane, with a panel for each answer: signed attributions, and their magnitude behind in grey.
+
+    Each column is signed numbers `[C]` and magnitudes `[C]` or None.
+    """
+    with drawing():
+        figure = new_figure(8.6, 1.3 + 0.165 * len(names))
+        panels = figure.subplots(1, len(columns), sharey=True, squeeze=False)[0]
+        places = np.arange(len(names))
+        for axes, (answer, (signed, magnitude)) in zip(panels, columns.items(), strict=True):
+            if magnitude is not None:
+                axes.barh(places, magnitude, height=0.8, color=MUTED, alpha=0.25, linewidth=0, label="magnitude")
+            axes.barh(places, signed, height=0.5, color=phase_colour(phase), linewidth=0, label="sum")
+            axes.axvline(0, color=INK, linewidth=0.8)
+            axes.set_yticks(places, list(names), fontsize=7)
+            axes.set_ylim(len(names) - 0.4, -0.6)
+            axes.grid(axis="y", visible=False)
+            axes.tick_params(axis="y", length=0)
+            finish(axes, xlabel=UNITS.get(answer, answer))
+        if any(magnitude is not None for _, magnitude in columns.values()):
+            figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        return figure
+
+
+def plane_shares(
+    names: Sequence[str], columns: Mapping[str, Numbers], *, title: str = "Where each expert looks"
+) -> Figure:
+    """Returns a table of colours: each column's magnitudes `[C]` as shares of its largest."""
+    shares = np.stack([column / max(float(column.max()), 1e-12) for column in columns.values()], axis=1)
+    with drawing():
+        figure = new_figure(3.6 + 0.75 * len(columns), 1.9 + 0.165 * len(names))
+        axes = figure.add_subplot()
+        image = axes.imshow(shares, aspect="auto", cmap="Blues", vmin=0, vmax=1, interpolation="nearest")
+        axes.set_yticks(range(len(names)), list(names), fontsize=7)
+        axes.set_xticks(range(len(columns)), list(columns), rotation=40, ha="right", fontsize=8)
+        axes.grid(visible=False)
+        axes.tick_params(length=0)
+        finish(axes, title=title)
+        figure.colorbar(image, ax=axes, shrink=0.4, label="share of the largest")
+        return figure
+
+
+def cell_maps(maps: Mapping[str, Numbers], *, columns: int, rows_upward: bool, title: str) -> Figure:
+    """Returns maps `[H, W]` of the board side by side, blue where cells speak for the answer, red where against.
+
+    Colours reach as far as each map's strongest cell; `rows_upward` draws row 0 at the bottom.
+    """
+    num_rows = -(-len(maps) // columns)
+    with drawing():
+        figure = new_figure(2.9 * columns + 0.3, 2.75 * num_rows + 0.5)
+        panels = figure.subplots(num_rows, columns, squeeze=False)
+        for axes in panels.flat[len(maps) :]:
+            axes.set_visible(False)
+        for axes, (name, cells) in zip(panels.flat, maps.items(), strict=False):
+            reach = max(float(np.abs(cells).max()), 1e-12)
+            origin = "lower" if rows_upward else "upper"
+            image = axes.imshow(cells, cmap=DIVERGING, vmin=-reach, vmax=reach, origin=origin, interpolation="nearest")
+            axes.set_xticks(range(cells.shape[1]))
+            axes.set_yticks(range(cells.shape[0]))
+            axes.tick_params(length=0, labelsize=6)
+            axes.grid(visible=False)
+            axes.set_title(name, loc="left", fontsize=8.5)
+            colours = figure.colorbar(image, ax=axes, shrink=0.8)
+            colours.ax.tick_params(labelsize=6)
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+        return figure

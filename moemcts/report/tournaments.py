@@ -1,0 +1,219 @@
+"""What tournaments, grids of limits and single experts show, as tables and plots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from moemcts.arena.duel import DuelResult
+from moemcts.arena.match import num_duplicates
+from moemcts.arena.rating import Elo
+from moemcts.arena.tournament import TournamentResult
+from moemcts.report.page import Figure, Report, Section
+from moemcts.report.plots import Whisker, elo_ratings
+from moemcts.report.style import INK, MUTED, PAPER, drawing, finish, new_figure, phase_colour, phase_marker
+from moemcts.report.tables import Cell, Table
+
+if TYPE_CHECKING:
+    import matplotlib.figure
+
+Grid = Mapping[tuple[str, str], Elo]
+"""Elo by row and column, such as batch size and limit."""
+
+
+def tournament_report(result: TournamentResult) -> Report:
+    """Returns all that a tournament shows, its games included in the numbers only as counts."""
+    numbers = result.to_json()
+    if not result.num_games:
+        return Report("Tournament", "no games were played", numbers=numbers)
+    ratings = result.ratings()
+    first, second = result.standings()[:2]
+    difference, error = ratings.difference(first, second)
+    summary = f"{first} is first: {difference:+.1f} ± {error:.1f} Elo over {second}, the second."
+    if numbers["num_duplicates"]:
+        summary += f" {numbers['num_duplicates']} games repeat an earlier one move for move."
+    failures: list[str] = numbers["failures"]
+    if failures:
+        summary += f" {len(failures)} games were lost by failures, such as: {failures[0]}"
+    figure = Figure("ratings", ratings_figure(result), f"Ratings over {result.num_games} games with 95 % intervals.")
+    section = Section("Standings", tables=[crosstable(result)], figures=[figure])
+    return Report(f"{result.game}: {result.kind}", summary, [section], numbers)
+
+
+def grid_report(
+    duels: Mapping[tuple[str, str], DuelResult], challengers: Mapping[tuple[str, str], str], *, rows: str
+) -> Report:
+    """Returns what matches by row and column show of their challengers; `rows` says what a row is."""
+    grid = {cell: one.elo(challengers[cell]) for cell, one in duels.items() if one.records}
+    any_duel = next(iter(duels.values()))
+    num_games = len(any_duel.records)
+    caption = (
+        f"{any_duel.game}: Elo over the baseline with the 95 % error that cutechess prints, {num_games} games per "
+        "cell; a bound alone where all games went one way. Means are over the cells that have an error."
+    )
+    nodes, times = ({cell: value for cell, value in grid.items() if cell[1].endswith(unit)} for unit in ("nodes", "ms"))
+    sections = [
+        Section(
+            title,
+            tables=[grid_table(part, corner=rows, caption=caption)],
+            figures=[
+                Figure(f"lines-{name}", grid_lines(part, title=title, xlabel="limit per move", legend=rows), caption),
+                Figure(f"grid-{name}", grid_heat(part, title=title, xlabel="limit per move", ylabel=rows), caption),
+            ],
+        )
+        for name, title, part in (("nodes", "Equal nodes", nodes), ("time", "Equal time", times))
+        if part
+    ]
+    numbers = {
+        "cells": [
+            {"row": row, "column": column, "challenger": challengers[row, column], **one.to_json()}
+            for (row, column), one in duels.items()
+        ]
+    }
+    mean = _mean(grid, rows=_axes(grid)[0], columns=_axes(grid)[1])
+    num_repeated = sum(num_duplicates(one.records) for one in duels.values())
+    summary = f"mean over {len(grid)} matches: {mean or 'no'} Elo over the baseline"
+    if num_repeated:
+        summary += f"; {num_repeated} games repeat an earlier one of their match move for move"
+    return Report(f"{any_duel.game}: experts against a single network, by {rows}", summary, sections, numbers)
+
+
+def crosstable(result: TournamentResult) -> Table:
+    """Returns the standings: rating, points, and wins, draws and losses against each other agent."""
+    ratings = {row["name"]: row for row in result.ratings().to_json()["agents"]}
+    order = result.standings()
+    columns = ["", "agent", "Elo", "95 %", "games", "points", *(str(place) for place in range(1, len(order) + 1))]
+    rows: list[list[Cell]] = []
+    for place, name in enumerate(order, start=1):
+        met = {other: result.counts(name, other) for other in order if other != name}
+        played = [counts for counts in met.values() if sum(counts)]
+        points = sum(wins + draws / 2 for _, draws, wins in played)
+        row = ratings[name]
+        cells = [_score(met.get(other)) for other in order]
+        total = sum(map(sum, played))
+        rows.append([place, name, f"{row['elo']:+.1f}", f"± {row['error']:.1f}", total, f"{points:g}", *cells])
+    return Table(
+        columns,
+        rows,
+        f"{result.game}, {result.kind}, {result.num_games} games: who ended ahead of whom, +wins =draws -losses by "
+        "row. Points count every other agent at a table. Ratings are Plackett-Luce (Bradley-Terry with two seats) "
+        "over all games; their mean is 0 and the error is against that mean.",
+    )
+
+
+def ratings_figure(result: TournamentResult) -> matplotlib.figure.Figure:
+    """Returns the ratings with their intervals, the strongest on top."""
+    rows = result.ratings().to_json()["agents"]
+    whiskers = [
+        Whisker(
+            label=row["name"],
+            value=row["elo"],
+            low=row["elo"] - row["error"],
+            high=row["elo"] + row["error"],
+        )
+        for row in rows
+    ]
+    return elo_ratings(whiskers, title=f"{result.game}: strength", xlabel="Elo against the mean of all")
+
+
+def grid_table(grid: Grid, *, corner: str, caption: str) -> Table:
+    """Returns Elo with its interval, rows and columns in the order in which they first come, and means of both."""
+    rows, columns = _axes(grid)
+    lines: list[list[Cell]] = []
+    for row in rows:
+        cells: list[Cell] = [str(grid[row, column]) if (row, column) in grid else None for column in columns]
+        lines.append([row, *cells, _mean(grid, rows=[row], columns=columns)])
+    means: list[Cell] = [_mean(grid, rows=rows, columns=[column]) for column in columns]
+    lines.append(["mean", *means, _mean(grid, rows=rows, columns=columns)])
+    return Table([corner, *columns, "mean"], lines, caption)
+
+
+def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str) -> matplotlib.figure.Figure:
+    """Returns a line per row with error bars over the columns, as Figures 4, 6 and 33 of the M2CTS paper have it.
+
+    Where all games went one way, an open arrow stands at the one bound there is.
+    """
+    rows, columns = _axes(grid)
+    with drawing():
+        figure = new_figure(7.2, 3.9)
+        axes = figure.add_subplot()
+        for number, row in enumerate(rows):
+            # Beside each other, or one error bar would hide the next.
+            shift = 0.06 * (number - (len(rows) - 1) / 2)
+            cells = [
+                (place + shift, grid[row, column]) for place, column in enumerate(columns) if (row, column) in grid
+            ]
+            whole = [(x, cell.difference, cell.error) for x, cell in cells if cell.error is not None]
+            look: Any = {"color": phase_colour(number), "marker": phase_marker(number), "markersize": 5}
+            axes.errorbar(
+                [x for x, _, _ in whole],
+                [value for _, value, _ in whole],
+                yerr=[error for _, _, error in whole],
+                label=row,
+                capsize=2.5,
+                elinewidth=1.1,
+                **look,
+            )
+            for x, cell in cells:
+                if cell.error is None:
+                    arrow = "^" if cell.low is not None else "v"
+                    axes.plot([x], [cell.difference], **(look | {"marker": arrow, "markerfacecolor": PAPER}))
+        axes.axhline(0, color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+        axes.annotate(
+            "the baseline", (0.0, 0), xycoords=("axes fraction", "data"), xytext=(3, 3), textcoords="offset points",
+            fontsize=8, color=MUTED,
+        )  # fmt: skip
+        axes.set_xticks(range(len(columns)), columns)
+        axes.grid(axis="x", visible=False)
+        finish(axes, title=title, xlabel=xlabel, ylabel="Elo difference")
+        axes.legend(title=legend, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return figure
+
+
+def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> matplotlib.figure.Figure:
+    """Returns the grid as a map of colours, gains blue and losses orange, with the numbers in it."""
+    rows, columns = _axes(grid)
+    values = np.full((len(rows), len(columns)), np.nan)
+    for (row, column), cell in grid.items():
+        # One bound is no estimate, so it has no colour.
+        if cell.error is not None:
+            values[rows.index(row), columns.index(column)] = cell.difference
+    bound = float(np.max(np.abs(values[~np.isnan(values)]), initial=1.0))
+    with drawing():
+        from matplotlib.colors import LinearSegmentedColormap
+
+        colours = LinearSegmentedColormap.from_list("gain", [phase_colour(1), PAPER, phase_colour(0)])
+        figure = new_figure(7.2, 1.6 + 0.45 * len(rows))
+        axes = figure.add_subplot()
+        image = axes.imshow(values, cmap=colours, vmin=-bound, vmax=bound, aspect="auto")
+        for (row, column), cell in grid.items():
+            axes.text(
+                columns.index(column), rows.index(row), str(cell).replace(" ± ", "\n± "), ha="center", va="center",
+                fontsize=8, color="white" if cell.error is not None and abs(cell.difference) > 0.75 * bound else INK,
+            )  # fmt: skip
+        axes.set_xticks(range(len(columns)), columns)
+        axes.set_yticks(range(len(rows)), rows)
+        axes.grid(visible=False)
+        axes.tick_params(length=0)
+        finish(axes, title=title, xlabel=xlabel, ylabel=ylabel)
+        figure.colorbar(image, label="Elo difference")
+        return figure
+
+
+def _score(counts: tuple[int, int, int] | None) -> str | None:
+    if counts is None or not sum(counts):
+        return None
+    losses, draws, wins = counts
+    return f"+{wins} ={draws} -{losses}"
+
+
+def _axes(grid: Grid) -> tuple[list[str], list[str]]:
+    return list(dict.fromkeys(row for row, _ in grid)), list(dict.fromkeys(column for _, column in grid))
+
+
+def _mean(grid: Grid, *, rows: Sequence[str], columns: Sequence[str]) -> str | None:
+    cells = [grid[row, column] for row in rows for column in columns if (row, column) in grid]
+    known = [cell.difference for cell in cells if cell.error is not None]
+    return f"{np.mean(known):+.1f}" if known else None

@@ -1,0 +1,69 @@
+"""Agents that search by random playouts alone: what a network has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from moemcts.agents import Seat, Thought
+from moemcts.game import Action, Game, Views
+
+
+class PlayoutAgent:
+    """Flat Monte Carlo or UCT: it knows the rules and nothing else.
+
+    Each position is searched on its own and natively, for `playouts` games played to their end at random or
+    `seconds`, whichever is over first. Where moves are simultaneous, UCT lets every seat choose by its own
+    statistics; a flat search takes all others for random.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        *,
+        playouts: int | None = None,
+        seconds: float | None = None,
+        exploration: float | None = None,
+        depth: int | None = None,
+        name: str = "playouts",
+    ) -> None:
+        """Takes UCB1's constant, or None for equally many playouts of each action, and how many plies keep statistics.
+
+        `depth` 1 is flat, None is UCT (Kocsis and Szepesvari 2006). Equal shares are for a flat search: the action of
+        the best mean is played. With UCB1 it is the most tried.
+        Raises ValueError without a limit or for a number that is none.
+        """
+        if playouts is None and seconds is None:
+            raise ValueError("expected a limit: playouts or seconds")
+        if exploration is None and depth != 1:
+            raise ValueError("expected an exploration constant for a search deeper than 1")
+        for option, value in {"playouts": playouts, "depth": depth}.items():
+            if value is not None and value < 1:
+                raise ValueError(f"expected {option} above 0, got {value}")
+        if seconds is not None and not 0 < seconds < float("inf"):
+            raise ValueError(f"expected seconds above 0, got {seconds}")
+        if exploration is not None and not 0 <= exploration < float("inf"):
+            raise ValueError(f"expected an exploration constant from 0, got {exploration}")
+        self.name = name
+        self._game = game
+        self._takes_best_mean = exploration is None
+        self._options: Any = {"playouts": playouts, "seconds": seconds, "exploration": exploration, "depth": depth}
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+        seeds = [int(seat.rng.integers(2**63)) for seat in seats]
+        known = [
+            (self._game.perceived(view.state, view.player, seed), view.player)
+            for view, seed in zip((views[row] for row in range(len(views))), seeds, strict=True)
+        ]
+        found = self._game.views(known).playout_search(seeds, **self._options)
+        actions = []
+        for seat, (arms, visits, value_sums) in zip(seats, found, strict=True):
+            means = np.where(visits > 0, value_sums / np.maximum(visits, 1), -np.inf)
+            # The second key decides ties: the mean among those tried equally often, or the other way round.
+            keys = (visits, means) if self._takes_best_mean else (means, visits)
+            best = np.lexsort(keys)[-1]
+            seat.thought = Thought(value=float(means[best]), simulations=int(visits.sum()))
+            actions.append(int(arms[best]))
+        return actions

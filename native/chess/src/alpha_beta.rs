@@ -1,0 +1,266 @@
+//! Alpha-beta with a simple evaluation: the classical opponent, for every variant and without chance.
+
+use std::cmp::Reverse;
+use std::time::{Duration, Instant};
+
+use moemcts_tree::{Action, State};
+use shakmaty::variant::Variant as Board;
+use shakmaty::{Move, Position};
+
+use crate::evaluation::{evaluate, material};
+use crate::state::{player, Chess};
+
+/// More than any evaluation; a win in `n` plies is worth `WIN - n`.
+pub const WIN: i32 = 30_000;
+/// Beyond this, a score is a forced win.
+const FORCED: i32 = WIN - 1_000;
+/// Plies that one line may have.
+const MAX_PLIES: i32 = 128;
+/// Plies of captures after which a position is taken as it stands.
+const MAX_CAPTURES: i32 = 16;
+/// Plies after which a compulsory capture or a check no longer has to be answered there.
+const MAX_FORCED: i32 = 4;
+const TABLE_SIZE: usize = 1 << 16;
+const CLOCK_NODES: u64 = 512;
+
+/// Where the search stops, at whichever comes first; one ply is always looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub depth: u32,
+    pub nodes: u64,
+    pub time: Option<Duration>,
+}
+
+/// What the search found out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub action: Action,
+    /// Centipawns for the side to move.
+    pub score: i32,
+    /// The last depth that was searched to its end.
+    pub depth: u32,
+    pub nodes: u64,
+}
+
+/// Returns the best action, or None where the game is over; the same for every call with the same limits but time.
+///
+/// Iterative deepening, principal variation search, a transposition table and a search of captures at the leaves
+/// (Marsland, A Review of Game-Tree Pruning, 1986), in which a compulsory capture is not declined at first.
+pub fn search(state: &Chess, limits: &Limits) -> Option<Found> {
+    let mut search = Searcher {
+        table: vec![None; TABLE_SIZE],
+        history: vec![0; 64 * 64],
+        limits: *limits,
+        started: Instant::now(),
+        nodes: 0,
+        is_first: true,
+        best: None,
+    };
+    let mut found: Option<Found> = None;
+    let moves = if state.is_over() { 0 } else { state.position().legal_moves().len() };
+    if moves == 0 {
+        return None;
+    }
+    for depth in 1..=limits.depth.clamp(1, MAX_PLIES as u32) {
+        search.best = None;
+        let is_whole = search.value(state, depth as i32, 0, -WIN, WIN).is_some();
+        search.is_first = false;
+        // The best of the last iteration is tried first, so a broken-off one is no worse.
+        if let Some((m, score)) = search.best {
+            let depth = if is_whole { depth } else { depth - 1 };
+            found = Some(Found { action: state.action(m), score, depth, nodes: 0 });
+        }
+        let is_decided = search.best.is_some_and(|(_, score)| score.abs() >= FORCED);
+        if !is_whole || is_decided || moves == 1 {
+            break;
+        }
+    }
+    found.map(|found| Found { nodes: search.nodes, ..found })
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    Exact,
+    AtLeast,
+    AtMost,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: u64,
+    best: Option<Move>,
+    score: i32,
+    depth: i32,
+    bound: Bound,
+}
+
+struct Searcher {
+    /// By position; how it was reached is not part of the key, so draws by repetition are seen on the way only.
+    table: Vec<Option<Entry>>,
+    /// How often a quiet move from a square to a square was too good.
+    history: Vec<u32>,
+    limits: Limits,
+    started: Instant,
+    nodes: u64,
+    /// Whether this is the iteration that nothing breaks off.
+    is_first: bool,
+    /// At the root.
+    best: Option<(Move, i32)>,
+}
+
+impl Searcher {
+    /// Returns the score for the side to move, or None where a limit is met.
+    fn value(&mut self, state: &Chess, depth: i32, ply: i32, mut alpha: i32, beta: i32) -> Option<i32> {
+        if let Some(score) = decided(state, ply) {
+            self.nodes += 1;
+            return Some(score);
+        }
+        let depth = if state.position().is_check() && ply > 0 { depth + 1 } else { depth };
+        if depth <= 0 || ply >= MAX_PLIES {
+            return self.captures(state, ply, 0, alpha, beta);
+        }
+        self.count()?;
+        let key = state.hash();
+        let slot = key as usize % TABLE_SIZE;
+        let known = self.table[slot].filter(|entry| entry.key == key);
+        if let Some(entry) = known.filter(|entry| ply > 0 && entry.depth >= depth) {
+            let score = from_table(entry.score, ply);
+            match entry.bound {
+                Bound::Exact => return Some(score),
+                Bound::AtLeast if score >= beta => return Some(score),
+                Bound::AtMost if score <= alpha => return Some(score),
+                _ => {}
+            }
+        }
+        let first = alpha;
+        let mut best: Option<(Move, i32)> = None;
+        for m in self.ordered(state, known.and_then(|entry| entry.best), |_| true) {
+            let mut child = state.clone();
+            child.play_move(m);
+            let score = match best {
+                None => -self.value(&child, depth - 1, ply + 1, -beta, -alpha)?,
+                Some(_) => {
+                    let narrow = -self.value(&child, depth - 1, ply + 1, -alpha - 1, -alpha)?;
+                    match narrow > alpha && narrow < beta {
+                        true => -self.value(&child, depth - 1, ply + 1, -beta, -alpha)?,
+                        false => narrow,
+                    }
+                }
+            };
+            if best.is_none_or(|(_, highest)| score > highest) {
+                best = Some((m, score));
+                if ply == 0 {
+                    self.best = best;
+                }
+            }
+            alpha = alpha.max(score);
+            if alpha >= beta {
+                if !m.is_capture() {
+                    self.history[squares(m)] += (depth * depth) as u32;
+                }
+                break;
+            }
+        }
+        let (best, score) = best?;
+        let bound = match score {
+            score if score >= beta => Bound::AtLeast,
+            score if score <= first => Bound::AtMost,
+            _ => Bound::Exact,
+        };
+        self.table[slot] = Some(Entry { key, best: Some(best), score: to_table(score, ply), depth, bound });
+        Some(score)
+    }
+
+    /// Returns the score once captures and promotions are played out.
+    fn captures(&mut self, state: &Chess, ply: i32, depth: i32, mut alpha: i32, beta: i32) -> Option<i32> {
+        self.count()?;
+        if let Some(score) = decided(state, ply) {
+            return Some(score);
+        }
+        let position = state.position();
+        let must_take =
+            state.variant().board == Board::Antichess && position.legal_moves().iter().any(|m| m.is_capture());
+        let is_forced = depth < MAX_FORCED && (must_take || position.is_check());
+        let mut best = -WIN;
+        if !is_forced {
+            best = evaluate(state);
+            alpha = alpha.max(best);
+            if alpha >= beta || depth >= MAX_CAPTURES {
+                return Some(best);
+            }
+        }
+        for m in self.ordered(state, None, |m| is_forced || m.is_capture() || m.is_promotion()) {
+            let mut child = state.clone();
+            child.play_move(m);
+            let score = -self.captures(&child, ply + 1, depth + 1, -beta, -alpha)?;
+            best = best.max(score);
+            alpha = alpha.max(score);
+            if alpha >= beta {
+                break;
+            }
+        }
+        Some(best)
+    }
+
+    /// Counts a node; None where a limit is met.
+    fn count(&mut self) -> Option<()> {
+        self.nodes += 1;
+        if self.is_first {
+            return Some(());
+        }
+        let is_due = self.nodes.is_multiple_of(CLOCK_NODES);
+        let is_late = is_due && self.limits.time.is_some_and(|limit| self.started.elapsed() >= limit);
+        (self.nodes <= self.limits.nodes && !is_late).then_some(())
+    }
+
+    /// Returns moves in the order in which they are likely to be good: known, big captures by small pieces, history.
+    fn ordered(&self, state: &Chess, known: Option<Move>, wants: impl Fn(Move) -> bool) -> Vec<Move> {
+        let rank = |m: Move| match (m, m.capture()) {
+            _ if Some(m) == known => i64::MAX,
+            (_, Some(victim)) => (1 << 40) + i64::from(16 * material(victim) - material(m.role())),
+            _ if m.is_promotion() => 1 << 39,
+            _ => i64::from(self.history[squares(m)]),
+        };
+        let mut moves: Vec<Move> = state.position().legal_moves().into_iter().filter(|&m| wants(m)).collect();
+        moves.sort_by_cached_key(|&m| Reverse(rank(m)));
+        moves
+    }
+}
+
+/// Returns the score where the game is over or repeats itself.
+fn decided(state: &Chess, ply: i32) -> Option<i32> {
+    if !state.is_over() {
+        return (ply > 0 && state.repetitions() > 0).then_some(0);
+    }
+    let mut returns = [0.0; 2];
+    let Ok(()) = state.returns(&mut returns);
+    let own = returns[player(state.turn())];
+    Some(if own > 0.0 {
+        WIN - ply
+    } else if own < 0.0 {
+        ply - WIN
+    } else {
+        0
+    })
+}
+
+/// Wins are stored as seen from the position, not from the root.
+fn to_table(score: i32, ply: i32) -> i32 {
+    match score {
+        score if score >= FORCED => score + ply,
+        score if score <= -FORCED => score - ply,
+        score => score,
+    }
+}
+
+fn from_table(score: i32, ply: i32) -> i32 {
+    match score {
+        score if score >= FORCED => score - ply,
+        score if score <= -FORCED => score + ply,
+        score => score,
+    }
+}
+
+fn squares(m: Move) -> usize {
+    usize::from(m.from().unwrap_or(m.to())) * 64 + usize::from(m.to())
+}

@@ -1,0 +1,36 @@
+//! Alpha-beta on views of the chess family.
+
+use crate::chess::ChessViews;
+use moemcts_chess::alpha_beta::{search, Limits};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::time::Duration;
+
+#[pymethods]
+impl ChessViews {
+    /// Returns for each view the action, its centipawns for the side to move, the depth reached and the nodes.
+    #[pyo3(signature = (*, depth=None, nodes=None, seconds=None))]
+    fn alpha_beta(
+        &self,
+        py: Python<'_>,
+        depth: Option<u32>,
+        nodes: Option<u64>,
+        seconds: Option<f64>,
+    ) -> PyResult<Vec<(u32, i32, u32, u64)>> {
+        let is_bad = seconds.is_some_and(|seconds| !seconds.is_finite() || seconds < 0.0);
+        if depth == Some(0) || nodes == Some(0) || is_bad || (depth, nodes, seconds) == (None, None, None) {
+            return Err(PyValueError::new_err(format!(
+                "expected a limit above 0: depth, nodes or seconds, got depth={depth:?}, nodes={nodes:?}, \
+                 seconds={seconds:?}"
+            )));
+        }
+        let limits = Limits {
+            depth: depth.unwrap_or(u32::MAX),
+            nodes: nodes.unwrap_or(u64::MAX),
+            time: seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+        };
+        let found: Option<Vec<_>> = py.detach(|| self.0.iter().map(|(state, _)| search(state, &limits)).collect());
+        let found = found.ok_or_else(|| PyValueError::new_err("expected positions in which the game goes on"))?;
+        Ok(found.into_iter().map(|one| (one.action, one.score, one.depth, one.nodes)).collect())
+    }
+}

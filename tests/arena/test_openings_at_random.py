@@ -1,0 +1,22 @@
+"""Openings for games that have only one start position."""
+
+from __future__ import annotations
+
+from moemcts.arena.openings import random_openings
+from moemcts.plugins import plugins
+
+
+def test_random_openings_differ_as_long_as_there_are_enough() -> None:
+    game = plugins().game("tictactoe")
+    nine = random_openings(game, 9, num_plies=1)
+    assert len({opening.start.key() for opening in nine if not isinstance(opening.start, int)}) == 9
+    twelve = random_openings(game, 12, num_plies=1)
+    assert twelve[:9] == nine
+    assert len({opening.name for opening in twelve}) == 12
+
+
+def test_equal_seeds_give_equal_openings() -> None:
+    game = plugins().game("chess")
+    first, second = (random_openings(game, 5, num_plies=6, first=3) for _ in range(2))
+    assert [game.format_state(a.start) for a in first] == [game.format_state(b.start) for b in second]  # type: ignore[arg-type]
+    assert all(opening.start.ply == 6 for opening in first if not isinstance(opening.start, int))

@@ -1,0 +1,157 @@
+"""Tournaments on games whose winners are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from games_for_tests import NativeConnectFour, NativeTicTacToe
+from games_of_the_arena import Leaver, StayOrLeave
+
+from moemcts.agents import Agent, RandomAgent, Seat
+from moemcts.arena.games import Progress
+from moemcts.arena.tournament import Kind, TournamentResult, tournament
+from moemcts.errors import AgentFailure, Failure, UsageError
+from moemcts.game import Game, Views
+from moemcts.report.tournaments import crosstable, ratings_figure, tournament_report
+from moemcts.search.playouts import PlayoutAgent
+
+
+class Failing(RandomAgent):
+    """Fails in its first position."""
+
+    name = "failing"
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> list[int]:
+        raise AgentFailure({row: Failure("crash", "no reason") for row in range(len(seats))}, [0] * len(seats))
+
+
+def flats(game: Game) -> dict[str, Agent]:
+    """Agents from weak to strong, by name."""
+    return {"random": RandomAgent()} | {
+        name: PlayoutAgent(game, playouts=num, depth=1, name=name) for name, num in (("weak", 8), ("strong", 300))
+    }
+
+
+def leavers(*rates: float) -> dict[str, Agent]:
+    return {f"leaves {rate}": Leaver(rate, f"leaves {rate}") for rate in rates}
+
+
+def play(game: Game, agents: dict[str, Agent], kind: Kind = "round-robin", **options: object) -> TournamentResult:
+    return tournament(game, agents, kind=kind, **{"num_games": 20, **options})  # type: ignore[arg-type]
+
+
+def test_all_meet_all_and_the_stronger_is_ahead() -> None:
+    game = NativeConnectFour()
+    result = play(game, flats(game))
+    assert [one.names for one in result.duels] == [("random", "weak"), ("random", "strong"), ("weak", "strong")]
+    assert result.num_games == 60
+    assert result.standings() == ["strong", "weak", "random"]
+    losses, draws, wins = result.counts("strong", "random")
+    assert (losses + draws + wins, losses) == (20, 0)
+    assert result.counts("random", "strong") == (wins, draws, losses)
+    table = crosstable(result)
+    assert [row[1] for row in table.rows] == ["strong", "weak", "random"]
+    assert table.rows[0][-1] == f"+{wins} ={draws} -{losses}"
+    assert sum(float(str(row[5])) for row in table.rows) == 60
+    numbers = result.to_json()
+    assert [pair["wins"] + pair["draws"] + pair["losses"] for pair in numbers["crosstable"]] == [20, 20, 20]
+
+
+def test_in_a_gauntlet_only_the_first_meets_everybody() -> None:
+    game = NativeTicTacToe()
+    result = play(game, flats(game), "gauntlet")
+    assert [one.names for one in result.duels] == [("random", "weak"), ("random", "strong")]
+    assert result.elo("weak", "strong") is None
+    # Nobody meets itself, and the two others do not meet each other.
+    assert [cell for row in crosstable(result).rows for cell in row[6:]].count(None) == 3 + 2
+    four = play(StayOrLeave(4), leavers(0.01, 0.2, 0.4), "gauntlet", num_games=12)
+    assert [one.seatings[0].count("leaves 0.01") for one in four.duels] == [1, 1]
+    assert len(four.duels[0].seatings) == 4
+    losses, _, wins = four.counts("leaves 0.01", "leaves 0.4")
+    assert wins > losses
+
+
+@pytest.mark.parametrize(("num_agents", "num_tables"), [(2, 1), (4, 1), (6, 15)])
+def test_many_seats_are_filled_by_all_sets_of_agents(num_agents: int, num_tables: int) -> None:
+    game = StayOrLeave(4)
+    rates = [round(0.02 + 0.1 * number, 2) for number in range(num_agents)]
+    result = play(game, leavers(*rates), num_games=8)
+    assert len(result.duels) == num_tables
+    assert {len(one.names) for one in result.duels} == {min(4, num_agents)}
+    assert result.standings()[0] == "leaves 0.02"
+
+
+def test_a_ladder_seats_neighbours_and_winners_move_up() -> None:
+    game = StayOrLeave(2, length=60)
+    agents = leavers(0.9, 0.5, 0.2, 0.05, 0.01)
+    seen: list[tuple[int, int]] = []
+
+    def note(table: int, num_tables: int, progress: Progress) -> None:
+        seen.append((table, num_tables))
+
+    result = play(game, agents, "ladder", rounds=6, num_games=20, on_progress=note)
+    assert [one.names for one in result.duels[:3]] == [
+        ("leaves 0.9", "leaves 0.5"),
+        ("leaves 0.2", "leaves 0.05"),
+        ("leaves 0.05", "leaves 0.01"),
+    ]
+    assert seen[-1] == (len(result.duels) - 1, len(result.duels))
+    assert result.standings() == list(reversed(agents))
+
+
+def test_a_tournament_goes_on_and_grows(tmp_path: Path) -> None:
+    game = NativeTicTacToe()
+    agents = flats(game)
+    for kind in ("round-robin", "ladder"):
+        whole = play(game, agents, kind)  # type: ignore[arg-type]
+        folder = tmp_path / kind
+        first = play(game, agents, kind, folder=folder)  # type: ignore[arg-type]
+        assert first == whole
+        files = sorted(folder.iterdir())
+        assert len(files) == len(whole.duels)
+        files[0].write_bytes(b"".join(files[0].read_bytes().splitlines(keepends=True)[:7]))
+        files[1].unlink()
+        assert play(game, agents, kind, folder=folder) == whole  # type: ignore[arg-type]
+    grown = play(game, {**agents, "other": RandomAgent()}, folder=tmp_path / "round-robin")
+    kept = [one for one in grown.duels if "other" not in one.names]
+    assert tuple(kept) == play(game, agents).duels
+
+
+def test_tables_differ_in_their_randomness_but_not_in_their_openings() -> None:
+    game = NativeTicTacToe()
+    result = play(game, {name: RandomAgent() for name in "abc"})
+    first, second, _ = result.duels
+    assert [record.opening for record in first.records] == [record.opening for record in second.records]
+    assert [record.moves for record in first.records] != [record.moves for record in second.records]
+    other = play(game, {name: RandomAgent() for name in "abc"}, seed=1)
+    assert [record.moves for record in other.duels[0].records] != [record.moves for record in first.records]
+
+
+def test_failures_cost_games_and_are_told() -> None:
+    game = NativeTicTacToe()
+    result = play(game, {"failing": Failing(), "random": RandomAgent(), "other": RandomAgent()}, num_games=4)
+    assert result.counts("failing", "random") == (4, 0, 0)
+    numbers = result.to_json()
+    assert len(numbers["failures"]) == 8
+    assert "8 games were lost by failures, such as: failing in seat 0: no reason" in tournament_report(result).summary
+    assert np.isfinite(result.ratings().elo).all()
+
+
+def test_what_cannot_be_played_is_named() -> None:
+    game = NativeTicTacToe()
+    with pytest.raises(UsageError, match="no kind of tournament named 'swiss'"):
+        play(game, flats(game), "swiss")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="expected at least two agents, got 1"):
+        play(game, {"random": RandomAgent()})
+    result = play(game, flats(game), num_games=2)
+    with pytest.raises(UsageError, match="no agent named 'stong'; did you mean 'strong'"):
+        result.counts("stong", "weak")
+
+
+def test_ratings_are_drawn() -> None:
+    game = NativeTicTacToe()
+    figure = ratings_figure(play(game, flats(game), num_games=4))
+    assert {text.get_text() for text in figure.axes[0].get_yticklabels()} == {"random", "weak", "strong"}

@@ -1,0 +1,164 @@
+"""`moemcts explain` for games of one's own, chess and Pommerman."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from moemcts.cli.main import main
+from moemcts.learn.checkpoint import save_experts
+from moemcts.learn.selfplay import generate
+from moemcts.plugins import plugins
+
+GATES = {"tictactoe": "plies", "chess": "lichess", "pommerman": "steps"}
+
+
+@pytest.fixture
+def moemcts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Runs a command in an empty folder; returns exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["moemcts", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        seen = capsys.readouterr()
+        return int(left.value.code or 0), seen.out, seen.err
+
+    return run
+
+
+def make_team(folder: Path, name: str, **changes: Any) -> Path:
+    """Saves three random networks as the experts of a game."""
+    game = plugins().game(name)
+    reference = "resnet?channels=4&blocks=1"
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        spec = game.spec
+        networks = [plugins().network(reference, spec.observation_shape, spec.num_actions) for _ in range(3)]
+    gate = GATES[name]
+    return save_experts(
+        folder,
+        networks,
+        game=game,
+        game_reference=name,
+        gate=plugins().gate(gate, game),
+        gate_reference=gate,
+        network_reference=reference,
+        scheme="separated",
+        seed=0,
+        **changes,
+    )
+
+
+def make_data(folder: Path, name: str, num_samples: int) -> Path:
+    game = plugins().game(name)
+    agents = [plugins().agent("random", game)] * game.spec.num_players
+    generate(game, agents, num_samples, seed=1, out=folder, reference=name)
+    return folder
+
+
+def test_averages_and_a_position_are_explained(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    team, data = make_team(tmp_path / "team", "tictactoe"), make_data(tmp_path / "data", "tictactoe", 300)
+    command = ["explain", "--game", "tictactoe", "--experts", team, "--data", data, "--position", "X.O......"]
+    code, out, err = moemcts(*command, "--positions", 8, "--steps", 16, "--out", "why", "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert len(found["averages"]) == 3 * 3 * 2
+    for row in found["averages"]:
+        assert row["positions"] == 8
+        assert set(row["mean"]) == set(row["magnitude"]) == {"own marks", "opponent's marks"}
+        assert all(row["magnitude"][name] >= abs(row["mean"][name]) - 2e-6 for name in row["mean"])
+        assert row["relative gap"] < 0.2
+    for expert in found["position"]["experts"]:
+        for answer in ("policy", "value"):
+            one = expert[answer]
+            cells = np.array(one["cells"])
+            assert cells.shape == (3, 3)
+            # Empty cells are zeros as in the baseline: nothing comes from them.
+            assert set(zip(*np.nonzero(cells), strict=True)) <= {(0, 0), (0, 2)}
+            assert sum(one["planes"].values()) == pytest.approx(cells.sum(), abs=1e-5)
+            assert cells.sum() == pytest.approx(one["answer"] - one["baseline"], abs=one["gap"] + 1e-5)
+    assert [expert["weight"] for expert in found["position"]["experts"]] == [1, 0, 0]
+    files = {path.name for path in (tmp_path / "why").iterdir()}
+    figures = {f"planes-phase-{i}.png" for i in range(3)} | {f"position-planes-phase-{i}.png" for i in range(3)}
+    assert files == figures | {"planes.png", "cells.png", "position-cells.png", "averages.json", "position.json"}
+    assert all((tmp_path / "why" / name).stat().st_size > 5000 for name in figures)
+    code, out, _ = moemcts(*command, "--positions", 8, "--steps", 16, "--out", "again", "--baseline", "mean")
+    assert code == 0
+    assert "own marks" in out
+    assert (tmp_path / "again" / "averages.json").read_text() != (tmp_path / "why" / "averages.json").read_text()
+
+
+def test_a_chess_position_is_explained_square_by_square(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    team = make_team(tmp_path / "team", "chess")
+    fen = "8/8/4b1p1/2Bp3p/5P1P/1pK1Pk2/8/8 b - - 0 56"
+    code, out, err = moemcts(
+        "explain", "--game", "chess", "--experts", team, "--position", fen, "--steps", 8, "--out", "why", "--json"
+    )
+    assert code == 0, err
+    found = json.loads(out)["position"]
+    assert found["player"] == 1
+    assert [expert["weight"] for expert in found["experts"]] == [0, 0, 1]
+    planes = found["experts"][2]["value"]["planes"]
+    assert len(planes) == 52
+    # There are no knights to come from; there are pawns.
+    assert planes["own knights"] == 0
+    assert planes["own pawns"] != 0
+
+
+def test_pommerman_is_explained_too(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    team, data = make_team(tmp_path / "team", "pommerman"), make_data(tmp_path / "data", "pommerman", 400)
+    command = ["explain", "--game", "pommerman", "--experts", team, "--data", data, "--out", "why"]
+    code, out, err = moemcts(*command, "--positions", 4, "--steps", 8, "--json")
+    assert code == 0, err
+    rows = json.loads(out)["averages"]
+    assert {row["expert"] for row in rows} == {"opening", "middlegame", "endgame"}
+    # Random agents die early: phases that never come are left out.
+    assert {row["phase"] for row in rows} == {"opening"}
+    assert rows[0]["magnitude"]["wood"] > 0
+
+
+def test_the_twenty_bishops(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    teams = [make_team(tmp_path / name, "chess") for name in ("a", "b")]
+    code, out, err = moemcts("bishops", "--experts", teams[0], "--experts", teams[1], "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found[str(teams[0])]["rows"] == found[str(teams[1])]["rows"]
+    rows = found[str(teams[0])]["rows"]
+    assert [row["truth"] for row in rows].count("draw") == 15
+    assert {row["phase"] for row in rows} == {"endgame"}
+    draws = [abs(row["value"]) for row in rows if row["truth"] == "draw"]
+    assert found[str(teams[0])]["draws"] == pytest.approx(np.mean(draws))
+    code, out, err = moemcts("bishops", "--experts", teams[0])
+    assert code == 0, err
+    assert "paper, 39 planes: mean |value| of draws 0.4472, towards the winner in wins 0.5192" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        ("explain --game tictactoe --experts TEAM --out o", 2, "expected --data, --position or both"),
+        ("explain --game tictactoe --experts TEAM --position XXO --out o", 2, "expected nine of '.XO', got 'XXO'"),
+        ("explain --game tictactoe --experts TEAM --position XXX.OO... --out o", 2, "in which the player moves"),
+        ("explain --game tictactoe --experts TEAM --position ......... --player 1 --out o", 2, "to move: [0]"),
+        ("explain --game tictactoe --experts TEAM --position ......... --baseline no --out o", 2, "(zero, mean)"),
+        ("explain --game tictactoe --experts TEAM --position ......... --baseline mean --out o", 2, "expected --data"),
+        ("explain --game chess --experts TEAM --position startpos --out o", 1, "was made for tictactoe"),
+        ("explain --game tictactoe --experts none --position ......... --out o", 1, "cannot read none/manifest.toml"),
+        ("bishops --experts TEAM --game antichess", 2, "expected chess or chess960"),
+    ],
+)
+def test_mistakes_get_one_line(moemcts, tmp_path: Path, arguments: str, code: int, line: str) -> None:  # type: ignore[no-untyped-def]
+    team = make_team(tmp_path / "team", "tictactoe")
+    left, _, error = moemcts(*[team if word == "TEAM" else word for word in arguments.split()])
+    assert left == code
+    assert line in error
+    assert len(error.splitlines()) == 1
+    assert not (tmp_path / "o").exists()

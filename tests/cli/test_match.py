@@ -1,0 +1,267 @@
+"""`moemcts match` from the command line: modes, openings, files, resuming, several processes."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import chess.pgn
+import pytest
+
+from moemcts.cli.main import main
+from moemcts.cli.match import parse_sprt
+from moemcts.errors import UsageError
+from moemcts.learn.checkpoint import save_experts
+from moemcts.plugins import plugins
+
+BIN = Path(sys.executable).parent
+OPENINGS = """\
+rnbqkbnr/p1pppppp/8/1p6/8/4P3/PPPP1PPP/RNBQKBNR w KQkq - 0 2
+rnbqkbnr/ppppp1pp/5p2/8/8/N7/PPPPPPPP/R1BQKBNR w KQkq - 0 2
+rnbqkbnr/pppp1ppp/4p3/8/8/7N/PPPPPPPP/RNBQKB1R w KQkq - 0 2
+"""
+
+
+def run(*arguments: object, folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [str(BIN / "moemcts"), "match", *map(str, arguments)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two sets of untrained experts for antichess, and openings."""
+    import torch
+
+    folder = tmp_path_factory.mktemp("match")
+    game = plugins().game("antichess")
+    network = "resnet?channels=4&blocks=1"
+    for name, gate_name in (("experts", "lichess"), ("single", "none")):
+        torch.manual_seed(3)
+        gate = plugins().gate(gate_name, game)
+        networks = [
+            plugins().network(network, game.spec.observation_shape, game.spec.num_actions)
+            for _ in range(gate.num_phases)
+        ]
+        save_experts(
+            folder / name,
+            networks,
+            game=game,
+            game_reference="antichess",
+            gate=gate,
+            gate_reference=gate_name,
+            network_reference=network,
+            scheme="separated",
+            seed=3,
+        )
+    (folder / "openings.epd").write_text(OPENINGS)
+    return folder
+
+
+DUEL = [
+    "--game", "antichess", "--agent", "experts?simulations=6", "--agent", "single", "--simulations", 6,
+    "--openings", "openings.epd", "--pairs", 3, "--max-plies", 40, "--json",
+]  # fmt: skip
+
+
+def test_two_checkpoints_play_each_other_and_the_games_are_written_down(folder: Path) -> None:
+    done = run(*DUEL, "--pgn", "games.pgn", "--replays", "games.jsonl", "--adjudicate", "papers", folder=folder)
+    result = json.loads(done.stdout)
+    assert [agent["name"] for agent in result["agents"]] == ["experts?simulations=6", "single"]
+    assert result["num_games"] == 6
+    assert [seat["num_games"] for seat in result["agents"][0]["by_seat"]] == [3, 3]
+    assert sum(result["terminations"].values()) == 6
+    assert sum(result["agents"][0]["pairs"]) == 3
+    file = io.StringIO((folder / "games.pgn").read_text())
+    games = [game for game in iter(lambda: chess.pgn.read_game(file), None) if game is not None]
+    assert [game.headers["White"] for game in games] == ["experts?simulations=6", "single"] * 3
+    assert all(game.headers["Opening"].startswith("line ") for game in games)
+    assert "phase=opening expert=0 " in (folder / "games.pgn").read_text()
+    assert len((folder / "games.jsonl").read_text().splitlines()) == 6
+
+
+def test_a_match_that_was_stopped_ends_as_if_it_had_not_been(folder: Path, tmp_path: Path) -> None:
+    whole = run(*DUEL, "--out", tmp_path / "whole.jsonl", "--pgn", tmp_path / "whole.pgn", folder=folder)
+    lines = (tmp_path / "whole.jsonl").read_bytes().splitlines(keepends=True)
+    # The header, two of six games, and one that was being written.
+    (tmp_path / "part.jsonl").write_bytes(b"".join(lines[:3]) + lines[3][:20])
+    again = run(*DUEL, "--out", tmp_path / "part.jsonl", "--pgn", tmp_path / "part.pgn", folder=folder)
+    assert again.stdout == whole.stdout
+    assert (tmp_path / "part.pgn").read_bytes() == (tmp_path / "whole.pgn").read_bytes()
+    assert sorted((tmp_path / "part.jsonl").read_bytes().splitlines()) == sorted(line.strip() for line in lines)
+
+
+@pytest.mark.parametrize("options", [["--workers", 2], ["--parallel", 1], ["--workers", 3, "--parallel", 4]])
+def test_games_do_not_depend_on_who_plays_them_when(folder: Path, options: list[object]) -> None:
+    assert run(*DUEL, *options, folder=folder).stdout == run(*DUEL, folder=folder).stdout
+
+
+def test_a_match_of_others_is_not_gone_on_with(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "games.jsonl"
+    run(*DUEL, "--out", path, folder=folder)
+    copy = tmp_path / "openings.epd"
+    copy.write_text(OPENINGS[::-1].strip()[::-1] + "\n\n")
+    for change in (["--seed", 1], ["--adjudicate", "papers"], ["--openings", copy], ["--simulations", 7]):
+        done = run(*DUEL, "--out", path, *change, folder=folder, code=1)
+        assert "holds the games of another match" in done.stderr
+
+
+def test_each_agent_plays_the_same_games_against_the_same_others(folder: Path) -> None:
+    done = run(
+        "--game", "pommerman", "--agent", "random", "--agent", "simple", "--against", "simple", "--games", 8, "--json",
+        folder=folder,
+    )  # fmt: skip
+    result = json.loads(done.stdout)
+    assert [arm["name"] for arm in result["arms"]] == ["random", "simple"]
+    assert [arm["num_games"] for arm in result["arms"]] == [8, 8]
+    assert len(result["differences"]) == 1
+
+
+def test_players_of_a_free_for_all_get_win_rates_and_ratings(folder: Path) -> None:
+    arguments = ["--game", "pommerman", "--agent", "random", "--agent", "simple", "--games", 8]
+    result = json.loads(run(*arguments, "--json", folder=folder).stdout)
+    assert [agent["num_games"] for agent in result["agents"]] == [16, 16]
+    assert result["ratings"]["agents"][0]["name"] == "simple"
+    table = run(*arguments, folder=folder).stdout
+    assert "seat 3" in table
+    assert "8 games, mean length" in table
+
+
+def test_the_table_says_all_there_is(folder: Path) -> None:
+    arguments = [argument for argument in DUEL if argument != "--json"]
+    done = run(*arguments, "--sprt", "0,10", folder=folder)
+    for part in ("Elo", "LOS", "pairs with 0, 1/2, 1, 3/2, 2 points", "LLR", "6 games, mean length", "ended by"):
+        assert part in done.stdout
+    assert not {"nan", "inf"} & set(done.stdout.replace(",", " ").split())
+    assert done.stderr.startswith("match: 6 games in ")
+
+
+def test_games_that_repeat_others_are_counted(folder: Path) -> None:
+    done = run("--game", "antichess", "--agent", "experts?simulations=6", "--agent", "single?simulations=6",
+               "--games", 8, "--max-plies", 20, folder=folder)  # fmt: skip
+    assert "6 of these games repeat an earlier one move for move" in done.stdout
+
+
+def test_a_sequential_test_stops_the_match(folder: Path) -> None:
+    arguments = ["--game", "tictactoe", "--agent", "random", "--agent", "random?", "--games", 4000, "--json"]
+    result = json.loads(run(*arguments, "--sprt", "-800,-600,model=trinomial", folder=folder).stdout)
+    assert result["sprt"]["decision"] == "H1"
+    assert result["num_games"] < 200
+    workers = run(*arguments, "--sprt", "-800,-600,model=trinomial", "--workers", 2, folder=folder)
+    assert json.loads(workers.stdout) == result
+
+
+def test_bad_openings_are_reported_and_the_others_played(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "some.epd"
+    path.write_text("nonsense\n" + OPENINGS)
+    done = run(*DUEL, "--openings", path, folder=folder)
+    assert "warning: " in done.stderr
+    assert "some.epd has 1 bad entry: line 1: expected an EPD, got 'nonsense'" in done.stderr
+    assert json.loads(done.stdout)["num_games"] == 6
+
+
+BROKEN = """
+from moemcts.hookspecs import Registration, hookimpl
+
+class Broken:
+    name = "broken"
+    def act(self, views, seats):
+        if any(view.state.ply > 3 for view in (views[row] for row in range(len(seats)))):
+            raise RuntimeError("out of\\norder")
+        return [view.state.legal_actions(view.player)[0] for view in (views[row] for row in range(len(seats)))]
+
+@hookimpl
+def register_agents():
+    return [Registration("broken", lambda game: Broken(), "breaks")]
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_agent_that_breaks_loses_and_the_match_goes_on(tmp_path: Path, workers: int) -> None:
+    (tmp_path / "broken_agent.py").write_text(BROKEN)
+    info = tmp_path / "broken_agent-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-agent\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[moemcts]\nbroken_agent = broken_agent\n")
+    arguments = ["match", "--game", "antichess", "--agent", "broken", "--agent", "random", "--games", "8"]
+    done = subprocess.run(
+        [str(BIN / "moemcts"), *arguments, "--workers", str(workers)],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "ended by crash 8" in done.stdout
+    assert "game 1, crash: broken in seat 0: RuntimeError: out of order" in done.stdout
+    assert "and 3 more games in which an agent failed" in done.stdout
+    assert "game 1 lost by crash: broken in seat 0: RuntimeError: out of order" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("--agent random --agent random", "expected different agents"),
+        ("--agent random --agent random? --agent random?? ", "expected 2 to 2 agents that play each other"),
+        ("--agent random --agent random? --games 4 --pairs 2", "expected --games or --pairs, got both"),
+        ("--agent random --agent random? --sprt 5", "expected --sprt elo0,elo1[,alpha,beta][,model=...], got '5'"),
+        ("--agent random --agent random? --sprt 5,0", "expected elo0 < elo1, got 5.0 and 0.0"),
+        ("--agent random --agent random? --sprt 0,5,model=norm", "did you mean 'normalized'?"),
+        ("--agent random --against random --sprt 0,5", "expected a sequential test between agents"),
+        ("--agent random --agent random? --adjudicate paper", "did you mean 'papers'?"),
+        ("--agent random --agent random? --openings-order up", "expected --openings-order random or sequential"),
+        ("--agent random --agent random? --openings none.epd", "cannot read the openings none.epd"),
+        ("--agent random --agent random? --replays a.pgn", "no replay format named 'pgn'"),
+        ("--agent random --agent random? --pgn a.pgn", "no replay format named 'pgn'"),
+    ],
+)
+def test_mistakes_get_one_line(
+    arguments: str,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["moemcts", "match", "--game", "tictactoe", *arguments.split()])
+    with pytest.raises(SystemExit) as left:
+        main()
+    error = capsys.readouterr().err
+    assert left.value.code in (1, 2)
+    assert line in error
+    assert len(error.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_checkpoint_of_another_game_is_refused(folder: Path) -> None:
+    done = run("--game", "chess", "--agent", "experts", "--agent", "random", "--games", 2, folder=folder, code=1)
+    assert len(done.stderr.splitlines()) == 1
+    assert "antichess" in done.stderr
+
+
+def test_tests_are_written_as_users_know_them() -> None:
+    assert parse_sprt("0,5").model == "normalized"
+    assert parse_sprt("0,5,model=pentanomial").model == "logistic"
+    found = parse_sprt("-1.5,2,0.1,0.2,model=trinomial")
+    assert (found.elo0, found.elo1, found.alpha, found.beta, found.model) == (-1.5, 2, 0.1, 0.2, "trinomial")
+    with pytest.raises(UsageError, match="got 3 numbers"):
+        parse_sprt("0,5,0.05")
+
+
+def test_the_thousand_games_of_a_match_survive_its_being_stopped(tmp_path: Path) -> None:
+    """The statement about 1,000 games, with quick ones."""
+    arguments = ["--game", "tictactoe", "--agent", "random", "--agent", "random?", "--games", 1000, "--json"]
+    whole = run(*arguments, "--out", "whole.jsonl", folder=tmp_path)
+    shutil.copy(tmp_path / "whole.jsonl", tmp_path / "part.jsonl")
+    with (tmp_path / "part.jsonl").open("r+b") as file:
+        file.truncate(file.seek(0, io.SEEK_END) // 3)
+    again = run(*arguments, "--out", "part.jsonl", folder=tmp_path)
+    assert again.stdout == whole.stdout
+    assert json.loads(again.stdout)["num_games"] == 1000

@@ -1,0 +1,176 @@
+"""`moemcts train` makes experts of any game from data to report, and a mistake costs one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from moemcts.cli.main import main
+from moemcts.store import exclusive
+
+BIN = Path(sys.executable).parent
+TINY = ["--preset", "smoke", "--set", "training.epochs=2", "--set", "training.batch_size=64"]
+
+
+def moemcts(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [str(BIN / "moemcts"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+
+
+def train(*arguments: object) -> dict[str, object]:
+    done = moemcts("train", *arguments, *TINY, "--json")
+    assert done.returncode == 0, done.stderr
+    numbers: dict[str, object] = json.loads(done.stdout)
+    return numbers
+
+
+@pytest.fixture(scope="module")
+def baseline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A training that plays its own games; its data serve the others."""
+    folder = tmp_path_factory.mktemp("trainings") / "single"
+    train("--game", "tictactoe", "--set", "data.samples=2500", "--gate", "plies", "--scheme", "single", "--out", folder)
+    return folder
+
+
+def test_experts_are_compared_with_a_baseline_on_every_phase(baseline: Path, tmp_path: Path) -> None:
+    out = tmp_path / "experts"
+    numbers = train(
+        "--game", "tictactoe", "--gate", "plies", "--data", baseline / "data", "--baseline", baseline, "--out", out
+    )
+    rows = {row["name"]: row for row in numbers["losses"]}  # type: ignore[attr-defined]
+    assert list(rows) == ["baseline", *(f"expert for phase {i}" for i in range(3)), "mixture"]
+    assert rows["mixture"]["loss"]["phase 1"] == rows["expert for phase 1"]["loss"]["phase 1"]
+    assert sum(rows["mixture"]["counts"][f"phase {i}"] for i in range(3)) == rows["mixture"]["counts"]["all"]
+    page = (out / "report" / "report.html").read_text()
+    assert 'style="background: rgba(0, 158, 115, 0.55)"' in page
+    assert (out / "report" / "figures" / "loss-validation.svg").stat().st_size > 500
+    done = moemcts("match", "--game", "tictactoe", "--agent", f"{out}?simulations=4", "--games", "2")
+    assert done.returncode == 0, done.stderr
+
+
+def test_given_sets_are_measured_and_none_of_their_games_is_learned(baseline: Path, tmp_path: Path) -> None:
+    for name, seed in (("validation", 5), ("test", 6)):
+        train(
+            "--game", "tictactoe", "--set", "data.samples=300", "--set", "training.epochs=0.1", "--seed", seed,
+            "--out", tmp_path / name,
+        )  # fmt: skip
+    numbers = train(
+        "--game", "tictactoe", "--gate", "plies", "--data", baseline / "data", "--out", tmp_path / "out",
+        "--validation", tmp_path / "validation" / "data", "--test", tmp_path / "test" / "data",
+    )  # fmt: skip
+    assert numbers["measured_on"] == "test"
+    assert numbers["losses"][-1]["counts"]["all"] == 300  # type: ignore[index]
+    assert numbers["training_samples"]["all"] == 2500  # type: ignore[index]
+    lines = (tmp_path / "out" / "training" / "metrics.jsonl").read_text().splitlines()
+    last = json.loads(lines[-1])
+    assert sum(part["weight"] for part in last["test"].values()) == 300
+    assert sum(part["weight"] for part in last["phases"].values()) == 300
+    assert (tmp_path / "out" / "report" / "figures" / "loss-test.png").exists()
+
+
+def test_pommerman_experts_by_mixedness(tmp_path: Path) -> None:
+    numbers = train(
+        "--game", "pommerman", "--gate", "mixedness", "--set", "data.samples=3000", "--out", tmp_path / "out"
+    )
+    names = [row["name"] for row in numbers["losses"]]  # type: ignore[attr-defined]
+    assert len(names) == 4
+    assert names[-1] == "mixture"
+
+
+@pytest.mark.parametrize("variant", ["chess", "chess960", "antichess"])
+def test_imported_games_of_the_chess_family(variant: str, tmp_path: Path) -> None:
+    from moemcts.agents import RandomAgent
+    from moemcts.learn.selfplay import generate
+    from moemcts.plugins import plugins
+
+    game = plugins().game(variant)
+    for part, seed, size in (("train", 1, 600), ("validation", 2, 200), ("test", 3, 250)):
+        generate(game, [RandomAgent()] * 2, size, seed=seed, out=tmp_path / "data" / part, reference=variant)
+    numbers = train(
+        "--game", variant, "--gate", "lichess", "--scheme", "weighted?a=4", "--data", tmp_path / "data",
+        "--out", tmp_path / "out", "--set", "training.epochs=1",
+    )  # fmt: skip
+    assert numbers["measured_on"] == "test"
+    assert numbers["losses"][-1]["counts"]["all"] == 250  # type: ignore[index]
+
+
+def test_a_killed_training_is_resumed_to_the_same_experts(baseline: Path, tmp_path: Path) -> None:
+    arguments = ["--game", "tictactoe", "--gate", "plies", "--data", str(baseline / "data"), *TINY]
+    arguments += ["--set", "training.epochs=12", "--set", "training.save_interval=3"]
+    assert moemcts("train", *arguments, "--out", tmp_path / "whole").returncode == 0
+    command = [str(BIN / "moemcts"), "train", *arguments, "--out", str(tmp_path / "killed")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 100
+    while not list((tmp_path / "killed").rglob("*.safetensors")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    done = moemcts("train", "--resume", tmp_path / "killed")
+    assert done.returncode == 0, done.stderr
+    for path in (tmp_path / "whole").glob("experts/*.safetensors"):
+        assert path.read_bytes() == (tmp_path / "killed" / "experts" / path.name).read_bytes()
+    metrics = [(tmp_path / name / "training" / "metrics.jsonl").read_bytes() for name in ("whole", "killed")]
+    assert metrics[0] == metrics[1]
+
+
+MISTAKES = [
+    ("--game pommerman --data {data}", 1, "was made for tictactoe with planes"),
+    ("--game tictactoe --data {nowhere}", 1, "nowhere, found none: there is no such folder"),
+    ("--game tictactoe --data {run}", 1, "single, found none; did you mean {data}?"),
+    ("--game tictactoe --data {data} --test {data}", 2, "expected different samples to learn from and to measure on"),
+    ("--game tictactoe --data {data} --network resnt", 2, "no network named 'resnt'; did you mean 'resnet'?"),
+    ("--game tictactoe --data {data} --scheme separate", 2, "did you mean 'separated'?"),
+    ("--game tictactoe --data {data} --gate plys", 2, "no gate named 'plys'; did you mean 'plies'?"),
+    ("--game tictactoe --data {data} --baseline {nowhere}", 1, "expected a folder of experts, got"),
+    ("--game tictactoe --data {data} --set training.epoch=3", 2, "did you mean 'training.epochs'?"),
+    ("--game tictactoe --data {data} --set search.simulations=3", 2, "no setting named 'search'"),
+    ("--game tictactoe --data {data} --out {run}", 2, "go on with it: moemcts train --resume"),
+    ("--resume {nowhere}", 1, "expected a training with a config.toml in"),
+    ("--resume {run} --game tictactoe", 2, "expected --resume alone"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "line"), MISTAKES)
+def test_mistakes_get_one_line(
+    arguments: str,
+    code: int,
+    line: str,
+    baseline: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    folders = {"data": baseline / "data", "run": baseline, "nowhere": tmp_path / "nowhere"}
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["moemcts", "train", *arguments.format(**folders).split()])
+    with pytest.raises(SystemExit) as left:
+        main()
+    error = capsys.readouterr().err
+    assert left.value.code == code
+    assert line.format(**folders) in error
+    assert len(error.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_phase_is_named_with_the_counts(baseline: Path, tmp_path: Path) -> None:
+    done = moemcts(
+        "train", "--game", "tictactoe", "--data", baseline / "data", "--gate", "plies?cuts=3,9", "--out", tmp_path / "x"
+    )
+    assert done.returncode == 1
+    assert "no samples to train 'phase 2' on: gate 'plies' finds phase 0" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_in_use_is_refused(baseline: Path) -> None:
+    with exclusive(baseline):
+        done = moemcts("train", "--resume", baseline)
+    assert done.returncode == 1
+    assert f"is in use by process {os.getpid()}; wait until it has ended" in done.stderr
+    assert moemcts("train", "--resume", baseline).returncode == 0

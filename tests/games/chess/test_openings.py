@@ -1,0 +1,100 @@
+"""Opening suites are read as chess players keep them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from moemcts.arena import read_openings
+from moemcts.errors import UsageError
+from moemcts.plugins import plugins
+
+CHESS = plugins().game("chess")
+EPD = """\
+rnbqkbnr/p1ppppp1/1p6/6Np/8/6P1/PPPPPP1P/RNBQKB1R b KQkq - 0 1;
+r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - bm a6; id "Ruy Lopez; main"; hmvc 3; fmvn 3;
+
+rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP w KQkq -
+no position at all
+8/8/8/8/8/5k2/5p2/5K2 w - - 0 90
+rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -
+"""
+PGN = """\
+[Event "book"]
+[ECO "C60"]
+[Opening "Ruy Lopez"]
+
+1. e4 e5 2. Nf3 Nc6 3. Bb5 {the Spanish torture} (3. Bc4 Bc5) *
+
+[Event "book"]
+
+1. e4 e5 2. Ke3 *
+
+[Event "from a position"]
+[SetUp "1"]
+[FEN "8/8/8/8/8/5k2/4p3/4K3 b - - 0 90"]
+
+*
+
+[Event "another game"]
+[Variant "Antichess"]
+
+1. e3 b5 *
+
+[Event "castles"]
+
+1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. O-O Nf6 *
+"""
+
+
+def fens(path: Path, *, plies: int | None = None, game: str = "chess") -> list[str]:
+    return [opening.start.fen() for opening in read_openings(plugins().game(game), path, plies=plies).openings]  # type: ignore[union-attr]
+
+
+def test_positions_of_an_epd_file_are_openings(tmp_path: Path) -> None:
+    path = tmp_path / "suite.epd"
+    path.write_text(EPD)
+    suite = read_openings(CHESS, path)
+    assert [opening.name for opening in suite.openings] == ["line 1", "line 2 (Ruy Lopez; main)", "line 7"]
+    assert fens(path)[1].endswith("b KQkq - 3 3")
+    assert len(suite.faults) == 3
+    assert suite.faults[1] == "line 5: expected an EPD, got 'no position at all'"
+    assert suite.faults[2] == "line 6: the game is over"
+
+
+def test_checks_and_pockets_are_part_of_a_position(tmp_path: Path) -> None:
+    path = tmp_path / "suite.epd"
+    path.write_text('rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 2+3 id "one check";\n')
+    assert fens(path, game="threecheck")[0].split()[4:] == ["2+3", "0", "1"]
+    path.write_text("rnbqkb1r/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[n] w KQkq - 0 1;\n")
+    assert "[n]" in fens(path, game="crazyhouse")[0]
+
+
+def test_ends_of_the_lines_of_a_pgn_file_are_openings(tmp_path: Path) -> None:
+    path = tmp_path / "book.pgn"
+    path.write_text(PGN)
+    suite = read_openings(CHESS, path)
+    assert [opening.name for opening in suite.openings] == ["game 1 (C60 Ruy Lopez)", "game 3", "game 5"]
+    assert suite.faults[0].startswith("game 2: illegal san: 'Ke3'")
+    assert suite.faults[1] == "game 4: expected a game of chess, got one of antichess"
+    ends = fens(path)
+    assert ends[0] == "r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3"
+    assert ends[2].startswith("r1bqk2r/pppp1ppp/2n2n2/2b1p3/2B1P3/5N2/PPPP1PPP/RNBQ1RK1 w kq - 6 5")
+    assert fens(path, plies=2)[0] == "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2"
+
+
+def test_lines_of_chess960_start_from_their_positions(tmp_path: Path) -> None:
+    path = tmp_path / "book.pgn"
+    path.write_text(
+        '[Variant "Chess960"]\n[SetUp "1"]\n[FEN "rk5r/pppppppp/8/8/8/8/PPPPPPPP/RK5R w HAha - 0 1"]\n\n'
+        "1. O-O g6 2. h3 *\n"
+    )
+    assert fens(path, game="chess960") == ["rk5r/pppppp1p/6p1/8/8/7P/PPPPPPP1/R4RK1 b kq - 0 2"]
+
+
+def test_a_file_without_one_good_line_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "suite.epd"
+    path.write_text("nonsense\n")
+    with pytest.raises(UsageError, match=r"suite.epd has 1 bad entry: line 1: expected an EPD, got 'nonsense'"):
+        read_openings(CHESS, path)

@@ -1,0 +1,237 @@
+"""Gates that are learned: fitted, saved, loaded, and used like any other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from learning_games import ShuffledTicTacToe, TicTacToe, crowd, make_data, thirds
+
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+from moemcts.learn.census import agreement, census
+from moemcts.learn.checkpoint import load_experts, load_networks, save_experts
+from moemcts.learn.curriculum import separated
+from moemcts.learn.dataset import Dataset
+from moemcts.learn.features import NetworkFeatures
+from moemcts.learn.fingerprint import gate_fingerprint
+from moemcts.learn.fitting import Fit, fit_clusters
+from moemcts.learn.learned import NetworkGate, load_gate, make_gate_network, save_gate
+from moemcts.learn.mixture import check_scheme
+from moemcts.learn.networks import catalogue
+from moemcts.plugins import plugins
+from moemcts.testing import check_gate
+
+NETWORK = "resnet?channels=4&blocks=1"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return make_data(tmp_path_factory.mktemp("data"), num_samples=1500)
+
+
+@pytest.fixture(scope="module")
+def fit(data: Dataset) -> Fit:
+    return fit_clusters(data, 3, seed=0)
+
+
+def network(seed: int = 3) -> torch.nn.Module:
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return catalogue.resnet((2, 3, 3), 9, channels=4, blocks=1)
+
+
+def trained_network_gate(num_phases: int = 3) -> NetworkGate:
+    """Returns a gate that has learned something, whatever."""
+    game = TicTacToe()
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        weights = make_gate_network(game, num_phases, 8)
+        torch.nn.init.normal_(weights.last.weight, std=2.0)
+    return NetworkGate(game, weights, channels=8)
+
+
+def test_clusters_of_planes_are_ordered_by_ply(fit: Fit, data: Dataset) -> None:
+    # Two planes of marks whose means count the moves: what clusters must find is how far the game is.
+    found = census(data, fit.gate)
+    plies = [phase.mean_ply for phase in found.phases]
+    assert plies == sorted(plies)
+    assert plies[2] > plies[0] + 3
+    assert [phase.mean_ply for phase in fit.phases] == pytest.approx(plies)
+    assert fit.explained > 0.7
+    assert fit.gate.phase_names == ("phase 0", "phase 1", "phase 2")
+    assert found.returns_per_game == 0
+
+
+def test_the_same_seed_fits_the_same_gate(data: Dataset, fit: Fit) -> None:
+    assert fit_clusters(data, 3, seed=0).gate.file.content == fit.gate.file.content
+    part = fit_clusters(data, 3, seed=1, max_positions=200)
+    assert part.num_positions == 200
+
+
+def test_features_count_alike_whatever_their_unit(data: Dataset, fit: Fit) -> None:
+    views = data.views(np.arange(len(data)))
+    points = views.observations().reshape(len(data), 2, 9).mean(axis=2)
+    points = (points - points.mean(axis=0)) / points.std(axis=0)
+    arrays = fit.gate.file.arrays
+    distances = np.square(points[:, None] - arrays["centres"]).sum(axis=2)
+    assert (fit.gate.phases(views) == distances.argmin(axis=1)).mean() > 0.999  # float32 means here, float64 there
+
+
+def test_clusters_of_a_networks_features_depend_on_the_network(data: Dataset, tmp_path: Path) -> None:
+    game = TicTacToe()
+    gates = [fit_clusters(data, 3, seed=0, features=NetworkFeatures.of(NETWORK, network(i))).gate for i in (1, 2)]
+    assert gates[0].parameters["features"] == "network"
+    assert gates[0].parameters != gates[1].parameters
+    save_gate(tmp_path / "gate.safetensors", gates[0])
+    loaded = load_gate(tmp_path / "gate.safetensors", game, plugins())
+    views = data.views(np.arange(len(data)))
+    assert (loaded.weights(views) == gates[0].weights(views)).all()
+    assert gate_fingerprint(loaded, game) == gate_fingerprint(gates[0], game)
+    check_gate(loaded, game, num_games=5)
+
+
+def test_planes_can_be_left_out_by_name(data: Dataset, fit: Fit) -> None:
+    part = fit_clusters(data, 3, seed=0, without=["plane 1"])
+    assert (part.gate.file.arrays["scale"] == fit.gate.file.arrays["scale"] * [1, 0]).all()
+    assert (part.gate.file.arrays["centres"][:, 1] == 0).all()
+    with pytest.raises(UsageError, match=r"no feature named 'plain'; did you mean 'plane"):
+        fit_clusters(data, 3, seed=0, without=["plain"])
+
+
+def test_too_many_phases_are_one_line(data: Dataset) -> None:
+    with pytest.raises(
+        MoemctsError, match=r"cannot find 500 phases in 1500 positions: expected at least 500 different"
+    ):
+        fit_clusters(data, 500, seed=0)
+
+
+@pytest.mark.parametrize("kind", ["kmeans", "learned", "untrained"])
+def test_a_saved_gate_is_the_same_and_keeps_the_laws(kind: str, fit: Fit, tmp_path: Path) -> None:
+    game = TicTacToe()
+    made = {
+        "kmeans": lambda: fit.gate,
+        "learned": trained_network_gate,
+        "untrained": lambda: plugins().gate("learned?phases=4", game),
+    }[kind]()
+    check_gate(made, game)
+    path = tmp_path / "a gate?.safetensors"
+    save_gate(path, made)
+    loaded = plugins().gate(str(path), game)
+    assert gate_fingerprint(loaded, game) == gate_fingerprint(made, game)
+    assert loaded.parameters == made.parameters
+    assert json.loads(json.dumps(loaded.parameters)) == loaded.parameters
+    check_gate(loaded, game, num_games=5)
+
+
+def test_an_untrained_gate_prefers_no_phase(data: Dataset) -> None:
+    gate = plugins().gate("learned?phases=4", TicTacToe())
+    assert (gate.weights(data.views(np.arange(50))) == 0.25).all()
+
+
+def test_weights_of_a_network_gate_depend_on_nothing_but_the_view(data: Dataset) -> None:
+    gate = trained_network_gate()
+    whole = gate.weights(data.views(np.arange(600)))
+    alone = np.concatenate([gate.weights(data.views(np.array([row]))) for row in range(0, 600, 7)])
+    assert (alone == whole[::7]).all()
+    assert whole.std() > 0.01
+
+
+def test_a_gate_of_another_game_or_encoding_is_refused(fit: Fit, tmp_path: Path) -> None:
+    path = tmp_path / "gate.safetensors"
+    save_gate(path, fit.gate)
+    for game in (ShuffledTicTacToe(), crowd()):
+        with pytest.raises(ForeignData, match=r"gate.safetensors was made for tictactoe with planes"):
+            load_gate(path, game, plugins())
+
+
+@pytest.mark.parametrize("damage", ["cut", "text", "weights"])
+def test_a_damaged_gate_is_refused(damage: str, fit: Fit, tmp_path: Path) -> None:
+    from moemcts.learn.weights import write_state
+
+    path = tmp_path / "gate.safetensors"
+    save_gate(path, fit.gate)
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-9])
+    elif damage == "text":
+        path.write_text("no gate")
+    else:
+        write_state(path, {"a": torch.zeros(1)}, {})
+    with pytest.raises(DamagedFile, match=r"gate.safetensors is no file of a gate"):
+        load_gate(path, TicTacToe(), plugins())
+
+
+def test_a_missing_gate_and_an_unfitted_one_say_what_to_do() -> None:
+    with pytest.raises(DamagedFile, match=r"cannot read nowhere.safetensors: No such file"):
+        plugins().gate("nowhere.safetensors", TicTacToe())
+    with pytest.raises(UsageError, match=r"fitted to data first: moemcts gate fit --game tictactoe .* --phases 5"):
+        plugins().gate("kmeans?phases=5", TicTacToe())
+
+
+@pytest.mark.parametrize("kind", ["kmeans", "learned"])
+def test_experts_take_their_gate_along(kind: str, fit: Fit, data: Dataset, tmp_path: Path) -> None:
+    game = TicTacToe()
+    gate = fit.gate if kind == "kmeans" else trained_network_gate()
+    save_experts(
+        tmp_path / "made",
+        [network(i) for i in range(3)],
+        game=game,
+        game_reference="tictactoe",
+        gate=gate,
+        gate_reference="somewhere/else.safetensors",
+        network_reference=NETWORK,
+        scheme="separated",
+        seed=0,
+    )
+    (tmp_path / "made").rename(tmp_path / "moved")
+    experts = load_experts(tmp_path / "moved", game, plugins())
+    views = data.views(np.arange(40))
+    assert (experts.gate.weights(views) == gate.weights(views)).all()
+    evaluation = experts.evaluate(views)
+    # A hard gate asks the expert of the phase, a soft one all of them.
+    single = [expert.evaluate(views) for expert in experts.experts]
+    weights = gate.weights(views)
+    value = sum(weights[:, k] * single[k].value for k in range(3))
+    assert np.allclose(evaluation.value, value, atol=1e-5)
+    other = tmp_path / "moved" / "gate.safetensors"
+    save_gate(other, fit_clusters(data, 3, seed=0, max_positions=300).gate)
+    with pytest.raises(ForeignData, match="was trained with gate"):
+        load_networks(tmp_path / "moved", game, plugins())
+
+
+def test_gates_and_schemes_that_do_not_go_together_are_named(fit: Fit) -> None:
+    untrained = plugins().gate("learned", TicTacToe())
+    check_scheme(untrained, plugins().curriculum("mixture"))
+    check_scheme(fit.gate, separated())
+    check_scheme(trained_network_gate(), separated())
+    with pytest.raises(UsageError, match="use --scheme mixture"):
+        check_scheme(untrained, separated())
+    for gate in (fit.gate, trained_network_gate(), thirds()):
+        with pytest.raises(UsageError, match="scheme 'mixture' trains its own gate: expected --gate learned"):
+            check_scheme(gate, plugins().curriculum("mixture"))
+
+
+def test_agreement_is_one_with_itself_and_none_by_chance(data: Dataset, fit: Fit) -> None:
+    same = agreement(data, fit.gate, fit.gate)
+    assert same.adjusted_rand == 1
+    assert same.shares == np.eye(3).tolist()
+    assert agreement(data, thirds(), fit.gate).adjusted_rand > 0.3
+    # Whether a third cell is one's own has little to do with the length of the game.
+    assert 0 <= census(data, thirds()).changes_per_game <= 2
+
+
+def test_census_counts_returns(data: Dataset) -> None:
+    class Alternating(type(thirds())):  # type: ignore[misc]
+        name = "alternating"
+
+        def phases(self, views):  # type: ignore[no-untyped-def]
+            return views.plies() // 2 % 2
+
+    found = census(data, Alternating([1], ["even", "odd"]))
+    # A player's plies are 0, 2, 4, ... or 1, 3, 5, ...: its phase is another at each of its turns.
+    games, turns = np.unique(data.games() * 2 + data.views(np.arange(len(data))).players(), return_counts=True)
+    assert found.changes_per_game == pytest.approx((turns - 1).sum() / len(games))
+    assert found.returns_per_game == pytest.approx(((turns - 1) // 2).sum() / len(games))
+    assert found.mean_top_weight == 1

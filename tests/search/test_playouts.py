@@ -1,0 +1,138 @@
+"""Random playouts, flat Monte Carlo and UCT, on native games and on games written in Python."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame
+
+from moemcts.agents import RandomAgent
+from moemcts.arena import duel
+from moemcts.errors import UsageError
+from moemcts.plugins import plugins
+from moemcts.search.playouts import PlayoutAgent
+from moemcts.testing import check_agent
+
+
+def test_playouts_give_the_known_result_of_random_tic_tac_toe() -> None:
+    """212,256 / 362,880 and 104,544 / 362,880 of the orders of nine moves are won by X and O."""
+    game = NativeTicTacToe()
+    views = game.views([(game.initial_state(), 0)])
+    num = 40_000
+    expected = (212_256 - 104_544) / 362_880
+    # Four standard errors of a result in [-1, 1].
+    error = 4 / math.sqrt(num)
+    assert views.playouts(num, 3)[0] == pytest.approx([expected, -expected], abs=error)
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "pommerman", "chess"])
+def test_a_row_of_playouts_depends_on_its_position_alone(name: str) -> None:
+    game = plugins().game(name)
+    state = game.initial_state(1)
+    player = state.active_players[0]
+    after = state.play([state.legal_actions(player)[0] for player in state.active_players])
+    views = game.views([(state, player), (after, after.active_players[0])])
+    both = views.playouts(5, 7)
+    assert both.shape == (2, game.spec.num_players)
+    assert np.array_equal(both[::-1], views.take([1, 0]).playouts(5, 7))
+    assert np.array_equal(both, views.playouts(5, 7))
+
+
+def test_a_game_in_python_is_searched_like_the_native_one() -> None:
+    native, python = NativeTicTacToe(), plugins().game("tictactoe")
+    for options in ({"depth": 1}, {"exploration": 1.4}, {"exploration": 0.5, "depth": 2}):
+        found = [
+            game.views([(game.initial_state(), 0)] * 2).playout_search([5, 6], playouts=300, **options)
+            for game in (native, python)
+        ]
+        for first, second in zip(*found, strict=True):
+            assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+def test_a_flat_search_tries_all_actions_equally_often() -> None:
+    game = NativeConnectFour()
+    ((actions, visits, sums),) = game.views([(game.initial_state(), 0)]).playout_search([1], playouts=703, depth=1)
+    assert actions.tolist() == list(range(7))
+    assert visits.sum() == 703
+    assert visits.max() - visits.min() == 1
+    assert (np.abs(sums) <= visits).all()
+
+
+def test_uct_tries_good_actions_more_often_and_finds_the_draw() -> None:
+    game = NativeTicTacToe()
+    # X on 0 and 1, O on 3 and 8: 2 wins at once.
+    state = game.parse_state("0 3 1 8")
+    ((actions, visits, sums),) = game.views([(state, 0)]).playout_search([1], playouts=2000, exploration=1.0)
+    best = visits.argmax()
+    assert (actions[best], sums[best]) == (2, visits[best])
+    agents = {name: PlayoutAgent(game, playouts=3000, exploration=1.0, name=name) for name in ("a", "b")}
+    assert duel(game, agents, num_games=4).counts("a") == (0, 4, 0)
+
+
+@pytest.mark.parametrize("simultaneous", [True, False])
+def test_every_seat_of_any_game_is_searched(simultaneous: bool) -> None:
+    game = HashedTree(TreeGame(3, 3, 3, 6, simultaneous))
+    state = game.initial_state()
+    for player in state.active_players:
+        for exploration in (None, 1.0):
+            depth = 1 if exploration is None else None
+            arms = game.views([(state, player)]).playout_search([9], playouts=50, exploration=exploration, depth=depth)
+            assert arms[0][0].tolist() == list(state.legal_actions(player))
+            assert arms[0][1].sum() == 50
+    check_agent(PlayoutAgent(game, playouts=20, depth=1), game, num_games=2)
+    check_agent(PlayoutAgent(game, playouts=20, exploration=1.0), game, num_games=2)
+
+
+def test_flat_search_in_antichess_beats_random_moves() -> None:
+    game = plugins().game("antichess")
+    agents = {"flat": plugins().agent("flat?playouts=60", game), "random": RandomAgent()}
+    losses, _, wins = duel(game, agents, num_games=20).counts("flat")
+    # Equal agents win 17 of 20 decided games once in 776 times.
+    assert wins >= 17
+    assert losses <= 3
+
+
+def test_time_ends_a_search() -> None:
+    game = plugins().game("chess?max_plies=6")
+    started = time.monotonic()
+    check_agent(plugins().agent("uct?seconds=0.05", game), game, num_games=1)
+    assert time.monotonic() - started < 60
+
+
+def test_names_say_the_options() -> None:
+    game = plugins().game("tictactoe")
+    names = ("flat", "flat?seconds=0.5", "flat?playouts=7&c=1.0", "uct?simulations=9&c=1.4")
+    found = [plugins().agent(name, game).name for name in names]
+    assert found == ["flat?playouts=512", *names[1:]]
+
+
+@pytest.mark.parametrize(
+    ("reference", "line"),
+    [
+        ("flat?playouts=0", "expected playouts above 0, got 0"),
+        ("flat?seconds=0", "expected seconds above 0, got 0"),
+        ("uct?c=-1", "expected an exploration constant from 0, got -1"),
+        ("uct?depth=0", "expected depth above 0, got 0"),
+        ("uct?playouts=4", "no option of agent 'uct' named 'playouts'"),
+    ],
+)
+def test_bad_options_are_named(reference: str, line: str) -> None:
+    with pytest.raises(UsageError, match=line):
+        plugins().agent(reference, plugins().game("tictactoe"))
+
+
+def test_the_native_search_refuses_what_it_cannot_do() -> None:
+    game = NativeTicTacToe()
+    views = game.views([(game.initial_state(), 0)])
+    for bad in ({}, {"playouts": 0}, {"seconds": float("nan")}, {"playouts": 3, "depth": 0}):
+        with pytest.raises(ValueError, match="expected"):
+            views.playout_search([1], **bad)
+    with pytest.raises(ValueError, match="expected 1 seeds, got 2"):
+        views.playout_search([1, 2], playouts=3)
+    with pytest.raises(ValueError, match="expected a legal action for active player 1"):
+        game.views([(game.initial_state(), 1)]).playout_search([1], playouts=3, depth=1)
+    with pytest.raises(ValueError, match="at least one playout"):
+        views.playouts(0, 1)
