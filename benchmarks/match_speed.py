@@ -5,12 +5,13 @@
 Two checkpoints with random weights play chess, three experts behind the gate of Lichess against one network, from
 openings of eight random plies. The match game by game is its first `--sample` games only; its games per minute are
 those of the whole match at the plies per second of the sample. Times are from the first process started to the last
-game, loading included.
+game, loading included. Plies per second of processor time, of all processes, tell batches from cores.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from dataclasses import replace
@@ -59,11 +60,18 @@ def write_openings(path: Path, game: Game, num_openings: int, seed: int) -> None
     path.write_text("".join(lines))
 
 
-def measure(plan: MatchPlan) -> tuple[float, int]:
-    """Plays the match; returns its seconds and plies."""
-    started = time.perf_counter()
+def measure(plan: MatchPlan) -> tuple[float, float, int]:
+    """Plays the match; returns its seconds, those of processors, and its plies."""
+    started, worked = time.perf_counter(), processor_seconds()
     result = Match(plan).play()
-    return time.perf_counter() - started, sum(record.plies for record in result.records)
+    seconds = time.perf_counter() - started
+    return seconds, processor_seconds() - worked, sum(record.plies for record in result.records)
+
+
+def processor_seconds() -> float:
+    """Returns what this process and those it has started and ended have used."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def main() -> None:
@@ -94,12 +102,20 @@ def main() -> None:
             max_plies=options.max_plies,
             num_workers=options.workers,
         )
-        alone_seconds, alone_plies = measure(replace(plan, num_games=options.sample, num_workers=1, max_parallel=1))
-        seconds, plies = measure(plan)
+        alone_seconds, alone_work, alone_plies = measure(
+            replace(plan, num_games=options.sample, num_workers=1, max_parallel=1)
+        )
+        seconds, work, plies = measure(plan)
     together = 60 * options.games / seconds
     alone = together * (alone_plies / alone_seconds) / (plies / seconds)
-    print(f"at once, {options.workers} workers: {together:.1f} games/minute, {plies / seconds:,.0f} plies/s")
-    print(f"one by one: {alone:.1f} games/minute, {alone_plies / alone_seconds:,.0f} plies/s ({options.sample} games)")
+    print(
+        f"at once, {options.workers} workers: {together:.1f} games/minute, {plies / seconds:,.1f} plies/s, "
+        f"{plies / work:,.1f} per processor"
+    )
+    print(
+        f"one by one: {alone:.1f} games/minute, {alone_plies / alone_seconds:,.1f} plies/s, "
+        f"{alone_plies / alone_work:,.1f} per processor ({options.sample} games)"
+    )
     print(f"ratio {together / alone:.2f}")
     if options.record:
         how = f"{options.games} games, {options.nodes} nodes, {options.network}"

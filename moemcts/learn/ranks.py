@@ -57,12 +57,19 @@ class Ranks:
             for buffer in network.buffers():
                 distributed.broadcast(buffer, 0)
 
-    def wrap(self, network: nn.Module) -> nn.Module:
-        """Returns the network such that everyone's gradients are averaged as they are computed."""
+    def wrap(self, network: nn.Module, *, freezes_body: bool = False) -> nn.Module:
+        """Returns the network such that everyone's gradients are averaged as they are computed.
+
+        Where stages freeze its body, every step finds out which weights take part, which costs a little time.
+        """
         if self.size == 1:
             return network
         device = next(network.parameters()).device
-        return nn.parallel.DistributedDataParallel(network, device_ids=[device] if device.type == "cuda" else None)
+        return nn.parallel.DistributedDataParallel(
+            network,
+            device_ids=[device] if device.type == "cuda" else None,
+            find_unused_parameters=freezes_body,
+        )
 
 
 ALONE = Ranks()

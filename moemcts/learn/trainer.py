@@ -110,10 +110,9 @@ class Trainer:
         folder: Path,
     ) -> list[Trained]:
         steps = plan(stages)
-        if any(step.stage.trains == "heads" for step in steps):
+        trains_heads = any(step.stage.trains == "heads" for step in steps)
+        if trains_heads:
             require_heads(network)
-            if self._ranks.size > 1:
-                raise UsageError("heads are trained alone by one process only; start it without torchrun")
         sizes = [self._size(step.stage, material) for step in steps]
         for step, size in zip(steps, sizes, strict=True):
             if not size:
@@ -130,7 +129,8 @@ class Trainer:
         }
         meter = Meter(self._on_progress, sum(sizes))
         with self._borrowed():
-            training = _Training(self.config, self._machine(network), initial, material, identity, folder, meter)
+            machine = self._machine(network, trains_heads)
+            training = _Training(self.config, machine, initial, material, identity, folder, meter)
             for step in steps:
                 training.run(step)
         network.to("cpu")
@@ -173,9 +173,9 @@ class Trainer:
             )
         return num_steps
 
-    def _machine(self, network: nn.Module) -> Machine:
+    def _machine(self, network: nn.Module, freezes_body: bool) -> Machine:
         network.to(self._device)
-        forward: Callable[[torch.Tensor], Any] = self._ranks.wrap(network)
+        forward: Callable[[torch.Tensor], Any] = self._ranks.wrap(network, freezes_body=freezes_body)
         if self.config.compile:
             forward = torch.compile(forward)
         return Machine(device=self._device, network=network, forward=forward, ranks=self._ranks)

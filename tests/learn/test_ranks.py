@@ -67,6 +67,8 @@ def test_two_processes_learn_what_one_learns(tmp_path: Path) -> None:
 def test_experts_are_trained_by_torchrun(tmp_path: Path) -> None:
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--no-python"]
     command = [str(Path(sys.executable).parent / "moemcts"), "train", "--game", "tictactoe", "--gate", "plies"]
+    # Heads on a frozen body: weights that no gradient comes to.
+    command += ["--scheme", "shared_stem", "--network", "resnet?channels=8&blocks=1"]
     sizes = ["--preset", "smoke", "--set", "data.samples=600", "--set", "training.device=cpu"]
     done = subprocess.run(
         [*torchrun, *command, *sizes, "--out", str(tmp_path / "out")],
