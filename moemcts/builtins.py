@@ -70,8 +70,10 @@ def register_curricula() -> Sequence[Registration]:
         Registration("single", curriculum.single, "one network on everything, for all phases"),
         Registration("staged", curriculum.staged, "each expert on one phase after the other, its own last"),
         Registration("weighted", curriculum.weighted, "each expert on everything, its own phase counting a times"),
+        Registration("distance", curriculum.distance, "each expert on its phase and, less, on what is plies away"),
         Registration("general_first", curriculum.general_first, "one network on everything, then each its phase"),
         Registration("mixture", curriculum.mixture, "experts and gate `learned` together, a mixture of experts"),
+        Registration("shared_stem", curriculum.shared_stem, "one body from everything, heads from each phase"),
     ]
 
 

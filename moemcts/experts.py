@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from typing import overload
 
 import numpy as np
 
@@ -13,6 +15,36 @@ from moemcts.gates import HardGate, PhaseGate
 
 Routing = Callable[[Views, FloatArray, Sequence[Evaluator]], Evaluation]
 """Evaluates N views, given the phase weights `[N, K]` and the K experts."""
+
+
+class Evaluators(Sequence[Evaluator]):
+    """Evaluators that can look at a batch together where rows belong to different ones."""
+
+    @abstractmethod
+    def evaluate_by(self, experts: IntArray, views: Views) -> Evaluation:
+        """Returns one row per view, of the evaluator numbered `experts[row]`."""
+
+    @overload
+    def __getitem__(self, number: int) -> Evaluator: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Evaluator]: ...
+
+    def __getitem__(self, number: int | slice) -> Evaluator | Sequence[Evaluator]:
+        """Returns one of them alone; it still takes part in the memory of all."""
+        numbers = range(len(self))[number]
+        return _Member(self, numbers) if isinstance(numbers, int) else [_Member(self, one) for one in numbers]
+
+
+class _Member:
+    """One of several evaluators."""
+
+    def __init__(self, team: Evaluators, number: int) -> None:
+        self._team = team
+        self._number = number
+
+    def evaluate(self, views: Views) -> Evaluation:
+        return self._team.evaluate_by(np.full(len(views), self._number, dtype=np.int64), views)
 
 
 class ExpertSet:
@@ -26,7 +58,7 @@ class ExpertSet:
         if len(experts) != gate.num_phases:
             raise ValueError(f"expected {gate.num_phases} experts, one per phase of the gate, got {len(experts)}")
         self.gate = gate
-        self.experts = tuple(experts)
+        self.experts: Sequence[Evaluator] = experts if isinstance(experts, Evaluators) else tuple(experts)
         self.routing = routing or (route_each if isinstance(gate, HardGate) else route_mixture)
 
     def evaluate(self, views: Views) -> Evaluation:
@@ -49,7 +81,11 @@ class ExpertSet:
 
 
 def route_each(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
-    """Evaluates every view by the expert of its weightiest phase: exact, one batch per expert."""
+    """Evaluates every view by the expert of its weightiest phase: exact, one batch per expert, or one for all that
+    can look at it together.
+    """
+    if isinstance(experts, Evaluators):
+        return experts.evaluate_by(weights.argmax(axis=1), views)
     return _route(views, weights.argmax(axis=1), experts)
 
 

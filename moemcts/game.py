@@ -37,6 +37,9 @@ class GameSpec:
     """What each plane shows, for people; empty where the game does not say."""
     rows_upward: bool = False
     """Whether row 0 of the planes is the lowest of a drawn board, as in games with a first rank."""
+    policy_planes: int = 0
+    """Where actions are the cells of so many planes, `action = (plane * rows + row) * columns + column` on the board of
+    the observations, networks end in such planes; 0 where actions are of another kind."""
 
 
 @runtime_checkable

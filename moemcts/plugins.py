@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from moemcts import hookspecs
-from moemcts.config import parse_reference
+from moemcts.config import format_reference, parse_reference
 from moemcts.errors import UsageError, unknown_name
 from moemcts.hookspecs import Registration
 
@@ -86,6 +86,24 @@ class Plugins:
     def network(self, reference: str, observation_shape: tuple[int, ...], num_actions: int) -> Any:
         """Returns a new network, a `torch.nn.Module`."""
         return self._make("network", self.networks, reference, observation_shape, num_actions)
+
+    def complete_network(self, reference: str, game: Game) -> str:
+        """Returns the reference with the options that the game decides where the user does not.
+
+        A game that declares policy planes gets them. Where a search values all players by itself, because there are
+        more than two or the game has no fixed sum, and no default agent of the game answers for the others, networks
+        value all of them: `num_values`. Where one does answer, only the searched player's value is asked for.
+        """
+        name, options = parse_reference(reference)
+        accepted = option_names(self.networks[name].make) if name in self.networks else []
+        spec, added = game.spec, dict[str, Any]()
+        if spec.policy_planes:
+            added["policy_planes"] = spec.policy_planes
+        if (spec.num_players > 2 or spec.utility_sum is None) and self.default_agent(game) == "random":
+            added["num_values"] = spec.num_players
+        missing = {key: value for key, value in added.items() if key in (accepted or ()) and key not in options}
+        # What the user wrote stays as it was written.
+        return reference + format_reference("", missing).replace("?", "&" if options else "?") if missing else reference
 
     def curriculum(self, reference: str) -> Any:
         """Returns a learning scheme, a `Curriculum` or `JointScheme` of `moemcts.learn.curriculum`."""

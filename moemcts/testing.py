@@ -39,6 +39,12 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
     laws = _Laws()
     names, num_planes = game.spec.plane_names, game.spec.observation_shape[0]
     laws.expect("planes are named or not", len(names) in (0, num_planes), f"{len(names)} names of {num_planes} planes")
+    planes, (_, rows, columns) = game.spec.policy_planes, game.spec.observation_shape
+    laws.expect(
+        "policy planes, where there are some, have as many cells as there are actions",
+        planes in (0, game.spec.num_actions / (rows * columns)),
+        f"got {planes} planes of {rows} x {columns} for {game.spec.num_actions} actions",
+    )
     for index in range(num_games):
         rng = np.random.default_rng([seed, index])
         states, joints = _random_game(game, rng, index)

@@ -32,6 +32,13 @@ def test_python_in_the_readme_runs(page: str) -> None:
         exec(compile(block, page, "exec"), {})
 
 
+@pytest.mark.parametrize("page", ["docs/guides/search.md", "docs/guides/inference.md"])
+def test_python_in_the_guides_runs(page: str) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert blocks
+    exec(compile("\n".join(blocks), page, "exec"), {})
+
+
 def test_the_readmes_commands_are_the_ones_ci_runs() -> None:
     readme, script = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
     assert "pytest -n 2" in readme

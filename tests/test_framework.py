@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from games_for_tests import HashedTree, NativeConnectFour, TreeGame
@@ -21,6 +23,7 @@ from moemcts.evaluation import (
 from moemcts.experts import ExpertSet, route_each, route_majority, route_mixture
 from moemcts.game import Packed, Views
 from moemcts.gates import PlyGate, SinglePhase
+from moemcts.plugins import plugins
 from moemcts.testing import check_agent, check_evaluator, check_game, check_gate
 
 
@@ -203,3 +206,16 @@ def test_unknown_names_come_with_the_nearest_one() -> None:
     error = unknown_name("gate", "step", ["steps", "mixedness", "none"])
     assert str(error) == "no gate named 'step'; did you mean 'steps'? (steps, mixedness, none)"
     assert "did you mean" not in str(unknown_name("gate", "zzz", ["steps"]))
+
+
+def test_networks_value_every_player_where_nobody_answers_for_the_others() -> None:
+    class Crowd(NativeConnectFour):
+        spec = replace(NativeConnectFour.spec, name="crowd", num_players=3, utility_sum=None)
+
+    complete = plugins().complete_network
+    assert complete("resnet?blocks=2", Crowd()) == "resnet?blocks=2&num_values=3"
+    assert complete("resnet?num_values=1", Crowd()) == "resnet?num_values=1"
+    assert complete("resnet", NativeConnectFour()) == "resnet"
+    # The simple agents answer for the others, as in the papers: the value of one player is enough.
+    assert complete("rise-tiny", plugins().game("pommerman")) == "rise-tiny"
+    assert complete("rezise-tiny", Crowd()) == "rezise-tiny"  # making it says that there is none

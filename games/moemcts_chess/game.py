@@ -63,6 +63,7 @@ class ChessGame(Game):
             max_plies=self.rules.max_plies,
             plane_names=plane_names(self.rules.features()),
             rows_upward=True,
+            policy_planes=self.rules.num_actions // 64,
         )
 
     def initial_state(self, seed: int = 0) -> State:

@@ -39,6 +39,7 @@ def export(
 ) -> None:
     """Write experts as ONNX models, checked against PyTorch on positions of every phase."""
     from moemcts.agents import PolicyAgent
+    from moemcts.experiment.players import experts_in
     from moemcts.learn.checkpoint import MANIFEST, load_networks
     from moemcts.learn.dataset import Dataset
     from moemcts.learn.files import read_toml
@@ -48,6 +49,7 @@ def export(
     from moemcts.plugins import plugins
 
     chosen = named_precision(precision)
+    folder = experts_in(folder)
     game = plugins().game(str(read_toml(folder / MANIFEST).get("game", "")))
     loaded = load_networks(folder, game, plugins())
     dataset = Dataset.open(data, game) if data is not None else _own_dataset(folder, loaded.manifest, game)
@@ -69,11 +71,12 @@ def _own_dataset(folder: Path, manifest: Mapping[str, Any], game: Game) -> Datas
     """Returns the dataset that the experts learned from where it lies in the folder of their run."""
     from moemcts.learn.dataset import Dataset
 
-    data = folder.absolute().parent.parent / "data"
-    if not (data / "manifest.toml").exists():
-        return None
-    dataset = Dataset.open(data, game)
-    return dataset if dataset.id == manifest["data"] else None
+    # Of a training the experts are in FOLDER/experts, of a run in FOLDER/experts/NAME.
+    for parent in (folder.absolute().parent, folder.absolute().parent.parent):
+        if (parent / "data" / "manifest.toml").exists():
+            dataset = Dataset.open(parent / "data", game)
+            return dataset if dataset.id == manifest["data"] else None
+    return None
 
 
 def _describe(manifest: dict[str, Any], folder: Path) -> str:

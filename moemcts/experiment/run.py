@@ -24,7 +24,7 @@ from moemcts.experiment.jobs import Job, num_cores, run_jobs
 from moemcts.experiment.players import check_backend, default_model, opponents_named
 from moemcts.experiment.progress import Advance, Progress
 from moemcts.experiment.sources import Sources, open_sources
-from moemcts.experiment.training import play_games, train_experts
+from moemcts.experiment.training import play_games, resolved, train_experts
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.plugins import plugins
@@ -81,7 +81,7 @@ class Experiment:
             raise UsageError(f"{folder} holds a run already; go on with it: moemcts run --resume {folder}")
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"expected a folder for the run, but {folder} is a file")
-        experiment = cls(folder, _with_backend(config))
+        experiment = cls(folder, _with_backend(resolved(config)))
         if write:
             for gate in experiment.gates:
                 keep_gate(folder, gate)
@@ -255,11 +255,11 @@ class Experiment:
         return (self.experts_folder(self.arm(job.arm), job.seed) / "manifest.toml").exists()
 
     def _experts(self, arm: Arm, seed: int, backend: str = "torch") -> ExpertSet:
-        from moemcts.learn.checkpoint import load_networks
-        from moemcts.learn.inference.evaluators import resolve
+        from moemcts.learn.checkpoint import load_experts
+        from moemcts.learn.inference.evaluators import Inference, named_backend
 
-        loaded = load_networks(self.experts_folder(arm, seed), self.game, plugins())
-        return loaded.expert_set(resolve(backend, "float32", loaded.networks[0], self.game.spec.observation_shape))
+        folder = self.experts_folder(arm, seed)
+        return load_experts(folder, self.game, plugins(), inference=Inference(named_backend(backend)))
 
     def _train(self, arm: Arm, seed: int, advance: Advance) -> None:
         train_experts(

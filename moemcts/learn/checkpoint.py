@@ -20,6 +20,7 @@ from moemcts.learn.inference.evaluators import Inference, make_evaluator
 from moemcts.learn.inference.folder import read_models
 from moemcts.learn.learned import LearnedGate, load_gate, save_gate
 from moemcts.learn.shards import check_encoding
+from moemcts.learn.stem import torch_experts
 from moemcts.learn.weights import load_state, network_state, read_state, state_bytes
 from moemcts.store import write_bytes, write_toml
 
@@ -122,6 +123,8 @@ class LoadedNetworks:
 
     def expert_set(self, inference: Inference, *, device: str = "cpu", routing: Routing | None = None) -> ExpertSet:
         """Returns the networks as evaluators behind their gate."""
+        if inference.backend == "torch":
+            return ExpertSet(self.gate, torch_experts(self.networks, device), routing=routing)
         models: Sequence[bytes | None] = [None] * len(self.networks)
         if inference.precision == "int8":
             models = read_models(self.folder, "int8", [entry["sha256"] for entry in self.manifest["experts"]])

@@ -31,8 +31,22 @@ class TrainerConfig(BaseModel):
     """The momentum of schedule one_cycle where the learning rate is highest."""
     weight_decay: float = Field(default=1e-4, ge=0)
     """Pull of all parameters towards zero, batch norms included."""
-    schedule: Literal["constant", "one_cycle"] = "constant"
-    """constant, or one_cycle: learning rate up and down once per stage, momentum opposite."""
+    schedule: Literal["constant", "one_cycle", "cosine", "plateau"] = "constant"
+    """constant; one_cycle and cosine: learning rate up and down once per stage, momentum opposite; plateau: reduced
+    where the held-out loss stops falling."""
+    plateau_patience: int = Field(default=5, ge=1)
+    """Measurements without a better held-out loss after which schedule plateau reduces the learning rate."""
+    plateau_factor: float = Field(default=0.1, gt=0, lt=1)
+    """What schedule plateau multiplies the learning rate by."""
+    tolerance: float = Field(default=0.0, ge=0)
+    """How much lower a held-out loss has to be to count as better, for patience and schedule plateau."""
+    patience: int | None = Field(default=None, ge=1)
+    """Measurements without a better held-out loss after which a stage ends early; without it no stage does."""
+    spike: float | None = Field(default=1.5, gt=1)
+    """A held-out loss of so many times the one before, or a loss that is no number, puts weights, optimiser and
+    schedule back to the measurement before."""
+    max_spikes: int = Field(default=5, ge=0)
+    """How often a stage is put back before the training gives up; CrazyAra's number is 20."""
     policy_weight: float = Field(default=0.9, ge=0)
     """Share of the policy's cross-entropy in the loss."""
     value_weight: float = Field(default=0.1, ge=0)
@@ -49,12 +63,22 @@ class TrainerConfig(BaseModel):
     """Share of the games that are held out to measure the loss."""
     validation_interval: int | None = Field(default=None, ge=1)
     """Steps between measurements; one epoch if not given."""
+    measured_samples: int | None = Field(default=None, ge=1)
+    """Of more validation or test samples, so many are drawn once and measured on the way; all if not given."""
     keep: Literal["best", "last"] = "best"
     """Which weights a stage ends with: those of the lowest held-out loss, or the last."""
     save_interval: int = Field(default=500, ge=1)
     """Steps between saved states, from which an interrupted training goes on."""
     seed: int = Field(default=0, ge=0)
     """Decides initial weights, held-out games, order of samples and augmentation."""
+    precision: Literal["float32", "bf16"] = "float32"
+    """bf16 computes the network in bfloat16 where torch deems it safe; weights, losses and optimiser stay float32."""
+    compile: bool = False
+    """Whether torch compiles the network first: slower to start, faster after, other in the last bits."""
+    encoders: int = Field(default=2, ge=1)
+    """Threads that encode batches."""
+    prefetch: int = Field(default=4, ge=1)
+    """Batches that are encoded ahead."""
     threads: int | None = Field(default=None, ge=1)
     """CPU threads; torch's own choice if not given."""
     device: str = "auto"
@@ -71,4 +95,4 @@ class TrainerConfig(BaseModel):
 
     def identity(self) -> dict[str, object]:
         """Returns what has to be equal for an interrupted training to go on."""
-        return self.model_dump(mode="json", exclude={"save_interval", "threads", "device"})
+        return self.model_dump(mode="json", exclude={"save_interval", "encoders", "prefetch", "threads", "device"})

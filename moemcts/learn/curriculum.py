@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,14 +17,23 @@ class Stage:
     """Its length as a multiple of the epochs that the trainer is configured with."""
     learning_rate: float = 1.0
     """Its learning rate as a multiple of the configured one."""
+    half_life: float | None = None
+    """Where given, samples of other phases count too, half as much for every so many plies that they are away from
+    the nearest sample of their game in a phase that counts."""
+    trains: Literal["all", "heads"] = "all"
+    """What it changes: all weights, or those of the heads alone, on a body that stays as it is."""
 
     def describe(self, phase_names: Sequence[str]) -> str:
-        """Returns a short name: `all`, the only phase that counts, or all phases with their weights."""
+        """Returns a short name: `all`, the only phase that counts, or all phases with their weights; heads if alone."""
+        return self._phases(phase_names) + (", heads" if self.trains == "heads" else "")
+
+    def _phases(self, phase_names: Sequence[str]) -> str:
         if len(set(self.weights)) == 1:
             return "all"
+        near = "" if self.half_life is None else f" and nearby, half-life {self.half_life:g}"
         counting = [(name, weight) for name, weight in zip(phase_names, self.weights, strict=True) if weight]
         if len(counting) == 1:
-            return counting[0][0]
+            return counting[0][0] + near
         return ", ".join(f"{name} x{weight:.3g}" for name, weight in counting)
 
 
@@ -103,6 +113,42 @@ def general_first(*, epochs: float = 1.0, special_epochs: float = 1.0, learning_
     def stages(phase: int, num_phases: int) -> Sequence[Stage]:
         special = Stage(weights=_one_hot(phase, num_phases), epochs=special_epochs, learning_rate=learning_rate)
         return [_everything(num_phases, epochs), special]
+
+    return stages
+
+
+def distance(*, half_life: float = 8.0, epochs: float = 1.0) -> Curriculum:
+    """Each expert on its own phase and on what is near to it in the same game, the less the further away.
+
+    A sample `d` plies from the nearest sample of its game in the expert's phase counts `2^(-d / half_life)`, so that
+    those of the phase itself count 1 and boundaries are soft; below 1/64 it is left out, as are games that never come
+    to the phase. The M2CTS thesis names such weights as future work and gives no formula. Raises ValueError unless
+    `half_life` is positive.
+    """
+    if not half_life > 0:
+        raise ValueError(f"expected a positive half-life in plies, got {half_life!r}")
+
+    def stages(phase: int, num_phases: int) -> Sequence[Stage]:
+        if num_phases == 1:
+            return [_everything(num_phases, epochs)]
+        return [Stage(weights=_one_hot(phase, num_phases), epochs=epochs, half_life=half_life)]
+
+    return stages
+
+
+def shared_stem(*, epochs: float = 1.0, head_epochs: float = 1.0, learning_rate: float = 1.0) -> Curriculum:
+    """One network on everything, whose body all experts keep; then each trains its own heads on its own phase.
+
+    The M2CTS thesis' future work. All experts together are little larger than one, and a batch goes through the body
+    once whatever phases it holds. The second stage has `head_epochs` and `learning_rate` times the configured length
+    and rate.
+    """
+
+    def stages(phase: int, num_phases: int) -> Sequence[Stage]:
+        heads = Stage(
+            weights=_one_hot(phase, num_phases), epochs=head_epochs, learning_rate=learning_rate, trains="heads"
+        )
+        return [_everything(num_phases, epochs), heads]
 
     return stages
 

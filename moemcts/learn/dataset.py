@@ -121,16 +121,26 @@ class Dataset:
         return {name: float(count) for name, count in zip(gate.phase_names, sums, strict=True)}
 
     def batch(
-        self, rows: IntArray, weights: FloatArray, symmetries: Sequence[Symmetry] = (), seed: Sequence[int] = (0,)
+        self,
+        rows: IntArray,
+        weights: FloatArray,
+        symmetries: Sequence[Symmetry] = (),
+        seed: Sequence[int] = (0,),
+        *,
+        share: tuple[int, int] = (0, 1),
     ) -> Batch:
-        """Returns the given rows; each is transformed by a random one of the symmetries and the identity."""
+        """Returns the given rows; each is transformed by a random one of the symmetries and the identity.
+
+        With `share` `(i, n)` it is only every `n`-th row from `i` on, each as it would be in the whole batch.
+        """
+        drawn = np.random.default_rng(list(seed)).integers(len(symmetries) + 1, size=len(rows))[share[0] :: share[1]]
+        rows = rows[share[0] :: share[1]]
         samples = self._rows[rows]
         planes = self.views(rows).observations()
         actions = self.actions(rows)
         visits = self._samples.visits
         policy = None if visits is None else visits.dense(samples, self.game.spec.num_actions)
         if symmetries:
-            drawn = np.random.default_rng(list(seed)).integers(len(symmetries) + 1, size=len(rows))
             for i, symmetry in enumerate(symmetries, 1):
                 chosen = np.flatnonzero(drawn == i)
                 if not len(chosen):

@@ -29,7 +29,7 @@ class TorchEvaluator:
         """Evaluates planes `[N, C, H, W]`."""
         with torch.inference_mode():
             logits, value = self._network(torch.from_numpy(planes).to(self.device))[:2]
-            return Evaluation(_array(logits), _array(value))
+            return Evaluation(to_array(logits), to_array(value))
 
 
 def folded(network: nn.Module) -> nn.Module:
@@ -46,6 +46,7 @@ def folded(network: nn.Module) -> nn.Module:
     return fused
 
 
-def _array(tensor: Tensor) -> FloatArray:
+def to_array(tensor: Tensor) -> FloatArray:
+    """Returns a tensor on the CPU as float32."""
     array: FloatArray = tensor.float().cpu().numpy()
     return array

@@ -25,6 +25,7 @@ from moemcts.learn.curriculum import Curriculum, JointScheme, Stage
 from moemcts.learn.dataset import CHUNK, Dataset
 from moemcts.learn.learned import NetworkGate, make_gate_network
 from moemcts.learn.networks.gate import GateNetwork
+from moemcts.learn.networks.outputs import Outputs
 from moemcts.learn.trainer import Trained, Trainer
 
 
@@ -113,16 +114,20 @@ class MixtureNetwork(nn.Module):
         self.experts = nn.ModuleList(experts)
         self._balance = balance
 
-    def forward(self, planes: Tensor) -> tuple[Tensor | None, ...]:
-        """Returns what the experts return, mixed: logits `[N, A]`, value `[N]` or `[N, P]`, and more if they do.
-
-        Logits of the policy, and of win, draw and loss, are mixed as probabilities, other numbers as they are.
-        """
+    def forward(self, planes: Tensor) -> Outputs:
+        """Returns what the experts answer, mixed: probabilities as they are, and numbers as they are."""
         weights = self.gate(planes)
         if self.training and self._balance:
             weights = _with_loss(weights, self._balance * balance_loss(weights))
-        answers = [tuple(expert(planes)) for expert in self.experts]
-        return tuple(_MIXES[i](weights, column) for i, column in enumerate(zip(*answers, strict=True)))
+        answers = [Outputs(*expert(planes)) for expert in self.experts]
+        outcomes = [answer.wdl for answer in answers if answer.wdl is not None]
+        plies = [answer.plies for answer in answers if answer.plies is not None]
+        return Outputs(
+            logits=_mix_logits(weights, [answer.logits for answer in answers]),
+            value=_mix_numbers(weights, [answer.value for answer in answers]),
+            wdl=_mix_logits(weights, outcomes) if outcomes else None,
+            plies=_mix_numbers(weights, plies) if plies else None,
+        )
 
 
 def balance_loss(weights: Tensor) -> Tensor:
@@ -158,30 +163,19 @@ def _with_loss(tensor: Tensor, loss: Tensor) -> Tensor:
     return result
 
 
-def _mix_logits(weights: Tensor, logits: Sequence[Tensor | None]) -> Tensor | None:
+def _mix_logits(weights: Tensor, logits: Sequence[Tensor]) -> Tensor:
     """Returns the logarithm of the mean of the experts' probabilities over the last axis."""
-    if logits[0] is None:
-        return None
-    mixed = [
-        _expand(weights[:, k].clamp_min(1e-12).log(), one) + torch.log_softmax(one.float(), dim=-1)
-        for k, one in enumerate(logits)
-        if one is not None
-    ]
+    logarithms = weights.clamp_min(1e-12).log()
+    mixed = [_expand(logarithms[:, k], one) + torch.log_softmax(one.float(), dim=-1) for k, one in enumerate(logits)]
     return torch.logsumexp(torch.stack(mixed), dim=0)
 
 
-def _mix_numbers(weights: Tensor, numbers: Sequence[Tensor | None]) -> Tensor | None:
-    if numbers[0] is None:
-        return None
-    return torch.stack([_expand(weights[:, k], one) * one for k, one in enumerate(numbers) if one is not None]).sum(0)
+def _mix_numbers(weights: Tensor, numbers: Sequence[Tensor]) -> Tensor:
+    return torch.stack([_expand(weights[:, k], one) * one for k, one in enumerate(numbers)]).sum(dim=0)
 
 
 def _expand(column: Tensor, like: Tensor) -> Tensor:
     return column.reshape(-1, *(1,) * (like.ndim - 1))
-
-
-_MIXES = (_mix_logits, _mix_numbers, _mix_logits, _mix_numbers)
-"""By the order in which networks answer: policy, value, outcome, plies to the end."""
 
 
 def _order(gate: GateNetwork, dataset: Dataset) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +25,9 @@ class Progress:
     loss: float
     """Mean of the last steps whose loss is known."""
     samples_per_second: float
+    """From disk to optimiser step; measurements and writing do not count."""
     waiting: float
-    """Share of the time in which the network waited for data."""
+    """Share of that time in which the network waited for data."""
 
 
 OnProgress = Callable[[Progress], None]
@@ -40,15 +40,16 @@ class Meter:
         self._on_progress = on_progress
         self._num_steps = num_steps
         self._before = 0
-        self._start = time.perf_counter()
+        self._seconds = 0.0
         self._samples = 0
         self._waited = 0.0
 
-    def step(self, stage: str, done: int, samples: int, waited: float, loss: float) -> None:
-        """Notes a step, number `done` of its stage, that learned from `samples` after `waited` seconds."""
+    def step(self, stage: str, done: int, samples: int, seconds: float, waited: float, loss: float) -> None:
+        """Notes a step, number `done` of its stage, that learned from `samples` in `seconds`, of which it `waited`."""
         self._samples += samples
         self._waited += waited
-        seconds = max(time.perf_counter() - self._start, 1e-9)
+        self._seconds += seconds
+        seconds = max(self._seconds, 1e-9)
         self._on_progress(
             Progress(
                 stage=stage,

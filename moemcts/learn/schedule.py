@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ class Pace(NamedTuple):
     momentum: float
 
 
-ScheduleName = Literal["constant", "one_cycle"]
+ScheduleName = Literal["constant", "one_cycle", "cosine", "plateau"]
 
 
 def pace(
@@ -22,12 +23,14 @@ def pace(
 ) -> Pace:
     """Returns the pace at `step` of `num_steps`.
 
-    `learning_rate` and `momentum` are the highest that the schedule reaches; with `one_cycle`, momentum is
-    lowest, `min_momentum`, where the learning rate is highest.
+    `learning_rate` and `momentum` are the highest that the schedule reaches; with `one_cycle` and `cosine`, momentum
+    is lowest, `min_momentum`, where the learning rate is highest. `plateau` is constant between the reductions, which
+    measurements decide: `Course.learning_rate`.
     """
-    if schedule == "constant":
+    if schedule in ("constant", "plateau"):
         return Pace(learning_rate, momentum)
-    rate = learning_rate * one_cycle((step + 0.5) / num_steps)
+    shape = one_cycle if schedule == "one_cycle" else cosine
+    rate = learning_rate * shape((step + 0.5) / num_steps)
     low = learning_rate * FINAL
     return Pace(rate, momentum - (momentum - min_momentum) * (rate - low) / (learning_rate - low))
 
@@ -46,3 +49,14 @@ def one_cycle(progress: float) -> float:
     A short warm-up, a triangle with its peak at 18 % of the run, a long linear cool-down.
     """
     return float(np.interp(progress, _PARTS, _SHARES))
+
+
+def cosine(progress: float) -> float:
+    """Returns the share of the highest learning rate at `progress` in [0, 1], as in CrazyAra's self-play.
+
+    A linear warm-up over a quarter of the run, half a cosine over 70 %, and the lowest rate for the rest.
+    """
+    if progress < 0.25:
+        return FINAL + (1 - FINAL) * progress / 0.25
+    fall = min((progress - 0.25) / 0.7, 1.0)
+    return FINAL + (1 - FINAL) * 0.5 * (1 + math.cos(math.pi * fall))

@@ -15,16 +15,18 @@ import numpy as np
 import torch
 from torch import nn
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.gates import PhaseGate
 from moemcts.learn.config import TrainerConfig
 from moemcts.learn.curriculum import Curriculum, Stage
-from moemcts.learn.dataset import Dataset
+from moemcts.learn.dataset import Dataset, num_batches
 from moemcts.learn.fingerprint import gate_fingerprint
+from moemcts.learn.nearness import sample_weights
 from moemcts.learn.progress import Meter, MetricsLog, OnProgress
-from moemcts.learn.ranks import ALONE, Ranks
+from moemcts.learn.ranks import ALONE, Ranks, device_of
 from moemcts.learn.shards import check_same
-from moemcts.learn.stage import RESULT, RESUME, Material, StageRun, stage_steps
+from moemcts.learn.stage import GOOD, RESULT, RESUME, Machine, Material, StageRun, stage_steps
+from moemcts.learn.stem import freeze_body, require_heads
 from moemcts.learn.weights import State, load_state, network_state, read_state, state_digest
 
 
@@ -43,8 +45,9 @@ class Trained:
 class Trainer:
     """Trains networks; an interrupted training goes on when it is called again with the same settings and folder.
 
-    The folder holds `metrics.jsonl`, one line per measurement, and `stages/`, one folder per stage with its state and
-    in the end its weights. On a CPU a resumed training ends in the same weights, to the last bit, as an unbroken one.
+    The folder holds `metrics.jsonl`, one line per measurement, `timings.jsonl`, how fast it was between them, and
+    `stages/`, one folder per stage with its state and in the end its weights. On a CPU a resumed training ends in the
+    same weights, to the last bit, as an unbroken one.
     """
 
     def __init__(
@@ -54,9 +57,7 @@ class Trainer:
         self.config = config
         self._on_progress = on_progress
         self._ranks = ranks
-        self._device = torch.device(
-            ("cuda" if torch.cuda.is_available() else "cpu") if config.device == "auto" else config.device
-        )
+        self._device = device_of(config.device, ranks)
 
     def fit(
         self,
@@ -109,7 +110,10 @@ class Trainer:
         folder: Path,
     ) -> list[Trained]:
         steps = plan(stages)
-        sizes = [stage_steps(self.config, step.stage, material.training_phases) for step in steps]
+        trains_heads = any(step.stage.trains == "heads" for step in steps)
+        if trains_heads:
+            require_heads(network)
+        sizes = [self._size(step.stage, material) for step in steps]
         for step, size in zip(steps, sizes, strict=True):
             if not size:
                 raise _no_samples(step.stage, material.training, gate)
@@ -124,8 +128,9 @@ class Trainer:
             "initial_weights": state_digest(initial),
         }
         meter = Meter(self._on_progress, sum(sizes))
-        training = _Training(self.config, network, initial, material, identity, folder, meter, self._device)
-        with self._machine():
+        with self._borrowed():
+            machine = self._machine(network, trains_heads)
+            training = _Training(self.config, machine, initial, material, identity, folder, meter)
             for step in steps:
                 training.run(step)
         network.to("cpu")
@@ -139,6 +144,7 @@ class Trainer:
             # Weighed before it is split, so that the weights are computed once for both parts.
             dataset.phase_weights(gate)
             training, validation = dataset.split(self.config.validation_fraction, self.config.seed)
+        validation, test = self._few(validation), test and self._few(test)
         return Material(
             training=training,
             validation=validation,
@@ -149,9 +155,34 @@ class Trainer:
             phase_names=gate.phase_names,
         )
 
+    def _few(self, dataset: Dataset) -> Dataset:
+        """Returns the samples that are measured on the way, in their order."""
+        most = self.config.measured_samples
+        if most is None or len(dataset) <= most:
+            return dataset
+        return dataset.take(np.sort(np.random.default_rng(self.config.seed).permutation(len(dataset))[:most]))
+
+    def _size(self, stage: Stage, material: Material) -> int:
+        weights = sample_weights(stage, material.training, material.training_phases)
+        num_steps = stage_steps(self.config, stage, weights)
+        shortest = int((weights > 0).sum()) // max(num_batches(weights, self.config.batch_size), 1)
+        if num_steps and shortest < self._ranks.size:
+            raise UsageError(
+                f"expected batches of at least {self._ranks.size} samples, one per process, got {shortest} for "
+                f"{stage.describe(material.phase_names)!r}; use fewer processes or a larger batch_size"
+            )
+        return num_steps
+
+    def _machine(self, network: nn.Module, freezes_body: bool) -> Machine:
+        network.to(self._device)
+        forward: Callable[[torch.Tensor], Any] = self._ranks.wrap(network, freezes_body=freezes_body)
+        if self.config.compile:
+            forward = torch.compile(forward)
+        return Machine(device=self._device, network=network, forward=forward, ranks=self._ranks)
+
     @contextlib.contextmanager
-    def _machine(self) -> Iterator[None]:
-        """Borrows torch's random generators and threads, and explains a full GPU."""
+    def _borrowed(self) -> Iterator[None]:
+        """Borrows torch's random generators and threads, and explains a full memory."""
         threads = torch.get_num_threads()
         devices = [self._device] if self._device.type == "cuda" else []
         try:
@@ -159,13 +190,21 @@ class Trainer:
                 if self.config.threads is not None:
                     torch.set_num_threads(self.config.threads)
                 yield
-        except torch.OutOfMemoryError as error:
+        except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+            if not _is_full(error):
+                raise
             raise MoemctsError(
-                f"out of memory on {self._device} with batch size {self.config.batch_size}; "
-                "use a smaller batch_size or network; call again to go on from the last saved state"
+                f"out of memory on {self._device} with batches of {self.config.batch_size} samples; use a smaller "
+                "batch_size, prefetch or network, or precision bf16; what was saved is kept"
             ) from error
         finally:
             torch.set_num_threads(threads)
+
+
+def _is_full(error: Exception) -> bool:
+    """Returns whether the error is one of memory; on a CPU torch has no type of its own for it."""
+    words = ("can't allocate memory", "not enough memory", "out of memory")
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(word in str(error) for word in words)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,23 +247,22 @@ class _Training:
     def __init__(
         self,
         config: TrainerConfig,
-        network: nn.Module,
+        machine: Machine,
         initial: State,
         material: Material,
         identity: Mapping[str, Any],
         folder: Path,
         meter: Meter,
-        device: torch.device,
     ) -> None:
         self._config = config
-        self._network = network
+        self._machine = machine
         self._initial = initial
         self._material = material
         self._identity = identity
         self._folder = folder
         self._meter = meter
-        self._device = device
         self._log = MetricsLog(folder / "metrics.jsonl")
+        self._timings = MetricsLog(folder / "timings.jsonl")
         self._num_bytes = 0
         self._results: list[tuple[State, Mapping[str, Any]]] = []
 
@@ -233,12 +271,14 @@ class _Training:
         folder = self._stage_folder(len(self._results))
         stages = [dataclasses.asdict(stage) for stage in step.chain]
         identity = json.loads(json.dumps({**self._identity, "stages": stages}))
-        for name in (RESULT, RESUME):
+        for name in (RESULT, RESUME, GOOD):
             if (folder / name).exists():
                 check_same(folder, identity, read_state(folder / name)[1]["identity"])
         run = self._stage_run(step, folder, identity)
         if not (folder / RESULT).exists():
-            run.run(lambda done, size, waited: self._meter.step(run.name, done, size, waited, run.loss))
+            run.run(
+                lambda done, size, seconds, waited: self._meter.step(run.name, done, size, seconds, waited, run.loss)
+            )
         state, content = read_state(folder / RESULT)
         self._results.append((state, content["measurement"]))
         self._num_bytes = content["metrics_bytes"]
@@ -248,16 +288,17 @@ class _Training:
         """Returns the outcome of a stage."""
         state, measurement = self._results[number]
         path = self._stage_folder(number) / RESULT
-        network = copy.deepcopy(self._network).eval()
+        network = copy.deepcopy(self._machine.network).eval()
         load_state(network, state, str(path))
+        freeze_body(network, False)
         return Trained(network=network, path=path, measurement=measurement)
 
     def _stage_run(self, step: PlanStep, folder: Path, identity: Mapping[str, Any]) -> StageRun:
         before = self._initial if step.parent is None else self._results[step.parent][0]
-        load_state(self._network, before, "the stage before")
+        load_state(self._machine.network, before, "the stage before")
         return StageRun(
             self._config,
-            self._network,
+            self._machine,
             self._material,
             step.stage,
             seed=int(np.random.SeedSequence((self._config.seed, len(step.chain))).generate_state(1)[0]),
@@ -265,8 +306,8 @@ class _Training:
             identity=identity,
             head={"experts": [self._material.phase_names[expert] for expert in step.experts]},
             log=self._log,
+            timings=self._timings,
             num_bytes=self._num_bytes,
-            device=self._device,
         )
 
     def _stage_folder(self, number: int) -> Path:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from moemcts.agents import Seat, Thought, choose, phases
+import numpy as np
+
+from moemcts.agents import Seat, Thought, phases
 from moemcts.evaluation import Evaluator
 from moemcts.game import Action, Game, Views
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Opponents, Search
 from moemcts.search.result import SearchResult
+from moemcts.search.selection import choose_move
 
 
 class SearchAgent:
@@ -42,9 +45,9 @@ class SearchAgent:
         actions = []
         routes = phases(self._evaluator, views)
         for result, ply, seat, (phase, expert) in zip(results, plies, seats, routes, strict=True):
-            temperature = self.config.temperature if ply < self.config.temperature_plies else 0.0
-            chosen = choose(result.weights, temperature, seat.rng)
-            actions.append(int(result.actions[chosen]))
+            action = choose_move(result, self.config, int(ply), seat.rng)
+            actions.append(action)
+            chosen = int(np.flatnonzero(result.actions == action)[0])
             seat.thought = Thought(
                 value=float(result.values[chosen] if result.visits[chosen] else result.value),
                 simulations=result.num_simulations,

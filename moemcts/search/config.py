@@ -16,6 +16,17 @@ FIRST_PLAY_URGENCIES = {
     "reduction": (1.0, 0.0, 0.33),
 }
 
+_NOT_FOR_TREES = {
+    "first_play_urgency",
+    "temperature",
+    "temperature_plies",
+    "temperature_decay",
+    "quantile_clipping",
+    "q_veto_delta",
+    "q_value_weight",
+    "reuse",
+}
+
 
 class SearchConfig(BaseModel):
     """How a search selects, what it adds to priors, and when it stops.
@@ -27,11 +38,12 @@ class SearchConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     simulations: int | None = Field(default=100, ge=1)
-    """Descents per search; the visit counts of the root's actions sum to it."""
+    """Descents per search; the visit counts of the root's actions sum to it, unless the solver ends it sooner."""
     nodes: int | None = Field(default=None, ge=1)
-    """Nodes in the tree, kept ones included; without `simulations`, these stop at twice the nodes, as in CrazyAra."""
+    """Nodes in the tree, kept ones and ends of games included; without `simulations`, these stop at twice the nodes, as
+    in CrazyAra."""
     seconds: float | None = Field(default=None, gt=0)
-    """Time per batch of searches."""
+    """Time from `reset` on, for all trees of a search together: that of one move where one game is played at a time."""
     c_init: float = Field(default=2.5, ge=0)
     """PUCT's exploration constant: c = log((visits + c_base + 1) / c_base) + c_init (AlphaZero, Silver et al. 2018)."""
     c_base: float = Field(default=19652.0, gt=0)
@@ -50,6 +62,16 @@ class SearchConfig(BaseModel):
     """Moves are drawn in proportion to visits ** (1 / temperature); 0 takes the most visited."""
     temperature_plies: int = Field(default=0, ge=0)
     """Plies from the start of the game during which `temperature` holds; it is 0 afterwards."""
+    temperature_decay: float = Field(default=1.0, gt=0, le=1)
+    """Factor by which the temperature falls with every ply (CrazyAra 0.92)."""
+    quantile_clipping: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the least likely moves that is never drawn (CrazyAra 0.25)."""
+    q_veto_delta: float = Field(default=0.0, ge=0)
+    """A move whose mean value is more than this above the most visited one's is played instead; 0 never (CrazyAra 0.4).
+    """
+    q_value_weight: float = Field(default=0.0, ge=0)
+    """What the second most visited move gains by a higher mean value: the difference times this, in shares of the most
+    visited one's visits (CrazyAra 1)."""
     solver: bool = False
     """Whether ends of the game prove the positions above them; two players, both searched, of opposite interests."""
     leaves_per_tree: int = Field(default=1, ge=1)
@@ -71,7 +93,7 @@ class SearchConfig(BaseModel):
         simulations = self.simulations
         if simulations is None and self.nodes is not None:
             simulations = 2 * self.nodes
-        options = self.model_dump(exclude={"first_play_urgency", "temperature", "temperature_plies", "reuse"})
+        options = self.model_dump(exclude=_NOT_FOR_TREES)
         return options | {
             "simulations": simulations,
             "fpu_parent": parent,

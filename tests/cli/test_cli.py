@@ -48,7 +48,7 @@ def moemcts(*arguments: object, folder: Path | None = None) -> subprocess.Comple
         ("match --game pommerman --agent sample", 2, "no agent named 'sample'; did you mean 'simple'?"),
         ("match --game pommerman --agent simple --agent simple", 2, "expected different agents"),
         ("run --game pommerman --set match.backend=onnx", 2, "no backend named 'onnx'; did you mean 'onnxruntime'?"),
-        ("export nowhere", 1, "cannot read nowhere/manifest.toml: No such file or directory"),
+        ("export nowhere", 1, "expected a folder of experts, got nowhere"),
         ("export nowhere --precision int4", 2, "no precision named 'int4'; did you mean 'int8'?"),
         ("check pomerman", 2, "did you mean 'pommerman'?"),
         ("gates --game pomerman", 2, "did you mean 'pommerman'?"),

@@ -78,7 +78,7 @@ def test_the_likeliest_legal_action_is_explained(views: Views) -> None:
     net = network()
     found = explain(net, views, steps=8)
     with torch.inference_mode():
-        logits, value = net(torch.from_numpy(views.observations()))
+        logits, value, *_ = net(torch.from_numpy(views.observations()))
     masked = np.where(views.legal_mask(), logits.numpy(), -np.inf)
     assert (found.actions == masked.argmax(axis=1)).all()
     probabilities = np.exp(masked) / np.exp(masked).sum(axis=1, keepdims=True)

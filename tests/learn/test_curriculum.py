@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moemcts.errors import UsageError
-from moemcts.learn.curriculum import Stage, general_first, separated, single, staged, weighted
+from moemcts.learn.curriculum import Stage, general_first, separated, shared_stem, single, staged, weighted
 from moemcts.learn.trainer import last_steps, plan
 from moemcts.plugins import plugins
 
@@ -47,7 +47,7 @@ def stages_of(scheme: object, num_phases: int = 3) -> list[list[Stage]]:
 
 @pytest.mark.parametrize(
     ("scheme", "num_trainings"),
-    [(single(), 1), (separated(), 3), (weighted(), 3), (general_first(), 4), (staged(), 8)],
+    [(single(), 1), (separated(), 3), (weighted(), 3), (general_first(), 4), (shared_stem(), 4), (staged(), 8)],
 )
 def test_a_shared_beginning_is_trained_once(scheme: object, num_trainings: int) -> None:
     stages = stages_of(scheme)
@@ -79,4 +79,5 @@ def test_a_stage_is_named_after_what_counts() -> None:
     names = ("opening", "middlegame", "endgame")
     assert Stage(weights=(1, 1, 1)).describe(names) == "all"
     assert Stage(weights=(0, 1, 0)).describe(names) == "middlegame"
+    assert Stage(weights=(0, 1, 0), trains="heads").describe(names) == "middlegame, heads"
     assert Stage(weights=(2, 0.5, 0.5)).describe(names) == "opening x2, middlegame x0.5, endgame x0.5"

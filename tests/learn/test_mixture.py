@@ -22,6 +22,7 @@ from moemcts.learn.learned import NetworkGate
 from moemcts.learn.mixture import MixtureNetwork, Team, balance_loss, fit_mixture, fit_team
 from moemcts.learn.networks import catalogue
 from moemcts.learn.networks.gate import GateNetwork
+from moemcts.learn.networks.outputs import value_of
 from moemcts.learn.progress import Progress
 from moemcts.learn.trainer import Trainer
 from moemcts.plugins import plugins
@@ -79,7 +80,7 @@ def planes(count: int = 6) -> torch.Tensor:
 def test_the_mixture_answers_with_the_mean_of_its_experts() -> None:
     network = mixture().eval()
     with torch.inference_mode():
-        logits, value = network(planes())
+        logits, value, *_ = network(planes())
         weights = network.gate(planes())
         answers = [expert(planes()) for expert in network.experts]
     policy = sum(weights[:, k, None] * answers[k][0].softmax(dim=1) for k in range(3))
@@ -112,10 +113,23 @@ def test_more_than_two_answers_are_mixed_as_what_they_are() -> None:
     assert torch.allclose(plies, torch.full((2,), 0.1))
 
 
+def test_a_mixture_of_outcomes_has_the_mixed_value() -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        experts = [catalogue.resnet((2, 3, 3), 9, channels=4, blocks=1, value_head="wdlp") for _ in range(2)]
+        network = MixtureNetwork(GateNetwork(2, 2, channels=4), experts, balance=0.0).eval()
+        nn.init.normal_(network.gate.last.weight)
+        outputs = network(planes())
+    assert outputs.wdl is not None
+    assert torch.allclose(value_of(outputs.wdl), outputs.value, atol=1e-6)
+    assert outputs.plies is not None
+    assert outputs.plies.shape == (6,)
+
+
 def test_the_loss_of_the_policy_is_the_likelihood_of_the_mixture() -> None:
     network = mixture().eval()
     actions = torch.tensor([0, 3, 8, 1, 2, 2])
-    logits, _ = network(planes())
+    logits, *_ = network(planes())
     loss = nn.functional.cross_entropy(logits, actions, reduction="none")
     weights = network.gate(planes())
     chosen = torch.stack([expert(planes())[0].softmax(1)[torch.arange(6), actions] for expert in network.experts], 1)
@@ -138,7 +152,7 @@ def test_balance_moves_the_gate_but_not_the_measured_loss() -> None:
     losses, gradients = [], []
     for balance in (0.0, 0.5):
         network = mixture(balance).train()
-        logits, value = network(planes())
+        logits, value, *_ = network(planes())
         loss = nn.functional.cross_entropy(logits, torch.tensor([0, 3, 8, 1, 2, 2])) + value.square().mean()
         losses.append(loss.item())
         (gradient,) = torch.autograd.grad(loss, network.gate.last.weight)

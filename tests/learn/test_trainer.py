@@ -18,7 +18,7 @@ import torch
 from learning_games import TicTacToe, make_data, thirds
 from torch import nn
 
-from moemcts.errors import DamagedFile, ForeignData, MoemctsError
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.gates import PlyGate, SinglePhase
 from moemcts.learn.config import TrainerConfig
 from moemcts.learn.curriculum import Stage, general_first, separated, single, staged, weighted
@@ -132,6 +132,9 @@ def test_phases_of_the_held_out_games_add_up(data: Dataset, tmp_path: Path) -> N
         {"optimiser": "nag", "schedule": "one_cycle", "momentum": 0.95, "clip": 1.0},
         {"optimiser": "sgd", "keep": "last", "augment": False},
         {"schedule": "one_cycle", "validation_interval": None},
+        {"spike": 1.002, "max_spikes": 30, "learning_rate": 0.05, "optimiser": "sgd"},
+        {"schedule": "plateau", "plateau_patience": 1, "patience": 4, "tolerance": 0.002, "epochs": 6},
+        {"schedule": "cosine", "precision": "bf16", "encoders": 3, "prefetch": 7},
     ],
 )
 @pytest.mark.parametrize("blow", [KeyboardInterrupt, RuntimeError])
@@ -157,6 +160,8 @@ def test_a_training_killed_at_random_steps_ends_in_the_same_weights(
     assert same(unbroken, resumed)
     logs = [(tmp_path / name / "metrics.jsonl").read_bytes() for name in ("unbroken", "killed")]
     assert logs[0] == logs[1]
+    if "spike" in changes:
+        assert logs[0].count(b'"spike": true') > 3
 
 
 KILLED = """
@@ -359,3 +364,143 @@ def test_a_phase_without_held_out_samples_still_ends_with_its_last_weights(tmp_p
     assert result.measurement["validation"] is None
     assert result.measurement["step"] == result.measurement["num_steps"]
     assert isinstance(data.game, TicTacToe)
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_a_spike_is_undone_and_what_follows_is_dealt_anew(data: Dataset, tmp_path: Path) -> None:
+    settings = config(spike=1.0002, max_spikes=500, learning_rate=0.3, optimiser="sgd", epochs=5)
+    Trainer(settings).fit(small_network(8), data, thirds(), EVERYTHING, tmp_path)
+    lines = lines_of(tmp_path)
+    spikes = [i for i, line in enumerate(lines) if line.get("spike")]
+    assert spikes
+    for i in spikes:
+        good = [line for line in lines[:i] if not line.get("spike")][-1]
+        following = lines[i + 1]
+        assert lines[i]["validation"]["loss"] > 1.0002 * good["validation"]["loss"]
+        # Back to the step of the last good measurement, from there on with other batches.
+        assert following["step"] == lines[i]["step"] == good["step"] + 7 or lines[i]["step"] == lines[i]["num_steps"]
+        assert following["training"] != lines[i]["training"]
+    accepted = [line["step"] for line in lines if not line.get("spike")]
+    assert accepted == sorted(set(accepted))
+
+
+def test_spikes_without_end_give_up_in_one_line(data: Dataset, tmp_path: Path) -> None:
+    settings = config(spike=1.00001, max_spikes=2, learning_rate=0.5, optimiser="sgd", epochs=20)
+    with pytest.raises(MoemctsError, match=r"held-out loss is .* before, at step .* after going back 2 times") as error:
+        Trainer(settings).fit(small_network(8), data, thirds(), EVERYTHING, tmp_path)
+    assert "\n" not in str(error.value)
+    assert sum(bool(line.get("spike")) for line in lines_of(tmp_path)) == 3
+    assert (tmp_path / "stages" / "00" / "best.safetensors").exists()
+
+
+def test_a_nan_after_a_good_measurement_is_undone(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from moemcts.learn import stage
+
+    real, calls = stage.total_loss, [0]
+
+    def sometimes_nan(*arguments: Any, **keywords: Any) -> torch.Tensor:
+        calls[0] += 1
+        return real(*arguments, **keywords) * (float("nan") if calls[0] == 12 else 1.0)
+
+    monkeypatch.setattr(stage, "total_loss", sometimes_nan)
+    result = Trainer(config()).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
+    assert calls[0] > result.measurement["num_steps"]
+    assert all(bool(tensor.isfinite().all()) for tensor in result.network.state_dict().values())
+    assert lines_of(tmp_path)[-1]["step"] == result.measurement["num_steps"]
+
+
+def test_patience_ends_a_stage_with_its_best_weights(data: Dataset, tmp_path: Path) -> None:
+    settings = config(epochs=50, patience=3, learning_rate=0.02, augment=False)
+    result = Trainer(settings).fit(small_network(8), data, thirds(), EVERYTHING, tmp_path)
+    lines = lines_of(tmp_path)
+    losses = [line["validation"]["loss"] for line in lines]
+    assert lines[-1]["step"] < lines[-1]["num_steps"]
+    assert len(losses) - 1 - losses.index(min(losses)) == 3
+    assert result.measurement["validation"]["loss"] == min(losses)
+
+
+def test_how_batches_are_encoded_changes_nothing(data: Dataset, tmp_path: Path) -> None:
+    runs = [
+        fit_staged(data, tmp_path / str(i), config(epochs=1, encoders=encoders, prefetch=prefetch), quiet)
+        for i, (encoders, prefetch) in enumerate([(1, 1), (4, 9)])
+    ]
+    assert same(*runs)
+
+
+def test_the_test_set_is_measured_by_phase_and_decides_nothing(data: Dataset, tmp_path: Path) -> None:
+    games = data.games()
+    test, rest = data.take(np.flatnonzero(games < 8)), data.take(np.flatnonzero(games >= 8))
+    runs = [
+        Trainer(config()).fit_experts(Forgetful, rest, thirds(), separated(), tmp_path / str(i), test=given)
+        for i, given in enumerate((test, None))
+    ]
+    assert same(*runs)
+    for line in lines_of(tmp_path / "0"):
+        assert {name: part["weight"] for name, part in line["test"].items()} == test.phase_counts(thirds())
+    assert "test" not in lines_of(tmp_path / "1")[0]
+
+
+def test_few_samples_may_stand_for_all_on_the_way(data: Dataset, tmp_path: Path) -> None:
+    Trainer(config(measured_samples=20)).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
+    assert all(line["validation"]["weight"] == 20 for line in lines_of(tmp_path))
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_a_compiled_network_learns_the_same(data: Dataset, tmp_path: Path, precision: str) -> None:
+    plain, compiled = (
+        Trainer(config(epochs=1, precision=precision, compile=wanted)).fit(
+            small_network(), data, thirds(), EVERYTHING, tmp_path / str(wanted)
+        )
+        for wanted in (False, True)
+    )
+    # float32 sums in another order; bfloat16 has 8 bits, and rounds at other places when fused.
+    tolerance = 1e-4 if precision == "float32" else 2e-2
+    assert compiled.measurement["validation"]["loss"] == pytest.approx(
+        plain.measurement["validation"]["loss"], rel=tolerance
+    )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA"),
+        MemoryError(),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+    ],
+)
+def test_a_full_memory_is_one_line_with_a_hint(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    from moemcts.learn import stage
+
+    def full(*arguments: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(stage, "sample_losses", full)
+    with pytest.raises(MoemctsError, match="out of memory on cpu with batches of 32 samples; use a smaller batch_size"):
+        Trainer(config()).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("gpu", "expected a device such as cpu, cuda or cuda:1, got 'gpu'"), ("cuda", "no GPU for device")],
+)
+def test_a_device_that_is_not_there_is_misuse(name: str, line: str) -> None:
+    if name == "cuda" and torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    with pytest.raises(UsageError, match=line):
+        Trainer(config(device=name))
+
+
+def test_speed_and_waiting_are_written_at_every_measurement(data: Dataset, tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    Trainer(config(), on_progress=seen.append).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
+    timings = [json.loads(line) for line in (tmp_path / "timings.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in timings] == [line["step"] for line in lines_of(tmp_path)]
+    assert all(line["positions_per_second"] > 0 and 0 <= line["waiting"] < 1 for line in timings)
+    assert 0 <= seen[-1].waiting < 1

@@ -135,6 +135,28 @@ def test_a_tree_kept_while_leaves_wait_forgets_them() -> None:
     assert resumed.visits.sum() == stopped.visits.sum() + 100
 
 
+def test_evaluations_that_come_after_the_trees_were_handed_out_are_refused() -> None:
+    game = NativeConnectFour()
+    search = started(game, SearchConfig(simulations=100, leaves_per_tree=8))
+    evaluator = HashedEvaluator(7, 1)
+    evaluation = evaluator.evaluate(search.select())
+    search.keep()
+    assert search.results() == []
+    assert len(search.select()) == 0
+    with pytest.raises(ValueError, match="row 0 waits for no evaluation"):
+        search.backup(evaluation, np.array([0]))
+
+
+def test_a_root_that_is_refused_leaves_an_empty_search() -> None:
+    game = NativeConnectFour()
+    search = started(game, SearchConfig(simulations=100))
+    search.select()
+    with pytest.raises(ValueError, match="one or more of"):
+        search.reset(game.views([(game.initial_state(), 0)]), [0], root_actions=[[9]])
+    assert search.results() == []
+    assert len(search.select()) == 0
+
+
 def test_limits_count_anew_for_every_search() -> None:
     game = NativeTicTacToe()
     search = started(game, SearchConfig(simulations=None, seconds=0.02))

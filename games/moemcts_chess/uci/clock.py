@@ -50,7 +50,7 @@ def fixed_time(seconds: float, overhead: float) -> float:
     return max(seconds - overhead, LEAST_SECONDS)
 
 
-def is_decided(visits: Sequence[int], num_more: float) -> bool:
+def is_decided(visits: Sequence[float], num_more: float) -> bool:
     """Tests whether no action can catch up with the most visited one in `num_more` further simulations."""
     if len(visits) < 2:
         return True

@@ -47,17 +47,17 @@ class Reporter:
     ) -> Sequence[str]:
         """Says how the search stands; returns the moves of its best line.
 
-        `first` is the action that the best line begins with, where it is not the most visited one.
+        `first` is the action that the best line begins with, where it is not the one the search recommends.
         """
-        order = np.argsort(-result.visits, kind="stable")
-        if first is not None:
-            order = np.concatenate([order[result.actions[order] == first], order[result.actions[order] != first]])
+        first = result.best_action if first is None else first
+        rows = sorted(range(len(result.actions)), key=lambda row: (result.actions[row] != first, *_rank(result, row)))
         lines = search.lines()
         found: list[protocol.Line] = []
-        for rank, row in enumerate(order[: self._num_lines], 1):
+        for rank, row in enumerate(rows[: self._num_lines], 1):
             actions = [actions[0] for actions in lines[row]] or [int(result.actions[row])]
-            value = float(result.values[row]) if result.visits[row] else result.value
-            found.append(self._line(moves_of(state, actions), value, rank))
+            value = float(result.values[row]) if result.visits[row] or result.proven[row] else result.value
+            plies = int(result.proof_plies[row]) if result.proven[row] else None
+            found.append(self._line(moves_of(state, actions), value, rank, plies_left=plies))
         self._info(
             found,
             depth=len(result.principal_variation),
@@ -87,10 +87,16 @@ class Reporter:
         self._info(found, depth=1, seldepth=1, nodes=1, new_nodes=1, seconds=seconds)
         return found[0].moves
 
-    def _line(self, moves: Sequence[str], value: float, rank: int) -> protocol.Line:
-        score = centipawns(value, self._knowledge.game.variant)
+    def _line(self, moves: Sequence[str], value: float, rank: int, *, plies_left: int | None = None) -> protocol.Line:
+        """Returns a line of that value; `plies_left` is when a proven result comes about."""
+        if plies_left is None or value == 0:
+            score = f"cp {centipawns(value, self._knowledge.game.variant)}"
+        else:
+            # In antichess a player's own move can lose.
+            moves_left = (plies_left + 1) // 2
+            score = f"mate {moves_left if value > 0 else -moves_left}"
         wdl = protocol.win_draw_loss(value) if self._shows_wdl else None
-        return protocol.Line(moves=moves, score=f"cp {score}", wdl=wdl, rank=rank)
+        return protocol.Line(moves=moves, score=score, wdl=wdl, rank=rank)
 
     def _info(
         self,
@@ -115,6 +121,16 @@ class Reporter:
         )
         for line in protocol.info(progress):
             self._say(line)
+
+
+def _rank(result: SearchResult, row: int) -> tuple[int, int, int]:
+    """Returns what to sort actions by: quick wins, then by visits, then losses, the slowest first."""
+    visits, plies = int(result.visits[row]), int(result.proof_plies[row])
+    if result.proven[row] and result.values[row] > 0:
+        return 0, plies, -visits
+    if result.proven[row] and result.values[row] < 0:
+        return 2, -plies, -visits
+    return 1, -visits, 0
 
 
 def moves_of(state: Any, actions: Sequence[Action]) -> list[str]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from moemcts.agents import choose
 from moemcts.evaluation import policy_probabilities
 from moemcts.game import Action
 from moemcts.search import Search, SearchConfig, SearchResult
+from moemcts.search.selection import choose_move
 from moemcts_chess.uci import protocol
 from moemcts_chess.uci.clock import is_decided
 from moemcts_chess.uci.loading import Knowledge, one_line
@@ -21,9 +21,9 @@ from moemcts_chess.uci.report import Reporter
 
 DESCENTS_PER_LOOK = 512
 """Descents between two looks at the clock where none of them needs an evaluation."""
+SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_BETWEEN_REPORTS = 1.0
-SECONDS_BETWEEN_NEWS = 0.1
-"""The least time from one report to the next, when the best move has changed."""
+"""Time from one report to the next, where the best move stays the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,14 +150,33 @@ class Thinking:
         return line
 
     def _run_search(self, search: Search) -> SearchResult:
+        self._reporter.begin(search.results()[0])
+        told_at, told = 0.0, -1
+        for result in self._looks(search):
+            if self._is_reached(result):
+                break
+            is_news = result.best_action != told
+            if result.visits.any() and (is_news or self._elapsed() - told_at >= SECONDS_BETWEEN_REPORTS):
+                told_at, told = self._elapsed(), result.best_action
+                self._reporter.tell(self._task.state, search, result, told_at)
+        return search.results()[0]
+
+    def _looks(self, search: Search) -> Iterator[SearchResult]:
+        """Yields how the search stands from time to time, until it has met a limit or is told to stop."""
+        looked_at = 0.0
+        for _ in self._batches(search):
+            if self._is_due():
+                return
+            if self._looks_closely or self._elapsed() - looked_at >= SECONDS_BETWEEN_LOOKS:
+                looked_at = self._elapsed()
+                yield search.results()[0]
+
+    def _batches(self, search: Search) -> Iterator[None]:
+        """Searches; yields after every batch, and every so many descents where nothing needs an evaluation."""
         limit = self._task.limits.simulations
         step = max(DESCENTS_PER_LOOK, 4 * self._task.config.leaves_per_tree)
-        evaluator = self._task.knowledge.evaluator
         allowed = 0
-        told_at, told = 0.0, -1
-        (result,) = search.results()
-        self._reporter.begin(result)
-        while True:
+        while allowed < limit:
             allowed = min(allowed + step, limit)
             search.limit(allowed)
             while True:
@@ -165,23 +184,13 @@ class Thinking:
                 views = search.select()
                 if not len(views):
                     break
-                search.backup(evaluator.evaluate(views))
+                search.backup(self._task.knowledge.evaluator.evaluate(views))
                 self.batch_seconds = max(0.9 * self.batch_seconds, time.monotonic() - began)
-                if self._is_due():
-                    return search.results()[0]
-                if self._elapsed() - told_at < SECONDS_BETWEEN_NEWS and not self._looks_closely:
-                    continue
-                (result,) = search.results()
-                if self._is_reached(search, result):
-                    return result
-                since = self._elapsed() - told_at
-                is_news = result.best_action != told and since >= SECONDS_BETWEEN_NEWS
-                if result.visits.any() and (is_news or since >= SECONDS_BETWEEN_REPORTS):
-                    told_at, told = self._elapsed(), result.best_action
-                    self._reporter.tell(self._task.state, search, result, told_at)
-            (result,) = search.results()
-            if allowed >= limit or result.num_simulations < allowed or self._is_due():
-                return result
+                yield
+            if search.results()[0].num_simulations < allowed:
+                # The tree is full, or its root is proven.
+                return
+            yield
 
     @property
     def _looks_closely(self) -> bool:
@@ -193,25 +202,23 @@ class Thinking:
             return True
         return self._seconds is not None and self._elapsed() + self.batch_seconds > self._seconds
 
-    def _is_reached(self, search: Search, result: SearchResult) -> bool:
+    def _is_reached(self, result: SearchResult) -> bool:
         limits = self._task.limits
         if limits.depth is not None and len(result.principal_variation) >= limits.depth:
             return True
         if not limits.may_stop_early or self._seconds is None:
             return False
+        favourite = result.weights.argmax()
+        if result.values[favourite] < result.values[result.visits > 0].max(initial=-1.0):
+            # Another move is thought better of: it may be chosen for its value, or be looked at more yet.
+            return False
         elapsed = max(self._elapsed(), 1e-3)
         left = max(self._seconds - elapsed, 0.0)
-        return is_decided(result.visits.tolist(), result.num_simulations / elapsed * left)
+        return is_decided(result.weights.tolist(), result.num_simulations / elapsed * left)
 
     def _chosen(self, result: SearchResult) -> Action:
-        config = self._task.config
-        is_drawn = self._task.state.ply < config.temperature_plies and config.temperature > 0
-        if not result.visits.any():
-            return int(result.actions[result.priors.argmax()])
-        if not is_drawn:
-            return result.best_action
-        rng = np.random.default_rng([self._task.seed, self._task.state.ply])
-        return int(result.actions[choose(result.visits, config.temperature, rng)])
+        ply = self._task.state.ply
+        return choose_move(result, self._task.config, ply, np.random.default_rng([self._task.seed, ply]))
 
     def _policy_move(self, views: Any) -> Sequence[str]:
         evaluation = self._task.knowledge.evaluator.evaluate(views)

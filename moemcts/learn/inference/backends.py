@@ -85,7 +85,7 @@ class OpenvinoEvaluator:
     is first met.
     """
 
-    SIZES = (1, 4, 16, 64)
+    SIZES = (1, 2, 4, 8, 16, 32, 64)
 
     def __init__(self, model: bytes, name: str = "the model") -> None:
         try:
@@ -132,12 +132,13 @@ class OpenvinoEvaluator:
 def pieces(num_rows: int, sizes: tuple[int, ...]) -> list[tuple[int, int]]:
     """Returns how a batch is cut: the size of each piece and how many of its rows are used.
 
-    A piece that is more than half full is padded, any other rest is cut further; an empty batch is one empty piece.
+    A piece that is at least three quarters full is padded, any other rest is cut further; an empty batch is one empty
+    piece.
     """
     found: list[tuple[int, int]] = []
     left = num_rows
     while left or not found:
-        fitting = [size for size in sizes if left <= size < 2 * left]
+        fitting = [size for size in sizes if 3 * size <= 4 * left and left <= size]
         size = fitting[0] if fitting else max((size for size in sizes if size <= left), default=sizes[0])
         found.append((size, min(size, left)))
         left -= min(size, left)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -22,10 +23,22 @@ class TwoHeads(nn.Module):
         self.body = body
         self.policy = policy
         self.value = value
+        self.is_body_frozen = False
+        """Whether training leaves the body, statistics included, as it is."""
+
+    def train(self, mode: bool = True) -> Self:
+        super().train(mode)
+        if self.is_body_frozen:
+            self.body.eval()
+        return self
 
     def forward(self, planes: Tensor) -> Outputs:
         """Returns logits `[N, A]`, value and what else there is, of planes `[N, C, H, W]`."""
-        return self.heads(self.body(planes))
+        if not self.is_body_frozen:
+            return self.heads(self.body(planes))
+        with torch.no_grad():
+            features = self.body(planes)
+        return self.heads(features)
 
     def heads(self, features: Tensor) -> Outputs:
         """Returns what the heads make of the body's features."""

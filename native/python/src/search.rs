@@ -68,7 +68,7 @@ impl<B: Binding> Core<B> {
         }
         self.viewers = roots.iter().map(|(_, player)| *player).collect();
         let mut trees = Vec::with_capacity(num_roots);
-        let mut cleared = std::mem::take(&mut self.search.trees).into_iter();
+        let mut cleared = self.search.take().into_iter();
         let beside = others.into_iter().zip(kept).zip(root_actions);
         for (((state, player), seed), ((others, kept), actions)) in roots.into_iter().zip(seeds).zip(beside) {
             // A kept tree knows all actions of its root.
@@ -220,8 +220,9 @@ impl<B: Binding> Core<B> {
     where
         Tree<B::State, B::Agent>: Send,
     {
-        let trees = std::mem::take(&mut self.search.trees);
-        trees.into_iter().map(|tree| KeptTree(Mutex::new(Some(Box::new(tree))))).collect()
+        self.viewers.clear();
+        self.selected = 0..0;
+        self.search.take().into_iter().map(|tree| KeptTree(Mutex::new(Some(Box::new(tree))))).collect()
     }
 
     fn state(&self, tree: u32, node: u32) -> B::State {

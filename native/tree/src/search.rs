@@ -60,13 +60,19 @@ impl<S: State, A: Agent<S>> Search<S, A> {
                 tree.add_noise(&self.config);
             }
         }
+        self.take();
         self.trees = trees;
-        self.rows.clear();
-        self.awaiting.clear();
-        self.outstanding = 0;
         self.num_batches = 0;
         self.num_rows = 0;
         self.started = Instant::now();
+    }
+
+    /// Hands out the trees; the search is empty afterwards, and nothing in it waits any more.
+    pub fn take(&mut self) -> Vec<Tree<S, A>> {
+        self.rows.clear();
+        self.awaiting.clear();
+        self.outstanding = 0;
+        std::mem::take(&mut self.trees)
     }
 
     /// Descends in all trees, one after the other; returns the new rows, none when the search is over.

@@ -146,6 +146,34 @@ def test_searchmoves_are_the_only_ones_searched(talk: Talk) -> None:
     assert "searchmoves 'e2e5' is not legal here" in remarks(lines)
 
 
+@pytest.mark.parametrize(
+    ("variant", "fen", "score", "move"),
+    [
+        ("chess", "6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1", "mate 1", "a1a8"),
+        ("chess", "7k/8/8/8/8/8/R7/1R2K3 w - - 0 1", "mate 2", ""),
+        ("chess", "7k/R7/8/8/8/8/1R6/4K3 b - - 0 1", "mate -1", "h8g8"),
+        ("kingofthehill", "7k/8/8/8/8/4K3/8/8 w - - 0 1", "mate 1", ""),
+        ("antichess", "8/8/8/8/8/2p5/1P6/8 w - - 0 1", "mate -1", "b2c3"),
+    ],
+)
+def test_forced_ends_are_mates(talk: Talk, variant: str, fen: str, score: str, move: str) -> None:
+    lines = talk(f"setoption name UCI_Variant value {variant}", f"position fen {fen}", "go nodes 20000")
+    assert f"score {score}" in lines[-2]
+    assert not move or answer(lines).startswith(move)
+
+
+def test_a_mate_is_looked_for_until_it_is_found(talk: Talk) -> None:
+    lines = talk("position fen 7k/8/8/8/8/8/R7/1R2K3 w - - 0 1", "go mate 2")
+    assert "score mate 2" in lines[-2]
+
+
+def test_without_the_solver_nothing_is_proven(talk: Talk) -> None:
+    fen = "6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1"
+    lines = talk("setoption name MCTS_Solver value false", f"position fen {fen}", "go nodes 200")
+    assert "score cp" in lines[-2]
+    assert answer(lines) == "a1a8"
+
+
 def test_chances_are_shown_on_request(talk: Talk) -> None:
     lines = talk("setoption name UCI_ShowWDL value true", "position startpos", "go nodes 100")
     (wdl,) = re.findall(r" wdl (\d+) (\d+) (\d+) ", [line for line in lines if " pv " in line][-1])

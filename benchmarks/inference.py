@@ -1,0 +1,183 @@
+"""How fast networks are evaluated on a CPU, one thread, by every backend and precision, and how exact int8 is.
+
+    python benchmarks/inference.py [--record] [--seconds 0.3] [--experts FOLDER] [NAME ...]
+
+Rates are medians of five rounds in which all contenders take turns, per second of processor time; ratios are to eager
+PyTorch, the network as it was trained, in the same round. Networks have random weights, with batch norms that have seen
+positions of their game, unless `--experts` names trained ones: then it is the first of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import numpy as np
+import torch
+from record import add_option, append
+
+from moemcts.evaluation import Evaluation
+from moemcts.game import FloatArray
+from moemcts.gates import SinglePhase
+from moemcts.learn.checkpoint import MANIFEST, load_networks
+from moemcts.learn.files import read_toml
+from moemcts.learn.inference.backends import BACKENDS, PlanesEvaluator, installed_version
+from moemcts.learn.inference.evaluators import make_evaluator
+from moemcts.learn.inference.positions import Positions, positions_of_play
+from moemcts.learn.inference.quantise import agreements, quantised
+from moemcts.plugins import plugins
+
+NUM_ROUNDS = 5
+BATCHES = (1, 8, 64)
+EAGER = "torch eager"
+NETWORKS = {"rise-tiny": "pommerman", "rise-v3.3": "chess", "resnet": "chess"}
+"""The game whose planes each network is measured on."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A network to measure, and positions of its game."""
+
+    name: str
+    weights: str
+    """Where they are from."""
+    network: torch.nn.Module
+    positions: Positions
+
+
+class Eager:
+    """The network as it is, called as PyTorch's tutorials do."""
+
+    def __init__(self, network: torch.nn.Module) -> None:
+        self._network = network.eval()
+
+    def evaluate_planes(self, planes: FloatArray) -> Evaluation:
+        with torch.no_grad():
+            output = self._network(torch.from_numpy(planes))
+            return Evaluation(output[0].numpy(), output[1].numpy())
+
+
+def random_subject(name: str) -> Subject:
+    """Returns a network with random weights that has seen positions of its game."""
+    game = plugins().game(NETWORKS[name])
+    agent = plugins().agent(plugins().default_agent(game), game)
+    positions = positions_of_play(game, SinglePhase(), [agent], per_phase=512)
+    torch.manual_seed(0)
+    network = plugins().network(name, game.spec.observation_shape, game.spec.num_actions).train()
+    with torch.no_grad():
+        for start in range(0, 512, 64):
+            network(torch.from_numpy(positions.planes[start : start + 64]))
+    shape = " x ".join(map(str, game.spec.observation_shape))
+    return Subject(f"{name} on {shape} planes of {game.spec.name}", "random", network.eval(), positions)
+
+
+def trained_subject(folder: Path) -> Subject:
+    """Returns the first expert of a folder, and positions of every phase of its gate."""
+    manifest = read_toml(folder / MANIFEST)
+    game = plugins().game(manifest["game"])
+    loaded = load_networks(folder, game, plugins())
+    agent = plugins().agent(plugins().default_agent(game), game)
+    positions = positions_of_play(game, loaded.gate, [agent], per_phase=512 // loaded.gate.num_phases)
+    return Subject(f"{manifest['network']} of {folder}", "trained", loaded.networks[0], positions)
+
+
+def contenders(subject: Subject) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
+    """Returns what is measured, by backend and precision, and how exact each is against eager PyTorch."""
+    calibration, comparison = subject.positions.halves()
+    shape = subject.positions.planes.shape[1:]
+    model = quantised(subject.network, calibration.planes)
+    found: dict[str, Any] = {EAGER: Eager(subject.network)}
+    for backend in BACKENDS:
+        for precision in ("float32", "int8"):
+            if installed_version(backend) and (backend, precision) != ("torch", "int8"):
+                found[f"{backend} {precision}"] = make_evaluator(
+                    subject.network, shape, backend=backend, precision=precision, quantised=model
+                )
+    everything = Positions(comparison.planes, comparison.legal, np.zeros(len(comparison), dtype=np.int64))
+    exact = {
+        name: agreements(found[EAGER], evaluator, everything, ("all",))["all"].to_toml()
+        for name, evaluator in found.items()
+        if name != EAGER
+    }
+    return found, exact
+
+
+def rates(evaluators: Mapping[str, PlanesEvaluator], planes: FloatArray, seconds: float) -> dict[str, list[float]]:
+    """Returns positions per second of processor time of every contender in every round."""
+    found: dict[str, list[float]] = {name: [] for name in evaluators}
+    for evaluator in evaluators.values():
+        evaluator.evaluate_planes(planes)
+    for _ in range(NUM_ROUNDS):
+        for name, evaluator in evaluators.items():
+            amount, started = 0, time.process_time()
+            while (spent := time.process_time() - started) < seconds:
+                evaluator.evaluate_planes(planes)
+                amount += len(planes)
+            found[name].append(amount / spent)
+    return found
+
+
+def rows(subject: Subject, seconds: float) -> list[dict[str, object]]:
+    """Measures a network with every contender and batch size; prints and returns the rows."""
+    evaluators, exact = contenders(subject)
+    found: list[dict[str, object]] = []
+    for batch in BATCHES:
+        measured = rates(evaluators, subject.positions.planes[:batch], seconds)
+        for name, values in measured.items():
+            ratio = statistics.median(a / b for a, b in zip(values, measured[EAGER], strict=True))
+            row: dict[str, object] = {
+                "name": f"{subject.name}, {name}, batch {batch}",
+                "value": round(statistics.median(values)),
+                "unit": "positions/s",
+                "ratio": round(ratio, 2),
+                "lowest": round(min(values)),
+                "highest": round(max(values)),
+                "runs": NUM_ROUNDS,
+                "batch": batch,
+                "contender": name,
+                "weights": subject.weights,
+                "seed": 0,
+                "versions": {library: installed_version(library) for library in BACKENDS},
+            }
+            agrees = exact.get(name)
+            words = ""
+            if agrees:
+                row["agreement"] = agrees
+                words = f"   top-1 {100 * agrees['top1']:5.1f} %, KL {agrees['kl']:.5f}, value {agrees['value']:.5f}"
+            print(f"{row['name']:<75} {row['value']:>9,} positions/s  {ratio:5.1f} x{words}", flush=True)
+            found.append(row)
+    return found
+
+
+def main() -> None:
+    """Measures and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all without any")
+    parser.add_argument("--seconds", type=float, default=0.3, help="length of one contender's turn")
+    parser.add_argument("--experts", type=Path, help="a folder of experts to measure instead")
+    add_option(parser)
+    options = parser.parse_args()
+    for name in options.names:
+        if name not in NETWORKS:
+            parser.error(f"expected one of {', '.join(NETWORKS)}, got {name!r}")
+    torch.set_num_threads(1)
+    found: list[dict[str, object]] = []
+    if options.experts is not None:
+        found += rows(trained_subject(options.experts), options.seconds)
+    else:
+        for name in options.names or NETWORKS:
+            found += rows(random_subject(name), options.seconds)
+    if options.record:
+        append("inference", found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""What int8 costs in Elo: experts against themselves, float32 against int8, the same openings from both sides.
+
+    moemcts export FOLDER --precision int8
+    python benchmarks/int8_cost.py FOLDER [--games 400] [--simulations 100] [--record]
+
+Both sides search equally many positions, so this is the price of the rounding alone; what the speed buys is a match at
+equal time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import torch
+from record import add_option, append
+
+from moemcts.arena.duel import duel
+from moemcts.arena.openings import openings_from_seeds, random_openings
+from moemcts.experiment.players import experts_in, resolve_agent
+from moemcts.learn.checkpoint import MANIFEST
+from moemcts.learn.files import read_toml
+from moemcts.plugins import plugins
+
+NAMES = ("int8", "float32")
+
+
+def main() -> None:
+    """Plays the match and prints the difference; appends it to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="a folder of experts with int8 models")
+    parser.add_argument("--games", type=int, default=400, help="two for every opening")
+    parser.add_argument("--simulations", type=int, default=100, help="per move")
+    parser.add_argument("--plies", type=int, default=6, help="random plies before the experts play; 0 for none")
+    parser.add_argument("--backend", default="onnxruntime", help="what runs both sides")
+    parser.add_argument("--opponents", default="self", help="who the search believes to face")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="file for the finished games; a match goes on where it left off")
+    add_option(parser)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    folder = experts_in(options.folder)
+    manifest = read_toml(folder / MANIFEST)
+    game = plugins().game(manifest["game"])
+    common = f"simulations={options.simulations}&backend={options.backend}&opponents={options.opponents}"
+    agents = {name: resolve_agent(f"{folder}?{common}&precision={name}", game) for name in NAMES}
+    num_openings = -(-options.games // 2)
+    first = options.seed * 1_000_000
+    result = duel(
+        game,
+        agents,
+        num_games=options.games,
+        openings=random_openings(game, num_openings, num_plies=options.plies, first=first)
+        if options.plies
+        else openings_from_seeds(num_openings, first=first),
+        seed=options.seed,
+        path=options.out,
+        identity={"plies": options.plies},
+    )
+    found = result.to_json()
+    ours = next(agent for agent in found["agents"] if agent["name"] == "int8")
+    difference = ours["pentanomial_elo"] or ours["elo"]
+    row: dict[str, object] = {
+        "name": f"int8 against float32, {manifest['network']} on {manifest['game']}, {options.simulations} simulations",
+        "value": round(difference["difference"], 1),
+        "interval": [difference["low"], difference["high"]],
+        "unit": "Elo",
+        "games": found["num_games"],
+        "duplicates": found["num_duplicates"],
+        "wins": ours["wins"],
+        "ties": ours["ties"],
+        "losses": ours["losses"],
+        "pairs": ours["pairs"],
+        "backend": options.backend,
+        "seed": options.seed,
+    }
+    print(row)
+    if options.record:
+        append("inference", [row])
+
+
+if __name__ == "__main__":
+    main()
