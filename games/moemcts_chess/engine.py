@@ -80,7 +80,7 @@ class UciAgent:
         least = PATIENCE_FOR_DEPTH if depth is not None else PATIENCE
         self._timeout = timeout or least + (seconds or 0.0) + (nodes or 0) / SLOWEST
         limited = {"Skill Level": skill, "UCI_LimitStrength": None if elo is None else True, "UCI_Elo": elo}
-        self._preferred: dict[str, Any] = {"Threads": threads, "Hash": hash_mib}
+        self._preferred = {"Threads": threads, "Hash": hash_mib}
         self._options = {key: value for key, value in limited.items() if value is not None} | dict(options or {})
         program, *arguments = [path] if Path(path).exists() else shlex.split(path) or [path]
         self._program = find_engine(program)
@@ -173,7 +173,11 @@ class UciAgent:
     async def _set_up(self, engine: chess.engine.UciProtocol) -> None:
         await engine.initialize()
         self._check_variant(engine)
-        options = {name: value for name, value in self._preferred.items() if name in engine.options}
+        options: dict[str, Any] = {
+            name: _within(engine.options[name], value)
+            for name, value in self._preferred.items()
+            if name in engine.options
+        }
         options |= {self._option(engine, name): value for name, value in self._options.items()}
         await engine.configure(options)
         await engine.ping()
@@ -278,6 +282,12 @@ def _expect_positive(**numbers: float | None) -> None:
     for name, number in numbers.items():
         if number is not None and not number > 0:
             raise ValueError(f"expected {name} above 0, got {number}")
+
+
+def _within(option: chess.engine.Option, value: int) -> int:
+    """Returns the nearest number that an engine takes."""
+    low, high = option.min, option.max
+    return max(value if high is None else min(value, high), value if low is None else low)
 
 
 def _plain(name: str) -> str:

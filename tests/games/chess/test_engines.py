@@ -30,6 +30,7 @@ for line in sys.stdin:
     words = line.split()
     if words[:1] == ["uci"]:
         print("id name fake\\noption name Fails From type spin default 3 min 1 max 999")
+        print("option name Hash type spin default 32 min 16 max 64")
         print("option name UCI_LimitStrength type check default false")
         if "{mode}" != "mute":
             print("uciok", flush=True)
