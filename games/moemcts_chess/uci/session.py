@@ -244,7 +244,8 @@ class Session:
             times.append(thinking_time(clock, state.ply // 2 + 1, options.overhead))
         if not times and not is_counted and not go.infinite:
             times.append(DEFAULT_SECONDS)
-        is_forced = clock is not None and len(state.legal_actions(state.active_players[0])) == 1
+        is_game = clock is not None and not options.flag("UCI_AnalyseMode")
+        is_forced = is_game and len(state.legal_actions(state.active_players[0])) == 1
         return Limits(
             nodes=min(filter(None, nodes)),
             simulations=simulations or (2 * min(filter(None, nodes)) if len(nodes) > 2 else MOST_SIMULATIONS),
@@ -252,7 +253,7 @@ class Session:
             depth=go.depth,
             mate=go.mate,
             waits=waits,
-            may_stop_early=clock is not None and options.flag("Allow_Early_Stopping"),
+            may_stop_early=is_game and options.flag("Allow_Early_Stopping"),
         )
 
     def _most_nodes(self) -> int:
@@ -306,7 +307,8 @@ class Session:
 
     def _note(self, line: str) -> None:
         if self._log is not None:
-            with self._log.open("a", encoding="utf-8") as log:
+            # A full disk is no reason to lose a game.
+            with contextlib.suppress(OSError), self._log.open("a", encoding="utf-8") as log:
                 log.write(f"{line}\n")
 
 

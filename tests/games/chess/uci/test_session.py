@@ -42,7 +42,7 @@ def test_uci_names_the_engine_and_its_options(talk: Talk) -> None:
 
 def test_without_experts_it_says_so_and_moves_all_the_same(talk: Talk) -> None:
     lines = talk("isready", "position startpos", "go nodes 50")
-    assert "no experts: thinking with material alone" in remarks(lines)
+    assert "no experts: thinking with material and squares alone" in remarks(lines)
     assert chess.Move.from_uci(answer(lines)) in chess.Board().legal_moves
 
 
@@ -186,6 +186,19 @@ def test_a_single_legal_move_is_played_at_once(talk: Talk) -> None:
     lines = talk(f"position fen {board.fen()}", "go wtime 3600000 btime 3600000")
     assert answer(lines) == next(iter(board.legal_moves)).uci()
     assert all(int(re.findall(r"time (\d+)", line)[0]) < 5000 for line in lines if " pv " in line)
+
+
+def test_it_answers_with_no_time_left(talk: Talk) -> None:
+    assert answer(talk("position startpos", "go wtime 1 btime 1 movestogo 1"))
+    assert answer(talk("position startpos", "go wtime -5 btime 0"))
+
+
+def test_a_session_can_be_logged(talk: Talk, tmp_path: Path) -> None:
+    log = tmp_path / "session.log"
+    talk(f"setoption name Log_File value {log}", "isready")
+    assert log.read_text().splitlines()[0] == "> isready"
+    assert log.read_text().splitlines()[-1] == "< readyok"
+    assert "error:" in remarks(talk(f"setoption name Log_File value {tmp_path}"))
 
 
 @pytest.mark.parametrize(
