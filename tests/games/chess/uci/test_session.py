@@ -112,6 +112,13 @@ def test_nodes_are_a_limit(talk: Talk) -> None:
     assert f" nodes {nodes} " in by_option[-2]
 
 
+def test_memory_is_a_limit_where_nodes_are_not(talk: Talk) -> None:
+    setup = ("setoption name Hash value 1", "position startpos")
+    for line, most in (("go movetime 2000", 528), ("go nodes 1000", 1016)):
+        nodes = max(int(re.findall(r" nodes (\d+)", told)[0]) for told in talk(*setup, line) if " pv " in told)
+        assert most - 16 <= nodes <= most
+
+
 def test_the_papers_match_script_is_understood(talk: Talk, experts: Path) -> None:
     options = {"Batch_Size": 64, "Fixed_Movetime": 0, "Nodes": 100, "Simulations": 200, "Search_Type": "mcts"}
     lines = talk(
