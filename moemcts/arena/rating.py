@@ -46,7 +46,8 @@ class Elo:
 
 def elo_of_score(score: float) -> float:
     """Returns the difference in Elo at which `score`, between 0 and 1 exclusive, is expected."""
-    return -400 * math.log10(1 / score - 1)
+    # From zero, so that an even score gives 0.0 and not -0.0.
+    return 0.0 - 400 * math.log10(1 / score - 1)
 
 
 def score_of_elo(difference: float) -> float:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from moemcts.arena.duel import DuelResult
+    from moemcts.arena.games import Progress
     from moemcts.arena.match import MatchResult
     from moemcts.arena.rating import Sprt
     from moemcts.arena.replays import WriteReplays
@@ -183,11 +184,17 @@ def _play(played: Match, out: Path | None) -> DuelResult | MatchResult:
         progress.say(f"warning: {played.suite.complaint}")
     standing = Standing(played, _once(progress.say))
     with progress.task("match", "games", standing.describe) as advance:
-        return played.play(
-            out,
-            on_progress=lambda state: advance(state.num_finished, played.num_games),
-            on_game=standing.note,
-        )
+
+        def report(state: Progress) -> None:
+            standing.num_plies = state.num_plies
+            advance(state.num_finished, played.num_games)
+
+        try:
+            return played.play(out, on_progress=report, on_game=standing.note)
+        except KeyboardInterrupt:
+            kept = f"; {standing.num_games} finished games are in {out}, the same command goes on" if out else ""
+            progress.say(f"interrupted{kept}")
+            raise typer.Exit(130) from None
 
 
 def _once(say: Callable[[str], None]) -> Callable[[str], None]:

@@ -61,11 +61,11 @@ class ConsoleProgress:
             nonlocal shown, last
             last = (done, total)
             now = time.monotonic()
-            if now - shown >= SECONDS_BETWEEN_LINES and done:
+            if now - shown >= SECONDS_BETWEEN_LINES and (done or note()):
                 shown = now
-                left = (now - started) * (total - done) / done
+                left = f", {(now - started) * (total - done) / done:,.0f} s left" if done else ""
                 stand = f"; {note()}" if note() else ""
-                print(f"{name}: {done:,}/{total:,} {unit}, {left:,.0f} s left{stand}", file=sys.stderr, flush=True)
+                print(f"{name}: {done:,}/{total:,} {unit}{left}{stand}", file=sys.stderr, flush=True)
 
         yield advance
         seconds = time.monotonic() - started

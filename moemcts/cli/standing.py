@@ -22,7 +22,9 @@ class Standing:
         """Tells `say` about games in which an agent failed."""
         self._match = match
         self._say = say
-        self._num_games = 0
+        self.num_games = 0
+        self.num_plies = 0
+        """Played now, in unfinished games too: whoever plays keeps it."""
         self._wins: Counter[str] = Counter()
         self._seats: Counter[str] = Counter()
         self._shows_elo = match.plan.against is None and match.game.spec.num_players == 2
@@ -31,7 +33,7 @@ class Standing:
 
     def note(self, record: GameRecord) -> None:
         """Counts a game."""
-        self._num_games += 1
+        self.num_games += 1
         if record.failure:
             self._say(f"game {record.index + 1} lost by {record.termination}: {record.failure}")
         returns = np.array(record.returns, dtype=np.float32)
@@ -45,7 +47,10 @@ class Standing:
 
     def describe(self) -> str:
         """Returns one line."""
-        if not self._num_games:
+        return ", ".join(filter(None, [self._score(), f"{self.num_plies:,} plies"]))
+
+    def _score(self) -> str:
+        if not self.num_games:
             return ""
         if self._shows_elo:
             losses, draws, wins = self._first

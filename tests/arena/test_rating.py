@@ -120,6 +120,11 @@ def test_a_few_draws_do_not_prove_equality() -> None:
     assert found.error > 100
 
 
+def test_an_even_match_is_zero_without_a_sign() -> None:
+    assert str(elo(30, 10, 30)).startswith("+0.0 ± ")
+    assert str(pentanomial_elo((1, 2, 3, 2, 1))).startswith("+0.0 ± ")
+
+
 def test_scores_and_elo_are_inverse() -> None:
     assert elo_of_score(score_of_elo(123.4)) == pytest.approx(123.4)
     assert score_of_elo(0) == 0.5
@@ -148,6 +153,7 @@ def test_superiority_is_that_of_cutechess() -> None:
         ((0, 0, 0, 0, 5550), 0, 5, "normalized", 111.82),
         ((21184, 40708, 21404), 0.5, 2.5, "logistic", -1.57),
         ((57030, 106593, 57433), 0, 2, "logistic", -2.59),
+        ((57030, 106593, 57433), 0, 2, "trinomial", -2.59),
         ((365, 16618, 36229, 16974, 390), 0, 2, "normalized", 2.25),
         ((127, 4883, 10712, 5150, 104), -1.75, 0.25, "normalized", 3.01),
         ((223, 9863, 21279, 10037, 246), 0.5, 2.5, "logistic", -3.07),

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import chess.pgn
 import pytest
 
+from moemcts.agents import PolicyAgent
 from moemcts.cli.main import main
 from moemcts.cli.match import parse_sprt
 from moemcts.errors import UsageError
+from moemcts.experiment.matches import Match, MatchPlan
+from moemcts.experiment.players import resolve_agent
 from moemcts.learn.checkpoint import save_experts
 from moemcts.plugins import plugins
+from moemcts.search import SearchAgent
 
 BIN = Path(sys.executable).parent
 OPENINGS = """\
@@ -94,6 +101,28 @@ def test_a_match_that_was_stopped_ends_as_if_it_had_not_been(folder: Path, tmp_p
     assert again.stdout == whole.stdout
     assert (tmp_path / "part.pgn").read_bytes() == (tmp_path / "whole.pgn").read_bytes()
     assert sorted((tmp_path / "part.jsonl").read_bytes().splitlines()) == sorted(line.strip() for line in lines)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupted_match_says_how_to_go_on(folder: Path, tmp_path: Path, workers: int) -> None:
+    arguments = ["--game", "antichess", "--agent", "experts?simulations=6", "--agent", "random", "--games", "60"]
+    arguments += ["--out", str(tmp_path / "games.jsonl"), "--parallel", "4", "--workers", str(workers), "--json"]
+    process = subprocess.Popen(
+        [str(BIN / "moemcts"), "match", *arguments], cwd=folder, stderr=subprocess.PIPE, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+        if (tmp_path / "games.jsonl").exists() and (tmp_path / "games.jsonl").read_bytes().count(b"\n") > 5:
+            os.killpg(process.pid, signal.SIGINT)
+            break
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "finished games are in" in error.decode()
+    assert "Traceback" not in error.decode()
+    num_finished = (tmp_path / "games.jsonl").read_bytes().count(b"\n") - 1
+    assert 5 <= num_finished < 60
+    assert json.loads(run(*arguments, folder=folder).stdout)["num_games"] == 60
 
 
 @pytest.mark.parametrize("options", [["--workers", 2], ["--parallel", 1], ["--workers", 3, "--parallel", 4]])
@@ -244,6 +273,32 @@ def test_a_checkpoint_of_another_game_is_refused(folder: Path) -> None:
     done = run("--game", "chess", "--agent", "experts", "--agent", "random", "--games", 2, folder=folder, code=1)
     assert len(done.stderr.splitlines()) == 1
     assert "antichess" in done.stderr
+
+
+def test_limits_are_those_of_experts_that_name_none(folder: Path) -> None:
+    game = plugins().game("antichess")
+    limited = resolve_agent(str(folder / "experts"), game, {"nodes": 5})
+    assert isinstance(limited, SearchAgent)
+    assert (limited.config.nodes, limited.config.simulations) == (5, None)
+    own = resolve_agent(f"{folder / 'experts'}?simulations=7", game, {"nodes": 5})
+    assert isinstance(own, SearchAgent)
+    assert (own.config.nodes, own.config.simulations) == (None, 7)
+    assert isinstance(resolve_agent(str(folder / "experts"), game, {"simulations": 0}), PolicyAgent)
+
+
+@pytest.mark.parametrize(
+    ("agents", "limits", "max_parallel"),
+    [
+        (("random", "random?"), {}, 256),
+        (("random", "random?"), {"seconds": 0.1}, 1),
+        (("random", "x?seconds=1"), {}, 1),
+    ],
+)
+def test_games_with_a_clock_are_played_one_by_one(
+    agents: tuple[str, ...], limits: dict[str, float], max_parallel: int
+) -> None:
+    plan = MatchPlan(game="tictactoe", agents=agents, limits=limits)
+    assert Match(plan).conditions.max_parallel == max_parallel
 
 
 def test_tests_are_written_as_users_know_them() -> None:

@@ -415,9 +415,11 @@ def test_the_agent_says_which_backend_it_took(tmp_path: Path) -> None:
 
 def test_a_run_writes_down_the_backend_that_auto_meant(tmp_path: Path) -> None:
     from moemcts.experiment import Experiment
-    from moemcts.experiment.config import validate
+    from moemcts.experiment.config import ExperimentConfig, validate
 
-    settings = validate({"game": "tictactoe", "network": "resnet?channels=4&blocks=1", "match": {"backend": "auto"}})
+    settings = validate(
+        {"game": "tictactoe", "network": "resnet?channels=4&blocks=1", "match": {"backend": "auto"}}, ExperimentConfig
+    )
     experiment = Experiment.create(tmp_path / "run", settings)
     written = read_toml(tmp_path / "run" / "config.toml")["match"]["backend"]
     assert written == experiment.config.match.backend
@@ -427,10 +429,10 @@ def test_a_run_writes_down_the_backend_that_auto_meant(tmp_path: Path) -> None:
 
 def test_a_run_with_a_backend_that_is_missing_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from moemcts.experiment import Experiment
-    from moemcts.experiment.config import validate
+    from moemcts.experiment.config import ExperimentConfig, validate
 
     without(monkeypatch, "openvino")
-    settings = validate({"game": "tictactoe", "match": {"backend": "openvino"}})
+    settings = validate({"game": "tictactoe", "match": {"backend": "openvino"}}, ExperimentConfig)
     with pytest.raises(MissingExtra, match="openvino"):
         Experiment.create(tmp_path / "run", settings)
     assert not (tmp_path / "run").exists()

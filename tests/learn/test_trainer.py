@@ -18,7 +18,7 @@ import torch
 from learning_games import TicTacToe, make_data, thirds
 from torch import nn
 
-from moemcts.errors import DamagedFile, ForeignData, MoemctsError
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.gates import PlyGate, SinglePhase
 from moemcts.learn.config import TrainerConfig
 from moemcts.learn.curriculum import Stage, general_first, separated, single, staged, weighted
@@ -484,6 +484,17 @@ def test_a_full_memory_is_one_line_with_a_hint(
     monkeypatch.setattr(stage, "sample_losses", full)
     with pytest.raises(MoemctsError, match="out of memory on cpu with batches of 32 samples; use a smaller batch_size"):
         Trainer(config()).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("gpu", "expected a device such as cpu, cuda or cuda:1, got 'gpu'"), ("cuda", "no GPU for device")],
+)
+def test_a_device_that_is_not_there_is_misuse(name: str, line: str) -> None:
+    if name == "cuda" and torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    with pytest.raises(UsageError, match=line):
+        Trainer(config(device=name))
 
 
 def test_speed_and_waiting_are_written_at_every_measurement(data: Dataset, tmp_path: Path) -> None:

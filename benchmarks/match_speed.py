@@ -1,0 +1,132 @@
+"""How much faster a match is whose games are played at once than the same match game by game.
+
+    python benchmarks/match_speed.py [--record] [--games 200] [--nodes 100] [--workers 2] [--sample 6]
+
+Two checkpoints with random weights play chess, three experts behind the gate of Lichess against one network, from
+openings of eight random plies. The match game by game is its first `--sample` games only; its games per minute are
+those of the whole match at the plies per second of the sample. Times are from the first process started to the last
+game, loading included. Plies per second of processor time, of all processes, tell batches from cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from record import add_option, append
+
+from moemcts.experiment.matches import Match, MatchPlan
+from moemcts.game import Game
+from moemcts.learn.checkpoint import save_experts
+from moemcts.plugins import plugins
+
+RANDOM_PLIES = 8
+
+
+def save_checkpoint(folder: Path, game: Game, gate_name: str, network: str, seed: int) -> None:
+    """Writes experts with random weights."""
+    torch.manual_seed(seed)
+    gate = plugins().gate(gate_name, game)
+    spec = game.spec
+    save_experts(
+        folder,
+        [plugins().network(network, spec.observation_shape, spec.num_actions) for _ in range(gate.num_phases)],
+        game=game,
+        game_reference=spec.name,
+        gate=gate,
+        gate_reference=gate_name,
+        network_reference=network,
+        scheme="separated",
+        seed=seed,
+    )
+
+
+def write_openings(path: Path, game: Game, num_openings: int, seed: int) -> None:
+    """Writes positions after random plies, one per line."""
+    lines = []
+    for number in range(num_openings):
+        rng = np.random.default_rng([seed, number])
+        state = game.initial_state(0)
+        for _ in range(RANDOM_PLIES):
+            (player,) = state.active_players
+            state = state.play([int(rng.choice(state.legal_actions(player)))])
+        lines.append(game.format_state(state) + "\n")
+    path.write_text("".join(lines))
+
+
+def measure(plan: MatchPlan) -> tuple[float, float, int]:
+    """Plays the match; returns its seconds, those of processors, and its plies."""
+    started, worked = time.perf_counter(), processor_seconds()
+    result = Match(plan).play()
+    seconds = time.perf_counter() - started
+    return seconds, processor_seconds() - worked, sum(record.plies for record in result.records)
+
+
+def processor_seconds() -> float:
+    """Returns what this process and those it has started and ended have used."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+def main() -> None:
+    """Measures and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", type=int, default=200, help="games of the match")
+    parser.add_argument("--nodes", type=int, default=100, help="nodes per move")
+    parser.add_argument("--workers", type=int, default=2, help="processes of the match played at once")
+    parser.add_argument("--sample", type=int, default=6, help="games played one by one")
+    parser.add_argument("--max-plies", type=int, default=80, help="games are tied after as many plies")
+    parser.add_argument("--network", default="resnet?channels=32&blocks=4")
+    parser.add_argument("--seed", type=int, default=0)
+    add_option(parser)
+    options = parser.parse_args()
+    game = plugins().game("chess")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        save_checkpoint(folder / "experts", game, "lichess", options.network, options.seed)
+        save_checkpoint(folder / "single", game, "none", options.network, options.seed + 1)
+        write_openings(folder / "openings.txt", game, -(-options.games // 2), options.seed)
+        plan = MatchPlan(
+            game="chess",
+            agents=(f"{folder}/experts", f"{folder}/single"),
+            num_games=options.games,
+            openings=folder / "openings.txt",
+            order="sequential",
+            limits={"nodes": options.nodes},
+            max_plies=options.max_plies,
+            num_workers=options.workers,
+        )
+        alone_seconds, alone_work, alone_plies = measure(
+            replace(plan, num_games=options.sample, num_workers=1, max_parallel=1)
+        )
+        seconds, work, plies = measure(plan)
+    together = 60 * options.games / seconds
+    alone = together * (alone_plies / alone_seconds) / (plies / seconds)
+    print(
+        f"at once, {options.workers} workers: {together:.1f} games/minute, {plies / seconds:,.1f} plies/s, "
+        f"{plies / work:,.1f} per processor"
+    )
+    print(
+        f"one by one: {alone:.1f} games/minute, {alone_plies / alone_seconds:,.1f} plies/s, "
+        f"{alone_plies / alone_work:,.1f} per processor ({options.sample} games)"
+    )
+    print(f"ratio {together / alone:.2f}")
+    if options.record:
+        how = f"{options.games} games, {options.nodes} nodes, {options.network}"
+        rows: list[dict[str, object]] = [
+            {"name": f"chess match at once, {options.workers} workers: {how}", "value": round(together, 1)},
+            {"name": f"chess match one by one, from {options.sample} games: {how}", "value": round(alone, 2)},
+        ]
+        units = [row | {"unit": "games/minute", "seed": options.seed} for row in rows]
+        ratio = {"name": f"chess match at once against one by one: {how}", "value": round(together / alone, 2)}
+        append("match_speed", [*units, ratio | {"unit": "times", "seed": options.seed}])
+
+
+if __name__ == "__main__":
+    main()
