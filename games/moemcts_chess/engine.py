@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shlex
 import shutil
 import threading
 import weakref
@@ -65,9 +66,10 @@ class UciAgent:
     ) -> None:
         """Starts the first engine; raises UsageError where there is no such program or it does not play the game.
 
-        Limits hold together; without any it is 1000 nodes. `skill` is the option Skill Level, `elo` sets
-        UCI_LimitStrength and UCI_Elo, `options` are others by name, in which case and blanks do not matter.
-        `timeout` is in seconds per answer; without it an engine has 20 seconds beyond the time that it needs.
+        `path` may have arguments behind it. Limits hold together; without any it is 1000 nodes. `skill` is the option
+        Skill Level, `elo` sets UCI_LimitStrength and UCI_Elo, `options` are others by name, in which case and blanks
+        do not matter. `timeout` is in seconds per answer; without it an engine has 20 seconds beyond the time that it
+        needs.
         """
         self.name = name or f"uci:{path}"
         if nodes is None and depth is None and seconds is None:
@@ -80,7 +82,9 @@ class UciAgent:
         limited = {"Skill Level": skill, "UCI_LimitStrength": None if elo is None else True, "UCI_Elo": elo}
         self._preferred: dict[str, Any] = {"Threads": threads, "Hash": hash_mib}
         self._options = {key: value for key, value in limited.items() if value is not None} | dict(options or {})
-        self._program = find_engine(path)
+        program, *arguments = [path] if Path(path).exists() else shlex.split(path) or [path]
+        self._program = find_engine(program)
+        self._command = [self._program, *arguments]
         # Otherwise each line of an engine that python-chess does not expect goes to standard error.
         logging.getLogger("chess.engine").addHandler(logging.NullHandler())
         self._loop = _Loop()
@@ -149,7 +153,7 @@ class UciAgent:
     async def _start(self) -> chess.engine.UciProtocol:
         """Raises UsageError where the engine does not play the game or has no such option, MoemctsError if it fails."""
         try:
-            started = chess.engine.UciProtocol.popen(self._program, stderr=asyncio.subprocess.DEVNULL)
+            started = chess.engine.UciProtocol.popen(self._command, stderr=asyncio.subprocess.DEVNULL)
             _, engine = await asyncio.wait_for(started, PATIENCE)
             try:
                 await asyncio.wait_for(self._set_up(engine), PATIENCE)

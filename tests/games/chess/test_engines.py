@@ -110,6 +110,14 @@ def test_an_engine_that_fails_in_one_position_answers_the_others(tmp_path: Path)
     assert 0 < seats[0].thought.value < 0.1
 
 
+def test_an_engine_may_need_arguments(tmp_path: Path) -> None:
+    game = ChessGame("chess")
+    agent = UciAgent(game, f"{sys.executable} -B '{fake(tmp_path, 'dies')}'", timeout=20)
+    assert agent.act(game.views([(game.initial_state(), 0)]), [Seat(0, np.random.default_rng(0))]) != [0]
+    with pytest.raises(UsageError, match="no engine 'nowhere' on the path"):
+        UciAgent(game, "nowhere --fast")
+
+
 def test_options_of_the_engine_are_set_whatever_their_spelling(tmp_path: Path) -> None:
     game = ChessGame("chess")
     path = fake(tmp_path, "dies")
