@@ -64,6 +64,8 @@ def network_of(reference: str, shape: tuple[int, int, int], num_actions: int) ->
         ("rise?channels=8&blocks=1&attention=se", (52, 8, 8), 4992),
         ("alphavile?size=tiny", (5, 4, 4), 16),
         ("resnet?channels=8&blocks=1&pooled=true&num_values=2", (5, 6, 7), 7),
+        ("cnn?value_head=wdlp", (5, 6, 7), 7),
+        ("levit", (9, 8, 8), 64),
     ],
 )
 def test_every_backend_computes_the_network(
