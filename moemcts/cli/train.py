@@ -82,6 +82,7 @@ def train(
     if as_json:
         typer.echo(json.dumps(report.numbers, indent=1))
         return
+    typer.echo(report.summary + "\n")
     typer.echo("\n\n".join(table.text() for table in report.sections[0].tables))
     typer.echo(f"\nexperts: {training.folder / 'experts'}\nreport: {training.folder / 'report' / 'report.html'}")
 

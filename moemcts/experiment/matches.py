@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,6 +19,7 @@ from moemcts.arena.rating import Sprt
 from moemcts.arena.schedule import Conditions
 from moemcts.config import parse_reference
 from moemcts.errors import UsageError
+from moemcts.experiment.comparisons import identity_of
 from moemcts.experiment.players import resolve_agent
 from moemcts.game import Game
 from moemcts.plugins import plugins
@@ -47,6 +47,8 @@ class MatchPlan:
     sprt: Sprt | None = None
     max_parallel: int = 256
     num_workers: int = 1
+    resolved: Mapping[str, str] = field(default_factory=dict)
+    """References that say more, as which backend runs the networks, by those that users write."""
 
 
 class Match:
@@ -56,6 +58,7 @@ class Match:
         """Raises UsageError for what cannot be played: unknown names, agents without a seat, adjudication."""
         self.plan = plan
         self.game: Game = plugins().game(plan.game)
+        self._resolved = dict(plan.resolved)
         if len(set(plan.agents)) < len(plan.agents):
             raise UsageError(f"expected different agents, got {', '.join(plan.agents)}")
         if plan.adjudication is not None:
@@ -70,6 +73,11 @@ class Match:
         """The agents by what the plan calls them; the others under the empty name."""
         named = {name: self._agent(name) for name in self.plan.agents}
         return named if self.plan.against is None else named | {"": self._agent(self.plan.against)}
+
+    @property
+    def resolved(self) -> dict[str, str]:
+        """By each agent's reference the one that names also what runs its networks here."""
+        return self._resolved if self.agents else {}
 
     @cached_property
     def suite(self) -> Suite | None:
@@ -135,7 +143,7 @@ class Match:
             **{name: getattr(self.conditions, name) for name in Conditions.__dataclass_fields__},
             "path": path,
             "identity": self._identity(),
-            "play": play_in_processes(plan, workers) if workers > 1 else None,
+            "play": play_in_processes(one_worker(self), workers) if workers > 1 else None,
             "on_progress": on_progress,
             "on_game": on_game,
         }
@@ -149,8 +157,9 @@ class Match:
         return self.plan.agents if self.plan.against is None else (*self.plan.agents, self.plan.against)
 
     def _agent(self, reference: str) -> Agent:
-        agent = Guarded(resolve_agent(reference, self.game, self.plan.limits))
-        # Two agents of one kind differ by their options only.
+        agent = Guarded(resolve_agent(self._resolved.get(reference, reference), self.game, self.plan.limits))
+        # One of experts may say more than its reference; others of one kind may differ by their options only.
+        self._resolved[reference] = agent.name if agent.name.startswith(reference) else reference
         agent.name = reference
         return agent
 
@@ -165,21 +174,13 @@ class Match:
             raise UsageError(f"expected two seatings for a sequential test, got {self.num_seatings}")
 
     def _identity(self) -> dict[str, Any]:
-        """Returns what else decides the games: weights, limits, openings."""
-        manifests = [Path(parse_reference(name)[0]) / "manifest.toml" for name in self._references]
-        found: dict[str, Any] = {
-            "experts": [_digest(manifest) if manifest.exists() else None for manifest in manifests],
-            "limits": dict(self.plan.limits),
-        }
-        if self.plan.openings is not None:
-            found["openings"] = [_digest(self.plan.openings), self.plan.order, self.plan.opening_plies]
-        return found
+        """Returns what else decides the games: what runs the networks, their weights, limits, openings."""
+        found = {"agents": self.resolved, "limits": dict(self.plan.limits)}
+        return {**identity_of(self._references, self.openings or []), **found}
 
 
-def one_worker(plan: MatchPlan) -> MatchPlan:
-    """Returns the part of a plan that one of its workers plays: as much at once as all together, divided."""
-    return replace(plan, num_workers=1, max_parallel=max(1, plan.max_parallel // plan.num_workers))
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def one_worker(match: Match) -> MatchPlan:
+    """Returns the plan of one of a match's workers: as much at once as all together, divided, by the same backends."""
+    plan = match.plan
+    parallel = max(1, plan.max_parallel // plan.num_workers)
+    return replace(plan, num_workers=1, max_parallel=parallel, resolved=match.resolved)

@@ -20,7 +20,7 @@ _SECONDS_BETWEEN_LOOKS = 0.2
 
 
 def play_in_processes(plan: MatchPlan, num_workers: int) -> Play:
-    """Returns what plays games of the plan's schedule in as many processes.
+    """Returns what plays games of the plan's schedule in as many processes, each by that plan.
 
     Games depend on their place in the schedule only, so they are those that one process would play.
     """
@@ -86,10 +86,10 @@ def _sum(states: Any) -> Progress:
 def _work(plan: MatchPlan, number: int, indices: Sequence[int], messages: Any) -> None:
     # The process that was started answers to Ctrl-C, and ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    from moemcts.experiment.matches import Match, one_worker
+    from moemcts.experiment.matches import Match
 
     try:
-        match = Match(one_worker(plan))
+        match = Match(plan)
         play = play_here(match.game, match.lineups, match.conditions)
         with closing(play(indices, lambda progress: messages.put((number, progress)))) as games:
             for record in games:

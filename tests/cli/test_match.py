@@ -134,7 +134,7 @@ def test_a_match_of_others_is_not_gone_on_with(folder: Path, tmp_path: Path) -> 
     path = tmp_path / "games.jsonl"
     run(*DUEL, "--out", path, folder=folder)
     copy = tmp_path / "openings.epd"
-    copy.write_text(OPENINGS[::-1].strip()[::-1] + "\n\n")
+    copy.write_text("\n".join(reversed(OPENINGS.splitlines())))
     for change in (["--seed", 1], ["--adjudicate", "papers"], ["--openings", copy], ["--simulations", 7]):
         done = run(*DUEL, "--out", path, *change, folder=folder, code=1)
         assert "holds the games of another match" in done.stderr

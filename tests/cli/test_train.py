@@ -56,6 +56,15 @@ def test_experts_are_compared_with_a_baseline_on_every_phase(baseline: Path, tmp
     assert done.returncode == 0, done.stderr
 
 
+def test_a_baseline_that_has_seen_the_held_out_games_is_said_to(baseline: Path, tmp_path: Path) -> None:
+    arguments = ["--game", "tictactoe", "--data", baseline / "data", "--baseline", baseline, *TINY]
+    other, equal = (
+        moemcts("train", *arguments, "--seed", seed, "--out", tmp_path / str(seed)).stdout for seed in (1, 0)
+    )
+    assert "The baseline was trained on the same data with seed 0, not 1" in other
+    assert "The baseline was trained on the same data" not in equal
+
+
 def test_given_sets_are_measured_and_none_of_their_games_is_learned(baseline: Path, tmp_path: Path) -> None:
     for name, seed in (("validation", 5), ("test", 6)):
         train(
