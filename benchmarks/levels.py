@@ -112,7 +112,8 @@ def rows(game: str, found: dict[Pairing, DuelResult], seed: int) -> Iterator[dic
         losses, draws, wins = result.counts(name)
         elo = result.elo(name)
         row: dict[str, object] = {"name": f"{game}, {match.part}: {name} against {other}", "game": game}
-        row |= {"value": round(elo.difference, 1), "unit": "Elo", "interval": [elo.low, elo.high]}
+        row |= {"value": round(elo.difference, 1) + 0.0, "unit": "Elo"}
+        row |= {"interval": [None if end is None else round(end, 1) for end in (elo.low, elo.high)]}
         row |= {"games": len(result.records), "wins": wins, "draws": draws, "losses": losses, "seed": seed}
         yield row | {"failures": sum(bool(record.failure) for record in result.records)}
     for part in ("search", "time"):

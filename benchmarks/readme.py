@@ -78,10 +78,80 @@ def speed() -> str:
     return "\n".join(lines)
 
 
+PAPER_LOSS = {"single": 1.2897, "separated": 1.2245, "staged": 1.2218, "weighted?a=4": 1.2433, "weighted?a=10": 1.2483}
+PAPER_ELO = {"separated": 122.2, "staged": 121.11, "weighted?a=4": 23.18, "weighted?a=10": 55.84}
+"""Of 91 million positions and RISEv3.3 (M2CTS paper, Tables XIV and I)."""
+PHASES = ("opening", "middlegame", "endgame", "all")
+
+
+def comparison() -> str:
+    """Returns the table of chess experts: losses of the mixtures on the test set, and Elo."""
+    rows = latest("chess")
+    losses = {(row["arm"], row["row"], row["phase"]): row for row in rows.values() if row["kind"] == "loss"}
+    elos = {(row["arm"], row["kind"]): row for row in rows.values() if row["kind"] != "loss"}
+    if not losses:
+        return "Not measured yet."
+    arms = list(dict.fromkeys(arm for arm, _, _ in losses))
+    lines = [
+        "| chess, gate `lichess` | opening | middlegame | endgame | all | accuracy % | paper: all | Elo, searching "
+        "| Elo, no search | paper: Elo |",
+        "| --- |" + " ---: |" * 9,
+    ]
+    for arm, network in [(arms[0], "single"), *((arm, "mixture") for arm in arms)]:
+        scheme = "single" if network == "single" else arm
+        cells = [f"{losses[arm, network, phase]['value']:.4f}" for phase in PHASES]
+        cells.append(f"{100 * losses[arm, network, 'all']['accuracy']:.1f}")
+        cells.append(f"{PAPER_LOSS[scheme]:.4f}" if scheme in PAPER_LOSS else "–")
+        cells += [_elo(elos.get((scheme, kind))) for kind in ("searched", "raw")]
+        cells.append(f"{PAPER_ELO[scheme]:+.1f}" if scheme in PAPER_ELO else "–")
+        name = "single network" if network == "single" else f"experts, `{arm}`"
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    one = losses[arms[0], "single", "all"]
+    match = next(iter(elos.values()))
+    lines += [
+        "",
+        f"`benchmarks/chess_comparison.py`: loss (0.99 policy, 0.01 value) on {one['test_samples']:,.0f} positions of "
+        f"May 2017, mean of {one['seeds']} training seeds; {one['samples_per_pass']:,} positions per pass, network "
+        f"`{one['network']}`. Elo against the single network of the same seed with the 95 % error of cutechess, "
+        f"{match['games']} games at {match['simulations']} simulations per move.",
+    ]
+    return "\n".join(lines)
+
+
+def _elo(row: dict[str, Any] | None) -> str:
+    return "–" if row is None else f"{row['value']:+.1f} ± {row['error']:.1f} ({row['games']})"
+
+
+def inference() -> str:
+    """Returns how much faster than eager PyTorch the quickest backend of each precision is."""
+    rows = [row for row in latest("inference").values() if row.get("ratio")]
+    if not rows:
+        return "Not measured yet."
+    subjects = dict.fromkeys(row["name"].split(",")[0] for row in rows)
+    lines = ["| positions/s on a CPU, one thread | batch | eager PyTorch | best float32 | best int8 |"]
+    lines.append("| --- | ---: | ---: | ---: | ---: |")
+    for subject in subjects:
+        for batch in sorted({row["batch"] for row in rows}):
+            of = [row for row in rows if row["name"].startswith(f"{subject},") and row["batch"] == batch]
+            cells = []
+            for precision in ("float32", "int8"):
+                best = max((row for row in of if row["contender"].endswith(precision)), key=lambda row: row["ratio"])
+                backend = best["contender"].split()[0]
+                cells.append(f"{best['value']:,} ({backend}, {best['ratio']:.1f} times)")
+            eager = next(row for row in of if "eager" in row["contender"])
+            lines.append(f"| {subject} | {batch} | {eager['value']:,} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def arena() -> str:
+    """Returns one line per measurement of matches."""
+    return "\n".join(f"- {row['name']}: {row['value']} {row['unit']}" for row in latest("match_speed").values())
+
+
 def tables() -> str:
     """Returns all tables."""
     origin = "Every number has its row, with command, commit and machine, in `benchmarks/results`."
-    return f"{strength()}\n\n{speed()}\n\n{origin}"
+    return "\n\n".join(filter(None, [comparison(), strength(), speed(), inference(), arena(), origin]))
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ def test_python_in_the_readme_runs(page: str) -> None:
         exec(compile(block, page, "exec"), {})
 
 
-@pytest.mark.parametrize("page", ["docs/guides/search.md"])
+@pytest.mark.parametrize("page", ["docs/guides/search.md", "docs/guides/inference.md"])
 def test_python_in_the_guides_runs(page: str) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert blocks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shlex
 import shutil
 import threading
 import weakref
@@ -65,9 +66,10 @@ class UciAgent:
     ) -> None:
         """Starts the first engine; raises UsageError where there is no such program or it does not play the game.
 
-        Limits hold together; without any it is 1000 nodes. `skill` is the option Skill Level, `elo` sets
-        UCI_LimitStrength and UCI_Elo, `options` are others by name, in which case and blanks do not matter.
-        `timeout` is in seconds per answer; without it an engine has 20 seconds beyond the time that it needs.
+        `path` may have arguments behind it. Limits hold together; without any it is 1000 nodes. `skill` is the option
+        Skill Level, `elo` sets UCI_LimitStrength and UCI_Elo, `options` are others by name, in which case and blanks
+        do not matter. `timeout` is in seconds per answer; without it an engine has 20 seconds beyond the time that it
+        needs.
         """
         self.name = name or f"uci:{path}"
         if nodes is None and depth is None and seconds is None:
@@ -78,9 +80,11 @@ class UciAgent:
         least = PATIENCE_FOR_DEPTH if depth is not None else PATIENCE
         self._timeout = timeout or least + (seconds or 0.0) + (nodes or 0) / SLOWEST
         limited = {"Skill Level": skill, "UCI_LimitStrength": None if elo is None else True, "UCI_Elo": elo}
-        self._preferred: dict[str, Any] = {"Threads": threads, "Hash": hash_mib}
+        self._preferred = {"Threads": threads, "Hash": hash_mib}
         self._options = {key: value for key, value in limited.items() if value is not None} | dict(options or {})
-        self._program = find_engine(path)
+        program, *arguments = [path] if Path(path).exists() else shlex.split(path) or [path]
+        self._program = find_engine(program)
+        self._command = [self._program, *arguments]
         # Otherwise each line of an engine that python-chess does not expect goes to standard error.
         logging.getLogger("chess.engine").addHandler(logging.NullHandler())
         self._loop = _Loop()
@@ -149,7 +153,7 @@ class UciAgent:
     async def _start(self) -> chess.engine.UciProtocol:
         """Raises UsageError where the engine does not play the game or has no such option, MoemctsError if it fails."""
         try:
-            started = chess.engine.UciProtocol.popen(self._program, stderr=asyncio.subprocess.DEVNULL)
+            started = chess.engine.UciProtocol.popen(self._command, stderr=asyncio.subprocess.DEVNULL)
             _, engine = await asyncio.wait_for(started, PATIENCE)
             try:
                 await asyncio.wait_for(self._set_up(engine), PATIENCE)
@@ -169,7 +173,11 @@ class UciAgent:
     async def _set_up(self, engine: chess.engine.UciProtocol) -> None:
         await engine.initialize()
         self._check_variant(engine)
-        options = {name: value for name, value in self._preferred.items() if name in engine.options}
+        options: dict[str, Any] = {
+            name: _within(engine.options[name], value)
+            for name, value in self._preferred.items()
+            if name in engine.options
+        }
         options |= {self._option(engine, name): value for name, value in self._options.items()}
         await engine.configure(options)
         await engine.ping()
@@ -274,6 +282,12 @@ def _expect_positive(**numbers: float | None) -> None:
     for name, number in numbers.items():
         if number is not None and not number > 0:
             raise ValueError(f"expected {name} above 0, got {number}")
+
+
+def _within(option: chess.engine.Option, value: int) -> int:
+    """Returns the nearest number that an engine takes."""
+    low, high = option.min, option.max
+    return max(value if high is None else min(value, high), value if low is None else low)
 
 
 def _plain(name: str) -> str:

@@ -96,6 +96,8 @@ def explain(
 
 
 def _print_averages(team: Team, averages: list[Average]) -> None:
+    from moemcts.report.tables import Table
+
     rows = [
         [
             average.expert,
@@ -107,10 +109,12 @@ def _print_averages(team: Team, averages: list[Average]) -> None:
         ]
         for average in averages
     ]
-    _print(["expert", "on phase", "answer", "positions", "gap", "planes, share of attribution"], rows)
+    typer.echo(Table(["expert", "on phase", "answer", "positions", "gap", "planes, share of attribution"], rows).text())
 
 
 def _print_position(found: dict[str, Any]) -> None:
+    from moemcts.report.tables import Table
+
     rows = []
     for one in found["experts"]:
         for answer in ("policy", "value"):
@@ -119,14 +123,4 @@ def _print_position(found: dict[str, Any]) -> None:
             move = f"{one['action']} {100 * one['probability']:.0f} %"
             said = move if answer == "policy" else f"{one['value']['answer']:+.3f}"
             rows.append([one["expert"], f"{one['weight']:.2f}", answer, said, words])
-    _print(["expert", "weight", "answer", "", "planes that made it"], rows)
-
-
-def _print(columns: list[str], rows: list[list[str]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
-    for row in rows:
-        table.add_row(*row)
-    Console(soft_wrap=True).print(table)
+    typer.echo(Table(["expert", "weight", "answer", "", "planes that made it"], rows).text())

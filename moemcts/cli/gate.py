@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.errors import UsageError
+from moemcts.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from moemcts.game import Game
@@ -49,6 +49,7 @@ def fit(
     from moemcts.learn.fitting import fit_clusters
     from moemcts.learn.learned import save_gate
     from moemcts.plugins import SAVED_GATE, plugins
+    from moemcts.report.tables import Table
 
     if out.suffix != SAVED_GATE:
         raise UsageError(f"expected a file NAME{SAVED_GATE} for the gate, got {str(out)!r}")
@@ -77,7 +78,7 @@ def fit(
         ]
         for phase in found.phases
     ]
-    _print(["phase", "positions", "mean ply", "what stands out, in standard deviations"], rows)
+    typer.echo(Table(["phase", "positions", "mean ply", "what stands out, in standard deviations"], rows).text())
     typer.echo(
         f"{out}: {phases} phases of {found.num_positions:,} positions, "
         f"{100 * found.explained:.1f} % of the variance lies between them"
@@ -95,6 +96,7 @@ def show(
     from moemcts.learn.census import agreement, census
     from moemcts.learn.dataset import Dataset
     from moemcts.plugins import plugins
+    from moemcts.report.tables import Table
 
     made = plugins().game(game)
     weighs, dataset = plugins().gate(gate, made), Dataset.open(data, made)
@@ -110,7 +112,7 @@ def show(
     for i, phase in enumerate(found.phases):
         shares = [f"{100 * share:.1f} %" for share in both.shares[i]] if both else []
         rows.append([phase.name, f"{100 * phase.share:.1f} %", f"{phase.mean_ply:.1f}", *shares])
-    _print(columns, rows)
+    typer.echo(Table(columns, rows).text())
     typer.echo(
         f"{found.num_positions:,} positions; the phase changes {found.changes_per_game:.2f} times per player and game, "
         f"{found.returns_per_game:.2f} times back; the weightiest phase weighs {found.mean_top_weight:.3f} on average"
@@ -120,11 +122,8 @@ def show(
 
 
 def _features(name: str, experts: Path | None, expert: int, game: Game) -> Features | None:
-    from moemcts.errors import unknown_name
-
-    kinds: tuple[Literal["planes"], Literal["network"]] = ("planes", "network")
-    if name not in kinds:
-        raise unknown_name("kind of features", name, kinds)
+    if name not in ("planes", "network"):
+        raise unknown_name("kind of features", name, ("planes", "network"))
     if (name == "network") != (experts is not None):
         raise UsageError("expected --features network and --experts FOLDER together or not at all")
     if experts is None:
@@ -137,13 +136,3 @@ def _features(name: str, experts: Path | None, expert: int, game: Game) -> Featu
     if expert >= len(loaded.networks):
         raise UsageError(f"expected an expert below {len(loaded.networks)}, got {expert}")
     return NetworkFeatures.of(loaded.manifest["network"], loaded.networks[expert])
-
-
-def _print(columns: list[str], rows: list[list[Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
-    for row in rows:
-        table.add_row(*row)
-    Console(soft_wrap=True).print(table)

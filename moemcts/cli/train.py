@@ -77,11 +77,12 @@ def train(
     except KeyboardInterrupt:
         progress.say(f"interrupted; all that was finished is kept. Go on: moemcts train --resume {training.folder}")
         raise typer.Exit(130) from None
-    if not ranks.is_first:
+    if report is None:
         return
     if as_json:
         typer.echo(json.dumps(report.numbers, indent=1))
         return
+    typer.echo(report.summary + "\n")
     typer.echo("\n\n".join(table.text() for table in report.sections[0].tables))
     typer.echo(f"\nexperts: {training.folder / 'experts'}\nreport: {training.folder / 'report' / 'report.html'}")
 
@@ -98,10 +99,10 @@ def _start(
     from moemcts.cli.run import folder_name
     from moemcts.cli.settings import settings
     from moemcts.experiment.config import TrainingConfig, validate
-    from moemcts.experiment.training import Training
+    from moemcts.experiment.training import Training, resolved
 
     values = settings(given, preset, config, changes, known=TrainingConfig.model_fields)
     configuration = validate(values, TrainingConfig)
     folder = out or Path("runs") / folder_name(configuration.game, ["train", configuration.gate], preset)
     # The other processes of a training have nothing to write.
-    return Training.create(folder, configuration) if is_first else Training(folder, configuration)
+    return Training.create(folder, configuration) if is_first else Training(folder, resolved(configuration))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,7 @@ def _expert_agent(
     noise: float = 0.0,
     nodes: int | None = None,
     seconds: float | None = None,
-    only: str | Sequence[str] = (),
+    only: Any = (),
     baseline: str | None = None,
     backend: str = "auto",
     precision: str = "float32",
@@ -104,7 +104,8 @@ def _expert_agent(
     experts = loaded.expert_set(inference, routing=ROUTINGS.get(routing))
     if baseline is not None:
         others = load_networks(experts_in(Path(baseline)), game, plugins())
-        experts = experts.only([only] if isinstance(only, str) else only, others.expert_set(inference))
+        phases = only if isinstance(only, list) else [only]
+        experts = experts.only([str(phase) for phase in phases], others.expert_set(inference))
     if backend == "auto":
         label += f"{'&' if '?' in label else '?'}backend={inference.backend}"
     if simulations == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -24,6 +25,7 @@ from moemcts.store import exclusive, read_toml, write_json, write_text
 if TYPE_CHECKING:
     from moemcts.experts import ExpertSet
     from moemcts.learn.progress import OnProgress
+    from moemcts.learn.progress import Progress as TrainingProgress
     from moemcts.learn.ranks import Ranks
     from moemcts.report.page import Report
 
@@ -84,23 +86,28 @@ class Training:
         phases = ", ".join(self.gate.phase_names)
         return f"{config.game}: {config.network} by {config.gate} ({phases}; {config.scheme}), from {data}"
 
-    def run(self, progress: Progress) -> Report:
-        """Does whatever is not done yet and writes the report.
+    def run(self, progress: Progress) -> Report | None:
+        """Does whatever is not done yet; writes and returns the report.
 
-        Raises MoemctsError if another process works in the folder.
+        Of several processes that `torchrun` started all call this, and all but the first get None. Raises MoemctsError
+        if another process works in the folder.
         """
-        from moemcts.learn.ranks import connected
+        from moemcts.learn.ranks import connected, launched
 
-        with connected(self.config.training.device) as ranks:
-            if not ranks.is_first:
-                ranks.wait()
-                return self._train(progress, ranks)
-            with exclusive(self.folder):
-                if not self.config.data.folder:
+        started = time.monotonic()
+        with exclusive(self.folder) if launched().is_first else contextlib.nullcontext():
+            with connected(self.config.training.device) as ranks:
+                if ranks.is_first and not self.config.data.folder:
                     with progress.task("games to learn from", "samples") as advance:
                         play_games(self.config, self.game, self.data_folder, advance)
                 ranks.wait()
-                return self._train(progress, ranks)
+                sources = self.sources()
+                speed = self._train(sources, progress, ranks)
+            if not ranks.is_first:
+                return None
+            report = self._report(sources, speed)
+            write_json(self.folder / "done.json", {"seconds_of_last_start": round(time.monotonic() - started, 1)})
+            return report
 
     @property
     def data_folder(self) -> Path:
@@ -117,28 +124,26 @@ class Training:
         return open_sources(self.config.data, self.data_folder, self.game)
 
     def experts(self) -> ExpertSet:
-        """Opens what was trained."""
-        from moemcts.learn.checkpoint import load_experts
-
-        return load_experts(self.folder / "experts", self.game, plugins())
+        """Opens what was trained, on the device that trained it."""
+        return self._load(self.folder / "experts")
 
     def baseline(self) -> ExpertSet | None:
         """Opens the experts to compare with."""
+        return self._load(experts_in(Path(self.config.baseline))) if self.config.baseline else None
+
+    def _load(self, folder: Path) -> ExpertSet:
         from moemcts.learn.checkpoint import load_experts
+        from moemcts.learn.ranks import ALONE, device_of
 
-        return (
-            load_experts(experts_in(Path(self.config.baseline)), self.game, plugins()) if self.config.baseline else None
-        )
+        device = device_of(self.config.training.device, ALONE)
+        return load_experts(folder, self.game, plugins(), device=str(device))
 
-    def _train(self, progress: Progress, ranks: Ranks) -> Report:
-        from moemcts.experiment.training_report import training_report
-        from moemcts.report.page import write_report
-
-        sources = self.sources()
-        started, speed = time.monotonic(), dict[str, Any]()
+    def _train(self, sources: Sources, progress: Progress, ranks: Ranks) -> dict[str, Any]:
+        """Trains the experts; returns how fast that was, nothing where they were trained already."""
+        speed: dict[str, Any] = {}
         with progress.task("training", "steps") as advance:
 
-            def follow(state: Any) -> None:
+            def follow(state: TrainingProgress) -> None:
                 speed.update(positions_per_second=round(state.samples_per_second, 1), waiting=round(state.waiting, 4))
                 advance(state.step, state.num_steps)
 
@@ -158,10 +163,14 @@ class Training:
                 f"{speed['positions_per_second']:,.0f} positions/s from disk to optimiser step, "
                 f"{100 * speed['waiting']:.1f} % of the time waiting for data"
             )
+        return speed
+
+    def _report(self, sources: Sources, speed: dict[str, Any]) -> Report:
+        from moemcts.experiment.training_report import training_report
+        from moemcts.report.page import write_report
+
         report = training_report(self, sources, speed)
-        if ranks.is_first:
-            write_report(self.folder / "report", report)
-            write_json(self.folder / "done.json", {"seconds_of_last_start": round(time.monotonic() - started, 1)})
+        write_report(self.folder / "report", report)
         return report
 
 

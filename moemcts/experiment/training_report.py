@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from moemcts.evaluation import Evaluator
 from moemcts.experiment.curves import curve_figures, metrics
+from moemcts.experiment.players import experts_in
 from moemcts.report.losses import accuracy_table, loss_table
 from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import phase_shares
+from moemcts.store import read_toml
 
 if TYPE_CHECKING:
     from moemcts.experiment.sources import Sources
@@ -32,7 +34,7 @@ def training_report(training: Training, sources: Sources, speed: dict[str, Any])
     figures = [] if gate.num_phases == 1 else [_shares(gate.phase_names, counts, len(sources.training))]
     return Report(
         title=f"{config.game}: {config.network} by {config.gate}",
-        summary=_summary(losses, where, weights),
+        summary="\n\n".join(filter(None, [_summary(losses, where, weights), _leak(training, sources)])),
         sections=[
             Section("Losses", tables=[loss_table(losses, where, **weights), accuracy_table(losses, where)]),
             Section("On the way", figures=[*_curves(training), *figures]),
@@ -69,6 +71,19 @@ def _summary(losses: Sequence[PhaseLosses], where: str, weights: dict[str, float
     if losses[0].name == BASELINE:
         lines.append(_words(losses[0], where, weights))
     return "\n\n".join(lines)
+
+
+def _leak(training: Training, sources: Sources) -> str:
+    """Returns a warning where the baseline has learned from games that are held out here."""
+    if not training.config.baseline or sources.test or sources.validation:
+        return ""
+    manifest = read_toml(experts_in(Path(training.config.baseline)) / "manifest.toml")
+    if manifest["data"] != sources.training.id or manifest["seed"] == training.config.seed:
+        return ""
+    return (
+        f"The baseline was trained on the same data with seed {manifest['seed']}, not {training.config.seed}: other "
+        "games were held out from it, it has learned from some of these. Compare on a test set, or with equal seeds."
+    )
 
 
 def _words(row: PhaseLosses, where: str, weights: dict[str, float]) -> str:

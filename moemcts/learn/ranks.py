@@ -12,7 +12,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, distributed, nn
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import MoemctsError, UsageError
 
 PATIENCE = datetime.timedelta(hours=2)
 """How long a process waits for the others, which may be encoding, measuring or writing."""
@@ -57,12 +57,19 @@ class Ranks:
             for buffer in network.buffers():
                 distributed.broadcast(buffer, 0)
 
-    def wrap(self, network: nn.Module) -> nn.Module:
-        """Returns the network such that everyone's gradients are averaged as they are computed."""
+    def wrap(self, network: nn.Module, *, freezes_body: bool = False) -> nn.Module:
+        """Returns the network such that everyone's gradients are averaged as they are computed.
+
+        Where stages freeze its body, every step finds out which weights take part, which costs a little time.
+        """
         if self.size == 1:
             return network
         device = next(network.parameters()).device
-        return nn.parallel.DistributedDataParallel(network, device_ids=[device] if device.type == "cuda" else None)
+        return nn.parallel.DistributedDataParallel(
+            network,
+            device_ids=[device] if device.type == "cuda" else None,
+            find_unused_parameters=freezes_body,
+        )
 
 
 ALONE = Ranks()
@@ -96,3 +103,22 @@ def connected(device: str) -> Iterator[Ranks]:
         yield ranks
     finally:
         distributed.destroy_process_group()
+
+
+def device_of(name: str, ranks: Ranks) -> torch.device:
+    """Returns the device of that name for this process; `auto` is a GPU where there is one.
+
+    Raises UsageError if torch has no such device.
+    """
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise UsageError(f"expected a device such as cpu, cuda or cuda:1, got {name!r}") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UsageError(f"no GPU for device {name!r}: torch {torch.__version__} finds none; use device=cpu")
+    if name == "cuda" and ranks.size > 1:
+        # Each process has its own GPU, chosen when they were connected.
+        return torch.device("cuda", torch.cuda.current_device())
+    return device

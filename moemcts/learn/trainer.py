@@ -23,7 +23,7 @@ from moemcts.learn.dataset import Dataset, num_batches
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.learn.nearness import sample_weights
 from moemcts.learn.progress import Meter, MetricsLog, OnProgress
-from moemcts.learn.ranks import ALONE, Ranks
+from moemcts.learn.ranks import ALONE, Ranks, device_of
 from moemcts.learn.shards import check_same
 from moemcts.learn.stage import GOOD, RESULT, RESUME, Machine, Material, StageRun, stage_steps
 from moemcts.learn.stem import freeze_body, require_heads
@@ -57,7 +57,7 @@ class Trainer:
         self.config = config
         self._on_progress = on_progress
         self._ranks = ranks
-        self._device = _device(config.device, ranks)
+        self._device = device_of(config.device, ranks)
 
     def fit(
         self,
@@ -110,10 +110,9 @@ class Trainer:
         folder: Path,
     ) -> list[Trained]:
         steps = plan(stages)
-        if any(step.stage.trains == "heads" for step in steps):
+        trains_heads = any(step.stage.trains == "heads" for step in steps)
+        if trains_heads:
             require_heads(network)
-            if self._ranks.size > 1:
-                raise UsageError("heads are trained alone by one process only; start it without torchrun")
         sizes = [self._size(step.stage, material) for step in steps]
         for step, size in zip(steps, sizes, strict=True):
             if not size:
@@ -130,7 +129,8 @@ class Trainer:
         }
         meter = Meter(self._on_progress, sum(sizes))
         with self._borrowed():
-            training = _Training(self.config, self._machine(network), initial, material, identity, folder, meter)
+            machine = self._machine(network, trains_heads)
+            training = _Training(self.config, machine, initial, material, identity, folder, meter)
             for step in steps:
                 training.run(step)
         network.to("cpu")
@@ -173,9 +173,9 @@ class Trainer:
             )
         return num_steps
 
-    def _machine(self, network: nn.Module) -> Machine:
+    def _machine(self, network: nn.Module, freezes_body: bool) -> Machine:
         network.to(self._device)
-        forward: Callable[[torch.Tensor], Any] = self._ranks.wrap(network)
+        forward: Callable[[torch.Tensor], Any] = self._ranks.wrap(network, freezes_body=freezes_body)
         if self.config.compile:
             forward = torch.compile(forward)
         return Machine(device=self._device, network=network, forward=forward, ranks=self._ranks)
@@ -199,15 +199,6 @@ class Trainer:
             ) from error
         finally:
             torch.set_num_threads(threads)
-
-
-def _device(name: str, ranks: Ranks) -> torch.device:
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    # Of several processes each has its own GPU, chosen when they were connected.
-    return (
-        torch.device("cuda", torch.cuda.current_device()) if name == "cuda" and ranks.size > 1 else torch.device(name)
-    )
 
 
 def _is_full(error: Exception) -> bool:

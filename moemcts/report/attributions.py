@@ -39,6 +39,8 @@ def plane_bars(
             axes.set_ylim(len(names) - 0.4, -0.6)
             axes.grid(axis="y", visible=False)
             axes.tick_params(axis="y", length=0)
+            axes.tick_params(axis="x", labelsize=8)
+            axes.locator_params(axis="x", nbins=4)
             finish(axes, xlabel=UNITS.get(answer, answer))
         if any(magnitude is not None for _, magnitude in columns.values()):
             figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)

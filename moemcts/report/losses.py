@@ -17,7 +17,8 @@ def loss_table(losses: Sequence[PhaseLosses], where: str, *, policy_weight: floa
     counts = ", ".join(f"{phase} {count:,.0f}" for phase, count in losses[0].counts.items()) if losses else ""
     caption = (
         f"Loss {where}: {policy_weight:g} of the policy's cross-entropy and {value_weight:g} of the value's squared "
-        f"error. Samples: {counts}. The mixture asks each phase's expert."
+        f"error. Samples: {counts}. The mixture asks each phase's expert, or "
+        "all where the gate is soft."
     )
     return _table("loss", losses, cells, [[_text(cell, "{:.4f}") for cell in row] for row in cells], caption, -1)
 

@@ -106,7 +106,7 @@ def test_a_chess_position_is_explained_square_by_square(moemcts, tmp_path: Path)
     found = json.loads(out)["position"]
     assert found["player"] == 1
     assert [expert["weight"] for expert in found["experts"]] == [0, 0, 1]
-    planes = found["experts"][2]["value"]["planes"]
+    planes = found["experts"][2]["policy"]["planes"]
     assert len(planes) == 52
     # There are no knights to come from; there are pawns.
     assert planes["own knights"] == 0

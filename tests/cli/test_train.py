@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -53,6 +54,15 @@ def test_experts_are_compared_with_a_baseline_on_every_phase(baseline: Path, tmp
     assert (out / "report" / "figures" / "loss-validation.svg").stat().st_size > 500
     done = moemcts("match", "--game", "tictactoe", "--agent", f"{out}?simulations=4", "--games", "2")
     assert done.returncode == 0, done.stderr
+
+
+def test_a_baseline_that_has_seen_the_held_out_games_is_said_to(baseline: Path, tmp_path: Path) -> None:
+    arguments = ["--game", "tictactoe", "--data", baseline / "data", "--baseline", baseline, *TINY]
+    other, equal = (
+        moemcts("train", *arguments, "--seed", seed, "--out", tmp_path / str(seed)).stdout for seed in (1, 0)
+    )
+    assert "The baseline was trained on the same data with seed 0, not 1" in other
+    assert "The baseline was trained on the same data" not in equal
 
 
 def test_given_sets_are_measured_and_none_of_their_games_is_learned(baseline: Path, tmp_path: Path) -> None:
@@ -174,3 +184,29 @@ def test_a_folder_in_use_is_refused(baseline: Path) -> None:
     assert done.returncode == 1
     assert f"is in use by process {os.getpid()}; wait until it has ended" in done.stderr
     assert moemcts("train", "--resume", baseline).returncode == 0
+
+
+def test_a_full_disk_is_one_line_and_the_training_goes_on_later(
+    baseline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    command = ["moemcts", "train", "--game", "tictactoe", "--gate", "plies", "--data", str(baseline / "data"), *TINY]
+    real, num_writes = os.fsync, [0]
+
+    def full(descriptor: int) -> None:
+        num_writes[0] += 1
+        if num_writes[0] > 6:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(sys, "argv", [*command, "--out", str(out)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 1
+    error = capsys.readouterr().err
+    assert "No space left on device" in error
+    assert "what was there is intact" in error
+    assert "Traceback" not in error
+    monkeypatch.setattr(os, "fsync", real)
+    assert moemcts("train", "--resume", out).returncode == 0

@@ -64,6 +64,8 @@ def network_of(reference: str, shape: tuple[int, int, int], num_actions: int) ->
         ("rise?channels=8&blocks=1&attention=se", (52, 8, 8), 4992),
         ("alphavile?size=tiny", (5, 4, 4), 16),
         ("resnet?channels=8&blocks=1&pooled=true&num_values=2", (5, 6, 7), 7),
+        ("cnn?value_head=wdlp", (5, 6, 7), 7),
+        ("levit", (9, 8, 8), 64),
     ],
 )
 def test_every_backend_computes_the_network(
@@ -415,9 +417,11 @@ def test_the_agent_says_which_backend_it_took(tmp_path: Path) -> None:
 
 def test_a_run_writes_down_the_backend_that_auto_meant(tmp_path: Path) -> None:
     from moemcts.experiment import Experiment
-    from moemcts.experiment.config import validate
+    from moemcts.experiment.config import ExperimentConfig, validate
 
-    settings = validate({"game": "tictactoe", "network": "resnet?channels=4&blocks=1", "match": {"backend": "auto"}})
+    settings = validate(
+        {"game": "tictactoe", "network": "resnet?channels=4&blocks=1", "match": {"backend": "auto"}}, ExperimentConfig
+    )
     experiment = Experiment.create(tmp_path / "run", settings)
     written = read_toml(tmp_path / "run" / "config.toml")["match"]["backend"]
     assert written == experiment.config.match.backend
@@ -427,10 +431,10 @@ def test_a_run_writes_down_the_backend_that_auto_meant(tmp_path: Path) -> None:
 
 def test_a_run_with_a_backend_that_is_missing_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from moemcts.experiment import Experiment
-    from moemcts.experiment.config import validate
+    from moemcts.experiment.config import ExperimentConfig, validate
 
     without(monkeypatch, "openvino")
-    settings = validate({"game": "tictactoe", "match": {"backend": "openvino"}})
+    settings = validate({"game": "tictactoe", "match": {"backend": "openvino"}}, ExperimentConfig)
     with pytest.raises(MissingExtra, match="openvino"):
         Experiment.create(tmp_path / "run", settings)
     assert not (tmp_path / "run").exists()

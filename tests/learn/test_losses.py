@@ -47,14 +47,18 @@ def test_a_sample_without_weight_moves_nothing() -> None:
         assert leaf.grad.reshape(4, -1).abs().sum(dim=1).ne(0).tolist() == [True, False, True, False]
 
 
+@pytest.mark.parametrize("is_searched", [False, True])
 @pytest.mark.parametrize("term", list(SHARES))
-def test_the_gradient_of_every_term_grows_with_the_weight(term: str) -> None:
+def test_the_gradient_of_every_term_grows_with_the_weight(term: str, is_searched: bool) -> None:
+    wanted = targets()
+    if is_searched:
+        wanted = wanted._replace(policy=torch.rand(4, 5, dtype=torch.float64).softmax(dim=1))
     output = {"policy": "logits"}.get(term, term)
     gradients = []
     for weights in ([1.0, 1.0, 1.0, 1.0], [3.0, 0.5, 1.0, 0.0]):
         made = outputs()
         alone = {name: float(name == term) for name in SHARES}
-        total_loss(sample_losses(made, targets()), torch.tensor(weights, dtype=torch.float64), alone).backward()
+        total_loss(sample_losses(made, wanted), torch.tensor(weights, dtype=torch.float64), alone).backward()
         for name, leaf in made._asdict().items():
             assert (leaf.grad.abs().max() > 0) == (name == output)
         gradients.append(getattr(made, output).grad.reshape(4, -1))

@@ -136,6 +136,16 @@ def test_policy_planes_are_laid_out_plane_by_plane() -> None:
     assert (logits.reshape(5, 4, 3, 3) == image).all()
 
 
+def test_a_seed_draws_body_and_policy_before_the_value() -> None:
+    # Trainings that were recorded with a seed keep their first weights.
+    states = []
+    for value_channels in (1, 3):
+        torch.manual_seed(3)
+        states.append(catalogue.rise((2, 5, 5), 7, channels=4, expanded=8, value_channels=value_channels).state_dict())
+    drawn = [name for name in states[0] if name.split(".")[0] in ("body", "policy")]
+    assert all(torch.equal(states[0][name], states[1][name]) for name in drawn)
+
+
 def test_policy_planes_that_do_not_fit_the_actions_are_refused() -> None:
     with pytest.raises(ValueError, match=r"expected planes of 3 x 3 for 35 actions, got 4"):
         catalogue.rise((2, 3, 3), 35, policy_planes=4)

@@ -36,7 +36,7 @@ class Plain(nn.Module):
         return self.policy(body), self.value(body).tanh()[:, 0]
 
 data = Dataset.open(Path({data!r}), TicTacToe())
-settings = config(spike=1.005, max_spikes=30, optimiser="sgd", learning_rate=1.0, batch_size=33)
+settings = config(spike=1.01, max_spikes=30, optimiser="sgd", learning_rate=0.2, batch_size=33, epochs=6)
 with connected("cpu") as ranks:
     trained = Trainer(settings, ranks=ranks).fit_experts(Plain, data, thirds(), separated(), Path({folder!r}))
 """
@@ -67,6 +67,8 @@ def test_two_processes_learn_what_one_learns(tmp_path: Path) -> None:
 def test_experts_are_trained_by_torchrun(tmp_path: Path) -> None:
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "--no-python"]
     command = [str(Path(sys.executable).parent / "moemcts"), "train", "--game", "tictactoe", "--gate", "plies"]
+    # Heads on a frozen body: weights that no gradient comes to.
+    command += ["--scheme", "shared_stem", "--network", "resnet?channels=8&blocks=1"]
     sizes = ["--preset", "smoke", "--set", "data.samples=600", "--set", "training.device=cpu"]
     done = subprocess.run(
         [*torchrun, *command, *sizes, "--out", str(tmp_path / "out")],

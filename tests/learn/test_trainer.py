@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ import torch
 from learning_games import TicTacToe, make_data, thirds
 from torch import nn
 
-from moemcts.errors import DamagedFile, ForeignData, MoemctsError
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.gates import PlyGate, SinglePhase
 from moemcts.learn.config import TrainerConfig
+from moemcts.learn.course import Course, Judgement
 from moemcts.learn.curriculum import Stage, general_first, separated, single, staged, weighted
 from moemcts.learn.dataset import Dataset
 from moemcts.learn.networks import catalogue
@@ -132,15 +134,21 @@ def test_phases_of_the_held_out_games_add_up(data: Dataset, tmp_path: Path) -> N
         {"optimiser": "nag", "schedule": "one_cycle", "momentum": 0.95, "clip": 1.0},
         {"optimiser": "sgd", "keep": "last", "augment": False},
         {"schedule": "one_cycle", "validation_interval": None},
-        {"spike": 1.002, "max_spikes": 30, "learning_rate": 0.05, "optimiser": "sgd"},
+        {"spike": 1.5, "validation_interval": 2, "epochs": 4},
         {"schedule": "plateau", "plateau_patience": 1, "patience": 4, "tolerance": 0.002, "epochs": 6},
         {"schedule": "cosine", "precision": "bf16", "encoders": 3, "prefetch": 7},
     ],
 )
 @pytest.mark.parametrize("blow", [KeyboardInterrupt, RuntimeError])
 def test_a_training_killed_at_random_steps_ends_in_the_same_weights(
-    data: Dataset, tmp_path: Path, changes: dict[str, Any], blow: type[BaseException]
+    data: Dataset,
+    tmp_path: Path,
+    changes: dict[str, Any],
+    blow: type[BaseException],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if "spike" in changes:
+        monkeypatch.setattr(Course, "judge", spiking(Course.judge))
     settings = config(**changes)
     unbroken = fit_staged(data, tmp_path / "unbroken", settings, quiet)
     rng = random.Random(repr(changes))
@@ -162,6 +170,16 @@ def test_a_training_killed_at_random_steps_ends_in_the_same_weights(
     assert logs[0] == logs[1]
     if "spike" in changes:
         assert logs[0].count(b'"spike": true') > 3
+
+
+def spiking(judge: Callable[..., Judgement]) -> Callable[..., Judgement]:
+    """Returns a judgement for which the second measurement of every stage is a spike, twice."""
+
+    def judge_or_spike(course: Course, settings: TrainerConfig, loss: float | None) -> Judgement:
+        has_accepted = course.accepted is not None
+        return "spike" if has_accepted and len(course.returns) < 2 else judge(course, settings, loss)
+
+    return judge_or_spike
 
 
 KILLED = """
@@ -484,6 +502,17 @@ def test_a_full_memory_is_one_line_with_a_hint(
     monkeypatch.setattr(stage, "sample_losses", full)
     with pytest.raises(MoemctsError, match="out of memory on cpu with batches of 32 samples; use a smaller batch_size"):
         Trainer(config()).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("gpu", "expected a device such as cpu, cuda or cuda:1, got 'gpu'"), ("cuda", "no GPU for device")],
+)
+def test_a_device_that_is_not_there_is_misuse(name: str, line: str) -> None:
+    if name == "cuda" and torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    with pytest.raises(UsageError, match=line):
+        Trainer(config(device=name))
 
 
 def test_speed_and_waiting_are_written_at_every_measurement(data: Dataset, tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ from moemcts.errors import UsageError
 
 def uci(
     experts: Annotated[
-        Path | None, typer.Option(help="A folder of experts, as the option Model_Directory; material alone otherwise.")
+        Path | None,
+        typer.Option(help="A folder of experts, as the option Model_Directory; a simple evaluation otherwise."),
     ] = None,
     options: Annotated[
         list[str] | None, typer.Option("--set", help="An option of the engine, `MultiPV=3`; may be repeated.")

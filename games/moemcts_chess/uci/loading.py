@@ -13,7 +13,7 @@ from moemcts.evaluation import Evaluator
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Views
 from moemcts_chess.game import ChessGame
-from moemcts_chess.material import MaterialEvaluator
+from moemcts_chess.glance import GlanceEvaluator
 from moemcts_chess.tablebase import Tablebase, TablebaseEvaluator
 from moemcts_chess.uci.options import GATE_OF_THE_EXPERTS, Options
 
@@ -39,7 +39,7 @@ class Knowledge:
     def phase(self, views: Views) -> str:
         """Returns phase and expert of the first view, as the engine tells them."""
         if self.experts is None:
-            return "expert=material"
+            return "expert=none"
         gate = self.experts.gate
         phase = int(gate.weights(views)[0].argmax())
         return f"phase={gate.phase_names[phase]} expert={phase}"
@@ -63,10 +63,10 @@ def load(
         except (OSError, RuntimeError, ValueError) as error:
             fail(MoemctsError(f"{folder}: {one_line(error)}"))
     if experts is None:
-        remark("no experts: thinking with material alone; set Model_Directory to a folder of experts")
+        remark("no experts: thinking with material and squares alone; set Model_Directory to a folder of experts")
     elif (chosen := options.text("Game_Phase_Definition")) != GATE_OF_THE_EXPERTS:
         experts = _behind(chosen, experts, game, remark)
-    evaluator: Evaluator = experts or MaterialEvaluator(game)
+    evaluator: Evaluator = experts or GlanceEvaluator(game)
     tables = None
     if folders := options.text("SyzygyPath"):
         try:

@@ -192,7 +192,7 @@ def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
         Option(name="Nodes_Limit", default=0, keeps_tree=True),
         Option(name="Fixed_Movetime", default=0, keeps_tree=True),
         Option(name="Move_Overhead", default=20, high=60_000, keeps_tree=True),
-        Option(name="Hash", default=1024, low=16, high=1_048_576, keeps_tree=True),
+        Option(name="Hash", default=1024, low=1, high=1_048_576, keeps_tree=True),
         Option(name="Threads", default=1, low=1, high=512, keeps_tree=True),
         Option(name="Seed", default=0, keeps_tree=True),
         Option(name="Reuse_Tree", default=True),

@@ -172,7 +172,7 @@ class Session:
             self.say,
             num_lines=self.options.number("MultiPV"),
             shows_wdl=self.options.flag("UCI_ShowWDL"),
-            most_nodes=self._most_nodes(),
+            most_nodes=self._room(),
         )
         self._thinking = Thinking(task, reporter, self.say)
         self._thinking.start()
@@ -230,34 +230,38 @@ class Session:
 
     def _limits(self, go: protocol.Go, state: Any) -> Limits:
         options = self.options
-        waits = go.infinite or go.ponder
-        nodes = [go.nodes or 0, self._most_nodes()]
-        simulations, fixed = 0, [go.movetime or 0.0]
-        if not go.infinite:
-            nodes.append(options.number("Nodes"))
-            simulations = options.number("Simulations")
-            fixed.append(options.number("Fixed_Movetime") / 1000)
-        is_counted = any((go.nodes, nodes[2:] != [0], simulations, go.depth, go.mate))
+
+        def standing(name: str) -> int:
+            """Returns a limit of every search but endless ones; 0 is none."""
+            return 0 if go.infinite else options.number(name)
+
+        wanted = min(filter(None, (go.nodes, standing("Nodes"))), default=None)
+        simulations = standing("Simulations") or (2 * wanted if wanted else MOST_SIMULATIONS)
+        is_counted = any((wanted, standing("Simulations"), go.depth, go.mate))
+        fixed = (go.movetime or 0.0, standing("Fixed_Movetime") / 1000)
         clock = go.clocks[state.active_players[0]]
         times = [fixed_time(seconds, options.overhead) for seconds in fixed if seconds]
         if clock is not None:
             times.append(thinking_time(clock, state.ply // 2 + 1, options.overhead))
         if not times and not is_counted and not go.infinite:
             times.append(DEFAULT_SECONDS)
-        is_forced = clock is not None and len(state.legal_actions(state.active_players[0])) == 1
+        is_game = clock is not None and not options.flag("UCI_AnalyseMode")
+        is_forced = is_game and len(state.legal_actions(state.active_players[0])) == 1
         return Limits(
-            nodes=min(filter(None, nodes)),
-            simulations=simulations or (2 * min(filter(None, nodes)) if len(nodes) > 2 else MOST_SIMULATIONS),
+            nodes=self._room(wanted),
+            simulations=min(simulations, MOST_SIMULATIONS),
             seconds=None if go.infinite or not times else 0.0 if is_forced else min(times),
             depth=go.depth,
             mate=go.mate,
-            waits=waits,
-            may_stop_early=clock is not None and options.flag("Allow_Early_Stopping"),
+            waits=go.infinite or go.ponder,
+            may_stop_early=is_game and options.flag("Allow_Early_Stopping"),
         )
 
-    def _most_nodes(self) -> int:
-        most = self.options.number("Hash") * 2**20 // BYTES_PER_NODE.get(self.options.game, USUAL_BYTES_PER_NODE)
-        return min(filter(None, (most, self.options.number("Nodes_Limit"))))
+    def _room(self, wanted: int | None = None) -> int:
+        """Returns how many nodes a tree may have: what memory holds, unless so many are wanted."""
+        options = self.options
+        held = options.number("Hash") * 2**20 // BYTES_PER_NODE.get(options.game, USUAL_BYTES_PER_NODE)
+        return min(filter(None, (wanted or held, options.number("Nodes_Limit"))))
 
     def _answer_without_moves(self, state: Any) -> None:
         line = any_legal_move(state)
@@ -306,7 +310,8 @@ class Session:
 
     def _note(self, line: str) -> None:
         if self._log is not None:
-            with self._log.open("a", encoding="utf-8") as log:
+            # A full disk is no reason to lose a game.
+            with contextlib.suppress(OSError), self._log.open("a", encoding="utf-8") as log:
                 log.write(f"{line}\n")
 
 

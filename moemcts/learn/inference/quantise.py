@@ -37,8 +37,8 @@ class Agreement:
     """Mean absolute difference of the values."""
 
     def to_toml(self) -> dict[str, Any]:
-        """Returns it with five digits after the point."""
-        return {key: round(number, 5) for key, number in asdict(self).items()}
+        """Returns it with six digits after the point."""
+        return {key: round(number, 6) for key, number in asdict(self).items()}
 
 
 def quantised(network: nn.Module, calibration: FloatArray) -> bytes:
@@ -82,7 +82,7 @@ def agreement(expected: Evaluation, found: Evaluation, legal: BoolArray) -> Agre
     return Agreement(
         len(legal),
         float((ours.argmax(axis=1) == theirs.argmax(axis=1)).mean()) if rows.any() else 1.0,
-        float(kl.mean()) if rows.any() else 0.0,
+        max(float(kl.mean()), 0.0) if rows.any() else 0.0,
         float(np.abs(expected.value - found.value).mean()) if len(legal) else 0.0,
     )
 

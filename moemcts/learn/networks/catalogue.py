@@ -252,7 +252,7 @@ def vit(
 ) -> Module:
     """The Vision Transformer that the AlphaVile paper compares with, which does poorly, and why.
 
-    Its patches of 8x8 make a chess board one single token beside the class token: nothing is left for attention to
+    Its patches of 8x8 make a board of 8x8 one single token beside the class token: nothing is left for attention to
     compare, and all 4864 logits come from one linear layer on 256 numbers. The paper reports a loss of 1.69 against
     1.13 to 1.17 of the others, at 21 million multiply-adds. With `patch=1` or 2 every cell or 2x2 of the board is a
     token, which is what the name promises, and the heads are those of the other networks.

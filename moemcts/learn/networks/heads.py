@@ -53,11 +53,12 @@ def make_heads(
     Raises ValueError where `policy_planes` of the board do not have as many cells as there are actions.
     """
     cells = features or board
+    policy = make_policy_head(channels, board, spec, features=cells)
     reduction, length = make_reduction(spec.value_channels, cells, spec)
     vector = nn.Sequential(
         ConvNorm(channels, spec.value_channels, 1, activation=spec.activation, momentum=spec.norm_momentum), reduction
     )
-    return make_policy_head(channels, board, spec, features=cells), make_value_head(vector, length, spec)
+    return policy, make_value_head(vector, length, spec)
 
 
 class MeanAndMax(nn.Module):

@@ -180,6 +180,20 @@ impl ChessState {
 
 #[pymethods]
 impl ChessViews {
+    /// Returns what each position is worth to its viewer at a glance, in centipawns, `[N]`.
+    fn glance<'py>(&self, py: Python<'py>) -> IntegerArray<'py> {
+        let worth = |(state, viewer): &(Chess, usize)| {
+            let centipawns = i64::from(moemcts_chess::evaluation::evaluate(state));
+            if moemcts_chess::state::player(state.turn()) == *viewer {
+                centipawns
+            } else {
+                -centipawns
+            }
+        };
+        let scores: Vec<i64> = py.detach(|| self.0.iter().map(worth).collect());
+        PyArray1::from_vec(py, scores)
+    }
+
     /// Returns one of the numbers that gates cut for each view, `[N]`.
     fn measure<'py>(&self, py: Python<'py>, name: &str) -> PyResult<IntegerArray<'py>> {
         let measure = measure(name)?;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import chess
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ from chess_oracle import action, planes, random_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moemcts.experiment.config import TrainingConfig
+from moemcts.experiment.training import Training
 from moemcts.plugins import plugins
 from moemcts_chess.board import board as make_board
 from moemcts_chess.game import VARIANTS, ChessGame
@@ -176,3 +180,10 @@ def test_networks_end_in_planes_of_moves_without_being_told(variant: str) -> Non
     reference = plugins().complete_network("resnet?channels=8&blocks=1", game)
     network = plugins().network(reference, game.spec.observation_shape, game.spec.num_actions)
     assert network.policy[-2].out_channels == planes
+
+
+def test_a_training_writes_down_what_its_network_resolves_to(tmp_path: Path) -> None:
+    config = TrainingConfig(game="antichess", gate="lichess", network="resnet?blocks=1")
+    training = Training.create(tmp_path / "training", config)
+    assert training.config.network == "resnet?blocks=1&policy_planes=79"
+    assert Training.load(tmp_path / "training").config == training.config

@@ -30,6 +30,7 @@ for line in sys.stdin:
     words = line.split()
     if words[:1] == ["uci"]:
         print("id name fake\\noption name Fails From type spin default 3 min 1 max 999")
+        print("option name Hash type spin default 32 min 16 max 64")
         print("option name UCI_LimitStrength type check default false")
         if "{mode}" != "mute":
             print("uciok", flush=True)
@@ -108,6 +109,14 @@ def test_an_engine_that_fails_in_one_position_answers_the_others(tmp_path: Path)
     assert seats[0].thought is not None
     assert (seats[0].thought.nodes, seats[0].thought.depth) == (7, 1)
     assert 0 < seats[0].thought.value < 0.1
+
+
+def test_an_engine_may_need_arguments(tmp_path: Path) -> None:
+    game = ChessGame("chess")
+    agent = UciAgent(game, f"{sys.executable} -B '{fake(tmp_path, 'dies')}'", timeout=20)
+    assert agent.act(game.views([(game.initial_state(), 0)]), [Seat(0, np.random.default_rng(0))]) != [0]
+    with pytest.raises(UsageError, match="no engine 'nowhere' on the path"):
+        UciAgent(game, "nowhere --fast")
 
 
 def test_options_of_the_engine_are_set_whatever_their_spelling(tmp_path: Path) -> None:

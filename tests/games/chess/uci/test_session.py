@@ -42,7 +42,7 @@ def test_uci_names_the_engine_and_its_options(talk: Talk) -> None:
 
 def test_without_experts_it_says_so_and_moves_all_the_same(talk: Talk) -> None:
     lines = talk("isready", "position startpos", "go nodes 50")
-    assert "no experts: thinking with material alone" in remarks(lines)
+    assert "no experts: thinking with material and squares alone" in remarks(lines)
     assert chess.Move.from_uci(answer(lines)) in chess.Board().legal_moves
 
 
@@ -110,6 +110,13 @@ def test_nodes_are_a_limit(talk: Talk) -> None:
     assert 100 <= nodes <= 116  # the last batch of 16 may pass it
     by_option = talk("setoption name Nodes value 100", "position startpos", "go")
     assert f" nodes {nodes} " in by_option[-2]
+
+
+def test_memory_is_a_limit_where_nodes_are_not(talk: Talk) -> None:
+    setup = ("setoption name Hash value 1", "position startpos")
+    for line, most in (("go movetime 2000", 528), ("go nodes 1000", 1016)):
+        nodes = max(int(re.findall(r" nodes (\d+)", told)[0]) for told in talk(*setup, line) if " pv " in told)
+        assert most - 16 <= nodes <= most
 
 
 def test_the_papers_match_script_is_understood(talk: Talk, experts: Path) -> None:
@@ -186,6 +193,19 @@ def test_a_single_legal_move_is_played_at_once(talk: Talk) -> None:
     lines = talk(f"position fen {board.fen()}", "go wtime 3600000 btime 3600000")
     assert answer(lines) == next(iter(board.legal_moves)).uci()
     assert all(int(re.findall(r"time (\d+)", line)[0]) < 5000 for line in lines if " pv " in line)
+
+
+def test_it_answers_with_no_time_left(talk: Talk) -> None:
+    assert answer(talk("position startpos", "go wtime 1 btime 1 movestogo 1"))
+    assert answer(talk("position startpos", "go wtime -5 btime 0"))
+
+
+def test_a_session_can_be_logged(talk: Talk, tmp_path: Path) -> None:
+    log = tmp_path / "session.log"
+    talk(f"setoption name Log_File value {log}", "isready")
+    assert log.read_text().splitlines()[0] == "> isready"
+    assert log.read_text().splitlines()[-1] == "< readyok"
+    assert "error:" in remarks(talk(f"setoption name Log_File value {tmp_path}"))
 
 
 @pytest.mark.parametrize(

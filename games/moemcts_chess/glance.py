@@ -1,0 +1,35 @@
+"""What to think of a position when there is no network: look at it once."""
+
+from __future__ import annotations
+
+from typing import Protocol, cast
+
+import numpy as np
+
+from moemcts.evaluation import Evaluation
+from moemcts.game import FloatArray, IntArray, Views
+from moemcts_chess.game import ChessGame
+from moemcts_chess.score import value_of_centipawns
+
+
+class _Seen(Protocol):
+    """Views that know what they are worth at a glance."""
+
+    def glance(self) -> IntArray: ...
+
+
+class GlanceEvaluator:
+    """Values a view by material, where the pieces stand and what the variant is played for, as alpha-beta does.
+
+    (native/chess/src/evaluation.rs.) It thinks every move equally good.
+    """
+
+    def __init__(self, game: ChessGame) -> None:
+        self._variant = game.variant
+        self._num_actions = game.spec.num_actions
+
+    def evaluate(self, views: Views) -> Evaluation:
+        scores = cast(_Seen, views).glance()
+        value: FloatArray = np.array([value_of_centipawns(score, self._variant) for score in scores], dtype=np.float32)
+        logits = np.broadcast_to(np.zeros(1, dtype=np.float32), (len(views), self._num_actions))
+        return Evaluation(logits, value)

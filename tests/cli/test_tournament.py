@@ -1,0 +1,66 @@
+"""`moemcts tournament` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from moemcts.cli.main import main
+
+
+def run(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr("sys.argv", ["moemcts", *text.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+def test_agents_are_rated_and_the_folder_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = "tournament --game tictactoe --agent random --agent flat?playouts=40 --agent uct?simulations=40"
+    command += f" --games 4 --out {tmp_path}"
+    assert run(command, monkeypatch) == 0
+    text = capsys.readouterr().out
+    for words in ("uct?simulations=40", "tictactoe, round-robin, 12 games", "is first", "report.html"):
+        assert words in text
+    assert len(list((tmp_path / "games").iterdir())) == 3
+    assert "<svg" in (tmp_path / "report" / "report.html").read_text()
+    assert run(f"{command} --agent flat?playouts=9 --json", monkeypatch) == 0
+    numbers = json.loads(capsys.readouterr().out)
+    assert numbers["num_games"] == 24
+    assert len(list((tmp_path / "games").iterdir())) == 6
+    assert {row["name"] for row in numbers["ratings"]["agents"]} == {
+        "random", "flat?playouts=40", "uct?simulations=40", "flat?playouts=9"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("--game tictactoe --agent random", "expected --agent twice or more, got 1"),
+        ("--game tictactoe --agent random --agent random", "expected different agents, got random, random"),
+        ("--game tictactoe --agent random --agent flatt", "no agent named 'flatt'; did you mean 'flat'?"),
+        ("--game tictactoe --agent random --agent flat --kind swis", "no kind of tournament named 'swis'"),
+        ("--game tictactoe --preset gird", "no preset named 'gird'; did you mean 'grid'?"),
+        ("--game tictactoe --preset grid --experts x", "expected --experts and --baseline with --preset grid"),
+        ("--game tictactoe --preset grid --agent x", "expected --experts and --baseline with --preset, got --agent"),
+        ("--game tictactoe --agent random --agent flat --nodes 3", "expected --preset with --nodes"),
+        (
+            "--game tictactoe --preset grid --experts x --baseline y --nodes few",
+            "expected --nodes as whole numbers apart by commas, got 'few'",
+        ),
+        ("--game tictactoe --preset grid --experts x --baseline y --nodes 0", "expected nodes or milliseconds above 0"),
+        ("--game tictactoe --preset impact --experts x --baseline y --nodes 9", "expected a folder of experts, got x"),
+        ("--game tictactoe --agent random --agent flat --openings nowhere", "nowhere"),
+    ],
+)
+def test_mistakes_get_one_line(
+    arguments: str, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(f"tournament {arguments}", monkeypatch) in (1, 2)
+    error = capsys.readouterr().err
+    assert line in error
+    assert error.count("\n") == 1
