@@ -25,8 +25,9 @@ from tempfile import TemporaryDirectory
 from record import add_option, append
 
 from moemcts.arena import DuelResult, duel
+from moemcts.arena.openings import starts
 from moemcts.arena.ranking import fit_ratings
-from moemcts.experiment.comparisons import named_agents, starts
+from moemcts.experiment.comparisons import named_agents
 from moemcts.game import Game
 from moemcts.plugins import plugins
 

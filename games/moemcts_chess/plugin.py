@@ -43,11 +43,7 @@ OPTION = "option."
 
 @hookimpl
 def register_games() -> Sequence[Registration]:
-    # Without search noise two programs play one game over and over from one start position.
-    settings = {"match.random_plies": 6}
-    return [
-        Registration(name, partial(ChessGame, name), SUMMARIES[name], (name,), settings=settings) for name in VARIANTS
-    ]
+    return [Registration(name, partial(ChessGame, name), SUMMARIES[name], (name,)) for name in VARIANTS]
 
 
 @hookimpl

@@ -15,6 +15,10 @@ from moemcts.game import Game, Start, State
 Order = Literal["sequential", "random"]
 
 
+RANDOM_PLIES = 4
+"""Moves at random before the games of games that always start alike."""
+
+
 @dataclass(frozen=True)
 class Opening:
     """A start position and what it is called."""
@@ -83,6 +87,29 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
         num_repeated += not is_new
         seed += 1
     return openings
+
+
+def starts(
+    game: Game,
+    num_openings: int,
+    *,
+    path: Path | None = None,
+    order: Order = "random",
+    random_plies: int | None = None,
+    seed: int = 0,
+) -> list[Opening]:
+    """Returns where games start: positions of a file, in an order that the seed draws, or the game's own starts.
+
+    The game's own are those of the seeds `seed, seed + 1, ...`, after `random_plies` moves at random: by default none,
+    and RANDOM_PLIES in games that always start alike. Raises UsageError where the file has too few positions.
+    """
+    if path is not None:
+        return read_openings(game, path).choose(num_openings, order, seed)
+    if random_plies is None:
+        random_plies = RANDOM_PLIES if len({game.initial_state(number).key() for number in range(4)}) == 1 else 0
+    if random_plies:
+        return random_openings(game, num_openings, num_plies=random_plies, first=seed)
+    return openings_from_seeds(num_openings, first=seed)
 
 
 def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:

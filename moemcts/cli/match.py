@@ -57,6 +57,10 @@ def match(
     openings_plies: Annotated[
         int | None, typer.Option(min=0, help="Plies of each line of a PGN file; all by default.")
     ] = None,
+    random_plies: Annotated[
+        int | None,
+        typer.Option(min=0, help="Plies at random before the agents play; 4 in games that always start alike, else 0."),
+    ] = None,
     simulations: Annotated[
         int | None, typer.Option(min=0, help="Of experts that name no limit: descents per move; 0 plays the policy.")
     ] = None,
@@ -114,6 +118,7 @@ def match(
             openings=None if openings == "seeds" else Path(openings),
             order="random" if openings_order == "random" else "sequential",
             opening_plies=openings_plies,
+            random_plies=random_plies,
             limits={name: value for name, value in limits.items() if value is not None},
             max_plies=max_plies,
             adjudication=parse_adjudication(adjudicate),

@@ -73,7 +73,7 @@ def tournament(
 ) -> None:
     """Play many agents against each other and rate them, or experts against a single network over many limits."""
     from moemcts.arena.adjudication import check_adjudicable, parse_adjudication
-    from moemcts.experiment.comparisons import starts
+    from moemcts.arena.openings import starts
     from moemcts.plugins import plugins
 
     named = Named(preset, experts, baseline, nodes, milliseconds, batch_sizes)

@@ -13,7 +13,7 @@ from moemcts.arena.adjudication import Adjudication
 from moemcts.arena.duel import DuelResult, duel
 from moemcts.arena.games import Progress
 from moemcts.arena.guard import Guarded
-from moemcts.arena.openings import Opening, openings_from_seeds, random_openings, read_openings
+from moemcts.arena.openings import Opening
 from moemcts.config import format_reference, parse_reference
 from moemcts.errors import UsageError
 from moemcts.experiment.players import EXPERTS, experts_in, resolve_agent
@@ -25,8 +25,6 @@ NODES = (100, 200, 400, 800, 1600, 3200)
 MILLISECONDS = (100, 200, 400, 800, 1600)
 IMPACT_BATCH_SIZE = 64
 """Of the papers' matches with one expert (Figures 6 and 33)."""
-RANDOM_PLIES = 4
-"""At the start of games with a single start position, in which nothing else would make two games differ."""
 
 
 @dataclass(frozen=True)
@@ -176,22 +174,6 @@ def identity_of(references: Sequence[str], openings: Sequence[Opening]) -> Mappi
         start = opening.start if isinstance(opening.start, int) else opening.start.key()
         digest.update(f"{opening.name} {start}\n".encode())
     return {"experts": {name: _manifests(name) for name in references}, "openings": digest.hexdigest()}
-
-
-def starts(
-    game: Game, num_openings: int, *, path: Path | None = None, random_plies: int | None = None, seed: int = 0
-) -> list[Opening]:
-    """Returns where games start: positions of a file, in an order that the seed draws, or the game's own starts.
-
-    `random_plies` are played at random first; without it, four in games that always start alike.
-    """
-    if path is not None:
-        return read_openings(game, path).choose(num_openings, "random", seed)
-    if random_plies is None:
-        random_plies = RANDOM_PLIES if len({game.initial_state(number).key() for number in range(4)}) == 1 else 0
-    if random_plies:
-        return random_openings(game, num_openings, num_plies=random_plies, first=seed)
-    return openings_from_seeds(num_openings, first=seed)
 
 
 def _with(reference: str, options: Mapping[str, Any]) -> str:

@@ -50,8 +50,9 @@ class MatchConfig(Section):
     and the single network where that one plays at random."""
     openings: str = ""
     """A file of start positions, one per line; the game's own where empty."""
-    random_plies: int = Field(default=0, ge=0)
-    """Moves drawn at random with which each of the game's own start positions is varied, for games with only one."""
+    random_plies: int | None = Field(default=None, ge=0)
+    """Moves at random before the games from the game's own start positions; four by default where these are all alike,
+    else none."""
     opponent_model: str = ""
     """Who the search believes to sit there; empty takes the field, `self` searches for every seat."""
     parallel: int = Field(default=128, ge=1)

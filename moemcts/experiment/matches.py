@@ -14,7 +14,7 @@ from moemcts.arena.duel import DuelResult, duel, duel_lineups, duel_seatings
 from moemcts.arena.games import GameRecord, Lineup, Progress
 from moemcts.arena.guard import Guarded
 from moemcts.arena.match import MatchResult, match, match_lineups
-from moemcts.arena.openings import Opening, Order, Suite, read_openings
+from moemcts.arena.openings import Opening, Order, Suite, read_openings, starts
 from moemcts.arena.rating import Sprt
 from moemcts.arena.schedule import Conditions
 from moemcts.config import parse_reference
@@ -38,6 +38,8 @@ class MatchPlan:
     seed: int = 0
     openings: Path | None = None
     """A file; the game's own start positions, by seed, without one."""
+    random_plies: int | None = None
+    """Before games from the game's own start positions; None lets the game decide, see `starts`."""
     order: Order = "random"
     opening_plies: int | None = None
     limits: Mapping[str, Any] = field(default_factory=dict)
@@ -87,11 +89,12 @@ class Match:
         return read_openings(self.game, self.plan.openings, plies=self.plan.opening_plies)
 
     @cached_property
-    def openings(self) -> list[Opening] | None:
-        """The openings that are played; None for those of the seeds."""
-        if self.suite is None:
-            return None
-        return self.suite.choose(-(-self.plan.num_games // self.num_seatings), self.plan.order, self.plan.seed)
+    def openings(self) -> list[Opening]:
+        """The openings that are played."""
+        num_openings = -(-self.plan.num_games // self.num_seatings)
+        if self.suite is not None:
+            return self.suite.choose(num_openings, self.plan.order, self.plan.seed)
+        return starts(self.game, num_openings, random_plies=self.plan.random_plies)
 
     @property
     def num_seatings(self) -> int:
@@ -176,7 +179,7 @@ class Match:
     def _identity(self) -> dict[str, Any]:
         """Returns what else decides the games: what runs the networks, their weights, limits, openings."""
         found = {"agents": self.resolved, "limits": dict(self.plan.limits)}
-        return {**identity_of(self._references, self.openings or []), **found}
+        return {**identity_of(self._references, self.openings), **found}
 
 
 def one_worker(match: Match) -> MatchPlan:

@@ -14,7 +14,7 @@ import tomli_w
 
 from moemcts.agents import Agent, PolicyAgent
 from moemcts.arena.match import MatchResult, match
-from moemcts.arena.openings import Opening, openings_from_seeds, random_openings, read_openings
+from moemcts.arena.openings import Opening, starts
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.experiment.arms import NO_GATE, SINGLE, Arm, make_arms
 from moemcts.experiment.config import ExperimentConfig, validate
@@ -152,13 +152,14 @@ class Experiment:
 
     def openings(self, seed: int, num_games: int) -> list[Opening]:
         """Returns where the games of a training seed start, each for one game in every seat."""
-        config, first = self.config.match, self._first_board(seed)
-        num_openings = -(-num_games // self.game.spec.num_players)
-        if config.openings:
-            return read_openings(self.game, Path(config.openings)).choose(num_openings, "random", first)
-        if config.random_plies:
-            return random_openings(self.game, num_openings, num_plies=config.random_plies, first=first)
-        return openings_from_seeds(num_openings, first=first)
+        config = self.config.match
+        return starts(
+            self.game,
+            -(-num_games // self.game.spec.num_players),
+            path=Path(config.openings) if config.openings else None,
+            random_plies=config.random_plies,
+            seed=self._first_board(seed),
+        )
 
     def passes(self) -> float:
         """Returns how often the trainings of one seed see the data, in passes of the configured epochs."""

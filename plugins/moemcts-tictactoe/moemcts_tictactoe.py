@@ -111,6 +111,4 @@ def _transform(planes: np.ndarray, turns: int, flip: bool) -> np.ndarray:
 
 @hookimpl
 def register_games() -> Sequence[Registration]:
-    # A match between two programs would repeat one game; a random first move makes nine.
-    settings = {"match.random_plies": 1}
-    return [Registration("tictactoe", TicTacToe, "three in a row, the tutorial game in Python", settings=settings)]
+    return [Registration("tictactoe", TicTacToe, "three in a row, the tutorial game in Python")]

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from moemcts.agents import Seat
-from moemcts.arena.openings import read_openings
+from moemcts.arena.openings import read_openings, starts
 from moemcts.cli.main import main
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.evaluation import Evaluation
-from moemcts.experiment.comparisons import Limit, grid_cells, impact_cells, limits_of, starts
+from moemcts.experiment.comparisons import Limit, grid_cells, impact_cells, limits_of
 from moemcts.experiment.players import resolve_agent
 from moemcts.experts import ExpertSet
 from moemcts.game import Game, Views
