@@ -66,6 +66,8 @@ class Experiment:
         self.config = config
         self.game: Game = plugins().game(config.game)
         self.arms = make_arms(config.gates, config.schemes)
+        for scheme in config.schemes:
+            plugins().curriculum(scheme)
         for arm in self.arms:
             check_scheme(self.gate(arm.gate), plugins().curriculum(arm.scheme))
         self.agent(config.data.agent or plugins().default_agent(self.game))
