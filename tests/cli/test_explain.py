@@ -37,7 +37,8 @@ def moemcts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 def make_team(folder: Path, name: str, **changes: Any) -> Path:
     """Saves three random networks as the experts of a game."""
     game = plugins().game(name)
-    reference = "resnet?channels=4&blocks=1"
+    # Leaky units: four channels with random weights may all be dead otherwise.
+    reference = "rise?channels=8&expanded=16&blocks=1"
     with torch.random.fork_rng():
         torch.manual_seed(0)
         spec = game.spec

@@ -172,7 +172,7 @@ def test_the_table_says_all_there_is(folder: Path) -> None:
 
 def test_games_that_repeat_others_are_counted(folder: Path) -> None:
     done = run("--game", "antichess", "--agent", "experts?simulations=6", "--agent", "single?simulations=6",
-               "--games", 8, "--max-plies", 20, folder=folder)  # fmt: skip
+               "--games", 8, "--max-plies", 20, "--random-plies", 0, folder=folder)  # fmt: skip
     assert "6 of these games repeat an earlier one move for move" in done.stdout
 
 

@@ -53,7 +53,8 @@ def test_every_gate_serves_every_variant(variant: str) -> None:
     names = set(Plugins.for_game(plugins().gates, variant))
     assert names >= {"lichess", "lichess-crazyara", "conjunctive", "movecount", "material", "pieces"}
     views = game.views([(state, 0) for state, _ in random_games(game, 50)])
-    for name in names:
+    for name in names - {"kmeans", "learned"}:
+        # Those two are made from data.
         gate = plugins().gate(name, game)
         assert gate.weights(views).shape == (50, gate.num_phases)
 
