@@ -49,8 +49,8 @@ def explain(
         mean_planes,
         write_averages,
     )
+    from moemcts.experiment.sources import open_training_samples
     from moemcts.learn.checkpoint import load_networks
-    from moemcts.learn.dataset import Dataset
     from moemcts.plugins import plugins
     from moemcts.store import write_json
 
@@ -66,7 +66,7 @@ def explain(
     result: dict[str, Any] = {"game": game, "experts": str(experts), "steps": steps, "baseline": baseline}
     start = None
     if data is not None:
-        dataset = Dataset.open(data, made)
+        dataset = open_training_samples(data, made)
         drawn = draw_positions(team, dataset, positions, seed)
         start = mean_planes(dataset, drawn) if baseline == "mean" else None
         with ConsoleProgress().task("explain", "experts and phases") as advance:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from moemcts.experiment.sources import open_training_samples
     from moemcts.game import Game
     from moemcts.learn.dataset import Dataset
 
@@ -41,7 +42,6 @@ def export(
     from moemcts.agents import PolicyAgent
     from moemcts.experiment.players import experts_in
     from moemcts.learn.checkpoint import MANIFEST, load_networks
-    from moemcts.learn.dataset import Dataset
     from moemcts.learn.files import read_toml
     from moemcts.learn.inference.evaluators import Inference, named_precision
     from moemcts.learn.inference.folder import Team, export_experts, export_folder
@@ -52,7 +52,7 @@ def export(
     folder = experts_in(folder)
     game = plugins().game(str(read_toml(folder / MANIFEST).get("game", "")))
     loaded = load_networks(folder, game, plugins())
-    dataset = Dataset.open(data, game) if data is not None else _own_dataset(folder, loaded.manifest, game)
+    dataset = open_training_samples(data, game) if data is not None else _own_dataset(folder, loaded.manifest, game)
     if dataset is not None:
         positions = positions_of_dataset(dataset, loaded.gate, per_phase=num_positions, seed=seed)
         source = f"dataset {dataset.id}, seed {seed}"

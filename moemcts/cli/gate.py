@@ -45,7 +45,7 @@ def fit(
     `--features planes` clusters the means of the input planes over the board, `network` those of what a trained
     network's body makes of them.
     """
-    from moemcts.learn.dataset import Dataset
+    from moemcts.experiment.sources import open_training_samples
     from moemcts.learn.fitting import fit_clusters
     from moemcts.learn.learned import save_gate
     from moemcts.plugins import SAVED_GATE, plugins
@@ -56,7 +56,7 @@ def fit(
     made = plugins().game(game)
     chosen = _features(features, experts, expert, made)
     found = fit_clusters(
-        Dataset.open(data, made),
+        open_training_samples(data, made),
         phases,
         seed=seed,
         features=chosen,
@@ -93,13 +93,13 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Count what a gate makes of a dataset: positions and mean ply of its phases, and how often games go back."""
+    from moemcts.experiment.sources import open_training_samples
     from moemcts.learn.census import agreement, census
-    from moemcts.learn.dataset import Dataset
     from moemcts.plugins import plugins
     from moemcts.report.tables import Table
 
     made = plugins().game(game)
-    weighs, dataset = plugins().gate(gate, made), Dataset.open(data, made)
+    weighs, dataset = plugins().gate(gate, made), open_training_samples(data, made)
     found = census(dataset, weighs)
     other = plugins().gate(against, made) if against else None
     both = agreement(dataset, weighs, other) if other else None

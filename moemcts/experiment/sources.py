@@ -47,6 +47,11 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
     return Sources(found["training"], found.get("validation"), found.get("test"))
 
 
+def open_training_samples(folder: Path, game: Game) -> Dataset:
+    """Opens a dataset, or of an import with splits the one to learn from; raises as `open_sources`."""
+    return open_sources(DataConfig(folder=str(folder)), folder, game).training
+
+
 def _folders(config: DataConfig, own: Path) -> dict[str, Path]:
     folder = Path(config.folder) if config.folder else own
     is_split = not (folder / MANIFEST).exists() and (folder / "train" / MANIFEST).exists()
