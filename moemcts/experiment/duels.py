@@ -56,7 +56,7 @@ def against_single(title: str, kind: str, results: Sequence[MatchResult], experi
         outcomes = [game.outcome for game in games]
         found = scores_over_seeds(results, arm)
         low, high = (100 * (0.5 + bound) for bound in found.interval)
-        per_seed = ", ".join(f"{_elo(result.games(arm)).difference:+.0f}" for result in results)
+        per_seed = ", ".join(f"{round(_elo(result.games(arm)).difference) + 0:+d}" for result in results)
         rows.append(
             [
                 arm,

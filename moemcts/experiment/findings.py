@@ -159,7 +159,8 @@ def _whiskers(results: Sequence[MatchResult]) -> list[Whisker]:
 def _learning(arm: Arm, losses: Sequence[PhaseLosses], experiment: Experiment) -> Section:
     config = experiment.config
     weights = {"policy_weight": config.training.policy_weight, "value_weight": config.training.value_weight}
-    where = f"on samples that no network learned from, mean of {config.num_seeds} training seeds"
+    seeds = f"mean of {config.num_seeds} training seeds" if config.num_seeds > 1 else "one training seed"
+    where = f"on samples that no network learned from, {seeds}"
     entries, baseline = (
         metrics(experiment.training_folder(one, 0) / "metrics.jsonl") for one in (arm, experiment.arm(SINGLE))
     )
