@@ -61,6 +61,7 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         "gates": ["lichess"],
         "schemes": options.scheme or SCHEMES,
         "network": options.network or (LARGE if on_gpu else SMALL),
+        "seed": options.seed,
         "num_seeds": options.seeds,
         "workers": 1 if on_gpu else num_cores(),
         "data": {"folder": str(options.data.absolute())},
@@ -98,20 +99,29 @@ def rows(experiment: Experiment, numbers: dict[str, Any]) -> list[dict[str, obje
     seen = config.training.epochs * len(experiment.sources().training)
     common: dict[str, object] = {"network": config.network, "seeds": config.num_seeds, "seed": config.seed}
     common |= {"samples_per_pass": round(seen)}
+    last = config.seed + config.num_seeds - 1
+    which = f"seed {config.seed}" if config.num_seeds == 1 else f"seeds {config.seed} to {last}"
     found: list[dict[str, object]] = []
-    for arm, networks in numbers["losses"].items():
+    schemes = {arm.name: arm.scheme for arm in experiment.arms}
+    for name, networks in numbers["losses"].items():
+        arm = schemes[name]
         for row in networks:
             for phase in row["policy"]:
                 policy, value = row["policy"][phase], row["value"][phase]
                 loss = config.training.policy_weight * policy + config.training.value_weight * value
-                one: dict[str, object] = {"name": f"chess, {arm}, {row['name']}, {phase}", "kind": "loss", "arm": arm}
+                one: dict[str, object] = {
+                    "name": f"chess, {arm}, {row['name']}, {phase}, {which}",
+                    "kind": "loss",
+                    "arm": arm,
+                }
                 one |= {"row": row["name"], "phase": phase, "value": round(loss, 4), "unit": "loss"}
                 one |= {"policy": round(policy, 4), "value_loss": round(value, 4)}
                 one |= {"accuracy": round(row["accuracy"][phase], 4), "test_samples": row["counts"][phase]}
                 found.append(one | common)
     for kind in ("searched", "raw"):
-        for arm, tally in numbers[kind].get("arms", {}).items():
-            one = {"name": f"chess, {arm}, {kind}", "kind": kind, "arm": arm, "unit": "Elo"}
+        for name, tally in numbers[kind].get("arms", {}).items():
+            arm = schemes[name]
+            one = {"name": f"chess, {arm}, {kind}, {which}", "kind": kind, "arm": arm, "unit": "Elo"}
             one |= {"value": round(tally["elo"]["difference"], 1), "error": tally["elo"]["error"]}
             one |= {"games": tally["num_games"], "wins": tally["wins"], "draws": tally["ties"]}
             one |= {"losses": tally["losses"], "score_interval": tally["score_interval"]}
@@ -123,7 +133,7 @@ def rows(experiment: Experiment, numbers: dict[str, Any]) -> list[dict[str, obje
 
 def show(found: list[dict[str, object]]) -> None:
     """Prints the tables, the papers' beside them."""
-    by_name = {row["name"]: row for row in found}
+    losses = {(row["arm"], row["row"], row["phase"]): row for row in found if row["kind"] == "loss"}
     phases = ["opening", "middlegame", "endgame", "all"]
     arms = list(dict.fromkeys(row["arm"] for row in found))
     print(f"{'loss':34}", *(f"{phase:>22}" for phase in phases), "\n(the papers' in brackets)")
@@ -133,7 +143,7 @@ def show(found: list[dict[str, object]]) -> None:
             published = PUBLISHED.get(str(scheme)) if name in ("single", "mixture") else None
             cells = []
             for i, phase in enumerate(phases):
-                one = by_name[f"chess, {arm}, {name}, {phase}"]
+                one = losses[arm, name, phase]
                 cells.append(f"{one['value']:.4f}" + (f" [{published[i]:.4f}]" if published else " " * 9))
             print(f"{f'{arm}, {name}':34}", *(f"{cell:>22}" for cell in cells))
     for row in found:
@@ -151,6 +161,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60, help="about how long it may take")
     parser.add_argument("--samples", type=float, help="samples per pass over the data, instead of a time")
     parser.add_argument("--seeds", type=int, default=2, help="trainings of everything from different weights")
+    parser.add_argument("--seed", type=int, default=0, help="the first of them")
     parser.add_argument("--network", help=f"{LARGE} on a GPU, a small residual network on a CPU by default")
     parser.add_argument("--scheme", action="append", help=f"one of several schemes; {', '.join(SCHEMES)} by default")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")

@@ -86,34 +86,35 @@ PHASES = ("opening", "middlegame", "endgame", "all")
 
 def comparison() -> str:
     """Returns the table of chess experts: losses of the mixtures on the test set, and Elo."""
-    rows = latest("chess")
-    losses = {(row["arm"], row["row"], row["phase"]): row for row in rows.values() if row["kind"] == "loss"}
-    elos = {(row["arm"], row["kind"]): row for row in rows.values() if row["kind"] != "loss"}
+    rows = list(latest("chess").values())
+    losses = {(row["seed"], row["arm"], row["row"], row["phase"]): row for row in rows if row["kind"] == "loss"}
+    elos = {(row["seed"], row["arm"], row["kind"]): row for row in rows if row["kind"] != "loss"}
     if not losses:
         return "Not measured yet."
-    arms = list(dict.fromkeys(arm for arm, _, _ in losses))
+    teams = list(dict.fromkeys((seed, arm) for seed, arm, _, _ in losses))
+    singles = [next(team for team in teams if team[0] == seed) for seed in dict.fromkeys(seed for seed, _ in teams)]
     lines = [
-        "| chess, gate `lichess` | opening | middlegame | endgame | all | accuracy % | paper: all | Elo, searching "
-        "| Elo, no search | paper: Elo |",
-        "| --- |" + " ---: |" * 9,
+        "| chess, gate `lichess` | seed | opening | middlegame | endgame | all | accuracy % | paper: all "
+        "| Elo, searching | Elo, no search | paper: Elo |",
+        "| --- |" + " ---: |" * 10,
     ]
-    for arm, network in [(arms[0], "single"), *((arm, "mixture") for arm in arms)]:
+    for (seed, arm), network in [*((team, "single") for team in singles), *((team, "mixture") for team in teams)]:
         scheme = "single" if network == "single" else arm
-        cells = [f"{losses[arm, network, phase]['value']:.4f}" for phase in PHASES]
-        cells.append(f"{100 * losses[arm, network, 'all']['accuracy']:.1f}")
+        cells = [str(seed), *(f"{losses[seed, arm, network, phase]['value']:.4f}" for phase in PHASES)]
+        cells.append(f"{100 * losses[seed, arm, network, 'all']['accuracy']:.1f}")
         cells.append(f"{PAPER_LOSS[scheme]:.4f}" if scheme in PAPER_LOSS else "–")
-        cells += [_elo(elos.get((scheme, kind))) for kind in ("searched", "raw")]
+        cells += [_elo(elos.get((seed, scheme, kind))) for kind in ("searched", "raw")]
         cells.append(f"{PAPER_ELO[scheme]:+.1f}" if scheme in PAPER_ELO else "–")
         name = "single network" if network == "single" else f"experts, `{arm}`"
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    one = losses[arms[0], "single", "all"]
+    one = next(iter(losses.values()))
     match = next(iter(elos.values()))
     lines += [
         "",
         f"`benchmarks/chess_comparison.py`: loss (0.99 policy, 0.01 value) on {one['test_samples']:,.0f} positions of "
-        f"May 2017, mean of {one['seeds']} training seeds; {one['samples_per_pass']:,} positions per pass, network "
-        f"`{one['network']}`. Elo against the single network of the same seed with the 95 % error of cutechess, "
-        f"{match['games']} games at {match['simulations']} simulations per move.",
+        f"May 2017; {one['samples_per_pass']:,} positions per pass, network `{one['network']}`. Elo against the single "
+        f"network of the same seed with the 95 % error of cutechess, games in brackets, {match['simulations']} "
+        "simulations per move.",
     ]
     return "\n".join(lines)
 
