@@ -32,8 +32,8 @@ from moemcts.learn.dataset import Dataset
 from moemcts.plugins import plugins
 
 SCHEMES = ["separated", "staged", "weighted?a=4", "weighted?a=10"]
-LARGE = "rise-v3.3?policy_planes=76"
-SMALL = "resnet?channels=32&blocks=4&policy_planes=76&value_channels=4&value_hidden=64"
+LARGE = "rise-v3.3"
+SMALL = "resnet?channels=32&blocks=4&value_channels=4&value_hidden=64"
 PUBLISHED = {
     "single": [0.9269, 1.5043, 1.3523, 1.2897],
     "separated": [0.9169, 1.4371, 1.2594, 1.2245],
@@ -49,7 +49,13 @@ PUBLISHED_ELO = {"separated": 122.2, "staged": 121.11, "weighted?a=4": 23.18, "w
 def settings(options: argparse.Namespace) -> dict[str, Any]:
     """Returns the experiment's settings without its size."""
     on_gpu = options.device.startswith("cuda")
-    training: dict[str, Any] = {"epochs": 1.0, "schedule": "one_cycle", "validation_interval": 1000, "threads": 1}
+    training: dict[str, Any] = {
+        "epochs": 1.0,
+        "schedule": "one_cycle",
+        "validation_interval": 1000,
+        "measured_samples": 4000,
+        "threads": 1,
+    }
     training |= {"device": options.device, "policy_weight": 0.99, "value_weight": 0.01, "augment": False}
     training |= (
         {"batch_size": 2048, "optimiser": "nag", "learning_rate": 0.14, "momentum": 0.95, "precision": "bf16"}
@@ -67,7 +73,12 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         "data": {"folder": str(options.data.absolute())},
         "training": training,
         "search": {"simulations": options.simulations, "leaves_per_tree": 8},
-        "match": {"games": options.games, "raw_games": 4 * options.games, "openings": options.openings},
+        "match": {
+            "games": options.games,
+            "raw_games": 4 * options.games,
+            "openings": options.openings,
+            "backend": "auto",
+        },
     }
 
 
@@ -167,7 +178,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--simulations", type=int, default=100, help="per move of a match")
     parser.add_argument("--games", type=int, default=100, help="per scheme and seed; four times as many without search")
-    parser.add_argument("--openings", default="", help="file of start positions; six random plies where none is named")
+    parser.add_argument("--openings", default="", help="file of start positions; random plies where none is named")
     add_option(parser)
     options = parser.parse_args()
     progress = ConsoleProgress()
@@ -175,13 +186,14 @@ def main() -> None:
         experiment = Experiment.load(options.out)
     else:
         config = validate(settings(options), ExperimentConfig)
-        rate = training_rate(config, options.data)
         probe = Experiment(options.out, config)
-        num_samples = (
-            options.minutes * 60 * (2 / 3) * rate * (config.workers or 1) / (config.num_seeds * probe.passes())
-        )
+        num_samples = options.samples
+        if num_samples is None:
+            rate = training_rate(config, options.data)
+            seconds = options.minutes * 60 * (2 / 3) * (config.workers or 1)
+            num_samples = seconds * rate / (config.num_seeds * probe.passes())
+            progress.say(f"{rate:,.0f} samples/s per process: {num_samples:,.0f} samples per pass")
         epochs = num_samples / len(probe.sources().training)
-        progress.say(f"{rate:,.0f} samples/s per process: {num_samples:,.0f} samples ({epochs:.3f} epochs) per pass")
         training = config.training.model_copy(update={"epochs": epochs})
         experiment = Experiment.create(options.out, config.model_copy(update={"training": training}))
     report = experiment.run(progress)
@@ -190,6 +202,8 @@ def main() -> None:
     if options.record:
         # Folders of this machine say nothing to others.
         sys.argv[1:3] = ["DATA", "OUT"]
+        if options.openings:
+            sys.argv[sys.argv.index(options.openings)] = Path(options.openings).name
         append("chess", found)
 
 
