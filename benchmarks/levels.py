@@ -73,11 +73,13 @@ def engines(game: str, levels: Sequence[int]) -> list[str]:
     return [*named, *(["uci:stockfish?elo=1350&movetime=50"] if game == "chess" else [])]
 
 
-def pairings(parts: Sequence[str], game: str, levels: Sequence[int], experts: str | None) -> list[Pairing]:
-    """Returns all matches."""
+def pairings(
+    parts: Sequence[str], game: str, levels: Sequence[int], experts: str | None, agents: Sequence[str] = ()
+) -> list[Pairing]:
+    """Returns all matches, of the given agents or of those of each part."""
     found = []
     for part in parts:
-        names = agents_of(part, experts)
+        names = agents or agents_of(part, experts)
         pairs = [(a, b) for a in names for b in engines(game, levels)] if part == "levels" else combinations(names, 2)
         found += [Pairing(part, pair) for pair in pairs]
     return found
@@ -137,10 +139,11 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=20.0, help="after which no further pair of games is begun")
     parser.add_argument("--levels", type=int, nargs="*", default=[1, 2, 3, 4, 5], choices=LEVELS)
     parser.add_argument("--experts", help="a folder of experts for the game")
+    parser.add_argument("--agent", action="append", help="who plays, in place of those named above; may be repeated")
     parser.add_argument("--seed", type=int, default=0)
     add_option(parser)
     options = parser.parse_args()
-    matches = pairings(options.parts or PARTS, options.game, options.levels, options.experts)
+    matches = pairings(options.parts or PARTS, options.game, options.levels, options.experts, options.agent or ())
     found = play(plugins().game(options.game), matches, 60 * options.minutes, options.seed)
     table = list(rows(options.game, found, options.seed))
     if options.experts:
