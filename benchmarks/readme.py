@@ -144,6 +144,32 @@ def inference() -> str:
     return "\n".join(lines)
 
 
+def levels() -> str:
+    """Returns how agents of the chess family do against engines, and against each other."""
+    rows = list(latest("levels").values())
+    against = [row for row in rows if ", levels: " in row["name"] and row["game"] == "chess"]
+    ratings = [row for row in rows if ", search, rating: " in row["name"]]
+    if not rows:
+        return "Not measured yet."
+    lines = ["| chess, against engines | wins | draws | losses | Elo, 95 % |", "| --- | ---: | ---: | ---: | ---: |"]
+    for row in against:
+        low, high = ("…" if end is None else f"{end:+.0f}" for end in row["interval"])
+        name = row["name"].partition(": ")[2].replace("&", " ")
+        lines.append(f"| {name} | {row['wins']} | {row['draws']} | {row['losses']} | [{low}, {high}] |")
+    lines += ["", "| antichess, round robin | games | Elo against the mean, 95 % |", "| --- | ---: | ---: |"]
+    for row in ratings:
+        low, high = row["interval"]
+        name = row["name"].partition("rating: ")[2].replace("&", " ")
+        lines.append(f"| {name} | {row['games']} | {row['value']:+.0f} [{low:+.0f}, {high:+.0f}] |")
+    lines += [
+        "",
+        "`benchmarks/levels.py`, few games: read the intervals. Levels are those of Lichess. The Antichess thesis (Tables "
+        "5.3, 5.4) rated its network at 2048 iterations 1023, random playouts at 2048 990 and random moves 346; its "
+        "network beat level 2 and lost to level 3.",
+    ]
+    return "\n".join(lines)
+
+
 def arena() -> str:
     """Returns one line per measurement of matches."""
     return "\n".join(f"- {row['name']}: {row['value']} {row['unit']}" for row in latest("match_speed").values())
@@ -152,7 +178,7 @@ def arena() -> str:
 def tables() -> str:
     """Returns all tables."""
     origin = "Every number has its row, with command, commit and machine, in `benchmarks/results`."
-    return "\n\n".join(filter(None, [comparison(), strength(), speed(), inference(), arena(), origin]))
+    return "\n\n".join(filter(None, [comparison(), strength(), speed(), inference(), levels(), arena(), origin]))
 
 
 def main() -> None:
