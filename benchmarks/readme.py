@@ -164,8 +164,8 @@ def levels() -> str:
     lines += [
         "",
         "`benchmarks/levels.py`, few games: read the intervals. Levels are those of Lichess. The Antichess thesis "
-        "(Tables 5.3, 5.4) rated its network at 2048 iterations 1023, random playouts at 2048 990 and random moves 346; "
-        "its network beat level 2 and lost to level 3.",
+        "(Tables 5.3, 5.4) rated its network at 2048 iterations 1023, random playouts at 2048 990 and random moves "
+        "346; its network beat level 2 and lost to level 3.",
     ]
     return "\n".join(lines)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from moemcts.experiment.sources import open_training_samples
     from moemcts.game import Game
     from moemcts.learn.dataset import Dataset
 
@@ -41,6 +40,7 @@ def export(
     """Write experts as ONNX models, checked against PyTorch on positions of every phase."""
     from moemcts.agents import PolicyAgent
     from moemcts.experiment.players import experts_in
+    from moemcts.experiment.sources import open_training_samples
     from moemcts.learn.checkpoint import MANIFEST, load_networks
     from moemcts.learn.files import read_toml
     from moemcts.learn.inference.evaluators import Inference, named_precision
