@@ -107,7 +107,7 @@ def comparison() -> str:
         cells.append(f"{PAPER_ELO[scheme]:+.1f}" if scheme in PAPER_ELO else "–")
         name = "single network" if network == "single" else f"experts, `{arm}`"
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    one = next(iter(losses.values()))
+    one = next(row for row in losses.values() if row["phase"] == "all")
     match = next(iter(elos.values()))
     lines += [
         "",
