@@ -82,6 +82,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes of the match played at once")
     parser.add_argument("--sample", type=int, default=6, help="games played one by one")
     parser.add_argument("--max-plies", type=int, default=80, help="games are tied after as many plies")
+    parser.add_argument("--backend", default="auto", help="what runs the networks, in both matches")
     parser.add_argument("--network", default="resnet?channels=32&blocks=4")
     parser.add_argument("--seed", type=int, default=0)
     add_option(parser)
@@ -94,7 +95,7 @@ def main() -> None:
         write_openings(folder / "openings.txt", game, -(-options.games // 2), options.seed)
         plan = MatchPlan(
             game="chess",
-            agents=(f"{folder}/experts", f"{folder}/single"),
+            agents=tuple(f"{folder}/{name}?backend={options.backend}" for name in ("experts", "single")),
             num_games=options.games,
             openings=folder / "openings.txt",
             order="sequential",
@@ -118,7 +119,7 @@ def main() -> None:
     )
     print(f"ratio {together / alone:.2f}")
     if options.record:
-        how = f"{options.games} games, {options.nodes} nodes, {options.network}"
+        how = f"{options.games} games, {options.nodes} nodes, {options.network}, backend {options.backend}"
         rows: list[dict[str, object]] = [
             {"name": f"chess match at once, {options.workers} workers: {how}", "value": round(together, 1)},
             {"name": f"chess match one by one, from {options.sample} games: {how}", "value": round(alone, 2)},
