@@ -171,8 +171,11 @@ def levels() -> str:
 
 
 def arena() -> str:
-    """Returns one line per measurement of matches."""
-    return "\n".join(f"- {row['name']}: {row['value']} {row['unit']}" for row in latest("match_speed").values())
+    """Returns one line per measurement of matches, and of training."""
+    lines = [f"- {row['name']}: {row['value']} {row['unit']}" for row in latest("match_speed").values()]
+    for row in latest("training").values():
+        lines.append(f"- {row['name']}: {row['value']:,} {row['unit']}, {100 * row['waiting']:.1f} % waiting for data")
+    return "\n".join(lines)
 
 
 def tables() -> str:
