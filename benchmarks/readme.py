@@ -148,7 +148,7 @@ def levels() -> str:
     """Returns how agents of the chess family do against engines, and against each other."""
     rows = list(latest("levels").values())
     against = [row for row in rows if ", levels: " in row["name"] and row["game"] == "chess"]
-    ratings = [row for row in rows if ", search, rating: " in row["name"]]
+    ratings = [row for row in rows if ", rating: " in row["name"]]
     if not rows:
         return "Not measured yet."
     lines = ["| chess, against engines | wins | draws | losses | Elo, 95 % |", "| --- | ---: | ---: | ---: | ---: |"]
@@ -156,7 +156,8 @@ def levels() -> str:
         low, high = ("…" if end is None else f"{end:+.0f}" for end in row["interval"])
         name = row["name"].partition(": ")[2].replace("&", " ")
         lines.append(f"| {name} | {row['wins']} | {row['draws']} | {row['losses']} | [{low}, {high}] |")
-    lines += ["", "| antichess, round robin | games | Elo against the mean, 95 % |", "| --- | ---: | ---: |"]
+    heading = "| antichess, two round robins: equal simulations, equal time | games | Elo against its mean, 95 % |"
+    lines += ["", heading, "| --- | ---: | ---: |"]
     for row in ratings:
         low, high = row["interval"]
         name = row["name"].partition("rating: ")[2].replace("&", " ")
