@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from published import CHESS_ELO, CHESS_LOSS
 from record import add_option, append
 
 from moemcts.cli.progress import ConsoleProgress
@@ -34,16 +35,6 @@ from moemcts.plugins import plugins
 SCHEMES = ["separated", "staged", "weighted?a=4", "weighted?a=10"]
 LARGE = "rise-v3.3"
 SMALL = "resnet?channels=32&blocks=4&value_channels=4&value_hidden=64"
-PUBLISHED = {
-    "single": [0.9269, 1.5043, 1.3523, 1.2897],
-    "separated": [0.9169, 1.4371, 1.2594, 1.2245],
-    "staged": [0.8786, 1.4437, 1.2774, 1.2218],
-    "weighted?a=4": [0.8636, 1.5055, 1.2864, 1.2433],
-    "weighted?a=10": [0.8887, 1.4834, 1.3036, 1.2483],
-}
-"""Loss of the mixture in opening, middlegame, endgame and all (M2CTS paper, Table XIV)."""
-PUBLISHED_ELO = {"separated": 122.2, "staged": 121.11, "weighted?a=4": 23.18, "weighted?a=10": 55.84}
-"""Against the single network, mean over batch sizes (M2CTS paper, Table I)."""
 
 
 def settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -151,7 +142,7 @@ def show(found: list[dict[str, object]]) -> None:
     for arm in arms:
         for name in dict.fromkeys(row["row"] for row in found if row["kind"] == "loss" and row["arm"] == arm):
             scheme = "single" if name == "single" else arm
-            published = PUBLISHED.get(str(scheme)) if name in ("single", "mixture") else None
+            published = CHESS_LOSS.get(str(scheme)) if name in ("single", "mixture") else None
             cells = []
             for i, phase in enumerate(phases):
                 one = losses[arm, name, phase]
@@ -159,7 +150,7 @@ def show(found: list[dict[str, object]]) -> None:
             print(f"{f'{arm}, {name}':34}", *(f"{cell:>22}" for cell in cells))
     for row in found:
         if row["kind"] in ("searched", "raw"):
-            published_elo = PUBLISHED_ELO.get(str(row["arm"]))
+            published_elo = CHESS_ELO.get(str(row["arm"]))
             beside = f" [{published_elo:+.1f}]" if published_elo and row["kind"] == "searched" else ""
             print(f"{row['name']}: Elo {row['value']:+} ± {row['error']} in {row['games']} games{beside}")
 

@@ -9,6 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from published import CHESS_ELO, CHESS_LOSS
+
 ROOT = Path(__file__).parent.parent
 BEGIN, END = "<!-- results -->", "<!-- /results -->"
 
@@ -78,9 +80,6 @@ def speed() -> str:
     return "\n".join(lines)
 
 
-PAPER_LOSS = {"single": 1.2897, "separated": 1.2245, "staged": 1.2218, "weighted?a=4": 1.2433, "weighted?a=10": 1.2483}
-PAPER_ELO = {"separated": 122.2, "staged": 121.11, "weighted?a=4": 23.18, "weighted?a=10": 55.84}
-"""Of 91 million positions and RISEv3.3 (M2CTS paper, Tables XIV and I)."""
 PHASES = ("opening", "middlegame", "endgame", "all")
 
 
@@ -102,9 +101,9 @@ def comparison() -> str:
         scheme = "single" if network == "single" else arm
         cells = [str(seed), *(f"{losses[seed, arm, network, phase]['value']:.4f}" for phase in PHASES)]
         cells.append(f"{100 * losses[seed, arm, network, 'all']['accuracy']:.1f}")
-        cells.append(f"{PAPER_LOSS[scheme]:.4f}" if scheme in PAPER_LOSS else "–")
+        cells.append(f"{CHESS_LOSS[scheme][-1]:.4f}" if scheme in CHESS_LOSS else "–")
         cells += [_elo(elos.get((seed, scheme, kind))) for kind in ("searched", "raw")]
-        cells.append(f"{PAPER_ELO[scheme]:+.1f}" if scheme in PAPER_ELO else "–")
+        cells.append(f"{CHESS_ELO[scheme]:+.1f}" if scheme in CHESS_ELO else "–")
         name = "single network" if network == "single" else f"experts, `{arm}`"
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     one = next(row for row in losses.values() if row["phase"] == "all")
