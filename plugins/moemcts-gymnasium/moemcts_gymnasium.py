@@ -1,0 +1,339 @@
+"""Environments of Gymnasium that can be copied, as games of one player: `gymnasium:CartPole-v1`."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from moemcts.errors import UsageError
+from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, Player, State
+from moemcts.hookspecs import Registration, hookimpl
+
+DEFAULT_DISCOUNT = 0.97
+"""Looks about 33 steps ahead: in units of so near a horizon a search can tell rewards apart."""
+DEFAULT_STEPS = 200
+"""Steps of an episode where the environment names no limit."""
+NUM_PROBES = 3
+"""Episodes that are tried to see whether an environment draws random numbers in its steps."""
+_64_BITS = 2**64 - 1
+
+Table = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
+"""By state and action: probability, next state, reward and whether the episode ends there, of each outcome."""
+
+
+@dataclass(frozen=True)
+class Episode(State):
+    """An environment after some steps; a step is made on a copy."""
+
+    game: GymnasiumGame
+    env: Any
+    seed: int
+    actions: tuple[Action, ...] = ()
+    seen: Any = None
+    """The environment's own observation."""
+    paid: float = 0.0
+    """The reward of the last step, in units of value."""
+    is_over: bool = False
+
+    @property
+    def ply(self) -> int:
+        return len(self.actions)
+
+    @property
+    def active_players(self) -> tuple[Player, ...]:
+        return () if self.is_over or self.ply >= self.game.num_steps else (0,)
+
+    def legal_actions(self, player: Player) -> Sequence[Action]:
+        return range(self.game.spec.num_actions)
+
+    def play(self, actions: Sequence[Action]) -> Episode:
+        """Returns the episode one step on; raises ValueError for an action that there is not."""
+        (action,) = actions
+        self.game.check_action(action)
+        env = _copied(self.env)
+        seen, reward, terminated, truncated, _ = env.step(self.game.first_action + action)
+        return Episode(
+            self.game,
+            env,
+            self.seed,
+            (*self.actions, int(action)),
+            seen,
+            self.game.in_units(float(reward)),
+            bool(terminated or truncated),
+        )
+
+    def rewards(self) -> FloatArray:
+        return np.array([self.paid], dtype=np.float32)
+
+    def returns(self) -> FloatArray:
+        return np.zeros(1, dtype=np.float32)
+
+    def observation(self, player: Player) -> FloatArray:
+        return self.game.encode(self.seen)
+
+    def key(self) -> int:
+        return _hashed(self.seed, *self.actions)
+
+
+@dataclass(frozen=True)
+class Place(State):
+    """A state of an environment whose transitions are a table, or what chance has still to decide after an action."""
+
+    game: TableGame
+    place: int
+    step: int = 0
+    ply: int = 0
+    action: Action | None = None
+    """What was done here, where chance decides what comes of it."""
+    paid: float = 0.0
+    is_over: bool = False
+
+    @property
+    def active_players(self) -> tuple[Player, ...]:
+        if self.action is not None:
+            return (CHANCE,)
+        return () if self.is_over or self.step >= self.game.num_steps else (0,)
+
+    def legal_actions(self, player: Player) -> Sequence[Action]:
+        return range(self.game.spec.num_actions if self.action is None else len(self.outcomes))
+
+    @property
+    def outcomes(self) -> Sequence[tuple[float, int, float, bool]]:
+        """What may come of the action, where chance decides."""
+        return () if self.action is None else self.game.table[self.place][self.action]
+
+    def chances(self) -> FloatArray:
+        if self.action is None:
+            raise ValueError("expected a position where chance moves")
+        return np.array([chance for chance, *_ in self.outcomes], dtype=np.float32)
+
+    def play(self, actions: Sequence[Action]) -> Place:
+        """Returns what comes of an action, or of an outcome; raises ValueError where there is no such."""
+        (action,) = actions
+        if self.action is not None:
+            if not 0 <= action < len(self.outcomes):
+                raise ValueError(f"expected an outcome below {len(self.outcomes)}, got {action}")
+            return self._after(self.outcomes[action])
+        self.game.check_action(action)
+        outcomes = self.game.table[self.place][action]
+        if len(outcomes) == 1:
+            return self._after(outcomes[0])
+        return Place(self.game, self.place, self.step, self.ply + 1, int(action))
+
+    def _after(self, outcome: tuple[float, int, float, bool]) -> Place:
+        _, place, reward, is_over = outcome
+        paid = self.game.in_units(float(reward))
+        return Place(self.game, int(place), self.step + 1, self.ply + 1, None, paid, bool(is_over))
+
+    def rewards(self) -> FloatArray:
+        return np.array([self.paid], dtype=np.float32)
+
+    def returns(self) -> FloatArray:
+        return np.zeros(1, dtype=np.float32)
+
+    def observation(self, player: Player) -> FloatArray:
+        return self.game.encode(self.place)
+
+    def key(self) -> int:
+        action = -1 if self.action is None else self.action
+        return _hashed(self.place, self.step, self.ply, action, int(self.is_over), hash(self.paid))
+
+
+class GymnasiumGame(Game[Episode]):
+    """An environment with discrete actions as a game of one player.
+
+    Rewards are paid on the way, in units of the largest sum of discounted rewards that an episode can have, so that
+    values stay in [-1, 1]. Observations are those of the environment: boxes as they are, other spaces flattened.
+    """
+
+    def __init__(self, name: str, *, discount: float = DEFAULT_DISCOUNT, reward: float = 1.0, steps: int = 0) -> None:
+        """Takes the largest size of a single reward and the steps of an episode, 0 for the environment's own limit.
+
+        Raises UsageError with the reason where the environment does not exist or cannot be searched.
+        """
+        self._options = {"discount": discount, "reward": reward, "steps": steps}
+        self._name = name
+        self.env = _make(name)
+        space = self.env.action_space
+        if not isinstance(space, spaces.Discrete):
+            raise UsageError(f"gymnasium:{name} cannot be searched here: expected discrete actions, got {space}")
+        if not reward > 0 or not 0 < discount <= 1 or steps < 0:
+            raise UsageError(f"gymnasium:{name}: expected reward > 0, discount in (0, 1], steps >= 0")
+        limit = None if self.env.spec is None else self.env.spec.max_episode_steps
+        self.num_steps = steps or limit or DEFAULT_STEPS
+        self.first_action = int(space.start)
+        horizon = self.num_steps if discount == 1 else min(self.num_steps, 1 / (1 - discount))
+        self._unit = reward * horizon
+        self._most = reward
+        self.spec = GameSpec(
+            name=f"gymnasium:{name}",
+            num_players=1,
+            num_actions=int(space.n),
+            observation_shape=self.encode(self.env.observation_space.sample()).shape,
+            max_plies=self._plies_per_step() * self.num_steps,
+            utility_sum=None,
+            discount=discount,
+            score_unit=self._unit,
+        )
+        self._check_steps()
+
+    def __reduce__(self) -> Any:
+        return _remade, (type(self), self._name, self._options)
+
+    def initial_state(self, seed: int = 0) -> Episode:
+        env = _copied(self.env)
+        seen, _ = env.reset(seed=int(seed) % 2**31)
+        return Episode(self, env, int(seed), seen=seen)
+
+    def parse_state(self, text: str) -> Episode:
+        """Returns the episode written as seed and actions, `7: 0 1 1`."""
+        seed, colon, rest = text.partition(":")
+        try:
+            if not colon:
+                raise ValueError("no colon")
+            state = self.initial_state(int(seed))
+            for action in rest.split():
+                state = state.play([int(action)])
+        except ValueError as error:
+            raise ValueError(f"expected a seed and actions such as '7: 0 1 1', got {text!r}: {error}") from None
+        return state
+
+    def format_state(self, state: Episode) -> str:
+        return f"{state.seed}: {' '.join(map(str, state.actions))}".rstrip()
+
+    def render(self, state: Episode) -> str:
+        return f"step {state.ply}: {state.seen}"
+
+    def in_units(self, reward: float) -> float:
+        """Returns a reward in units of value; raises ValueError for one that is larger than expected."""
+        if not abs(reward) <= self._most:
+            raise ValueError(f"expected rewards up to {self._most:g}, got {reward:g}; name more with ?reward=")
+        return reward / self._unit
+
+    def encode(self, seen: Any) -> FloatArray:
+        """Returns an observation of the environment as numbers."""
+        space = self.env.observation_space
+        flat = seen if isinstance(space, spaces.Box) else spaces.flatten(space, seen)
+        return np.asarray(flat, dtype=np.float32)
+
+    def check_action(self, action: Action) -> None:
+        """Raises ValueError unless the action is one of the environment's."""
+        if not 0 <= action < self.spec.num_actions:
+            raise ValueError(f"expected an action below {self.spec.num_actions}, got {action}")
+
+    def _plies_per_step(self) -> int:
+        return 1
+
+    def _check_steps(self) -> None:
+        """Raises UsageError where steps draw random numbers: what a search would see is not what happens."""
+        rng = np.random.default_rng(0)
+        for seed in range(NUM_PROBES):
+            env = _copied(self.env)
+            env.reset(seed=seed)
+            before = env.np_random.bit_generator.state
+            for _ in range(min(self.num_steps, 50)):
+                _, _, terminated, truncated, _ = env.step(self.first_action + int(rng.integers(self.spec.num_actions)))
+                if terminated or truncated:
+                    break
+            if env.np_random.bit_generator.state != before:
+                raise UsageError(
+                    f"gymnasium:{self._name} cannot be searched here: its steps draw random numbers, and it has no "
+                    "table of transitions (`P`) with their probabilities"
+                )
+
+
+class TableGame(GymnasiumGame):
+    """An environment whose transitions are a table `P`: where an action has several outcomes, chance moves."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        self.table: Table = _make(name).P
+        rewards = [abs(reward) for row in self.table.values() for ways in row.values() for _, _, reward, _ in ways]
+        super().__init__(name, **({"reward": float(max(rewards)) or 1.0} | options))
+
+    def initial_state(self, seed: int = 0) -> Place:  # type: ignore[override]
+        env = _copied(self.env)
+        seen, _ = env.reset(seed=int(seed) % 2**31)
+        return Place(self, int(seen))
+
+    def parse_state(self, text: str) -> Place:  # type: ignore[override]
+        """Returns the position written as six numbers: state, step, ply, action or -, reward, 1 if it is over."""
+        try:
+            place, step, ply, action, paid, is_over = text.split()
+            if int(place) not in self.table:
+                raise ValueError(f"there is no state {place}")
+            chosen = None if action == "-" else int(action)
+            if chosen is not None:
+                self.check_action(chosen)
+            return Place(self, int(place), int(step), int(ply), chosen, float(paid), is_over == "1")
+        except ValueError as error:
+            raise ValueError(f"expected six numbers such as '0 3 5 - 0.0 0', got {text!r}: {error}") from None
+
+    def format_state(self, state: Place) -> str:  # type: ignore[override]
+        action = "-" if state.action is None else state.action
+        return f"{state.place} {state.step} {state.ply} {action} {state.paid!r} {int(state.is_over)}"
+
+    def render(self, state: Place) -> str:  # type: ignore[override]
+        return f"step {state.step}: state {state.place}"
+
+    def _plies_per_step(self) -> int:
+        has_chance = any(len(ways) > 1 for row in self.table.values() for ways in row.values())
+        return 1 + has_chance
+
+    def _check_steps(self) -> None:
+        """Passes: the chances of a table are known."""
+
+
+def make(name: str, *, discount: float = DEFAULT_DISCOUNT, reward: float = 0.0, steps: int = 0) -> GymnasiumGame:
+    """Returns an environment as a game; `reward` 0 takes the largest of a table, else 1."""
+    options: dict[str, Any] = {"discount": discount, "steps": steps} | ({"reward": reward} if reward else {})
+    kind = TableGame if hasattr(_make(name), "P") else GymnasiumGame
+    return kind(name, **options)
+
+
+@hookimpl
+def register_games() -> Sequence[Registration]:
+    return [
+        Registration(
+            "gymnasium:",
+            make,
+            "an environment with discrete actions: gymnasium:CartPole-v1?discount=0.97",
+        )
+    ]
+
+
+def _make(name: str) -> Any:
+    if name not in gymnasium.registry:
+        near = difflib.get_close_matches(name, gymnasium.registry, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise UsageError(f"Gymnasium has no environment named {name!r}{hint}")
+    try:
+        return gymnasium.make(name, disable_env_checker=True).unwrapped
+    except Exception as error:
+        raise UsageError(f"gymnasium:{name}: Gymnasium cannot make it: {' '.join(str(error).split())}") from None
+
+
+def _remade(kind: type[GymnasiumGame], name: str, options: Mapping[str, Any]) -> GymnasiumGame:
+    return kind(name, **options)
+
+
+def _copied(env: Any) -> Any:
+    """Returns a copy of an environment that shares what never changes."""
+    memo = {id(part): part for part in (env.action_space, env.observation_space, env.spec, getattr(env, "P", None))}
+    return copy.deepcopy(env, memo)
+
+
+def _hashed(*numbers: int) -> int:
+    """Returns 64 bits of numbers in their order (the finaliser of splitmix64)."""
+    found = 0
+    for number in numbers:
+        found = (found + number + 0x9E3779B97F4A7C15) & _64_BITS
+        found = ((found ^ (found >> 30)) * 0xBF58476D1CE4E5B9) & _64_BITS
+        found = ((found ^ (found >> 27)) * 0x94D049BB133111EB) & _64_BITS
+        found ^= found >> 31
+    return found

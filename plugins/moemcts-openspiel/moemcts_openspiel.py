@@ -1,0 +1,290 @@
+"""OpenSpiel's games of perfect information for moemcts: `openspiel:breakthrough(rows=6,columns=6)`."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyspiel
+from moemcts.errors import UsageError
+from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, State, Views
+from moemcts.hookspecs import Registration, hookimpl
+
+MOST_ACTIONS = 100_000
+"""A policy has an entry for each action of a game; beyond this no network is made for it."""
+MOST_PLAYERS = 32
+"""Players that the search can hold apart."""
+_64_BITS = 2**64 - 1
+
+Information, Dynamics, Chance, Rewards, Utility = (
+    pyspiel.GameType.Information,
+    pyspiel.GameType.Dynamics,
+    pyspiel.GameType.ChanceMode,
+    pyspiel.GameType.RewardModel,
+    pyspiel.GameType.Utility,
+)
+
+
+@dataclass(frozen=True)
+class Position(State):
+    """A position of OpenSpiel, which is cloned before anything is played on it."""
+
+    game: OpenSpielGame
+    spiel: Any
+    """The `pyspiel.State`."""
+    course: int = 0
+    """A hash of all that was played: OpenSpiel's positions may depend on any of it."""
+    paid: FloatArray | None = None
+    """What the step into this position paid each player, in units of value; None where nothing is paid on the way."""
+
+    @property
+    def ply(self) -> int:
+        return int(self.spiel.move_number())
+
+    @property
+    def active_players(self) -> tuple[Player, ...]:
+        spiel = self.spiel
+        if spiel.is_terminal():
+            return ()
+        if spiel.is_chance_node():
+            return (CHANCE,)
+        if spiel.is_simultaneous_node():
+            return tuple(player for player in range(self.game.spec.num_players) if spiel.legal_actions(player))
+        return (int(spiel.current_player()),)
+
+    def legal_actions(self, player: Player) -> Sequence[Action]:
+        if player == CHANCE:
+            return sorted(outcome for outcome, _ in self.spiel.chance_outcomes())
+        legal: list[Action] = self.spiel.legal_actions(player)
+        return legal
+
+    def chances(self) -> FloatArray:
+        if not self.spiel.is_chance_node():
+            raise ValueError("expected a position where chance moves")
+        return np.array([chance for _, chance in sorted(self.spiel.chance_outcomes())], dtype=np.float32)
+
+    def play(self, actions: Sequence[Action]) -> Position:
+        """Returns the position after one action per active player; raises ValueError for an illegal one."""
+        players = self.active_players
+        if len(actions) != len(players):
+            raise ValueError(f"expected an action of each of players {players}, got {list(actions)}")
+        for player, action in zip(players, actions, strict=True):
+            if action not in self.legal_actions(player):
+                raise ValueError(f"expected one of {self.legal_actions(player)} from player {player}, got {action}")
+        spiel = self.spiel.clone()
+        if spiel.is_simultaneous_node():
+            joint = dict(zip(players, actions, strict=True))
+            spiel.apply_actions([joint.get(player, 0) for player in range(self.game.spec.num_players)])
+        else:
+            spiel.apply_action(actions[0])
+        paid = None
+        if self.paid is not None:
+            paid = self.game.in_units(np.subtract(spiel.returns(), self.spiel.returns()))
+        return Position(self.game, spiel, _mixed(self.course, actions), paid)
+
+    def rewards(self) -> FloatArray:
+        return np.zeros(self.game.spec.num_players, dtype=np.float32) if self.paid is None else self.paid
+
+    def returns(self) -> FloatArray:
+        """Returns the result of a finished game, `[P]`; zeros where all of it was paid on the way."""
+        if self.paid is not None or not self.spiel.is_terminal():
+            return np.zeros(self.game.spec.num_players, dtype=np.float32)
+        return self.game.in_units(self.spiel.returns())
+
+    def observation(self, player: Player) -> FloatArray:
+        spiel = self.spiel
+        tensor = spiel.observation_tensor if self.game.has_observations else spiel.information_state_tensor
+        return np.array(tensor(player), dtype=np.float32).reshape(self.game.spec.observation_shape)
+
+    def key(self) -> int:
+        return self.course
+
+
+class OpenSpielGame(Game[Position]):
+    """A game of OpenSpiel, with the parameters that its name is written with.
+
+    Returns are scaled by the game's bounds: `score_unit` is what a value of 1 is in OpenSpiel's own numbers. Where
+    rewards are paid on the way they are `rewards()`, and the returns at the end are zero.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Raises UsageError with the reason where the game does not exist or cannot be searched."""
+        self.spiel = _load(name)
+        kind = self.spiel.get_type()
+        _check(self.spiel, kind)
+        self.has_observations = bool(kind.provides_observation_tensor)
+        self.pays_on_the_way = kind.reward_model == Rewards.REWARDS
+        low, high = self.spiel.min_utility(), self.spiel.max_utility()
+        # What is still to come is the difference of two sums of rewards.
+        self._unit = (high - low if self.pays_on_the_way else max(abs(low), abs(high))) or 1.0
+        shape = self.spiel.observation_tensor_shape() if self.has_observations else _information_shape(self.spiel)
+        total = self.spiel.utility_sum() if kind.utility in (Utility.ZERO_SUM, Utility.CONSTANT_SUM) else None
+        self.spec = GameSpec(
+            name=f"openspiel:{self.spiel}",
+            num_players=self.spiel.num_players(),
+            num_actions=self.spiel.num_distinct_actions(),
+            observation_shape=tuple(shape),
+            max_plies=self.spiel.max_move_number(),
+            utility_sum=None if total is None or (total and self.pays_on_the_way) else total / self._unit,
+            score_unit=self._unit,
+        )
+
+    def __reduce__(self) -> tuple[type[OpenSpielGame], tuple[str]]:
+        return type(self), (str(self.spiel),)
+
+    def in_units(self, scores: Any) -> FloatArray:
+        """Returns scores of OpenSpiel in units of value, `[P]`."""
+        return (np.asarray(scores) / self._unit).astype(np.float32)
+
+    def initial_state(self, seed: int = 0) -> Position:
+        """Returns the first position in which a player moves; the seed draws what chance does before."""
+        rng = np.random.default_rng(seed)
+        position = self._root()
+        while position.active_players == (CHANCE,):
+            position = position.play([int(rng.choice(position.legal_actions(CHANCE), p=_exact(position.chances())))])
+        return position
+
+    def parse_state(self, text: str) -> Position:
+        """Returns the position after the actions in `text`, joint ones with commas, from the very beginning."""
+        position = self._root()
+        for number, word in enumerate(text.split(), start=1):
+            try:
+                position = position.play([int(action) for action in word.split(",")])
+            except ValueError as error:
+                raise ValueError(f"expected actions such as '3 1,2', got {word!r} as number {number}: {error}") from None
+        if not text.split() and text != "":
+            raise ValueError(f"expected actions such as '3 1,2', got {text!r}")
+        return position
+
+    def format_state(self, state: Position) -> str:
+        return " ".join(",".join(map(str, joint)) for joint in self._course(state))
+
+    def format_action(self, state: Position, player: Player, action: Action) -> str:
+        """Returns OpenSpiel's name of the action, with its number where another legal one has the same name."""
+        who = state.spiel.current_player() if player == CHANCE else player
+        text = " ".join(state.spiel.action_to_string(who, action).split())
+        same = sum(" ".join(state.spiel.action_to_string(who, a).split()) == text for a in state.legal_actions(player))
+        return text if same == 1 else f"{text} #{action}"
+
+    def render(self, state: Position) -> str:
+        return str(state.spiel)
+
+    def pack(self, states: Sequence[Position]) -> Packed:
+        return Packed.of([np.array(state.spiel.history(), dtype="<i4").tobytes() for state in states])
+
+    def unpack(self, packed: Packed, players: IntArray) -> Views:
+        rows = [
+            np.frombuffer(packed.data[a:b].tobytes(), dtype="<i4").tolist()
+            for a, b in zip(packed.offsets, packed.offsets[1:], strict=False)
+        ]
+        return self.views([(self._after(row), int(player)) for row, player in zip(rows, players, strict=True)])
+
+    def _root(self) -> Position:
+        paid = np.zeros(self.spiel.num_players(), dtype=np.float32) if self.pays_on_the_way else None
+        return Position(self, self.spiel.new_initial_state(), paid=paid)
+
+    def _after(self, history: Sequence[int]) -> Position:
+        """Returns the position after OpenSpiel's own list of actions, in which a joint action is one of every player."""
+        position, done = self._root(), 0
+        while done < len(history):
+            players = position.active_players
+            if position.spiel.is_simultaneous_node():
+                everyone = history[done : done + self.spec.num_players]
+                joint = [everyone[player] for player in players]
+                done += self.spec.num_players
+            else:
+                joint = [history[done]]
+                done += 1
+            position = position.play(joint)
+        return position
+
+    def _course(self, state: Position) -> list[list[int]]:
+        history, joints, done = state.spiel.history(), [], 0
+        at = self.spiel.new_initial_state()
+        while done < len(history):
+            if at.is_simultaneous_node():
+                everyone = history[done : done + self.spec.num_players]
+                joints.append([action for player, action in enumerate(everyone) if at.legal_actions(player)])
+                at.apply_actions(everyone)
+                done += self.spec.num_players
+            else:
+                joints.append([history[done]])
+                at.apply_action(history[done])
+                done += 1
+        return joints
+
+
+@hookimpl
+def register_games() -> Sequence[Registration]:
+    return [
+        Registration(
+            "openspiel:",
+            OpenSpielGame,
+            "any game of OpenSpiel with perfect information: openspiel:breakthrough(rows=6,columns=6)",
+        )
+    ]
+
+
+def why_not(name: str) -> str:
+    """Returns in one line why a game of OpenSpiel cannot be searched; nothing where it can."""
+    try:
+        OpenSpielGame(name)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def _load(name: str) -> Any:
+    known = pyspiel.registered_names()
+    short = name.partition("(")[0]
+    if short not in known:
+        near = difflib.get_close_matches(short, known, n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise UsageError(f"OpenSpiel has no game named {short!r}{hint}")
+    try:
+        return pyspiel.load_game(name)
+    except pyspiel.SpielError as error:
+        raise UsageError(f"openspiel:{name}: OpenSpiel cannot make it: {' '.join(str(error).split())}") from None
+
+
+def _check(spiel: Any, kind: Any) -> None:
+    """Raises UsageError with the reason where a game cannot be searched."""
+    reasons = {
+        "it hides information from players": kind.information != Information.PERFECT_INFORMATION,
+        "it is a mean-field game": kind.dynamics == Dynamics.MEAN_FIELD,
+        "its chance is sampled inside, without probabilities": kind.chance_mode == Chance.SAMPLED_STOCHASTIC,
+        "it has no observation tensor": not (
+            kind.provides_observation_tensor or kind.provides_information_state_tensor
+        ),
+        f"it has more than {MOST_ACTIONS:,} actions": spiel.num_distinct_actions() > MOST_ACTIONS,
+        f"it has more than {MOST_PLAYERS} players": spiel.num_players() > MOST_PLAYERS,
+        "its results have no bounds": not math.isfinite(spiel.max_utility() - spiel.min_utility()),
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise UsageError(f"openspiel:{spiel} cannot be searched here: {reason}")
+
+
+def _information_shape(spiel: Any) -> list[int]:
+    shape: list[int] = spiel.information_state_tensor_shape()
+    return shape
+
+
+def _mixed(course: int, actions: Sequence[Action]) -> int:
+    """Returns the hash of a course and what was played after it (the finaliser of splitmix64)."""
+    for action in actions:
+        course = (course + int(action) + 0x9E3779B97F4A7C15) & _64_BITS
+        course = ((course ^ (course >> 30)) * 0xBF58476D1CE4E5B9) & _64_BITS
+        course = ((course ^ (course >> 27)) * 0x94D049BB133111EB) & _64_BITS
+        course ^= course >> 31
+    return course
+
+
+def _exact(chances: FloatArray) -> Any:
+    """Returns probabilities that sum to one in double precision, as drawing wants them."""
+    exact = chances.astype(np.float64)
+    return exact / exact.sum()

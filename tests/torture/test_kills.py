@@ -1,0 +1,134 @@
+"""Whatever is killed, and whenever: what goes on afterwards ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from driving import digests, effort
+
+START = [sys.executable, "-c", "from moemcts.cli.main import main; main()"]
+SMALL = ["--set", "data.samples=600", "--set", "match.games=8", "--set", "num_seeds=2"]
+MATCH = ["--game", "tictactoe", "--agent", "uct?simulations=300", "--agent", "flat?playouts=200", "--games", "40"]
+TIMES = ("timings.jsonl", "env.json", "done.json", ".html", ".png", ".svg", ".lock", ".md")
+"""What depends on the clock, or is drawn anew."""
+
+COMMANDS: dict[str, tuple[list[str], list[str]]] = {
+    "run": (
+        ["run", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made", "--set", "workers=1"]
+        + SMALL,
+        ["run", "--resume", "made"],
+    ),
+    "run, two workers": (
+        ["run", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made", "--set", "workers=2"]
+        + SMALL,
+        ["run", "--resume", "made"],
+    ),
+    "train": (
+        ["train", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made"]
+        + ["--set", "data.samples=600"],
+        ["train", "--resume", "made"],
+    ),
+    "match": (["match", *MATCH, "--out", "made/games.jsonl"],) * 2,
+    "match, two workers": (["match", *MATCH, "--workers", "2", "--out", "made/games.jsonl"],) * 2,
+    "tournament": (["tournament", *MATCH, "--agent", "random", "--out", "made"],) * 2,
+}
+
+
+def start(arguments: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [*START, *arguments],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+
+
+def finish(arguments: Sequence[str], folder: Path) -> None:
+    process = start(arguments, folder)
+    said = process.communicate(timeout=600)[0].decode(errors="replace")
+    assert process.returncode == 0, f"{arguments}\n{said[-3000:]}"
+
+
+def family(process: int) -> list[int]:
+    """Returns the processes that a process has started, and those that they have."""
+    try:
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:
+        return []
+    return [one for child in map(int, children) for one in (child, *family(child))]
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def result(folder: Path) -> dict[str, str]:
+    """Returns what a command has made, as far as it does not depend on the clock; games in the order of their number."""
+    found = digests(folder / "made", without=TIMES)
+    for path in (folder / "made").rglob("*.jsonl"):
+        name = str(path.relative_to(folder / "made"))
+        if name in found and "metrics" not in name:
+            found[name] = str(sorted(path.read_text().splitlines()))
+    for path in (folder / "made").rglob("numbers.json"):
+        values = json.loads(path.read_text())
+        found[str(path.relative_to(folder / "made"))] = json.dumps({**values, "seconds": None}, sort_keys=True)
+    return found
+
+
+@pytest.mark.xdist_group("torture")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up under /proc")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_killed_work_ends_as_unbroken_work_does(name: str, tmp_path: Path) -> None:
+    first, again = COMMANDS[name]
+    whole = tmp_path / "whole"
+    (whole / "made").mkdir(parents=True)
+    began = time.monotonic()
+    finish(first, whole)
+    seconds = time.monotonic() - began
+    expected = result(whole)
+    chance = random.Random(f"{name} {effort()}")
+    for number in range(effort()):
+        folder = tmp_path / f"broken {number}"
+        (folder / "made").mkdir(parents=True)
+        for _ in range(2):
+            has_begun = (folder / "made" / "config.toml").exists()
+            process = start(again if has_begun else first, folder)
+            time.sleep(chance.uniform(0.3, 0.9) * seconds)
+            workers = family(process.pid)
+            victim = chance.choice([process.pid, *workers])
+            try:
+                os.kill(victim, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            if victim == process.pid:
+                process.wait(timeout=60)
+                deadline = time.monotonic() + 20
+                while any(map(is_alive, workers)) and time.monotonic() < deadline:
+                    time.sleep(0.1)
+                assert not any(map(is_alive, workers)), "workers outlive the process that started them"
+            else:
+                process.wait(timeout=300)
+            assert process.stdout is not None
+            process.stdout.close()
+            if not has_begun and not (folder / "made" / "config.toml").exists() and again[0] in ("run", "train"):
+                shutil.rmtree(folder / "made")
+                (folder / "made").mkdir()
+        finish(again if (folder / "made" / "config.toml").exists() else first, folder)
+        assert result(folder) == expected, f"{name}, number {number}"
