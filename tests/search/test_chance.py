@@ -65,11 +65,16 @@ def test_a_die_is_worth_its_mean_and_not_its_first_throw() -> None:
 
 def test_a_position_of_rewards_is_worth_the_best_way() -> None:
     for game in (Grid(3, 0.9), Grid(3, 0.6), Grid(3, 1.0)):
-        config = SearchConfig(simulations=20_000, c_init=0.5, first_play_urgency="draw")
+        config = SearchConfig(simulations=20_000, c_init=0.1, first_play_urgency="draw")
         (result,) = native_results(game, [(game.initial_state(), 0)], config, UniformEvaluator(game.spec), [0])
         # A little of every search is spent on other ways than the best.
         assert result.values.max() == pytest.approx(game.optimum(), abs=0.03)
         assert result.value <= game.optimum() + 1e-6
+        state, worth, scale = game.initial_state(), 0.0, 1.0
+        for actions in result.principal_variation:
+            state = state.play(actions)
+            worth, scale = worth + scale * float(state.rewards()[0]), scale * game.spec.discount
+        assert worth == pytest.approx(game.optimum(), abs=1e-6)
 
 
 def test_a_root_where_chance_moves_is_refused() -> None:
