@@ -10,6 +10,7 @@ from moemcts.native import core
 from moemcts.plugins import plugins
 from moemcts.search import SearchConfig
 from moemcts.search.reference import ReferenceSearch, SplitMix64
+from moemcts_pommerman.agents import ScriptedAgent
 
 
 @pytest.mark.parametrize("leaves", [1, 4])
@@ -49,6 +50,6 @@ def test_replies_drawn_by_native_agents_are_those_of_the_definition(name: str, l
         rng.append(expected.rng)
         while pairs := expected.select():
             expected.backup(evaluator.evaluate(game.views(pairs)))
-        (result,) = native_results(game, [(root, player)], config, evaluator, [seed], plugins().agent("random", game))
+        (result,) = native_results(game, [(root, player)], config, evaluator, [seed], ScriptedAgent("random"))
         assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
         assert result.num_nodes == expected.num_nodes
