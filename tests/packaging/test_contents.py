@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 import yaml
@@ -50,6 +53,22 @@ def test_the_crates_licences_are_those_of_the_lock() -> None:
     if "No such file or directory: 'cargo'" in done.stderr:
         pytest.skip("cargo is not installed")
     assert done.returncode == 0, done.stderr
+
+
+def test_building_without_rust_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+    setuptools, errors, setuptools_rust = (ModuleType(name) for name in ("setuptools", "setuptools.errors", "rust"))
+    setuptools.setup = asked.update  # type: ignore[attr-defined]
+    errors.PlatformError = RuntimeError  # type: ignore[attr-defined]
+    setuptools_rust.build_rust = SimpleNamespace  # type: ignore[attr-defined]
+    for name, module in (("", setuptools), (".errors", errors), ("_rust", setuptools_rust)):
+        monkeypatch.setitem(sys.modules, f"setuptools{name}", module)
+    monkeypatch.setenv("PATH", "")
+    runpy.run_path(str(ROOT / "setup.py"))
+    with pytest.raises(
+        RuntimeError, match=r"Rust 1\.95 or later, and no cargo is on the PATH: get it from https://rustup"
+    ):
+        asked["cmdclass"]["build_rust"]().run()
 
 
 def test_one_version_stands_everywhere() -> None:
