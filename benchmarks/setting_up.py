@@ -3,7 +3,8 @@
 python benchmarks/setting_up.py [--record]
 
 Clones the commit at hand, without changes, into a temporary folder with an empty cache of packages: downloads all of
-them. Crates that cargo has fetched before are not fetched again.
+them. Crates that cargo has fetched before are not fetched again. `load` is how many processes wanted a core meanwhile:
+the times of a machine that does nothing else are those with a load of about its cores.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ def main() -> None:
     rows: list[dict[str, object]] = []
 
     def add(name: str, value: float, unit: str) -> None:
-        rows.append({"name": name, "value": round(value), "unit": unit, "seed": 0})
+        rows.append(
+            {"name": name, "value": round(value), "unit": unit, "load": round(os.getloadavg()[1], 1), "seed": 0}
+        )
         print(f"{name}: {value:,.0f} {unit}")
 
     add(f"download for `{COMMAND}`", downloaded("--no-dev"), "MB")

@@ -267,11 +267,10 @@ def chess_data() -> str:
 def setup() -> str:
     """Returns what setting up costs."""
     rows = list(latest("setup").values())
-    return "\n\n".join([table("setting up | measured", _setup_rows(rows)), origin(rows)])
-
-
-def _setup_rows(rows: list[Row]) -> list[list[str]]:
-    return [[row["name"], f"{row['value']:,} {row['unit']}"] for row in rows]
+    cells = [
+        [row["name"], f"{row['value']:,} {row['unit']}", row["load"] if row["unit"] == "s" else "–"] for row in rows
+    ]
+    return "\n\n".join([table("setting up | measured | load of two cores", cells), origin(rows)])
 
 
 FOUND = """\
