@@ -14,8 +14,8 @@ from record import add_option, append
 from moemcts.arena.match import Tally, match
 from moemcts.arena.openings import openings_from_seeds
 from moemcts.evaluation import UniformEvaluator
-from moemcts.experiment import Experiment
-from moemcts.experiment.run import BOARDS_PER_SEED
+from moemcts.runs import Experiment
+from moemcts.runs.experiment import BOARDS_PER_SEED
 from moemcts.search import SearchAgent
 
 

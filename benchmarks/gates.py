@@ -21,14 +21,14 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "games"))
 
 from moemcts.experts import ExpertSet
 from moemcts.learn.assessment import phase_losses
-from moemcts.learn.census import agreement, census
-from moemcts.learn.config import TrainerConfig
-from moemcts.learn.dataset import Dataset
-from moemcts.learn.evaluator import TorchEvaluator
-from moemcts.learn.fitting import fit_clusters
-from moemcts.learn.mixture import fit_team
-from moemcts.learn.selfplay import generate
-from moemcts.learn.trainer import Trainer
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.data.generation import generate
+from moemcts.learn.data.phase_statistics import agreement, census
+from moemcts.learn.gates.fitting import fit_clusters
+from moemcts.learn.inference.network import TorchEvaluator
+from moemcts.learn.schemes.mixture import fit_team
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.trainer import Trainer
 from moemcts.plugins import plugins
 from moemcts_chess.imports import import_pgn
 

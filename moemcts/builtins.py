@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from moemcts.agents import RandomAgent
 from moemcts.arena.replays import WriteReplays, write_jsonl
-from moemcts.config import format_reference
 from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.gates import PhaseGate, PlyGate, SinglePhase
 from moemcts.hookspecs import Registration, hookimpl
-from moemcts.learn import curriculum
 from moemcts.learn.networks import catalogue
+from moemcts.learn.schemes import stages as curriculum
+from moemcts.references import format_reference
 from moemcts.search.playouts import PlayoutAgent
 
 DEFAULT_PLAYOUTS = 512
@@ -106,7 +106,7 @@ def _kmeans(game: Game, *, phases: int = 3) -> PhaseGate:
 
 
 def _learned(game: Game, *, phases: int = 3, channels: int = 32) -> PhaseGate:
-    from moemcts.learn.learned import NetworkGate
+    from moemcts.learn.gates.network import NetworkGate
 
     return NetworkGate.untrained(game, phases, channels)
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from moemcts import hookspecs
-from moemcts.config import format_reference, parse_reference
 from moemcts.errors import UsageError, unknown_name
 from moemcts.hookspecs import Registration
+from moemcts.references import format_reference, parse_reference
 
 if TYPE_CHECKING:
     import typer
@@ -72,7 +72,7 @@ class Plugins:
     def gate(self, reference: str, game: Game) -> PhaseGate:
         """Returns the gate that a user names for a game, such as `steps?cuts=93,252` or the path of a saved gate."""
         if reference.endswith(SAVED_GATE):
-            from moemcts.learn.learned import load_gate
+            from moemcts.learn.gates.network import load_gate
 
             return load_gate(Path(reference), game, self)
         gate: PhaseGate = self._make("gate", self.for_game(self.gates, game.spec.name), reference, game)
@@ -106,7 +106,7 @@ class Plugins:
         return reference + format_reference("", missing).replace("?", "&" if options else "?") if missing else reference
 
     def curriculum(self, reference: str) -> Any:
-        """Returns a learning scheme, a `Curriculum` or `JointScheme` of `moemcts.learn.curriculum`."""
+        """Returns a learning scheme, a `Curriculum` or `JointScheme` of `moemcts.learn.schemes.stages`."""
         return self._make("scheme", self.curricula, reference)
 
     def replay_format(self, name: str, game: Game) -> WriteReplays:

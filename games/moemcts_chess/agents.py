@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from moemcts.agents import Seat, Thought
-from moemcts.config import format_reference
 from moemcts.game import Action, Game, Views
+from moemcts.references import format_reference
 from moemcts_chess.score import value_of_centipawns
 
 DEFAULT_DEPTH = 3

@@ -173,7 +173,7 @@ def generate(
 ) -> None:
     """Play games between agents and write them as a dataset, for games without a public collection."""
     from moemcts.cli.progress import ConsoleProgress
-    from moemcts.learn.selfplay import generate as play_games
+    from moemcts.learn.data.generation import generate as play_games
     from moemcts.plugins import plugins
     from moemcts_chess.engine import Varied
 

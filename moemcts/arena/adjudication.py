@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from moemcts.agents import Thought
-from moemcts.config import parse_reference
 from moemcts.errors import UsageError, unknown_name
 from moemcts.game import Game, Player
+from moemcts.references import parse_reference
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ def play(
     import numpy as np
 
     from moemcts.agents import Seat
-    from moemcts.experiment.players import resolve_agent
+    from moemcts.naming import resolve_agent
     from moemcts.plugins import plugins
 
     made = plugins().game(game)

@@ -13,7 +13,7 @@ import typer
 from moemcts.errors import MoemctsError, UsageError
 
 if TYPE_CHECKING:
-    from moemcts.experiment import Experiment
+    from moemcts.runs import Experiment
 
 
 def register(app: typer.Typer) -> None:
@@ -46,9 +46,9 @@ def run(
     """Make data, train a single network and one expert per phase, play both, and report which is better."""
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.cli.settings import settings
-    from moemcts.experiment import Experiment
-    from moemcts.experiment.config import ExperimentConfig, validate
-    from moemcts.experiment.estimate import estimate
+    from moemcts.runs import Experiment
+    from moemcts.runs.estimate import estimate
+    from moemcts.runs.settings import ExperimentConfig, validate
 
     named = {"game": game, "gates": gate, "schemes": scheme, "network": network, "seed": seed}
     given = {key: value for key, value in named.items() if value is not None}

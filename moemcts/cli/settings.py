@@ -23,9 +23,9 @@ def settings(
 
     Raises UsageError where no game is named, or what is given cannot be read as a setting.
     """
-    from moemcts.config import parse_reference
-    from moemcts.experiment.config import load_preset, merge
     from moemcts.plugins import plugins
+    from moemcts.references import parse_reference
+    from moemcts.runs.settings import load_preset, merge
     from moemcts.store import read_toml
 
     file = read_toml(config) if config is not None else {}

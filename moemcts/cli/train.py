@@ -11,8 +11,8 @@ import typer
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
-    from moemcts.experiment.progress import Progress
-    from moemcts.experiment.training import Training
+    from moemcts.runs.training import Training
+    from moemcts.work.progress import Progress
 
 
 def register(app: typer.Typer) -> None:
@@ -53,9 +53,9 @@ def train(
     On several GPUs: `torchrun --nproc-per-node 4 --no-python moemcts train ... --out FOLDER`.
     """
     from moemcts.cli.progress import ConsoleProgress
-    from moemcts.experiment.progress import Silence
-    from moemcts.experiment.training import Training
-    from moemcts.learn.ranks import launched
+    from moemcts.learn.training.ranks import launched
+    from moemcts.runs.training import Training
+    from moemcts.work.progress import Silence
 
     named = {"game": game, "gate": gate, "scheme": scheme, "network": network, "seed": seed}
     given: dict[str, Any] = {key: value for key, value in named.items() if value is not None}
@@ -98,8 +98,8 @@ def _start(
 ) -> Training:
     from moemcts.cli.run import folder_name
     from moemcts.cli.settings import settings
-    from moemcts.experiment.config import TrainingConfig, validate
-    from moemcts.experiment.training import Training, resolved
+    from moemcts.runs.settings import TrainingConfig, validate
+    from moemcts.runs.training import Training, resolved
 
     values = settings(given, preset, config, changes, known=TrainingConfig.model_fields)
     configuration = validate(values, TrainingConfig)

@@ -12,7 +12,7 @@ from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import ExpertSet
 from moemcts.game import FloatArray
 from moemcts.gates import PhaseGate
-from moemcts.learn.dataset import Dataset
+from moemcts.learn.data.dataset import Dataset
 
 CHUNK = 1024
 """Views that are evaluated at once."""

@@ -19,10 +19,10 @@ from moemcts.agents import PolicyAgent
 from moemcts.cli.main import main
 from moemcts.cli.match import parse_sprt
 from moemcts.errors import UsageError
-from moemcts.experiment.matches import Match, MatchPlan
-from moemcts.experiment.players import resolve_agent
 from moemcts.learn.checkpoint import save_experts
+from moemcts.naming import resolve_agent
 from moemcts.plugins import plugins
+from moemcts.runs.match import Match, MatchPlan
 from moemcts.search import SearchAgent
 
 BIN = Path(sys.executable).parent

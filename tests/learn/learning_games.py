@@ -13,8 +13,8 @@ from games_for_tests import HashedTree, TreeGame
 from moemcts.agents import RandomAgent, Seat
 from moemcts.game import Action, FloatArray, Game, GameSpec, Player, State, Symmetry, Views
 from moemcts.gates import PlyGate
-from moemcts.learn.dataset import Dataset
-from moemcts.learn.selfplay import generate
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.data.generation import generate
 
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 

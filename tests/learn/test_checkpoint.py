@@ -13,7 +13,7 @@ from moemcts.errors import DamagedFile, ForeignData
 from moemcts.experts import route_majority
 from moemcts.game import Game
 from moemcts.learn.checkpoint import load_experts, save_experts
-from moemcts.learn.evaluator import TorchEvaluator, folded
+from moemcts.learn.inference.network import TorchEvaluator, folded
 from moemcts.learn.networks import catalogue
 from moemcts.learn.weights import read_state
 from moemcts.plugins import plugins

@@ -11,16 +11,16 @@ import torch
 from learning_games import ShuffledTicTacToe, TicTacToe, crowd, make_data, thirds
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
-from moemcts.learn.census import agreement, census
 from moemcts.learn.checkpoint import load_experts, load_networks, save_experts
-from moemcts.learn.curriculum import separated
-from moemcts.learn.dataset import Dataset
-from moemcts.learn.features import NetworkFeatures
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.data.phase_statistics import agreement, census
 from moemcts.learn.fingerprint import gate_fingerprint
-from moemcts.learn.fitting import Fit, fit_clusters
-from moemcts.learn.learned import NetworkGate, load_gate, make_gate_network, save_gate
-from moemcts.learn.mixture import check_scheme
+from moemcts.learn.gates.features import NetworkFeatures
+from moemcts.learn.gates.fitting import Fit, fit_clusters
+from moemcts.learn.gates.network import NetworkGate, load_gate, make_gate_network, save_gate
 from moemcts.learn.networks import catalogue
+from moemcts.learn.schemes.mixture import check_scheme
+from moemcts.learn.schemes.stages import separated
 from moemcts.plugins import plugins
 from moemcts.testing import check_gate
 

@@ -8,9 +8,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moemcts.learn.losses import Losses, Targets, sample_losses, total_loss
 from moemcts.learn.networks.outputs import Outputs, value_of
-from moemcts.learn.schedule import FINAL, one_cycle, pace
+from moemcts.learn.training.losses import Losses, Targets, sample_losses, total_loss
+from moemcts.learn.training.schedule import FINAL, one_cycle, pace
 
 SHARES = {"policy": 0.988, "value": 0.01, "wdl": 0.01, "plies": 0.002}
 """CrazyAra's (QueensGambit/CrazyAra, train_config.py)."""

@@ -13,18 +13,18 @@ from learning_games import TicTacToe, make_data, thirds
 from torch import nn
 
 from moemcts.experts import ExpertSet, route_mixture
-from moemcts.learn.census import census
-from moemcts.learn.config import TrainerConfig
-from moemcts.learn.curriculum import JointScheme, separated
-from moemcts.learn.dataset import Dataset
-from moemcts.learn.evaluator import TorchEvaluator
-from moemcts.learn.learned import NetworkGate
-from moemcts.learn.mixture import MixtureNetwork, Team, balance_loss, fit_mixture, fit_team
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.data.phase_statistics import census
+from moemcts.learn.gates.network import NetworkGate
+from moemcts.learn.inference.network import TorchEvaluator
 from moemcts.learn.networks import catalogue
 from moemcts.learn.networks.gate import GateNetwork
 from moemcts.learn.networks.outputs import value_of
-from moemcts.learn.progress import Progress
-from moemcts.learn.trainer import Trainer
+from moemcts.learn.schemes.mixture import MixtureNetwork, Team, balance_loss, fit_mixture, fit_team
+from moemcts.learn.schemes.stages import JointScheme, separated
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.progress import Progress
+from moemcts.learn.training.trainer import Trainer
 from moemcts.plugins import plugins
 
 SCHEME = JointScheme(balance=0.01)

@@ -16,10 +16,10 @@ import torch
 from torch import nn
 from learning_games import TicTacToe, thirds
 from test_trainer import config
-from moemcts.learn.curriculum import separated
-from moemcts.learn.dataset import Dataset
-from moemcts.learn.ranks import connected
-from moemcts.learn.trainer import Trainer
+from moemcts.learn.schemes.stages import separated
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.training.ranks import connected
+from moemcts.learn.training.trainer import Trainer
 
 torch.set_num_threads(1)
 

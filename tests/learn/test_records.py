@@ -3,7 +3,7 @@
 import numpy as np
 from learning_games import TicTacToe
 
-from moemcts.learn.records import GameLog, Records, Visits
+from moemcts.learn.data.records import GameLog, Records, Visits
 
 
 def play(moves: list[int], number: int = 0) -> Records:

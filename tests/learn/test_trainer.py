@@ -21,13 +21,13 @@ from torch import nn
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.gates import PlyGate, SinglePhase
-from moemcts.learn.config import TrainerConfig
-from moemcts.learn.course import Course, Judgement
-from moemcts.learn.curriculum import Stage, general_first, separated, single, staged, weighted
-from moemcts.learn.dataset import Dataset
+from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.networks import catalogue
-from moemcts.learn.progress import OnProgress, Progress
-from moemcts.learn.trainer import Trained, Trainer
+from moemcts.learn.schemes.stages import Stage, general_first, separated, single, staged, weighted
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.progress import OnProgress, Progress
+from moemcts.learn.training.trainer import Trained, Trainer
+from moemcts.learn.training.validation import Course, Judgement
 
 EVERYTHING = [Stage(weights=(1.0, 1.0, 1.0))]
 
@@ -190,7 +190,7 @@ import torch
 torch.set_num_threads(1)
 from learning_games import TicTacToe, thirds
 from test_trainer import config, fit_staged
-from moemcts.learn.dataset import Dataset
+from moemcts.learn.data.dataset import Dataset
 data = Dataset.open(Path({data!r}), TicTacToe())
 fit_staged(data, Path({folder!r}), config(save_interval=3, epochs=4), lambda p: print(p.step, flush=True))
 """
@@ -417,7 +417,7 @@ def test_spikes_without_end_give_up_in_one_line(data: Dataset, tmp_path: Path) -
 def test_a_nan_after_a_good_measurement_is_undone(
     data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from moemcts.learn import stage
+    from moemcts.learn.training import stage
 
     real, calls = stage.total_loss, [0]
 
@@ -494,7 +494,7 @@ def test_a_compiled_network_learns_the_same(data: Dataset, tmp_path: Path, preci
 def test_a_full_memory_is_one_line_with_a_hint(
     data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    from moemcts.learn import stage
+    from moemcts.learn.training import stage
 
     def full(*arguments: Any) -> Any:
         raise error

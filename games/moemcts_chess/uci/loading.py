@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moemcts.config import parse_reference
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluator
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Views
+from moemcts.references import parse_reference
 from moemcts_chess.game import ChessGame
 from moemcts_chess.glance import GlanceEvaluator
 from moemcts_chess.tablebase import Tablebase, TablebaseEvaluator

@@ -10,7 +10,7 @@ import numpy as np
 from moemcts.agents import Agent, Seat
 from moemcts.game import BoolArray, FloatArray, Game, IntArray, Player, State, Views
 from moemcts.gates import PhaseGate
-from moemcts.learn.dataset import CHUNK, Dataset
+from moemcts.learn.data.dataset import CHUNK, Dataset
 
 PER_PHASE = 256
 """Positions per phase, half of them to calibrate with and half to compare on."""

@@ -1,0 +1,322 @@
+"""Experts from samples: a network, or one per phase, taken through the stages of a learning scheme."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from moemcts.errors import MoemctsError, UsageError
+from moemcts.gates import PhaseGate
+from moemcts.learn.data.dataset import Dataset, num_batches
+from moemcts.learn.data.shards import check_same
+from moemcts.learn.fingerprint import gate_fingerprint
+from moemcts.learn.networks.shared_body import freeze_body, require_heads
+from moemcts.learn.schemes.sample_weights import sample_weights
+from moemcts.learn.schemes.stages import Curriculum, Stage
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.progress import Meter, MetricsLog, OnProgress
+from moemcts.learn.training.ranks import ALONE, Ranks, device_of
+from moemcts.learn.training.stage import GOOD, RESULT, RESUME, Machine, Material, StageRun, stage_steps
+from moemcts.learn.weights import State, load_state, network_state, read_state, state_digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """A network at the end of its stages."""
+
+    network: nn.Module
+    """On the CPU, ready for inference."""
+    path: Path
+    """The file with its weights."""
+    measurement: Mapping[str, Any]
+    """Losses of these weights on held-out games, as the log has them."""
+
+
+class Trainer:
+    """Trains networks; an interrupted training goes on when it is called again with the same settings and folder.
+
+    The folder holds `metrics.jsonl`, one line per measurement, `timings.jsonl`, how fast it was between them, and
+    `stages/`, one folder per stage with its state and in the end its weights. On a CPU a resumed training ends in the
+    same weights, to the last bit, as an unbroken one.
+    """
+
+    def __init__(
+        self, config: TrainerConfig, *, on_progress: OnProgress = lambda progress: None, ranks: Ranks = ALONE
+    ) -> None:
+        """With several ranks, each calls this and what follows with the same arguments and takes its part."""
+        self.config = config
+        self._on_progress = on_progress
+        self._ranks = ranks
+        self._device = device_of(config.device, ranks)
+
+    def fit(
+        self,
+        network: nn.Module,
+        dataset: Dataset,
+        gate: PhaseGate,
+        stages: Sequence[Stage],
+        folder: Path,
+        *,
+        validation: Dataset | None = None,
+        test: Dataset | None = None,
+    ) -> Trained:
+        """Trains a network, which is changed, through stages.
+
+        The held-out loss, which decides, is measured on `validation`; without it a share of the games is held out.
+        `test` is measured at the same times and decides nothing.
+        Raises MoemctsError if a stage has no samples, its loss stops being a number or a file cannot be written,
+        ForeignData if the folder holds a training with other settings.
+        """
+        return self._fit(network, self._material(dataset, gate, validation, test), gate, [stages], folder)[0]
+
+    def fit_experts(
+        self,
+        make_network: Callable[[], nn.Module],
+        dataset: Dataset,
+        gate: PhaseGate,
+        curriculum: Curriculum,
+        folder: Path,
+        *,
+        validation: Dataset | None = None,
+        test: Dataset | None = None,
+    ) -> list[Trained]:
+        """Trains one network per phase, all from the same initial weights, which the seed decides.
+
+        Stages with which several experts begin are trained once. `validation` and `test` are those of `fit`, which
+        raises the same.
+        """
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.config.seed)
+            network = make_network()
+        stages = [curriculum(phase, gate.num_phases) for phase in range(gate.num_phases)]
+        return self._fit(network, self._material(dataset, gate, validation, test), gate, stages, folder)
+
+    def _fit(
+        self,
+        network: nn.Module,
+        material: Material,
+        gate: PhaseGate,
+        stages: Sequence[Sequence[Stage]],
+        folder: Path,
+    ) -> list[Trained]:
+        steps = plan(stages)
+        trains_heads = any(step.stage.trains == "heads" for step in steps)
+        if trains_heads:
+            require_heads(network)
+        sizes = [self._size(step.stage, material) for step in steps]
+        for step, size in zip(steps, sizes, strict=True):
+            if not size:
+                raise _no_samples(step.stage, material.training, gate)
+        initial = network_state(network)
+        identity = {
+            "config": self.config.identity(),
+            "data": material.training.id,
+            "num_samples": len(material.training),
+            "validation": material.validation.id,
+            "test": material.test.id if material.test else None,
+            "gate": gate_fingerprint(gate, material.training.game),
+            "initial_weights": state_digest(initial),
+        }
+        meter = Meter(self._on_progress, sum(sizes))
+        with self._borrowed():
+            machine = self._machine(network, trains_heads)
+            training = _Training(self.config, machine, initial, material, identity, folder, meter)
+            for step in steps:
+                training.run(step)
+        network.to("cpu")
+        return [training.trained(number) for number in last_steps(steps, stages)]
+
+    def _material(
+        self, dataset: Dataset, gate: PhaseGate, validation: Dataset | None, test: Dataset | None
+    ) -> Material:
+        training = dataset
+        if validation is None:
+            # Weighed before it is split, so that the weights are computed once for both parts.
+            dataset.phase_weights(gate)
+            training, validation = dataset.split(self.config.validation_fraction, self.config.seed)
+        validation, test = self._few(validation), test and self._few(test)
+        return Material(
+            training=training,
+            validation=validation,
+            test=test,
+            training_phases=training.phase_weights(gate),
+            validation_phases=validation.phase_weights(gate),
+            test_phases=test.phase_weights(gate) if test else None,
+            phase_names=gate.phase_names,
+        )
+
+    def _few(self, dataset: Dataset) -> Dataset:
+        """Returns the samples that are measured on the way, in their order."""
+        most = self.config.measured_samples
+        if most is None or len(dataset) <= most:
+            return dataset
+        return dataset.take(np.sort(np.random.default_rng(self.config.seed).permutation(len(dataset))[:most]))
+
+    def _size(self, stage: Stage, material: Material) -> int:
+        weights = sample_weights(stage, material.training, material.training_phases)
+        num_steps = stage_steps(self.config, stage, weights)
+        shortest = int((weights > 0).sum()) // max(num_batches(weights, self.config.batch_size), 1)
+        if num_steps and shortest < self._ranks.size:
+            raise UsageError(
+                f"expected batches of at least {self._ranks.size} samples, one per process, got {shortest} for "
+                f"{stage.describe(material.phase_names)!r}; use fewer processes or a larger batch_size"
+            )
+        return num_steps
+
+    def _machine(self, network: nn.Module, freezes_body: bool) -> Machine:
+        network.to(self._device)
+        forward: Callable[[torch.Tensor], Any] = self._ranks.wrap(network, freezes_body=freezes_body)
+        if self.config.compile:
+            forward = torch.compile(forward)
+        return Machine(device=self._device, network=network, forward=forward, ranks=self._ranks)
+
+    @contextlib.contextmanager
+    def _borrowed(self) -> Iterator[None]:
+        """Borrows torch's random generators and threads, and explains a full memory."""
+        threads = torch.get_num_threads()
+        devices = [self._device] if self._device.type == "cuda" else []
+        try:
+            with torch.random.fork_rng(devices=devices):
+                if self.config.threads is not None:
+                    torch.set_num_threads(self.config.threads)
+                yield
+        except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+            if not _is_full(error):
+                raise
+            raise MoemctsError(
+                f"out of memory on {self._device} with batches of {self.config.batch_size} samples; use a smaller "
+                "batch_size, prefetch or network, or precision bf16; what was saved is kept"
+            ) from error
+        finally:
+            torch.set_num_threads(threads)
+
+
+def _is_full(error: Exception) -> bool:
+    """Returns whether the error is one of memory; on a CPU torch has no type of its own for it."""
+    words = ("can't allocate memory", "not enough memory", "out of memory")
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(word in str(error) for word in words)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanStep:
+    """A stage to be trained once, for all experts whose stages begin with the same chain."""
+
+    chain: tuple[Stage, ...]
+    """The stages from the first up to and with this one."""
+    parent: int | None
+    """The step before it, by number."""
+    experts: tuple[int, ...]
+
+    @property
+    def stage(self) -> Stage:
+        return self.chain[-1]
+
+
+def plan(stages: Sequence[Sequence[Stage]]) -> list[PlanStep]:
+    """Returns the stages of all experts in the order of training, equal beginnings once."""
+    experts: dict[tuple[Stage, ...], list[int]] = {}
+    for expert, own in enumerate(stages):
+        for i in range(len(own)):
+            experts.setdefault(tuple(own[: i + 1]), []).append(expert)
+    numbers = {chain: number for number, chain in enumerate(experts)}
+    return [
+        PlanStep(chain=chain, parent=numbers.get(chain[:-1]), experts=tuple(served))
+        for chain, served in experts.items()
+    ]
+
+
+def last_steps(steps: Sequence[PlanStep], stages: Sequence[Sequence[Stage]]) -> list[int]:
+    """Returns the number of the step with which each expert ends."""
+    numbers = {step.chain: number for number, step in enumerate(steps)}
+    return [numbers[tuple(own)] for own in stages]
+
+
+class _Training:
+    """The stages of a plan, one after the other."""
+
+    def __init__(
+        self,
+        config: TrainerConfig,
+        machine: Machine,
+        initial: State,
+        material: Material,
+        identity: Mapping[str, Any],
+        folder: Path,
+        meter: Meter,
+    ) -> None:
+        self._config = config
+        self._machine = machine
+        self._initial = initial
+        self._material = material
+        self._identity = identity
+        self._folder = folder
+        self._meter = meter
+        self._log = MetricsLog(folder / "metrics.jsonl")
+        self._timings = MetricsLog(folder / "timings.jsonl")
+        self._num_bytes = 0
+        self._results: list[tuple[State, Mapping[str, Any]]] = []
+
+    def run(self, step: PlanStep) -> None:
+        """Trains the next stage of the plan, goes on with it, or finds it done."""
+        folder = self._stage_folder(len(self._results))
+        stages = [dataclasses.asdict(stage) for stage in step.chain]
+        identity = json.loads(json.dumps({**self._identity, "stages": stages}))
+        for name in (RESULT, RESUME, GOOD):
+            if (folder / name).exists():
+                check_same(folder, identity, read_state(folder / name)[1]["identity"])
+        run = self._stage_run(step, folder, identity)
+        if not (folder / RESULT).exists():
+            run.run(
+                lambda done, size, seconds, waited: self._meter.step(run.name, done, size, seconds, waited, run.loss)
+            )
+        state, content = read_state(folder / RESULT)
+        self._results.append((state, content["measurement"]))
+        self._num_bytes = content["metrics_bytes"]
+        self._meter.end_stage(run.num_steps)
+
+    def trained(self, number: int) -> Trained:
+        """Returns the outcome of a stage."""
+        state, measurement = self._results[number]
+        path = self._stage_folder(number) / RESULT
+        network = copy.deepcopy(self._machine.network).eval()
+        load_state(network, state, str(path))
+        freeze_body(network, False)
+        return Trained(network=network, path=path, measurement=measurement)
+
+    def _stage_run(self, step: PlanStep, folder: Path, identity: Mapping[str, Any]) -> StageRun:
+        before = self._initial if step.parent is None else self._results[step.parent][0]
+        load_state(self._machine.network, before, "the stage before")
+        return StageRun(
+            self._config,
+            self._machine,
+            self._material,
+            step.stage,
+            seed=int(np.random.SeedSequence((self._config.seed, len(step.chain))).generate_state(1)[0]),
+            folder=folder,
+            identity=identity,
+            head={"experts": [self._material.phase_names[expert] for expert in step.experts]},
+            log=self._log,
+            timings=self._timings,
+            num_bytes=self._num_bytes,
+        )
+
+    def _stage_folder(self, number: int) -> Path:
+        return self._folder / "stages" / f"{number:02d}"
+
+
+def _no_samples(stage: Stage, dataset: Dataset, gate: PhaseGate) -> MoemctsError:
+    counts = ", ".join(f"{name} {count:.0f}" for name, count in dataset.phase_counts(gate).items())
+    return MoemctsError(
+        f"no samples to train {stage.describe(gate.phase_names)!r} on: gate {gate.name!r} finds {counts}; "
+        "make more samples, or choose other cuts"
+    )

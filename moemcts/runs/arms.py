@@ -1,0 +1,46 @@
+"""What an experiment compares: the single network, and one set of experts per gate and scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from moemcts.references import parse_reference
+
+NO_GATE = "none"
+"""The gate whose one expert is the single network."""
+SINGLE = "single"
+"""The arm of the single network, and the scheme that makes it."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One set of experts, or the single network."""
+
+    name: str
+    """As tables call it."""
+    gate: str
+    scheme: str
+
+    @property
+    def label(self) -> str:
+        """The name as part of a file's name."""
+        return file_label(self.name)
+
+
+def file_label(reference: str) -> str:
+    """Returns what a user writes as part of a file's name."""
+    name, options = parse_reference(reference)
+    text = name.lstrip("./") + "".join(f"-{key}-{value}" for key, value in options.items())
+    return "".join(c if c.isalnum() else "-" for c in text)
+
+
+def make_arms(gates: Sequence[str], schemes: Sequence[str]) -> list[Arm]:
+    """Returns the single network and the experts of every gate and scheme, named by what differs between them."""
+    gates = [gate for gate in gates if gate != NO_GATE]
+    arms = [Arm(SINGLE, NO_GATE, SINGLE)]
+    for gate in gates:
+        for scheme in schemes:
+            words = [word for word, others in ((gate, gates), (scheme, schemes)) if len(others) > 1]
+            arms.append(Arm(" ".join(words) or gate, gate, scheme))
+    return arms

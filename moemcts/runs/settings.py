@@ -1,0 +1,168 @@
+"""What an experiment is made of; written to `config.toml` of its folder, fully resolved."""
+
+from __future__ import annotations
+
+import importlib.resources
+import tomllib
+from collections.abc import Mapping
+from typing import Any, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from moemcts.errors import UsageError, unknown_name
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.search.config import SearchConfig
+
+
+class Section(BaseModel):
+    """A part of the configuration."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class DataConfig(Section):
+    """Where the training games come from."""
+
+    folder: str = ""
+    """A dataset that is there already, such as imported games, to learn from instead of playing games; of an import
+    with splits, all of them are used."""
+    validation: str = ""
+    """A dataset to measure the held-out loss on; empty holds out a share of the games."""
+    test: str = ""
+    """A dataset for the tables; empty takes what is held out."""
+    samples: int = Field(default=200_000, ge=100)
+    """Decisions to learn from."""
+    agent: str = ""
+    """Who plays the training games in every seat; empty takes the game's default agent."""
+    keep: float = Field(default=1.0, gt=0, le=1)
+    """Share of the positions that is kept: fewer of more games teach the value more."""
+
+
+class MatchConfig(Section):
+    """How the arms are compared."""
+
+    games: int = Field(default=100, ge=2)
+    """Games per arm and training seed; every arm plays the same boards from the same seats."""
+    raw_games: int = Field(default=0, ge=0)
+    """Games of the arms' networks without search; 0 leaves them out."""
+    field: str = ""
+    """Who sits in the other seats: an agent, or `single` for the single network. Empty takes the game's default agent,
+    and the single network where that one plays at random."""
+    openings: str = ""
+    """A file of start positions, one per line; the game's own where empty."""
+    random_plies: int | None = Field(default=None, ge=0)
+    """Moves at random before the games from the game's own start positions; four by default where these are all alike,
+    else none."""
+    opponent_model: str = ""
+    """Who the search believes to sit there; empty takes the field, `self` searches for every seat."""
+    parallel: int = Field(default=128, ge=1)
+    """Games that run at once and share batches."""
+    backend: str = "torch"
+    """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
+
+
+class LearningConfig(Section):
+    """How experts are made from games."""
+
+    game: str
+    """A registered game, with options: `name?option=value`."""
+    network: str = "rise-tiny"
+    """A registered network."""
+    seed: int = Field(default=0, ge=0)
+    """Decides everything that is random."""
+    summary: str = ""
+    """What the preset is for."""
+    data: DataConfig = DataConfig()
+    training: TrainerConfig = TrainerConfig()
+
+
+class TrainingConfig(LearningConfig):
+    """One set of experts."""
+
+    gate: str = "none"
+    """The gate whose phases have one expert each; `none` makes a single network."""
+    scheme: str = "separated"
+    """How the experts are made."""
+    baseline: str = ""
+    """A folder of experts, often a single network, to compare with; empty for none."""
+
+
+class ExperimentConfig(LearningConfig):
+    """One experiment: a single network against one set of experts per gate and scheme."""
+
+    gates: list[str] = Field(default=["none"], min_length=1)
+    """Gates, each of which makes one set of experts; `none` is the single network itself."""
+    schemes: list[str] = Field(default=["separated"], min_length=1)
+    """How the experts are made; each scheme makes one set of experts for each gate."""
+    num_seeds: int = Field(default=3, ge=1)
+    """Trainings from different random weights."""
+    workers: int = Field(default=0, ge=0)
+    """Processes that train and play; 0 takes one per core. Results are the same."""
+    search: SearchConfig = SearchConfig()
+    match: MatchConfig = MatchConfig()
+
+    @model_validator(mode="after")
+    def _arms_differ(self) -> Self:
+        for kind, names in (("gates", self.gates), ("schemes", self.schemes)):
+            if len(set(names)) < len(names):
+                raise ValueError(f"expected different {kind}, got {', '.join(names)}")
+        return self
+
+
+Config = TypeVar("Config", bound=LearningConfig)
+
+
+def preset_names() -> list[str]:
+    """Returns the presets, the smallest first."""
+    return list(_presets())
+
+
+def load_preset(name: str) -> dict[str, Any]:
+    """Returns the values of a preset; raises UsageError for an unknown one."""
+    presets = _presets()
+    if name not in presets:
+        raise unknown_name("preset", name, presets)
+    values: dict[str, Any] = presets[name]
+    return values
+
+
+def merge(values: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values with changes that are named by dotted paths, such as `search.simulations`."""
+    for path, value in changes.items():
+        *sections, key = path.split(".")
+        table = values
+        for section in sections:
+            table = table.setdefault(section, {})
+            if not isinstance(table, dict):
+                raise UsageError(f"expected a section in {path!r}, but {section!r} is a value")
+        table[key] = value
+    return values
+
+
+def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
+    """Returns the configuration; raises UsageError naming the entry that is wrong."""
+    try:
+        return kind.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            raise unknown_name("setting", path, setting_names(kind)) from None
+        raise UsageError(f"{path or 'configuration'}: {first['msg']}, got {first['input']!r}") from None
+
+
+def setting_names(kind: type[LearningConfig]) -> list[str]:
+    """Returns the dotted paths of all settings."""
+    names = []
+    for name, field in kind.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            names += [f"{name}.{key}" for key in section.model_fields]
+        else:
+            names.append(name)
+    return names
+
+
+def _presets() -> dict[str, Any]:
+    text = importlib.resources.files("moemcts.runs").joinpath("presets.toml").read_text()
+    return tomllib.loads(text)

@@ -1,0 +1,1 @@
+"""Work is mapped over tasks: in this process or in several."""
