@@ -51,6 +51,18 @@ def test_every_row_of_the_results_is_on_their_page() -> None:
             assert f"`{row['command']}`" in page, f"no table has {path.name}: {name}"
 
 
+def test_the_readme_says_what_setting_up_costs() -> None:
+    import tables
+
+    cost = {name: row["value"] for name, row in (tables.latest("setup") | tables.latest("runs")).items()}
+    first = UVW.findall(readme := (ROOT / "README.md").read_text())[0]
+    said = " ".join(readme.split())
+    assert f"download {cost[f'download for `{first}`'] / 1000:.1f} GB" in said
+    assert f"fill {cost['disk for the packages'] / 1024:.1f} GiB" in said
+    assert f"take {cost[f'`{first}`, first time'] / 60:.0f} minutes" in said
+    assert f"takes {cost[first.partition('--no-dev ')[2]]:.0f} seconds" in said
+
+
 def test_links_between_documents_lead_somewhere() -> None:
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/*.md")]:
         for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
