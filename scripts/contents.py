@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 WHEEL_TAG = re.compile(r"-cp311-abi3-\w+\.whl$")
-NEVER = re.compile(r"\.(so|pyd|pyc)$|(^|/)(target|runs|\.venv|\.uv|__pycache__)/")
+NEVER = re.compile(r"\.(so|pyd|pyc)$|^(native/target|runs|\.venv|\.uv)/|(^|/)__pycache__/")
 
 
 def sdist_faults(names: set[str], committed: set[str]) -> list[str]:

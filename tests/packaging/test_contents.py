@@ -33,7 +33,9 @@ def test_an_sdist_without_its_rust_sources_is_not_whole() -> None:
     whole = COMMITTED - {".gitignore"} | {"PKG-INFO"}
     assert not sdist_faults(whole, COMMITTED)
     assert sdist_faults(whole - {"native/tree/src/lib.rs"}, COMMITTED) == ["the sdist lacks native/tree/src/lib.rs"]
-    assert sdist_faults(whole | {"native/target/release/lib_core.so"}, COMMITTED)
+    assert sdist_faults(whole | {"native/target/release/core.d"}, COMMITTED)
+    assert sdist_faults(whole | {"runs/mine/config.toml"}, COMMITTED)
+    assert not sdist_faults(whole | {"moemcts/runs/training.py"}, COMMITTED)
 
 
 @pytest.mark.parametrize("missing", sorted(INSTALLED))
