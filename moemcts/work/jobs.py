@@ -13,22 +13,11 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from moemcts.errors import MoemctsError
 from moemcts.work.progress import Advance
-
-
-@dataclass(frozen=True)
-class Job:
-    """One training or one match of an experiment."""
-
-    kind: Literal["train", "raw", "searched"]
-    arm: str
-    """For trainings: whose experts, by name; a match has all of them."""
-    seed: int
 
 
 def num_cores() -> int:
@@ -36,10 +25,10 @@ def num_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_jobs(
-    folder: Path, jobs: Sequence[Job], do: Callable[[Job, Advance], None], num_workers: int, advance: Advance
+def run_parts(
+    folder: Path, jobs: Sequence[str], do: Callable[[str, Advance], None], num_workers: int, advance: Advance
 ) -> None:
-    """Does the jobs of the experiment in `folder`, in this process with one worker, else in `num_workers` of their own.
+    """Does parts of the experiment in `folder`, in this process with one worker, else in `num_workers` of their own.
 
     `do` does one job here. Raises what the first job that failed raised, after the others that run have stopped.
     """
@@ -107,11 +96,13 @@ def _begin(reports: Any) -> None:
     torch.set_num_threads(1)
 
 
-def _work(folder: str, number: int, job: Job) -> None:
+def _work(folder: str, number: int, job: str) -> None:
     from moemcts.runs.experiment import Experiment
 
     try:
-        Experiment.load(Path(folder)).do(job, lambda done, total: _reports.put((number, done, total)))
+        Experiment.load(Path(folder), allow_programs=True).do(
+            job, lambda done, total: _reports.put((number, done, total))
+        )
     except KeyboardInterrupt:
         _leave()
 
