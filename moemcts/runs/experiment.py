@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 import tomli_w
 
 from moemcts.agents import Agent, PolicyAgent
@@ -60,16 +59,14 @@ class Experiment:
 
     def __init__(self, folder: Path, config: ExperimentConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
-        from moemcts.learn.schemes.mixture import check_scheme
-
         self.folder = folder
         self.config = config
         self.game: Game = plugins().game(config.game)
         self.arms = make_arms(config.gates, config.schemes)
         for scheme in config.schemes:
-            plugins().curriculum(scheme)
+            plugins().scheme(scheme)
         for arm in self.arms:
-            check_scheme(self.gate(arm.gate), plugins().curriculum(arm.scheme))
+            plugins().scheme(arm.scheme).check(self.gate(arm.gate))
         self.agent(config.data.agent or plugins().default_agent(self.game))
         self.field_agent()
         self.opponent_model()
@@ -165,18 +162,7 @@ class Experiment:
 
     def passes(self) -> float:
         """Returns how often the trainings of one seed see the data, in passes of the configured epochs."""
-        from moemcts.learn.schemes.stages import JointScheme
-        from moemcts.learn.training.trainer import plan
-
-        passes = 0.0
-        for arm in self.arms:
-            scheme, num_phases = plugins().curriculum(arm.scheme), self.gate(arm.gate).num_phases
-            if isinstance(scheme, JointScheme):
-                passes += scheme.epochs * num_phases
-                continue
-            steps = plan([scheme(phase, num_phases) for phase in range(num_phases)])
-            passes += sum(step.stage.epochs * np.count_nonzero(step.stage.weights) / num_phases for step in steps)
-        return passes
+        return sum(plugins().scheme(arm.scheme).cost(self.gate(arm.gate).num_phases) for arm in self.arms)
 
     def run(self, progress: Progress) -> Report:
         """Does whatever is not done yet and writes the report.

@@ -38,13 +38,11 @@ class Training:
 
     def __init__(self, folder: Path, config: TrainingConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
-        from moemcts.learn.schemes.mixture import check_scheme
-
         self.folder = folder
         self.config = config
         self.game: Game = plugins().game(config.game)
         self.gate: PhaseGate = plugins().gate(kept_gate(folder, config.gate), self.game)
-        check_scheme(self.gate, plugins().curriculum(config.scheme))
+        plugins().scheme(config.scheme).check(self.gate)
         plugins().network(config.network, self.game.spec.observation_shape, self.game.spec.num_actions)
         if config.data.folder:
             self.sources()
@@ -215,22 +213,24 @@ def train_experts(
     `seed` is added to that of the configuration.
     """
     from moemcts.learn.checkpoint import save_experts
-    from moemcts.learn.schemes.mixture import fit_team
     from moemcts.learn.training.ranks import ALONE
     from moemcts.learn.training.trainer import Trainer
 
     ranks = ranks or ALONE
     shape, num_actions = game.spec.observation_shape, game.spec.num_actions
     settings = config.training.model_copy(update={"seed": config.seed + seed})
-    team = fit_team(
-        Trainer(settings, on_progress=on_progress, ranks=ranks),
-        lambda: plugins().network(config.network, shape, num_actions),
-        sources.training,
-        gate,
-        plugins().curriculum(arm.scheme),
-        training_folder,
-        validation=sources.validation,
-        test=sources.test,
+    team = (
+        plugins()
+        .scheme(arm.scheme)
+        .fit(
+            Trainer(settings, on_progress=on_progress, ranks=ranks),
+            lambda: plugins().network(config.network, shape, num_actions),
+            sources.training,
+            gate,
+            training_folder,
+            validation=sources.validation,
+            test=sources.test,
+        )
     )
     if ranks.is_first:
         save_experts(
