@@ -61,8 +61,8 @@ def register_networks() -> Sequence[Registration]:  # type: ignore[empty-body]
 
 
 @hookspec
-def register_curricula() -> Sequence[Registration]:  # type: ignore[empty-body]
-    """Returns learning schemes; `make(**options) -> Curriculum`."""
+def register_schemes() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """Returns learning schemes; `make(**options) -> Scheme`."""
 
 
 @hookspec

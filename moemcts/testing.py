@@ -114,7 +114,7 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
         seats = [Seat(p, np.random.default_rng([seed, index, p])) for p in range(game.spec.num_players)]
         while players := state.active_players:
             views = game.views([(state, player) for player in players])
-            actions = [int(action) for action in agent.act(views, [seats[player] for player in players])]
+            actions = [decision.action for decision in agent.act(views, [seats[player] for player in players])]
             for player, action in zip(players, actions, strict=True):
                 legal = [int(a) for a in state.legal_actions(player)]
                 laws.expect("actions are legal", action in legal, f"player {player} played {action}, legal: {legal}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from moemcts.agents import Thought
+from moemcts.agents import Decision
 from moemcts.errors import UsageError, unknown_name
 from moemcts.game import Game, Player
 from moemcts.references import parse_reference
@@ -70,13 +70,13 @@ class Adjudicator:
         self._losing = [0, 0]
         """Moves in a row of each side with a value that is lost."""
 
-    def note(self, player: Player, thought: Thought | None, ply: int) -> Literal["draw", "resignation"] | None:
-        """Takes in what `player` thought of the move that led to `ply`, and returns how the game has ended, if so.
+    def note(self, player: Player, decision: Decision, ply: int) -> Literal["draw", "resignation"] | None:
+        """Takes in the decision of `player` that led to `ply`, and returns how the game has ended, if so.
 
         Who says nothing neither agrees to a draw nor resigns.
         """
         rules = self._rules
-        value = None if thought is None else thought.value
+        value = decision.value
         self._level = self._level + 1 if value is not None and abs(value) <= rules.draw_value else 0
         self._losing[player] = self._losing[player] + 1 if value is not None and value <= -rules.resign_value else 0
         if rules.draw_moves and ply // 2 >= rules.draw_from and self._level >= 2 * rules.draw_moves:

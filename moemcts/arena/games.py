@@ -8,12 +8,14 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from moemcts.agents import Agent, Seat, Thought
+from moemcts.agents import Agent, Decision, Seat
 from moemcts.arena.adjudication import Adjudication, Adjudicator, check_adjudicable
 from moemcts.errors import AgentFailure, Failure
-from moemcts.game import FloatArray, Game, Player, State
+from moemcts.game import Action, FloatArray, Game, Player, State
 
 _64_BITS = 2**64 - 1
+THOUGHT_FIELDS = ("value", "simulations", "nodes", "depth", "phase", "expert")
+"""What files of games keep of a decision, in this order."""
 
 Outcome = Literal["win", "tie", "loss"]
 OutcomeRule = Callable[[FloatArray, Player], Outcome | None]
@@ -76,20 +78,18 @@ class GameRecord:
     where an agent failed, `crash`, `timeout` or `illegal move`."""
     failure: str = ""
     """Which agent failed, and how."""
-    thoughts: tuple[tuple[Thought | None, ...], ...] = ()
-    """What the agents thought of their actions, as `moves`, values with four digits; empty where that is not kept or
-    nobody has said anything."""
+    decisions: tuple[tuple[Decision, ...], ...] = ()
+    """As `moves`, with what the agents knew: values with four digits, no policies; empty where that is not kept or
+    nobody has expected anything."""
 
     def to_json(self) -> dict[str, Any]:
         """Returns the record as JSON values; moves are one string, plies apart by spaces."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         values["start_key"] = f"{self.start_key:016x}"
         values["moves"] = " ".join(",".join(map(str, joint)) for joint in self.moves)
-        del values["thoughts"]
-        if self.thoughts:
-            values["thoughts"] = [
-                [None if thought is None else thought.to_json() for thought in joint] for joint in self.thoughts
-            ]
+        del values["decisions"]
+        if self.decisions:
+            values["thoughts"] = [[_thought(decision) for decision in joint] for joint in self.decisions]
         return values | {"agents": list(self.agents), "returns": list(self.returns)}
 
     @classmethod
@@ -102,11 +102,34 @@ class GameRecord:
         read["agents"] = tuple(values["agents"])
         read["returns"] = tuple(float(value) for value in values["returns"])
         read["moves"] = tuple(tuple(map(int, joint.split(","))) for joint in values["moves"].split())
-        read["thoughts"] = tuple(
-            tuple(None if thought is None else Thought.from_json(thought) for thought in joint)
-            for joint in values.get("thoughts", ())
+        thoughts = values.get("thoughts") or ()
+        read["decisions"] = tuple(
+            tuple(_decision(action, thought) for action, thought in zip(joint, known, strict=True))
+            for joint, known in zip(read["moves"] if thoughts else (), thoughts, strict=True)
         )
         return cls(**read)
+
+
+def _thought(decision: Decision) -> list[Any] | None:
+    """Returns what is written of a decision beside its action; nothing of one without a value."""
+    if decision.value is None:
+        return None
+    return [getattr(decision, name) for name in THOUGHT_FIELDS]
+
+
+def _decision(action: Action, thought: Sequence[Any] | None) -> Decision:
+    if thought is None:
+        return Decision(action=action)
+    value, simulations, nodes, depth, phase, expert = thought
+    return Decision(
+        action=action,
+        value=float(value),
+        simulations=simulations,
+        nodes=nodes,
+        depth=depth,
+        phase=str(phase),
+        expert=expert,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,24 +214,22 @@ class _Running:
     """Of the agent of each player."""
     moves: list[tuple[int, ...]] = field(default_factory=list)
     keeps_thoughts: bool = False
-    thoughts: list[tuple[Thought | None, ...]] = field(default_factory=list)
+    decisions: list[tuple[Decision, ...]] = field(default_factory=list)
     failures: dict[Player, Failure] = field(default_factory=dict)
     adjudicator: Adjudicator | None = None
     adjudicated: tuple[Literal["draw", "resignation"], Player] | None = None
     """How, and after whose move."""
 
-    def play(self, joint: tuple[int, ...]) -> None:
+    def play(self, decisions: Sequence[Decision]) -> None:
         mover = self.players[0]
-        thoughts = tuple(self.seats[player].thought for player in self.players)
+        joint = tuple(decision.action for decision in decisions)
         self.moves.append(joint)
         if self.keeps_thoughts:
-            self.thoughts.append(
-                tuple(thought and replace(thought, value=round(thought.value, 4)) for thought in thoughts)
-            )
+            self.decisions.append(tuple(map(_kept, decisions)))
         self.state = self.state.play(joint)
         self.players = self.state.active_players
         # A game that the rules have ended keeps the result they gave it.
-        if self.adjudicator is not None and (how := self.adjudicator.note(mover, thoughts[0], self.state.ply)):
+        if self.adjudicator is not None and (how := self.adjudicator.note(mover, decisions[0], self.state.ply)):
             self.adjudicated = (how, mover) if self.players else None
 
     def goes_on(self, limit: int) -> bool:
@@ -240,7 +261,9 @@ class _Running:
                 f"{self.lineup.agents[player].name} in seat {player}: {failure.reason}"
                 for player, failure in self.failures.items()
             ),
-            thoughts=tuple(self.thoughts) if any(any(joint) for joint in self.thoughts) else (),
+            decisions=tuple(self.decisions)
+            if any(decision.value is not None for joint in self.decisions for decision in joint)
+            else (),
         )
 
     def _termination(self) -> str:
@@ -306,7 +329,7 @@ def _play_round(game: Game, running: Sequence[_Running], batches: Iterable[_Batc
             batch.seats.append(seats[player])
             batch.places.append(place)
             place += 1
-    answers = [0] * place
+    answers: list[Decision] = [_NONE] * place
     failures: dict[int, Failure] = {}
     for batch in batches:
         if batch.places:
@@ -320,21 +343,30 @@ def _play_round(game: Game, running: Sequence[_Running], batches: Iterable[_Batc
                 player: failures[at] for player, at in zip(one.players, places, strict=True) if at in failures
             }
             continue
-        one.play(tuple(answers[places.start : places.stop]))
+        one.play(answers[places.start : places.stop])
 
 
-def _ask(game: Game, batch: _Batch, answers: list[int], failures: dict[int, Failure]) -> None:
-    for seat in batch.seats:
-        seat.thought = None
+def _ask(game: Game, batch: _Batch, answers: list[Decision], failures: dict[int, Failure]) -> None:
     try:
-        actions = batch.agent.act(game.views(batch.pairs), batch.seats)
+        decisions = batch.agent.act(game.views(batch.pairs), batch.seats)
     except AgentFailure as failure:
-        actions = failure.actions
+        decisions = failure.decisions
         failures.update((batch.places[row], fault) for row, fault in failure.failures.items())
-    if len(actions) != len(batch.places):
+    if len(decisions) != len(batch.places):
         raise ValueError(
-            f"expected {len(batch.places)} actions, one per view, from agent {batch.agent.name!r}, got {len(actions)}"
+            f"expected {len(batch.places)} decisions, one per view, from agent {batch.agent.name!r}, "
+            f"got {len(decisions)}"
         )
-    for place, action in zip(batch.places, actions, strict=True):
-        answers[place] = int(action)
+    for place, decision in zip(batch.places, decisions, strict=True):
+        answers[place] = decision
     batch.clear()
+
+
+def _kept(decision: Decision) -> Decision:
+    """Returns what records keep of a decision."""
+    value = decision.value
+    return replace(decision, policy=None, value=None if value is None else round(value, 4))
+
+
+_NONE = Decision(action=-1)
+"""Stands where an agent has failed."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from moemcts.agents import Agent, Seat
+from moemcts.agents import Agent, Decision, Seat
 from moemcts.errors import AgentFailure, Failure
-from moemcts.game import Action, Views
+from moemcts.game import Views
 
 _MOST_CHARACTERS = 200
 
@@ -18,8 +18,8 @@ class Guarded:
         self.name = agent.name
         self._agent = agent
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        """Returns the other's actions.
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        """Returns the other's decisions.
 
         Where it raises an error, it is asked for one view at a time with the randomness it began with, so that
         only those views fail that it has no answer to.
@@ -31,35 +31,36 @@ class Guarded:
             raise
         except Exception as error:
             if len(seats) == 1:
-                raise AgentFailure({0: Failure("crash", _one_line(error))}, [0]) from error
-        actions: list[Action] = []
+                raise AgentFailure({0: Failure("crash", _one_line(error))}, [None]) from error
+        decisions: list[Decision | None] = []
         failures: dict[int, Failure] = {}
         for row, (seat, state) in enumerate(zip(seats, states, strict=True)):
             seat.rng.bit_generator.state = state
             try:
-                actions += self.act(views.take([row]), [seat])
+                decisions += self.act(views.take([row]), [seat])
             except AgentFailure as failure:
-                actions += failure.actions
+                decisions += failure.decisions
                 failures[row] = failure.failures[0]
         if failures:
-            raise AgentFailure(failures, actions)
-        return actions
+            raise AgentFailure(failures, decisions)
+        return [decision for decision in decisions if decision is not None]
 
-    def _checked(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+    def _checked(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         failures: dict[int, Failure] = {}
         try:
-            actions = [int(action) for action in self._agent.act(views, seats)]
+            decisions = list(self._agent.act(views, seats))
         except AgentFailure as failure:
-            actions, failures = failure.actions, failure.failures
-        if len(actions) != len(seats):
-            raise ValueError(f"expected {len(seats)} actions, one per view, got {len(actions)}")
-        for row, action in enumerate(actions):
+            decisions, failures = failure.decisions, failure.failures
+        if len(decisions) != len(seats):
+            raise ValueError(f"expected {len(seats)} decisions, one per view, got {len(decisions)}")
+        for row, decision in enumerate(decisions):
             view = views[row]
-            if row not in failures and action not in view.state.legal_actions(view.player):
-                failures[row] = Failure("illegal move", f"action {action} is not legal at ply {view.state.ply}")
+            if row not in failures and decision.action not in view.state.legal_actions(view.player):
+                what = f"action {decision.action} is not legal at ply {view.state.ply}"
+                failures[row] = Failure("illegal move", what)
         if failures:
-            raise AgentFailure(failures, actions)
-        return actions
+            raise AgentFailure(failures, decisions)
+        return decisions
 
 
 def _one_line(error: Exception) -> str:

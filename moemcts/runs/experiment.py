@@ -19,7 +19,7 @@ from moemcts.runs.arms import NO_GATE, Arm, file_label, make_arms
 from moemcts.runs.fields import make_field
 from moemcts.runs.held_out import held_out_losses
 from moemcts.runs.kept_gates import kept_gate
-from moemcts.runs.learning import data_part, measurements, scheme_cost, train_experts, training_settings
+from moemcts.runs.learning import data_part, measurements, train_experts, training_settings
 from moemcts.runs.phases import describe_phases, timeline_of
 from moemcts.runs.run import Part, Run
 from moemcts.runs.settings import ExperimentConfig
@@ -47,12 +47,12 @@ class Experiment(Run[ExperimentConfig]):
 
     def __init__(self, folder: Path, config: ExperimentConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
-        from moemcts.learn.schemes.mixture import check_scheme
-
         super().__init__(folder, config)
         self.arms = make_arms(config.gates, config.schemes)
+        for scheme in config.schemes:
+            plugins().scheme(scheme)
         for arm in self.arms:
-            check_scheme(self.gate(arm.gate), plugins().curriculum(arm.scheme))
+            plugins().scheme(arm.scheme).check(self.gate(arm.gate))
         self.agent(config.data.agent or plugins().default_agent(self.game))
         self.field = make_field(config.match.field, self.game)
         self.opponent_model()
@@ -128,7 +128,7 @@ class Experiment(Run[ExperimentConfig]):
 
     def passes(self) -> float:
         """Returns how often the trainings of one seed see the data, in passes of the configured epochs."""
-        return sum(scheme_cost(arm.scheme, self.gate(arm.gate).num_phases) for arm in self.arms)
+        return sum(plugins().scheme(arm.scheme).cost(self.gate(arm.gate).num_phases) for arm in self.arms)
 
     def parts(self) -> list[Part]:
         """Returns the data, a training per arm and seed, and a match per kind and seed."""

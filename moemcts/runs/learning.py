@@ -76,19 +76,18 @@ def train_experts(
     `seed` is added to that of the configuration.
     """
     from moemcts.learn.checkpoint import save_experts
-    from moemcts.learn.schemes.mixture import fit_team
     from moemcts.learn.training.ranks import ALONE
     from moemcts.learn.training.trainer import Trainer
 
     ranks = ranks or ALONE
     shape, num_actions = game.spec.observation_shape, game.spec.num_actions
     settings = config.training.model_copy(update={"seed": config.seed + seed})
-    team = fit_team(
+    scheme = plugins().scheme(arm.scheme)
+    team = scheme.fit(
         Trainer(settings, on_progress=on_progress, ranks=ranks),
         lambda: plugins().network(config.network, shape, num_actions),
         sources.training,
         gate,
-        plugins().curriculum(arm.scheme),
         training_folder,
         validation=sources.validation,
         test=sources.test,
@@ -118,20 +117,6 @@ def measurements(folder: Path) -> list[Mapping[str, Any]]:
     path = folder / "metrics.jsonl"
     lines = path.read_text().split("\n")[:-1] if path.exists() else []
     return [entry for line in lines if not (entry := json.loads(line)).get("spike")]
-
-
-def scheme_cost(reference: str, num_phases: int) -> float:
-    """Returns how often a scheme's trainings see the data, in passes of the configured epochs."""
-    import numpy as np
-
-    from moemcts.learn.schemes.stages import JointScheme
-    from moemcts.learn.training.trainer import plan
-
-    scheme = plugins().curriculum(reference)
-    if isinstance(scheme, JointScheme):
-        return scheme.epochs * num_phases
-    steps = plan([scheme(phase, num_phases) for phase in range(num_phases)])
-    return float(sum(step.stage.epochs * np.count_nonzero(step.stage.weights) / num_phases for step in steps))
 
 
 def _count(config: LearningConfig, game: Game, folder: Path, advance: Advance) -> None:

@@ -41,14 +41,13 @@ class Training(Run[TrainingConfig]):
 
     def __init__(self, folder: Path, config: TrainingConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
-        from moemcts.learn.schemes.mixture import check_scheme
         from moemcts.learn.training.ranks import ALONE
 
         super().__init__(folder, config)
         self._ranks = ALONE
         self._speed: dict[str, Any] = {}
         self.gate: PhaseGate = plugins().gate(kept_gate(folder, config.gate), self.game)
-        check_scheme(self.gate, plugins().curriculum(config.scheme))
+        plugins().scheme(config.scheme).check(self.gate)
         if config.data.folder:
             self.sources()
         else:
