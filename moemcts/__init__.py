@@ -1,7 +1,7 @@
 """AlphaZero-style search with a team of phase experts, for any game.
 
 play    position --gate--> phase --experts--> evaluation --search--> tree --SearchAgent--> decision
-learn   games --play/import--> records --phase weights--> per-phase sets --scheme, trainer--> experts --play--> games ...
+learn   games --play/import--> records --phase weights--> per-phase sets --scheme, trainer--> experts --play--> games
 judge   experts --schedule, play--> records --rating--> Elo +- error --report--> tables and plots
 """
 
@@ -62,7 +62,7 @@ _HOMES = {
 }
 """The nouns, and the modules they live in: each is imported when it is first asked for, as torch takes seconds."""
 
-__all__ = [*_HOMES, "__version__"]  # noqa: PLE0604
+__all__ = [*_HOMES, "__version__"]
 
 
 def __getattr__(name: str) -> object:
