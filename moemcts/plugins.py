@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from moemcts.arena.replays import WriteReplays
     from moemcts.game import Game
     from moemcts.gates import PhaseGate
+    from moemcts.learn.schemes.scheme import Scheme
 
 GROUP = "moemcts"
 SAVED_GATE = ".safetensors"
@@ -62,7 +63,7 @@ class Plugins:
         self.agents = _by_name("agent", hook.register_agents())
         self.networks = _by_name("network", hook.register_networks())
         self.replay_formats = _by_name("replay format", hook.register_replay_formats())
-        self.curricula = _by_name("scheme", hook.register_curricula())
+        self.schemes = _by_name("scheme", hook.register_schemes())
 
     def game(self, reference: str) -> Game:
         """Returns the game that a user names, such as `pommerman?env=PommeFFA-v1`."""
@@ -72,7 +73,7 @@ class Plugins:
     def gate(self, reference: str, game: Game) -> PhaseGate:
         """Returns the gate that a user names for a game, such as `steps?cuts=93,252` or the path of a saved gate."""
         if reference.endswith(SAVED_GATE):
-            from moemcts.learn.gates.network import load_gate
+            from moemcts.learn.gates.saved import load_gate
 
             return load_gate(Path(reference), game, self)
         gate: PhaseGate = self._make("gate", self.for_game(self.gates, game.spec.name), reference, game)
@@ -105,9 +106,10 @@ class Plugins:
         # What the user wrote stays as it was written.
         return reference + format_reference("", missing).replace("?", "&" if options else "?") if missing else reference
 
-    def curriculum(self, reference: str) -> Any:
-        """Returns a learning scheme, a `Curriculum` or `JointScheme` of `moemcts.learn.schemes.stages`."""
-        return self._make("scheme", self.curricula, reference)
+    def scheme(self, reference: str) -> Scheme:
+        """Returns the learning scheme that a user names, such as `weighted?a=10`."""
+        scheme: Scheme = self._make("scheme", self.schemes, reference)
+        return scheme
 
     def replay_format(self, name: str, game: Game) -> WriteReplays:
         """Returns what writes games in a format, such as `jsonl`."""

@@ -60,7 +60,7 @@ def networks(as_json: Json = False) -> None:
 
 def schemes(as_json: Json = False) -> None:
     """List the learning schemes."""
-    _list("scheme", plugins().curricula, None, as_json)
+    _list("scheme", plugins().schemes, None, as_json)
 
 
 def list_plugins(as_json: Json = False) -> None:

@@ -103,7 +103,7 @@ class _Member:
 def _start(task: Any, count: int) -> list[_Member]:
     context = multiprocessing.get_context("spawn")
     crew = []
-    with _environment(_ONE_THREAD):
+    with _environment(_ONE_THREAD), _interrupts_held():
         for _ in range(count):
             ours, theirs = context.Pipe()
             # Nothing is ever said on it: it breaks when this process ends, however it ends.
@@ -145,6 +145,19 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Lets Ctrl-C wait; processes that are started meanwhile begin with it waiting, until they can answer to it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _ending(exitcode: int | None) -> str:
     if exitcode is not None and exitcode < 0:
         return signal.Signals(-exitcode).name
@@ -152,9 +165,13 @@ def _ending(exitcode: int | None) -> str:
 
 
 def _work(parent: int, pipe: Any, breath: Any, pickled: bytes) -> None:
-    # Ctrl-C reaches every process; the one that was started says what there is to say. What must be saved first, as
-    # the state of a training, is saved by whoever takes the signal over while that is so.
+    # What must be saved first, as the state of a training, is saved by whoever takes the signal over while that is so.
     signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
+    if hasattr(os, "setpgrp"):
+        # Ctrl-C reaches a whole group. Here it comes once, from the process that was started, which says what there
+        # is to say.
+        os.setpgrp()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _end_with(parent, breath)
     task: Any = None
     number = -1
