@@ -31,7 +31,7 @@ from moemcts.runs.arms import Arm
 from moemcts.runs.learning import train_experts
 from moemcts.runs.settings import ExperimentConfig, validate
 from moemcts.runs.sources import Sources
-from moemcts.work.jobs import num_cores
+from moemcts.work import num_cores
 
 SCHEMES = ["separated", "staged", "weighted?a=4", "weighted?a=10"]
 LARGE = "rise-v3.3"

@@ -9,8 +9,8 @@ from typing import Self
 
 import numpy as np
 
-from moemcts import _core
 from moemcts.game import Action, FloatArray, Game, GameSpec, Player, State
+from moemcts.native import core
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class TreeGame:
 
 
 @dataclass(frozen=True)
-class TreeState:
+class TreeState(State):
     rules: TreeGame
     path: tuple[tuple[int, ...], ...] = ()
 
@@ -72,7 +72,7 @@ class TreeState:
         return self._draw("key")
 
 
-class HashedTree(Game):
+class HashedTree(Game[TreeState]):
     """A random game of any number of players, with turns or simultaneous moves."""
 
     def __init__(self, rules: TreeGame) -> None:
@@ -92,8 +92,7 @@ class HashedTree(Game):
         moves = [tuple(map(int, move.split(","))) for move in text.split()]
         return TreeState(self.rules, tuple(moves))
 
-    def format_state(self, state: State) -> str:
-        assert isinstance(state, TreeState)
+    def format_state(self, state: TreeState) -> str:
         return " ".join(",".join(map(str, move)) for move in state.path)
 
 
@@ -101,8 +100,8 @@ class NativeTicTacToe(Game):
     """Tic-tac-toe on the native core."""
 
     spec = GameSpec(name="native-tictactoe", num_players=2, num_actions=9, observation_shape=(2, 3, 3), max_plies=9)
-    state_type = _core.TicTacToeState
-    views_type = _core.TicTacToeViews
+    state_type = core.TicTacToeState
+    views_type = core.TicTacToeViews
 
     def initial_state(self, seed: int = 0) -> State:
         return self.state_type.initial()  # type: ignore[no-any-return]
@@ -120,15 +119,15 @@ class NativeTicTacToe(Game):
         return self.views_type(pairs)
 
     def search_type(self):  # type: ignore[no-untyped-def]
-        return _core.TicTacToeSearch
+        return core.TicTacToeSearch
 
 
 class NativeConnectFour(NativeTicTacToe):
     """Connect four on the native core."""
 
     spec = GameSpec(name="native-connectfour", num_players=2, num_actions=7, observation_shape=(2, 6, 7), max_plies=42)
-    state_type = _core.ConnectFourState
-    views_type = _core.ConnectFourViews
+    state_type = core.ConnectFourState
+    views_type = core.ConnectFourViews
 
     def search_type(self):  # type: ignore[no-untyped-def]
-        return _core.ConnectFourSearch
+        return core.ConnectFourSearch

@@ -6,11 +6,14 @@ import functools
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from moemcts.agents import Agent, PolicyAgent
-from moemcts.arena.match import MatchResult, match
+from moemcts.arena.games import Conditions
+from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Opening, starts
+from moemcts.arena.playing import Watch, play_match
+from moemcts.arena.schedules import match_schedule
 from moemcts.gates import PhaseGate
 from moemcts.naming import check_backend, opponents_named
 from moemcts.plugins import plugins
@@ -26,8 +29,8 @@ from moemcts.runs.settings import ExperimentConfig
 from moemcts.runs.sources import Sources, open_sources
 from moemcts.search import SearchAgent
 from moemcts.search.engine import Opponents
-from moemcts.work.jobs import num_cores, run_parts
-from moemcts.work.progress import Advance
+from moemcts.work import Report, num_cores, workers
+from moemcts.work.progress import Advance, Tally
 
 if TYPE_CHECKING:
     from moemcts.experts import ExpertSet
@@ -142,7 +145,12 @@ class Experiment(Run[ExperimentConfig]):
 
     def do_all(self, parts: Sequence[Part], advance: Advance) -> None:
         """Does parts of one task, in as many processes as the settings say."""
-        run_parts(self.folder, [part.name for part in parts], self.do, self.config.workers or num_cores(), advance)
+        tally = Tally(len(parts), advance)
+        crew = workers(
+            min(self.config.workers or num_cores(), len(parts)),
+            hint=f"go on with moemcts run --resume {self.folder}, or set workers=1",
+        )
+        crew.map(_DoPart(self), [part.name for part in parts], on_report=tally.note, on_done=tally.finish)
 
     def sources(self) -> Sources:
         """Opens the samples."""
@@ -265,23 +273,26 @@ class Experiment(Run[ExperimentConfig]):
         if kind == RAW:
             arms |= self.field.extra(agents)
         manifests = [self._experts_folder(arm, seed) / "manifest.toml" for arm in self.arms]
-        return match(
+        schedule = match_schedule(
             self.game,
             arms,
             self.field.agent(agents),
             num_games=num_games,
             openings=self.openings(seed, num_games),
-            seed=self.first_board(seed),
-            baseline=self.single.name if self.single.name in arms else None,
-            max_parallel=config.parallel,
-            path=self.folder / "matches" / f"{kind}-{seed}.jsonl",
             identity={
                 "search": self.config.search.model_dump(mode="json") if kind == SEARCHED else None,
                 "experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests],
             }
             | ({} if config.backend == "torch" else {"backend": config.backend}),
-            on_progress=lambda state: advance(state.num_finished, num_games * len(arms)),
         )
+        records = play_match(
+            self.game,
+            schedule,
+            Conditions(seed=self.first_board(seed), max_parallel=config.parallel),
+            journal=self.folder / "matches" / f"{kind}-{seed}.jsonl",
+            watch=Watch(on_progress=lambda state: advance(state.num_finished, num_games * len(arms))),
+        )
+        return MatchResult.of(schedule, records, baseline=self.single.name if self.single.name in arms else None)
 
     def _agents(self, kind: str, seed: int) -> dict[str, Agent]:
         teams = {arm.name: self.experts(arm, seed, self.config.match.backend) for arm in self.arms}
@@ -313,3 +324,21 @@ def _with_backend(config: ExperimentConfig) -> ExperimentConfig:
     network = plugins().network(config.network, spec.observation_shape, spec.num_actions)
     chosen = resolve(AUTO, "float32", network, spec.observation_shape).backend
     return config.model_copy(update={"match": config.match.model_copy(update={"backend": chosen})})
+
+
+class _DoPart:
+    """Does the parts of an experiment by name; where it is sent to, the experiment is opened from its folder."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+
+    def __call__(self, name: str, report: Report) -> None:
+        self._experiment.do(name, lambda done, total: report((done, total)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _part_doer, (self._experiment.folder,)
+
+
+def _part_doer(folder: Path) -> _DoPart:
+    # Whoever started this process has allowed what the settings name.
+    return _DoPart(Experiment.load(folder, allow_programs=True))

@@ -1,10 +1,14 @@
 //! The adapter through which a game written in Python enters the native tree.
 
 use crate::game::Binding;
-use moemcts_tree::{Action, NoAgent, Player, Players, State};
+use moemcts_tree::{Action, NoAgent, Player, Players, State, CHANCE};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+/// `State.rewards` itself, which says that nothing is paid.
+static NO_REWARDS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// A Python state; every method asks the interpreter.
 pub struct PythonState(Py<PyAny>);
@@ -17,23 +21,17 @@ impl Clone for PythonState {
 
 impl State for PythonState {
     type Error = PyErr;
+    const HAS_REWARDS: bool = true;
 
-    fn ply(&self) -> u32 {
-        Python::attach(|py| self.0.bind(py).getattr(intern!(py, "ply"))?.extract()).unwrap_or(0)
+    fn ply(&self) -> PyResult<u32> {
+        Python::attach(|py| self.0.bind(py).getattr(intern!(py, "ply"))?.extract())
     }
 
     fn active_players(&self) -> PyResult<Players> {
         Python::attach(|py| {
             let mut players = Players::NONE;
             for player in self.0.bind(py).getattr(intern!(py, "active_players"))?.try_iter()? {
-                let player: Player = player?.extract()?;
-                if player >= Players::MAX {
-                    return Err(PyValueError::new_err(format!(
-                        "expected players below {}, got {player}",
-                        Players::MAX
-                    )));
-                }
-                players = players.with(player);
+                players = players.with(crate::game::player(player?.extract()?)?);
             }
             Ok(players)
         })
@@ -44,10 +42,7 @@ impl State for PythonState {
     }
 
     fn search_actions(&self, player: Player, out: &mut Vec<Action>) -> PyResult<()> {
-        Python::attach(|py| match self.0.bind(py).hasattr(intern!(py, "search_actions"))? {
-            true => self.actions(player, out, |py| intern!(py, "search_actions")),
-            false => self.legal_actions(player, out),
-        })
+        self.actions(player, out, |py| intern!(py, "search_actions"))
     }
 
     fn play(&mut self, joint: &[Action]) -> PyResult<()> {
@@ -60,16 +55,34 @@ impl State for PythonState {
     fn returns(&self, out: &mut [f32]) -> PyResult<()> {
         Python::attach(|py| {
             let returns: Vec<f32> = self.0.bind(py).call_method0(intern!(py, "returns"))?.extract()?;
-            if returns.len() != out.len() {
-                return Err(PyValueError::new_err(format!(
-                    "expected returns of {} players, got {}",
-                    out.len(),
-                    returns.len()
-                )));
+            write(&returns, "returns", out)
+        })
+    }
+
+    fn rewards(&self, out: &mut [f32]) -> PyResult<()> {
+        Python::attach(|py| {
+            let state = self.0.bind(py);
+            // Most games pay nothing on the way, and need not be asked.
+            let rewards = intern!(py, "rewards");
+            let nothing = NO_REWARDS.import(py, "moemcts.game", "NO_REWARDS")?;
+            if state.get_type().getattr(rewards)?.is(nothing) {
+                return Ok(());
             }
-            out.copy_from_slice(&returns);
+            let rewards: Vec<f32> = state.call_method0(rewards)?.extract()?;
+            write(&rewards, "rewards", out)
+        })
+    }
+
+    fn chances(&self, out: &mut Vec<f32>) -> PyResult<()> {
+        Python::attach(|py| {
+            let chances: Vec<f32> = self.0.bind(py).call_method0(intern!(py, "chances"))?.extract()?;
+            out.extend(chances);
             Ok(())
         })
+    }
+
+    fn is_decided(&self, player: Player) -> PyResult<bool> {
+        Python::attach(|py| self.0.bind(py).call_method1(intern!(py, "is_decided"), (player,))?.extract())
     }
 
     fn key(&self) -> PyResult<u64> {
@@ -85,6 +98,7 @@ impl PythonState {
         method: impl Fn(Python<'_>) -> &Bound<'_, pyo3::types::PyString>,
     ) -> PyResult<()> {
         Python::attach(|py| {
+            let player = if player == CHANCE { -1 } else { player as i64 };
             let actions = self.0.bind(py).call_method1(method(py), (player,))?;
             for action in actions.try_iter()? {
                 out.push(action?.extract()?);
@@ -92,6 +106,15 @@ impl PythonState {
             Ok(())
         })
     }
+}
+
+fn write(numbers: &[f32], what: &str, out: &mut [f32]) -> PyResult<()> {
+    if numbers.len() != out.len() || numbers.iter().any(|number| !number.is_finite()) {
+        let num = out.len();
+        return Err(PyValueError::new_err(format!("expected {what} of {num} players, all numbers, got {numbers:?}")));
+    }
+    out.copy_from_slice(numbers);
+    Ok(())
 }
 
 /// Holds the game, which knows how to make views.

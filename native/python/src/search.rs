@@ -250,7 +250,7 @@ impl<B: Binding> Core<B> {
         if tree.seats_of(0).iter().all(|seat| seat.player != player) {
             return Err(PyValueError::new_err(format!(
                 "expected a root where player {player} is active and searched, got active players {:?}",
-                tree.states[0].active_players_list()?
+                crate::game::numbered(crate::game::active_players(&tree.states[0])?)
             )));
         }
         Ok(tree)
@@ -266,16 +266,6 @@ impl<B: Binding> Core<B> {
 }
 
 type SearchOf<B> = Search<<B as Binding>::State, <B as Binding>::Agent>;
-
-trait ActiveList {
-    fn active_players_list(&self) -> PyResult<Vec<Player>>;
-}
-
-impl<S: moemcts_tree::State<Error: Into<PyErr>>> ActiveList for S {
-    fn active_players_list(&self) -> PyResult<Vec<Player>> {
-        crate::game::active_players(self)
-    }
-}
 
 fn option<'py, T>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<T>
 where

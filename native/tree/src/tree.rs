@@ -10,7 +10,7 @@ pub use lines::Line;
 
 use crate::config::Config;
 use crate::error::SearchError;
-use crate::game::{Action, Agent, Player, Players, State};
+use crate::game::{all_decided, Action, Agent, Player, Players, State};
 use crate::rng::Rng;
 
 pub type NodeId = u32;
@@ -118,7 +118,6 @@ struct Scratch {
     actions: Vec<Action>,
     chosen: Vec<EdgeId>,
     joint: Vec<Action>,
-    values: Vec<f32>,
     priors: Vec<f64>,
 }
 
@@ -415,17 +414,11 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// Returns whether nothing is left to be decided for the searched players, none of whom is active.
-    fn is_decided(&mut self, state: &S, active: Players) -> Result<bool, S::Error> {
+    fn is_decided(&self, state: &S, active: Players) -> Result<bool, S::Error> {
         if active.is_empty() {
             return Ok(true);
         }
-        let mut values = std::mem::take(&mut self.scratch.values);
-        values.clear();
-        values.resize(self.num_players, 0.0);
-        state.returns(&mut values)?;
-        let decided = self.searched.iter().all(|player| values[player] != 0.0);
-        self.scratch.values = values;
-        Ok(decided)
+        all_decided(state, self.searched)
     }
 
     fn record_depth(&mut self, depth: u32) {
