@@ -26,7 +26,6 @@ from moemcts.learn.data.generation import generate
 from moemcts.learn.data.phase_statistics import agreement, census
 from moemcts.learn.gates.fitting import fit_clusters
 from moemcts.learn.inference.network import TorchEvaluator
-from moemcts.learn.schemes.mixture import fit_team
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.trainer import Trainer
 from moemcts.plugins import plugins
@@ -99,13 +98,16 @@ def _experts(data: Dataset, folder: Path, options: Any) -> list[dict[str, object
         settings = TrainerConfig(seed=seed, epochs=options.epochs, validation_fraction=0.1, device="cpu", threads=1)
         _, held_out = data.split(settings.validation_fraction, seed)
         for name, gate in gates.items():
-            team = fit_team(
-                Trainer(settings),
-                lambda: plugins().network(NETWORK, spec.observation_shape, spec.num_actions),
-                data,
-                gate,
-                plugins().curriculum(schemes.get(name, "separated")),
-                folder / f"{name}-{seed}",
+            team = (
+                plugins()
+                .scheme(schemes.get(name, "separated"))
+                .fit(
+                    Trainer(settings),
+                    lambda: plugins().network(NETWORK, spec.observation_shape, spec.num_actions),
+                    data,
+                    gate,
+                    folder / f"{name}-{seed}",
+                )
             )
             evaluator = ExpertSet(team.gate, [TorchEvaluator(one.network) for one in team.trained])
             (found,) = phase_losses({name: evaluator}, held_out, gates["none"])

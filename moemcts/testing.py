@@ -119,7 +119,7 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
                 state = state.play([_draw(state, rng)])
                 continue
             views = game.views([(state, player) for player in players])
-            actions = [int(action) for action in agent.act(views, [seats[player] for player in players])]
+            actions = [decision.action for decision in agent.act(views, [seats[player] for player in players])]
             for player, action in zip(players, actions, strict=True):
                 legal = [int(a) for a in state.legal_actions(player)]
                 laws.expect("actions are legal", action in legal, f"player {player} played {action}, legal: {legal}")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from games_for_tests import HashedTree, TreeGame, TreeState
 
+from moemcts.agents import Decision
 from moemcts.evaluation import Evaluation
 from moemcts.game import CHANCE, Packed, Symmetry, Views
 from moemcts.gates import PlyGate
@@ -171,8 +172,8 @@ def test_broken_gates_evaluators_and_agents_are_found() -> None:
     class Cheat:
         name = "cheat"
 
-        def act(self, views: Views, seats: Any) -> list[int]:
-            return [99] * len(views)
+        def act(self, views: Views, seats: Any) -> list[Decision]:
+            return [Decision(action=99)] * len(views)
 
     with pytest.raises(BrokenLaw, match="actions are legal"):
         check_agent(Cheat(), game)

@@ -46,7 +46,7 @@ def fit(
     network's body makes of them.
     """
     from moemcts.learn.gates.fitting import fit_clusters
-    from moemcts.learn.gates.network import save_gate
+    from moemcts.learn.gates.saved import save_gate
     from moemcts.plugins import SAVED_GATE, plugins
     from moemcts.report.tables import Table
     from moemcts.runs.sources import open_training_samples

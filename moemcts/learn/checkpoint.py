@@ -17,10 +17,10 @@ from moemcts.gates import PhaseGate
 from moemcts.learn.data.shards import check_encoding
 from moemcts.learn.files import digest, read_bytes, read_toml
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
-from moemcts.learn.gates.network import LearnedGate, load_gate, save_gate
+from moemcts.learn.gates.saved import LearnedGate, load_gate, save_gate
 from moemcts.learn.inference.evaluators import Inference, make_evaluator
 from moemcts.learn.inference.folder import read_models
-from moemcts.learn.networks.shared_body import torch_experts
+from moemcts.learn.inference.shared_body import torch_experts
 from moemcts.learn.weights import load_state, network_state, read_state, state_bytes
 from moemcts.store import write_bytes, write_toml
 

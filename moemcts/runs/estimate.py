@@ -13,7 +13,7 @@ from moemcts.evaluation import UniformEvaluator
 from moemcts.game import Game, Player, State
 from moemcts.plugins import plugins
 from moemcts.search import Search
-from moemcts.work.jobs import num_cores
+from moemcts.work import num_cores
 
 if TYPE_CHECKING:
     from moemcts.runs.experiment import Experiment
@@ -92,7 +92,7 @@ def _sample_games(game: Game, agent: Agent) -> tuple[list[State], float, int, fl
 
 def _actions(game: Game, agent: Agent, state: State, players: tuple[Player, ...], seats: list[Seat]) -> list[int]:
     views = game.views([(state, player) for player in players])
-    return [int(action) for action in agent.act(views, [seats[player] for player in players])]
+    return [decision.action for decision in agent.act(views, [seats[player] for player in players])]
 
 
 def _network_rate(game: Game, reference: str, states: list[State]) -> tuple[float, int]:

@@ -195,6 +195,7 @@ def test_bad_openings_are_reported_and_the_others_played(folder: Path, tmp_path:
 
 
 BROKEN = """
+from moemcts.agents import Decision
 from moemcts.hookspecs import Registration, hookimpl
 
 class Broken:
@@ -202,7 +203,8 @@ class Broken:
     def act(self, views, seats):
         if any(view.state.ply > 3 for view in (views[row] for row in range(len(seats)))):
             raise RuntimeError("out of\\norder")
-        return [view.state.legal_actions(view.player)[0] for view in (views[row] for row in range(len(seats)))]
+        seen = (views[row] for row in range(len(seats)))
+        return [Decision(action=view.state.legal_actions(view.player)[0]) for view in seen]
 
 @hookimpl
 def register_agents():

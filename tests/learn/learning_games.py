@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from games_for_tests import HashedTree, TreeGame
 
-from moemcts.agents import RandomAgent, Seat
+from moemcts.agents import Decision, RandomAgent, Seat
 from moemcts.game import Action, FloatArray, Game, GameSpec, Player, State, Symmetry, Views
 from moemcts.gates import PlyGate
 from moemcts.learn.data.dataset import Dataset
@@ -109,14 +109,14 @@ class GreedyAgent:
 
     name = "greedy"
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        actions = []
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        decisions = []
         for row, seat in enumerate(seats):
             state, player = views[row]
             legal = state.legal_actions(player)
             wins = [action for action in legal if state.play([action]).winner() == player]
-            actions.append(wins[0] if wins else int(seat.rng.choice(legal)))
-        return actions
+            decisions.append(Decision(action=wins[0] if wins else int(seat.rng.choice(legal))))
+        return decisions
 
 
 def thirds() -> PlyGate:

@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 from learning_games import GreedyAgent, RandomAgent, TicTacToe, crowd
 
-from moemcts.agents import Seat
+from moemcts.agents import Decision, Seat
 from moemcts.errors import ForeignData
 from moemcts.game import Views
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.generation import generate
+from moemcts.learn.data.records import Records
+from moemcts.learn.data.shards import read_shards
 from moemcts.learn.files import read_toml
+from moemcts.search.playouts import PlayoutAgent
 
 
 def hashes(folder: Path) -> list[str]:
@@ -81,7 +84,7 @@ class Mortal:
     def __init__(self, num_calls: int) -> None:
         self.num_calls = num_calls
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[int]:
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         self.num_calls -= 1
         if self.num_calls < 0:
             raise KeyboardInterrupt
@@ -127,3 +130,15 @@ def test_progress_ends_with_all_samples_done(tmp_path: Path) -> None:
 def test_every_seat_needs_an_agent(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected 2 agents, one per seat, got 1"):
         generate(TicTacToe(), [RandomAgent()], 10, seed=0, out=tmp_path)
+
+
+def test_data_has_the_visits_of_agents_that_search_and_none_of_others(tmp_path: Path) -> None:
+    game = TicTacToe()
+    searching = PlayoutAgent(game, playouts=30, exploration=1.4)
+    out = generate(game, [searching, RandomAgent()], 60, seed=1, out=tmp_path)
+    _, shards = read_shards(out, game)
+    records = Records.join(shards)
+    assert records.visits is not None
+    sizes = np.diff(records.visits.offsets)
+    assert (sizes[records.player == 0] > 1).any()
+    assert (sizes[records.player == 1] == 0).all()

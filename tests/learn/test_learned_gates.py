@@ -17,10 +17,10 @@ from moemcts.learn.data.phase_statistics import agreement, census
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.learn.gates.features import NetworkFeatures
 from moemcts.learn.gates.fitting import Fit, fit_clusters
-from moemcts.learn.gates.network import NetworkGate, load_gate, make_gate_network, save_gate
+from moemcts.learn.gates.learned import NetworkGate, make_gate_network
+from moemcts.learn.gates.saved import load_gate, save_gate
 from moemcts.learn.networks import catalogue
-from moemcts.learn.schemes.mixture import check_scheme
-from moemcts.learn.schemes.stages import separated
+from moemcts.learn.schemes.catalogue import Separated
 from moemcts.plugins import plugins
 from moemcts.testing import check_gate
 
@@ -203,14 +203,14 @@ def test_experts_take_their_gate_along(kind: str, fit: Fit, data: Dataset, tmp_p
 
 def test_gates_and_schemes_that_do_not_go_together_are_named(fit: Fit) -> None:
     untrained = plugins().gate("learned", TicTacToe())
-    check_scheme(untrained, plugins().curriculum("mixture"))
-    check_scheme(fit.gate, separated())
-    check_scheme(trained_network_gate(), separated())
+    plugins().scheme("mixture").check(untrained)
+    Separated().check(fit.gate)
+    Separated().check(trained_network_gate())
     with pytest.raises(UsageError, match="use --scheme mixture"):
-        check_scheme(untrained, separated())
+        Separated().check(untrained)
     for gate in (fit.gate, trained_network_gate(), thirds()):
         with pytest.raises(UsageError, match="scheme 'mixture' trains its own gate: expected --gate learned"):
-            check_scheme(gate, plugins().curriculum("mixture"))
+            plugins().scheme("mixture").check(gate)
 
 
 def test_agreement_is_one_with_itself_and_none_by_chance(data: Dataset, fit: Fit) -> None:

@@ -15,19 +15,21 @@ from torch import nn
 from moemcts.experts import ExpertSet, route_mixture
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.phase_statistics import census
-from moemcts.learn.gates.network import NetworkGate
+from moemcts.learn.gates.learned import NetworkGate
 from moemcts.learn.inference.network import TorchEvaluator
 from moemcts.learn.networks import catalogue
 from moemcts.learn.networks.gate import GateNetwork
+from moemcts.learn.networks.mixture import MixtureNetwork, balance_loss
 from moemcts.learn.networks.outputs import value_of
-from moemcts.learn.schemes.mixture import MixtureNetwork, Team, balance_loss, fit_mixture, fit_team
-from moemcts.learn.schemes.stages import JointScheme, separated
+from moemcts.learn.schemes.catalogue import Separated
+from moemcts.learn.schemes.mixture import Mixture
+from moemcts.learn.schemes.scheme import Team
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.progress import Progress
 from moemcts.learn.training.trainer import Trainer
 from moemcts.plugins import plugins
 
-SCHEME = JointScheme(balance=0.01)
+SCHEME = Mixture(balance=0.01)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ def untrained(num_phases: int = 3) -> NetworkGate:
 
 def fit(data: Dataset, folder: Path, watch: Any = lambda progress: None, **changes: Any) -> Team:
     trainer = Trainer(config(**changes), on_progress=watch)
-    return fit_mixture(trainer, make_network, data, untrained(), SCHEME, folder)
+    return SCHEME.fit(trainer, make_network, data, untrained(), folder)
 
 
 def tensors(team: Team) -> list[torch.Tensor]:
@@ -217,14 +219,14 @@ def test_the_seed_decides_the_mixture(data: Dataset, tmp_path: Path) -> None:
     assert not same(runs[0], runs[2])
 
 
-def test_fit_team_trains_by_any_scheme(data: Dataset, tmp_path: Path) -> None:
+def test_a_team_is_fitted_by_any_scheme(data: Dataset, tmp_path: Path) -> None:
     trainer = Trainer(config(epochs=1))
-    joint = fit_team(trainer, make_network, data, untrained(), SCHEME, tmp_path / "joint")
+    joint = SCHEME.fit(trainer, make_network, data, untrained(), tmp_path / "joint")
     assert isinstance(joint.gate, NetworkGate)
     assert joint.gate.is_trained
     assert len(joint.trained) == 3
-    staged = fit_team(trainer, make_network, data, thirds(), separated(), tmp_path / "staged")
+    staged = Separated().fit(trainer, make_network, data, thirds(), tmp_path / "staged")
     assert staged.gate.phase_names == ("early", "middle", "late")
     # A gate that was learned is one like any other: its phases have experts of their own.
-    again = fit_team(trainer, make_network, data, joint.gate, separated(), tmp_path / "again")
+    again = Separated().fit(trainer, make_network, data, joint.gate, tmp_path / "again")
     assert len(again.trained) == 3

@@ -3,6 +3,7 @@
 import numpy as np
 from learning_games import TicTacToe
 
+from moemcts.agents import Decision, Policy
 from moemcts.learn.data.records import GameLog, Records, Visits
 
 
@@ -10,7 +11,8 @@ def play(moves: list[int], number: int = 0) -> Records:
     game, log = TicTacToe(), GameLog(number)
     state = game.initial_state()
     for move in moves:
-        log.add(state, [(state.active_players[0], move)], [(np.array([move]), np.array([1.0], dtype=np.float32))])
+        policy = Policy(np.array([move]), np.array([1.0], dtype=np.float32))
+        log.add(state, [(state.active_players[0], Decision(action=move, policy=policy))])
         state = state.play([move])
     return log.finish(game, state)
 

@@ -15,8 +15,9 @@ from moemcts.experts import ExpertSet, route_majority, route_mixture
 from moemcts.learn.checkpoint import load_experts, save_experts
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.inference.network import TorchEvaluator
-from moemcts.learn.networks.shared_body import SharedBody, share_a_body, torch_experts
-from moemcts.learn.schemes.stages import separated, shared_stem
+from moemcts.learn.inference.shared_body import SharedBody, torch_experts
+from moemcts.learn.networks.shared_body import share_a_body
+from moemcts.learn.schemes.catalogue import Separated, SharedStem, Single
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.progress import Progress
 from moemcts.learn.training.trainer import Trained, Trainer
@@ -39,7 +40,7 @@ def fit(data: Dataset, folder: Path, *, scheme: Any = None, on_progress: Any = N
         epochs=1, batch_size=32, validation_fraction=0.2, save_interval=3, device="cpu", threads=1, learning_rate=0.01
     )
     trainer = Trainer(config, on_progress=on_progress or (lambda progress: None))
-    return trainer.fit_experts(make_network, data, thirds(), scheme or shared_stem(), folder)
+    return list((scheme or SharedStem()).fit(trainer, make_network, data, thirds(), folder).trained)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_experts_share_the_body_of_the_first_stage_and_have_heads_of_their_own(
         assert equal(networks[0].body, other.body)
         assert not equal(networks[0].policy, other.policy)
         assert not equal(networks[0].value, other.value)
-    stem = fit(data, tmp_path, scheme=lambda phase, num_phases: shared_stem()(phase, num_phases)[:1])[0].network
+    stem = fit(data, tmp_path, scheme=Single())[0].network
     assert equal(networks[0].body, stem.body)
     lines = [json.loads(line) for line in (trained[0].path.parents[2] / "metrics.jsonl").read_text().splitlines()]
     assert {line["stage"] for line in lines} == {"all", "early, heads", "middle, heads", "late, heads"}
@@ -129,7 +130,7 @@ def test_other_routings_see_ordinary_experts(trained: list[Trained], data: Datas
 def test_bodies_are_shared_where_they_are_equal(
     trained: list[Trained], data: Dataset, tmp_path: Path, is_shared: bool
 ) -> None:
-    experts = trained if is_shared else fit(data, tmp_path / "training", scheme=separated())
+    experts = trained if is_shared else fit(data, tmp_path / "training", scheme=Separated())
     save_experts(
         tmp_path / "experts",
         [one.network for one in experts],
@@ -164,5 +165,5 @@ def test_a_network_without_heads_cannot_train_them_alone(data: Dataset, tmp_path
 
     config = TrainerConfig(epochs=1, batch_size=64, device="cpu", threads=1)
     with pytest.raises(MoemctsError, match=r"expected a network with a body and heads .* got Whole"):
-        Trainer(config).fit_experts(Whole, data, thirds(), shared_stem(), tmp_path)
+        SharedStem().fit(Trainer(config), Whole, data, thirds(), tmp_path)
     assert not (tmp_path / "metrics.jsonl").exists()  # nothing was trained in vain

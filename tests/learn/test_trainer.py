@@ -23,9 +23,10 @@ from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.gates import PlyGate, SinglePhase
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.networks import catalogue
-from moemcts.learn.schemes.stages import Stage, general_first, separated, single, staged, weighted
+from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, Single, Staged, Weighted
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.progress import OnProgress, Progress
+from moemcts.learn.training.stages import Stage
 from moemcts.learn.training.trainer import Trained, Trainer
 from moemcts.learn.training.validation import Course, Judgement
 
@@ -55,7 +56,7 @@ def config(**changes: Any) -> TrainerConfig:
 
 
 def fit_staged(data: Dataset, folder: Path, settings: TrainerConfig, watch: OnProgress) -> list[Trained]:
-    return Trainer(settings, on_progress=watch).fit_experts(Forgetful, data, thirds(), staged(), folder)
+    return Staged().fit(Trainer(settings, on_progress=watch), Forgetful, data, thirds(), folder).trained
 
 
 def small_network(channels: int = 4) -> nn.Module:
@@ -259,7 +260,7 @@ def test_training_leaves_the_callers_random_numbers_alone(data: Dataset, tmp_pat
 
 
 def test_separated_experts_learn_from_their_phase_alone(data: Dataset, tmp_path: Path) -> None:
-    experts = Trainer(config()).fit_experts(Forgetful, data, thirds(), separated(), tmp_path / "all")
+    experts = Separated().fit(Trainer(config()), Forgetful, data, thirds(), tmp_path / "all").trained
     # Make the samples of other phases nonsense: the expert of the last phase must not notice.
     late = data.phase_weights(thirds())[:, 2] > 0
     part = [Stage(weights=(0.0, 0.0, 1.0))]
@@ -272,19 +273,19 @@ def test_separated_experts_learn_from_their_phase_alone(data: Dataset, tmp_path:
 
 
 def test_single_gives_every_phase_the_same_network(data: Dataset, tmp_path: Path) -> None:
-    experts = Trainer(config()).fit_experts(Forgetful, data, thirds(), single(), tmp_path)
+    experts = Single().fit(Trainer(config()), Forgetful, data, thirds(), tmp_path).trained
     assert same(experts[:1], experts[1:2])
     assert experts[0].path == experts[2].path
 
 
 def test_single_of_three_phases_is_the_network_without_a_gate(data: Dataset, tmp_path: Path) -> None:
-    three = Trainer(config()).fit_experts(Forgetful, data, thirds(), single(), tmp_path / "three")
-    one = Trainer(config()).fit_experts(Forgetful, data, SinglePhase(), separated(), tmp_path / "one")
+    three = Single().fit(Trainer(config()), Forgetful, data, thirds(), tmp_path / "three").trained
+    one = Separated().fit(Trainer(config()), Forgetful, data, SinglePhase(), tmp_path / "one").trained
     assert same(three[:1], one)
 
 
 def test_experts_of_general_first_begin_with_the_same_network(data: Dataset, tmp_path: Path) -> None:
-    Trainer(config()).fit_experts(Forgetful, data, thirds(), general_first(special_epochs=0.5), tmp_path)
+    GeneralFirst(special_epochs=0.5).fit(Trainer(config()), Forgetful, data, thirds(), tmp_path)
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert lines[0]["experts"] == ["early", "middle", "late"]
     assert {line["stage"] for line in lines} == {"all", "early", "middle", "late"}
@@ -292,7 +293,7 @@ def test_experts_of_general_first_begin_with_the_same_network(data: Dataset, tmp
 
 
 def test_weighted_trains_on_all_samples(data: Dataset, tmp_path: Path) -> None:
-    (expert, *_) = Trainer(config(epochs=1)).fit_experts(Forgetful, data, thirds(), weighted(a=4), tmp_path)
+    (expert, *_) = Weighted(a=4).fit(Trainer(config(epochs=1)), Forgetful, data, thirds(), tmp_path).trained
     held_out = {name: part["weight"] for name, part in expert.measurement["phases"].items()}
     expected = 2 * held_out["early"] + 0.5 * (held_out["middle"] + held_out["late"])
     assert expert.measurement["validation"]["weight"] == pytest.approx(expected)
@@ -309,7 +310,7 @@ def test_progress_counts_all_stages(data: Dataset, tmp_path: Path) -> None:
 def test_a_phase_without_samples_is_named_with_the_counts(data: Dataset, tmp_path: Path) -> None:
     gate = PlyGate([3, 9], ["early", "rest", "never"])
     with pytest.raises(MoemctsError, match=r"'never' on: gate 'plies' finds early \d+, rest \d+, never 0"):
-        Trainer(config()).fit_experts(Forgetful, data, gate, separated(), tmp_path)
+        Separated().fit(Trainer(config()), Forgetful, data, gate, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -350,7 +351,7 @@ def test_a_folder_of_another_training_is_refused_with_both_sides(data: Dataset, 
         fit_staged(data, tmp_path, config(epochs=1, learning_rate=0.01), quiet)
     gate = PlyGate([2, 6], ["early", "middle", "late"])
     with pytest.raises(ForeignData, match=r"was begun with gate"):
-        Trainer(config(epochs=1)).fit_experts(Forgetful, data, gate, staged(), tmp_path)
+        Staged().fit(Trainer(config(epochs=1)), Forgetful, data, gate, tmp_path)
 
 
 def test_what_does_not_decide_the_weights_may_change_on_the_way(data: Dataset, tmp_path: Path) -> None:
@@ -454,7 +455,7 @@ def test_the_test_set_is_measured_by_phase_and_decides_nothing(data: Dataset, tm
     games = data.games()
     test, rest = data.take(np.flatnonzero(games < 8)), data.take(np.flatnonzero(games >= 8))
     runs = [
-        Trainer(config()).fit_experts(Forgetful, rest, thirds(), separated(), tmp_path / str(i), test=given)
+        Separated().fit(Trainer(config()), Forgetful, rest, thirds(), tmp_path / str(i), test=given)
         for i, given in enumerate((test, None))
     ]
     assert same(*runs)

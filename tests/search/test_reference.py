@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from searching_for_tests import HashedEvaluator, native_results, reference_visits
 
-from moemcts.agents import Seat
+from moemcts.agents import Decision, Seat
 from moemcts.game import Views
 from moemcts.search import SearchConfig
 
@@ -81,8 +81,8 @@ class FixedReplies:
         legal = state.legal_actions(player)
         return legal[state.key() % len(legal)]
 
-    def act(self, views: Views, seats: list[Seat]) -> list[int]:
-        return [self.reply(*views[row]) for row in range(len(views))]
+    def act(self, views: Views, seats: list[Seat]) -> list[Decision]:
+        return [Decision(action=self.reply(*views[row])) for row in range(len(views))]
 
 
 @settings(max_examples=100, deadline=None)

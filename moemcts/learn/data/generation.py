@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from moemcts.agents import Agent, Seat
-from moemcts.game import Action, Game, Player, State
+from moemcts.agents import Agent, Decision, Seat
+from moemcts.game import Game, Player, State
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.data.shards import ShardWriter
 
@@ -92,7 +92,7 @@ class _Tables:
 
     def step(self, tables: Sequence[_Table]) -> None:
         """Plays one move or simultaneous step in each game, all of them unfinished."""
-        actions: list[dict[Player, Action]] = [{} for _ in tables]
+        decisions: list[dict[Player, Decision]] = [{} for _ in tables]
         forced: list[dict[Player, bool]] = [{} for _ in tables]
         by_agent: dict[int, list[tuple[int, Player]]] = {}
         for i, table in enumerate(tables):
@@ -103,14 +103,14 @@ class _Tables:
             views = self.game.views([(tables[i].state, player) for i, player in rows])
             choices = agent.act(views, [tables[i].seats[player] for i, player in rows])
             num_legal = views.legal_mask().sum(axis=1)
-            for (i, player), action, count in zip(rows, choices, num_legal, strict=True):
-                actions[i][player] = int(action)
+            for (i, player), decision, count in zip(rows, choices, num_legal, strict=True):
+                decisions[i][player] = decision
                 forced[i][player] = count == 1
         for i, table in enumerate(tables):
-            played = sorted(actions[i].items())
+            played = [(player, decisions[i][player]) for player in sorted(decisions[i])]
             if table.choice.random() < self._keep:
-                table.log.add(table.state, [(player, action) for player, action in played if not forced[i][player]])
-            table.state = table.state.play([action for _, action in played])
+                table.log.add(table.state, [(player, one) for player, one in played if not forced[i][player]])
+            table.state = table.state.play([one.action for _, one in played])
 
 
 def _play_shard(

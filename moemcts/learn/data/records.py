@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from moemcts.agents import Decision, Policy
 from moemcts.game import Action, FloatArray, Game, IntArray, Packed, Player, State
 
 
@@ -107,12 +108,14 @@ class Records:
 
     @classmethod
     def join(cls, parts: Sequence[Records]) -> Self:
-        """Returns the samples of all parts; all or none of those that have samples have visits."""
+        """Returns the samples of all parts."""
         parts = [part for part in parts if len(part)] or parts[:1]
         starts = np.cumsum([0, *(len(part.positions) for part in parts)])
         joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_SAMPLE}
         joined["position"] = np.concatenate([part.position + start for part, start in zip(parts, starts, strict=False)])
-        visits = [part.visits for part in parts if part.visits is not None]
+        visits = []
+        if any(part.visits for part in parts):
+            visits = [part.visits or Visits.of([_NO_SHARES] * len(part)) for part in parts]
         data = np.concatenate([part.positions.data for part in parts])
         offsets = _join_offsets([part.positions.offsets for part in parts])
         return cls(positions=Packed(data, offsets), visits=Visits.join(visits) if visits else None, **joined)
@@ -129,6 +132,10 @@ PER_SAMPLE = {
 """The arrays with one row per sample and their types on disk."""
 
 
+_NO_SHARES: tuple[IntArray, FloatArray] = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+"""The row of a sample whose player weighed no actions."""
+
+
 class GameLog:
     """The decisions of one game, until its end tells what they were worth."""
 
@@ -138,22 +145,17 @@ class GameLog:
         self._states: list[State] = []
         self._plies: list[int] = []
         self._decisions: list[tuple[int, Player, Action]] = []
-        self._visits: list[tuple[IntArray, FloatArray]] = []
+        self._policies: list[Policy | None] = []
 
-    def add(
-        self,
-        state: State,
-        decisions: Sequence[tuple[Player, Action]],
-        visits: Sequence[tuple[IntArray, FloatArray]] = (),
-    ) -> None:
-        """Notes what players did in a position, and optionally how their searches' visits were shared."""
+    def add(self, state: State, decisions: Sequence[tuple[Player, Decision]]) -> None:
+        """Notes what players decided in a position."""
         if not decisions:
             return
         position = len(self._states)
         self._states.append(state)
         self._plies.append(state.ply)
-        self._decisions += [(position, player, action) for player, action in decisions]
-        self._visits += visits
+        self._decisions += [(position, player, decision.action) for player, decision in decisions]
+        self._policies += [decision.policy for _, decision in decisions]
         self.num_samples += len(decisions)
 
     def finish(self, game: Game, final: State) -> Records:
@@ -169,8 +171,15 @@ class GameLog:
             returns=returns[seats],
             plies_to_end=final.ply - np.array(self._plies, dtype=np.int64)[position],
             game=np.full(len(action), self.number, dtype=np.int64),
-            visits=Visits.of(self._visits) if self._visits else None,
+            visits=_visits(self._policies),
         )
+
+
+def _visits(policies: Sequence[Policy | None]) -> Visits | None:
+    """Returns the shares of all samples, none where no sample has any."""
+    if not any(policies):
+        return None
+    return Visits.of([_NO_SHARES if policy is None else (policy.actions, policy.shares) for policy in policies])
 
 
 def _join_offsets(parts: Sequence[IntArray]) -> IntArray:

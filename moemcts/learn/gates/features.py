@@ -9,7 +9,7 @@ import numpy as np
 
 from moemcts.errors import MoemctsError
 from moemcts.game import Game, Views
-from moemcts.learn.gates.files import Arrays
+from moemcts.learn.gates.gate_file import Arrays
 from moemcts.learn.gates.kmeans import Points
 
 CHUNK = 1024

@@ -10,9 +10,9 @@ import numpy as np
 from moemcts.errors import MoemctsError, unknown_name
 from moemcts.game import IntArray
 from moemcts.learn.data.dataset import CHUNK, Dataset
+from moemcts.learn.gates.clusters import ClusterGate
 from moemcts.learn.gates.features import Features, PlaneFeatures
 from moemcts.learn.gates.kmeans import Points, kmeans
-from moemcts.learn.gates.network import ClusterGate
 
 MAX_POSITIONS = 200_000
 """Positions that are clustered at most; more hardly move the centres."""

@@ -18,8 +18,6 @@ from moemcts.game import FloatArray
 from moemcts.learn.data.dataset import Dataset, num_batches
 from moemcts.learn.networks.outputs import Outputs
 from moemcts.learn.networks.shared_body import freeze_body
-from moemcts.learn.schemes.sample_weights import sample_weights
-from moemcts.learn.schemes.stages import Stage
 from moemcts.learn.training.averages import by_phase, columns, measure, summary
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.interrupts import deferred_interrupts
@@ -29,7 +27,9 @@ from moemcts.learn.training.optimisers import make_optimiser, optimiser_tensors,
 from moemcts.learn.training.position import Position, Speed, Sums
 from moemcts.learn.training.progress import MetricsLog
 from moemcts.learn.training.ranks import Ranks
+from moemcts.learn.training.sample_weights import sample_weights
 from moemcts.learn.training.schedule import pace
+from moemcts.learn.training.stages import Stage
 from moemcts.learn.weights import State, load_state, network_state, read_state, write_state
 
 CHECK_INTERVAL = 16

@@ -21,12 +21,12 @@ from moemcts.learn.data.dataset import Dataset, num_batches
 from moemcts.learn.data.shards import check_same
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.learn.networks.shared_body import freeze_body, require_heads
-from moemcts.learn.schemes.sample_weights import sample_weights
-from moemcts.learn.schemes.stages import Curriculum, Stage
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.progress import Meter, MetricsLog, OnProgress
 from moemcts.learn.training.ranks import ALONE, Ranks, device_of
+from moemcts.learn.training.sample_weights import sample_weights
 from moemcts.learn.training.stage import GOOD, RESULT, RESUME, Machine, Material, StageRun, stage_steps
+from moemcts.learn.training.stages import PlanStep, Stage, last_steps, plan
 from moemcts.learn.weights import State, load_state, network_state, read_state, state_digest
 
 
@@ -84,13 +84,13 @@ class Trainer:
         make_network: Callable[[], nn.Module],
         dataset: Dataset,
         gate: PhaseGate,
-        curriculum: Curriculum,
+        stages: Sequence[Sequence[Stage]],
         folder: Path,
         *,
         validation: Dataset | None = None,
         test: Dataset | None = None,
     ) -> list[Trained]:
-        """Trains one network per phase, all from the same initial weights, which the seed decides.
+        """Trains one network per phase through its `stages`, all from the same initial weights, which the seed decides.
 
         Stages with which several experts begin are trained once. `validation` and `test` are those of `fit`, which
         raises the same.
@@ -98,7 +98,6 @@ class Trainer:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.config.seed)
             network = make_network()
-        stages = [curriculum(phase, gate.num_phases) for phase in range(gate.num_phases)]
         return self._fit(network, self._material(dataset, gate, validation, test), gate, stages, folder)
 
     def _fit(
@@ -205,40 +204,6 @@ def _is_full(error: Exception) -> bool:
     """Returns whether the error is one of memory; on a CPU torch has no type of its own for it."""
     words = ("can't allocate memory", "not enough memory", "out of memory")
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(word in str(error) for word in words)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanStep:
-    """A stage to be trained once, for all experts whose stages begin with the same chain."""
-
-    chain: tuple[Stage, ...]
-    """The stages from the first up to and with this one."""
-    parent: int | None
-    """The step before it, by number."""
-    experts: tuple[int, ...]
-
-    @property
-    def stage(self) -> Stage:
-        return self.chain[-1]
-
-
-def plan(stages: Sequence[Sequence[Stage]]) -> list[PlanStep]:
-    """Returns the stages of all experts in the order of training, equal beginnings once."""
-    experts: dict[tuple[Stage, ...], list[int]] = {}
-    for expert, own in enumerate(stages):
-        for i in range(len(own)):
-            experts.setdefault(tuple(own[: i + 1]), []).append(expert)
-    numbers = {chain: number for number, chain in enumerate(experts)}
-    return [
-        PlanStep(chain=chain, parent=numbers.get(chain[:-1]), experts=tuple(served))
-        for chain, served in experts.items()
-    ]
-
-
-def last_steps(steps: Sequence[PlanStep], stages: Sequence[Sequence[Stage]]) -> list[int]:
-    """Returns the number of the step with which each expert ends."""
-    numbers = {step.chain: number for number, step in enumerate(steps)}
-    return [numbers[tuple(own)] for own in stages]
 
 
 class _Training:

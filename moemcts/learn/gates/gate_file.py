@@ -67,3 +67,8 @@ class GateFile:
             raise ForeignData(f"{path} has format {found}; this version reads {FORMAT}")
         check_encoding(path, reference, encoding, game)
         return cls(content, {name: np.asarray(array) for name, array in arrays.items()}, header)
+
+
+def numbered(num_phases: int) -> tuple[str, ...]:
+    """Returns the names of phases that nobody has named."""
+    return tuple(f"phase {i}" for i in range(num_phases))

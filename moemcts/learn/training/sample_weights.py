@@ -6,7 +6,7 @@ import numpy as np
 
 from moemcts.game import FloatArray, IntArray
 from moemcts.learn.data.dataset import Dataset
-from moemcts.learn.schemes.stages import Stage
+from moemcts.learn.training.stages import Stage
 
 FAINTEST = 1 / 64
 """Samples that count less are left out: an epoch is not spent on what hardly counts."""
