@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from moemcts.learn.training.progress import read_log
 from moemcts.report.page import Figure
 from moemcts.report.plots import Curve, loss_curves
 
@@ -16,8 +16,7 @@ Entry = Mapping[str, Any]
 
 def metrics(path: Path) -> list[Entry]:
     """Returns the measurements of a training that count: those after which it was put back are left out."""
-    lines = path.read_text().splitlines() if path.exists() else []
-    return [entry for line in lines if not (entry := json.loads(line)).get("spike")]
+    return [entry for entry in read_log(path) if not entry.get("spike")]
 
 
 def running_steps(entries: Sequence[Entry]) -> list[float]:

@@ -223,7 +223,12 @@ def train_experts(
         plugins()
         .scheme(arm.scheme)
         .fit(
-            Trainer(settings, on_progress=on_progress, ranks=ranks),
+            Trainer(
+                settings,
+                on_progress=on_progress,
+                ranks=ranks,
+                references={"network": config.network, "gate": arm.gate, "scheme": arm.scheme},
+            ),
             lambda: plugins().network(config.network, shape, num_actions),
             sources.training,
             gate,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import DamagedFile, MoemctsError
+from moemcts.store import read_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +86,28 @@ class MetricsLog:
         self.num_bytes += len(line)
 
     def rewind(self, num_bytes: int) -> None:
-        """Forgets what was written after the first `num_bytes`, which will be measured again."""
-        if num_bytes < self.num_bytes:
-            os.truncate(self._path, num_bytes)
-            self.num_bytes = num_bytes
+        """Forgets what was written after the first `num_bytes`, which will be measured again, and half a line."""
+        if not self.num_bytes:
+            return
+        kept = read_bytes(self._path)[:num_bytes]
+        whole = kept.rfind(b"\n") + 1
+        if whole < self.num_bytes:
+            os.truncate(self._path, whole)
+            self.num_bytes = whole
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """Returns the lines of a log; none where there is no file, and without the half line of a writer that was killed.
+
+    Raises DamagedFile naming a line that is none.
+    """
+    if not path.exists():
+        return []
+    *lines, _ = read_bytes(path).split(b"\n")
+    entries = []
+    for number, line in enumerate(lines, 1):
+        try:
+            entries.append(dict(json.loads(line)))
+        except (ValueError, TypeError) as error:
+            raise DamagedFile(f"{path} is damaged in line {number}: {error}") from error
+    return entries

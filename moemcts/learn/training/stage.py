@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import DamagedFile, MoemctsError
 from moemcts.game import FloatArray
 from moemcts.learn.data.dataset import Dataset, num_batches
 from moemcts.learn.networks.outputs import Outputs
@@ -318,11 +318,11 @@ class StageRun:
 
     def _reached(self, name: str) -> tuple[int, int]:
         """Returns how far a state is: after more returns is further."""
-        position = Position.of(read_state(self._folder / name)[1]["position"])
+        position = Position.of(read_stage(self._folder / name)[1]["position"])
         return len(position.course.returns), position.step
 
     def _restore(self, name: str) -> None:
-        tensors, content = read_state(self._folder / name)
+        tensors, content = read_stage(self._folder / name)
         self._position = Position.of(content["position"])
         load_state(self._network, _part(tensors, "network."), str(self._folder / name))
         self._optimiser = make_optimiser(self.config, self._network)
@@ -339,7 +339,7 @@ class StageRun:
         self._ranks.wait()
 
     def _finish(self) -> dict[str, Any]:
-        state, _ = read_state(self._folder / BEST)
+        state, _ = read_stage(self._folder / BEST)
         load_state(self._network, state, str(self._folder / BEST))
         best = self._position.best or {}
         content = {"identity": self._identity, "measurement": best, "metrics_bytes": self._log.num_bytes}
@@ -352,6 +352,16 @@ class StageRun:
 RESUME, GOOD = "resume.safetensors", "good.safetensors"
 """States between measurements, and at the last measurement whose loss was no spike."""
 BEST, RESULT = "best.safetensors", "result.safetensors"
+
+
+def read_stage(path: Path) -> tuple[State, dict[str, Any]]:
+    """Returns tensors and content of a stage's file; raises DamagedFile, saying what helps, if it is not whole."""
+    try:
+        return read_state(path)
+    except DamagedFile as error:
+        raise DamagedFile(
+            f"{error}; delete {path.parent} and the folders of later stages beside it: they are trained again"
+        ) from error
 
 
 def stage_steps(config: TrainerConfig, stage: Stage, weights: FloatArray) -> int:
