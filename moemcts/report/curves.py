@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from moemcts.learn.training.progress import read_log
+from moemcts.learn.training.metrics_log import read_log
 from moemcts.report.page import Figure
 from moemcts.report.plots import Curve, loss_curves
 

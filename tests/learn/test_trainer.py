@@ -26,10 +26,11 @@ from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.networks import catalogue
 from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, Single, Staged, Weighted
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.progress import OnProgress, Progress, read_log
+from moemcts.learn.training.judgement import Judge, Judgement
+from moemcts.learn.training.metrics_log import read_log
+from moemcts.learn.training.progress import OnProgress, Progress
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.training.trainer import Trained, Trainer, check_training
-from moemcts.learn.training.validation import Course, Judgement
 
 EVERYTHING = [Stage(weights=(1.0, 1.0, 1.0))]
 
@@ -150,7 +151,7 @@ def test_a_training_killed_at_random_steps_ends_in_the_same_weights(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if "spike" in changes:
-        monkeypatch.setattr(Course, "judge", spiking(Course.judge))
+        monkeypatch.setattr(Judge, "judge", spiking(Judge.judge))
     settings = config(**changes)
     unbroken = fit_staged(data, tmp_path / "unbroken", settings, quiet)
     rng = random.Random(repr(changes))
@@ -177,7 +178,7 @@ def test_a_training_killed_at_random_steps_ends_in_the_same_weights(
 def spiking(judge: Callable[..., Judgement]) -> Callable[..., Judgement]:
     """Returns a judgement for which the second measurement of every stage is a spike, twice."""
 
-    def judge_or_spike(course: Course, settings: TrainerConfig, loss: float | None) -> Judgement:
+    def judge_or_spike(course: Judge, settings: TrainerConfig, loss: float | None) -> Judgement:
         has_accepted = course.accepted is not None
         return "spike" if has_accepted and len(course.returns) < 2 else judge(course, settings, loss)
 
@@ -404,10 +405,14 @@ def test_a_finished_training_says_what_it_was_begun_with(
 
 
 def test_half_a_line_of_measurements_is_cut_and_gone_on(data: Dataset, tmp_path: Path) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.step == 10:
+            raise KeyboardInterrupt
+
     fit_staged(data, tmp_path / "whole", config(epochs=1), quiet)
     whole = (tmp_path / "whole" / "metrics.jsonl").read_bytes()
     with pytest.raises(KeyboardInterrupt):
-        fit_staged(data, tmp_path / "cut", config(epochs=1), stop_at(30))
+        fit_staged(data, tmp_path / "cut", config(epochs=1), stop)
     log = tmp_path / "cut" / "metrics.jsonl"
     first = log.read_bytes().index(b"\n") + 1
     log.write_bytes(whole[: first + 40])

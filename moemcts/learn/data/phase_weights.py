@@ -87,9 +87,8 @@ def _computed(gate: PhaseGate, rows: IntArray, views: Callable[[IntArray], Views
 def _are_hard(weights: FloatArray) -> bool:
     """Returns whether every row has one phase, and its number fits a byte."""
     num_samples, num_phases = weights.shape
-    return (
-        num_phases <= 256 and np.count_nonzero(weights == 1) == num_samples and np.count_nonzero(weights) == num_samples
-    )
+    num_ones, num_counting = int(np.count_nonzero(weights == 1)), int(np.count_nonzero(weights))
+    return num_phases <= 256 and num_ones == num_counting == num_samples
 
 
 def _read_file(path: Path, head: dict[str, str], num_phases: int) -> FloatArray:
@@ -104,9 +103,8 @@ def _read_file(path: Path, head: dict[str, str], num_phases: int) -> FloatArray:
         raise DamagedFile(f"{path} holds no phase weights: {error}") from error
     if found != expected:
         raise DamagedFile(f"{path} holds other phase weights: expected {expected}, got {found}")
-    if array.ndim == 2:
-        return array
-    return np.eye(num_phases, dtype=np.float32)[array]
+    weights: FloatArray = array if array.ndim == 2 else np.eye(num_phases, dtype=np.float32)[array]
+    return weights
 
 
 def _name(fingerprint: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from moemcts.errors import DamagedFile, ForeignData
 from moemcts.game import Game
-from moemcts.learn.data.border import check_records
+from moemcts.learn.data.record_checks import check_records
 from moemcts.learn.data.records import Records
 from moemcts.learn.data.verified import Verified
 from moemcts.learn.fingerprint import encoding_fingerprint

@@ -22,7 +22,8 @@ from moemcts.learn.identity import check_same
 from moemcts.learn.networks.shared_body import freeze_body, require_heads
 from moemcts.learn.threads import torch_threads
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.progress import Meter, MetricsLog, OnProgress
+from moemcts.learn.training.metrics_log import MetricsLog
+from moemcts.learn.training.progress import Meter, OnProgress
 from moemcts.learn.training.ranks import ALONE, Ranks, device_of
 from moemcts.learn.training.sample_weights import sample_weights
 from moemcts.learn.training.stage import GOOD, RESULT, RESUME, Machine, Material, StageRun, read_stage, stage_steps
