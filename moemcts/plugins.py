@@ -123,9 +123,9 @@ class Plugins:
         names = [name for name, entry in self.for_game(self.agents, game.spec.name).items() if entry.default]
         return names[0] if names else "random"
 
-    def register_commands(self, app: typer.Typer) -> None:
-        """Lets plugins add commands to the command line."""
-        self._pluggy.hook.register_commands(app=app)
+    def register_commands(self, app: typer.Typer, data: typer.Typer) -> None:
+        """Lets plugins add commands to the command line, and to its group `data`."""
+        self._pluggy.hook.register_commands(app=app, data=data)
 
     @staticmethod
     def for_game(entries: Mapping[str, Registration], game: str) -> dict[str, Registration]:

@@ -53,13 +53,13 @@ def main() -> None:
     # Work is spread over processes; a second thread in each is slower than none wherever the cores are busy already.
     # Whoever sets the variable knows better.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from moemcts.cli import check, doctor, explain, export, gate, lists, match, play, run, tournament, train
+    from moemcts.cli import check, data, doctor, explain, export, gate, lists, match, play, run, tournament, train
     from moemcts.plugins import plugins
 
-    for module in (run, train, play, match, tournament, explain, export, gate, lists, check, doctor):
+    for module in (run, train, play, match, tournament, explain, export, gate, data, lists, check, doctor):
         module.register(app)
     try:
-        plugins().register_commands(app)
+        plugins().register_commands(app, data.group)
         app()
     except MoemctsError as error:
         print(f"error: {error}", file=sys.stderr)

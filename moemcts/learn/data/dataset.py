@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from moemcts.errors import MoemctsError
-from moemcts.game import FloatArray, Game, IntArray, Packed, Symmetry, Views
+from moemcts.game import BoolArray, FloatArray, Game, IntArray, Packed, Symmetry, Views
 from moemcts.gates import PhaseGate
 from moemcts.learn.data.phase_weights import PhaseWeights
 from moemcts.learn.data.records import PER_SAMPLE, Records, join_values, join_visits
@@ -87,6 +87,19 @@ class Dataset:
     def views(self, rows: IntArray) -> Views:
         """Returns the views of the given rows, in that order."""
         return self._samples.views(self._rows[rows])
+
+    def positions(self, rows: IntArray) -> Packed:
+        """Returns the positions of the given rows as bytes, in that order."""
+        return self._samples.positions(self._rows[rows])
+
+    def players(self, rows: IntArray) -> IntArray:
+        """Returns through whose eyes the given rows are, `[len(rows)]`."""
+        return np.asarray(self._samples.player[self._rows[rows]], dtype=np.int64)
+
+    def are_searched(self, rows: IntArray) -> BoolArray:
+        """Returns of which of the given rows the search's visits are known."""
+        visits = self._samples.visits
+        return np.zeros(len(rows), dtype=np.bool_) if visits is None else visits.are_known(self._rows[rows])
 
     def values(self, rows: IntArray) -> FloatArray:
         """Returns what the players of the given rows expected, `[len(rows)]`, nan where nothing is known of it."""
@@ -189,8 +202,8 @@ class Dataset:
     def chunks(self, weights: FloatArray, size: int = CHUNK) -> Iterator[Batch]:
         """Yields every row with a weight above zero once, in order, untransformed."""
         rows = np.flatnonzero(weights > 0)
-        for part in _chunks(len(rows), size):
-            yield self.batch(rows[part], weights)
+        for part in chunks_of(rows, size):
+            yield self.batch(part, weights)
 
 
 def epoch_rows(weights: FloatArray, size: int, seed: int) -> list[IntArray]:
@@ -202,6 +215,12 @@ def epoch_rows(weights: FloatArray, size: int, seed: int) -> list[IntArray]:
 def num_batches(weights: FloatArray, size: int) -> int:
     """Returns how many batches one epoch has."""
     return -(-int((weights > 0).sum()) // size)
+
+
+def chunks_of(rows: IntArray, size: int = CHUNK) -> Iterator[IntArray]:
+    """Yields the rows in parts of at most `size`."""
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
 
 
 class _Samples:
@@ -222,17 +241,15 @@ class _Samples:
 
     def views(self, samples: IntArray) -> Views:
         """Returns the views of samples, in that order."""
+        return self._rules.unpack(self.positions(samples), np.asarray(self.player[samples], dtype=np.int64))
+
+    def positions(self, samples: IntArray) -> Packed:
+        """Returns the positions of samples as bytes, in that order."""
         from moemcts._core import gather_rows
 
         parts, rows = self._shard[samples].astype(np.int64), self._position[samples].astype(np.int64)
-        packed = Packed(*gather_rows(self._data, self._offsets, parts, rows))
-        return self._rules.unpack(packed, np.asarray(self.player[samples], dtype=np.int64))
+        return Packed(*gather_rows(self._data, self._offsets, parts, rows))
 
     def phase_weights(self, gate: PhaseGate, fingerprint: str) -> FloatArray:
         """Returns the phase weights of all samples, `[N, K]`."""
         return self._kept.of(gate, fingerprint, self.num_samples, self.views)
-
-
-def _chunks(length: int, size: int = CHUNK) -> Iterator[IntArray]:
-    for start in range(0, length, size):
-        yield np.arange(start, min(start + size, length))
