@@ -104,7 +104,9 @@ def play(
         yield _round(game, running, skip_forced, patience)
 
 
-def ask(agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | None = None) -> list[Decision | Failure]:
+def ask(
+    agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | None = None
+) -> list[Decision | Failure]:
     """Returns what an agent decides in each view, or why it has not; it never raises what the agent raises.
 
     Where it raises an error, it is asked for one view at a time with the randomness it began with, so that only those
@@ -220,6 +222,7 @@ def _time_limit(seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
+
     def ring(*_: object) -> None:
         raise _TooSlow
 

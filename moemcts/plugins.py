@@ -123,12 +123,16 @@ class Plugins:
         names = [name for name, entry in self.for_game(self.agents, game.spec.name).items() if entry.default]
         return names[0] if names else "random"
 
-    def register_commands(self, app: typer.Typer) -> dict[str, str]:
-        """Lets plugins add commands to the command line; returns what went wrong, by plugin, and goes on."""
+    def register_commands(self, app: typer.Typer, data: typer.Typer) -> dict[str, str]:
+        """Lets plugins add commands to the command line and its group `data`.
+
+        Returns what went wrong, by plugin, and goes on with the others.
+        """
         problems = {}
+        groups = {"app": app, "data": data}
         for implementation in self._pluggy.hook.register_commands.get_hookimpls():
             try:
-                implementation.function(**dict.fromkeys(implementation.argnames, app))
+                implementation.function(**{name: groups[name] for name in implementation.argnames})
             except (Exception, SystemExit) as error:
                 problems[implementation.plugin_name] = _one_line(error)
         return problems

@@ -34,7 +34,7 @@ def play_match(
     journal: Path | None = None,
     workers: Workers | None = None,
     stop: Callable[[GameRecord], bool] | None = None,
-    watch: Watch = Watch(),  # noqa: B008  (frozen)
+    watch: Watch = Watch(),
 ) -> tuple[GameRecord, ...]:
     """Plays the games of a schedule and returns them in its order.
 

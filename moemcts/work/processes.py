@@ -179,7 +179,9 @@ def _work(parent: int, pipe: Any, breath: Any, pickled: bytes) -> None:
         task = pickle.loads(pickled)
         while (given := pipe.recv()) is not None:
             number, item = given
-            pipe.send(("done", number, task(item, lambda message, number=number: pipe.send(("report", number, message)))))
+            pipe.send(
+                ("done", number, task(item, lambda message, number=number: pipe.send(("report", number, message))))
+            )
     except KeyboardInterrupt:
         os._exit(_INTERRUPTED)
     except (EOFError, BrokenPipeError):

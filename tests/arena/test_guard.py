@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from games_for_tests import NativeTicTacToe
+from moemcts.arena.guard import Guarded
 
 from moemcts.agents import Decision, RandomAgent, Seat
 from moemcts.arena import GameRecord, Lineup, play_games
-from moemcts.arena.guard import Guarded
 from moemcts.errors import AgentFailure, Failure
 from moemcts.game import Views
 

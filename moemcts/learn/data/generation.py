@@ -12,6 +12,7 @@ from moemcts.agents import Agent, Decision, Seat
 from moemcts.game import Game, Player, State
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.data.shards import ShardWriter
+from moemcts.learn.threads import torch_threads
 
 
 def generate(
@@ -49,13 +50,14 @@ def generate(
     on_progress(writer.num_samples, num_samples)
     while writer.num_samples < num_samples:
         before = writer.num_samples
-        records = _play_shard(
-            tables,
-            range(writer.num_shards * games_per_shard, (writer.num_shards + 1) * games_per_shard),
-            num_samples - before,
-            parallel_games,
-            lambda done, before=before: on_progress(min(before + done, num_samples), num_samples),  # type: ignore[misc]
-        )
+        with torch_threads(1):
+            records = _play_shard(
+                tables,
+                range(writer.num_shards * games_per_shard, (writer.num_shards + 1) * games_per_shard),
+                num_samples - before,
+                parallel_games,
+                lambda done, before=before: on_progress(min(before + done, num_samples), num_samples),  # type: ignore[misc]
+            )
         writer.append(records)
     if not writer.is_complete:
         writer.finish()
