@@ -21,14 +21,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "games"))
 
 from moemcts.experts import ExpertSet
 from moemcts.learn.assessment import phase_losses
-from moemcts.learn.census import agreement, census
-from moemcts.learn.config import TrainerConfig
-from moemcts.learn.dataset import Dataset
-from moemcts.learn.evaluator import TorchEvaluator
-from moemcts.learn.fitting import fit_clusters
-from moemcts.learn.mixture import fit_team
-from moemcts.learn.selfplay import generate
-from moemcts.learn.trainer import Trainer
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.data.generation import generate
+from moemcts.learn.data.phase_statistics import agreement, phase_statistics
+from moemcts.learn.gates.fitting import fit_clusters
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.trainer import Trainer
 from moemcts.plugins import plugins
 from moemcts_chess.imports import import_pgn
 
@@ -73,7 +72,7 @@ def _clusters(data: Dataset) -> list[dict[str, object]]:
     lichess = plugins().gate("lichess", data.game)
     for name, without in (("all planes", ()), ("planes without earlier moves", (HISTORY,))):
         fit = fit_clusters(data, 3, seed=0, without=without)
-        found, both = census(data, fit.gate), agreement(data, fit.gate, lichess)
+        found, both = phase_statistics(data, fit.gate), agreement(data, fit.gate, lichess)
         row: dict[str, object] = {
             "name": f"kmeans, 3 phases, {name}",
             "positions": len(data),
@@ -99,17 +98,20 @@ def _experts(data: Dataset, folder: Path, options: Any) -> list[dict[str, object
         settings = TrainerConfig(seed=seed, epochs=options.epochs, validation_fraction=0.1, device="cpu", threads=1)
         _, held_out = data.split(settings.validation_fraction, seed)
         for name, gate in gates.items():
-            team = fit_team(
-                Trainer(settings),
-                lambda: plugins().network(NETWORK, spec.observation_shape, spec.num_actions),
-                data,
-                gate,
-                plugins().curriculum(schemes.get(name, "separated")),
-                folder / f"{name}-{seed}",
+            team = (
+                plugins()
+                .scheme(schemes.get(name, "separated"))
+                .fit(
+                    Trainer(settings),
+                    lambda: plugins().network(NETWORK, spec.observation_shape, spec.num_actions),
+                    data,
+                    gate,
+                    folder / f"{name}-{seed}",
+                )
             )
             evaluator = ExpertSet(team.gate, [TorchEvaluator(one.network) for one in team.trained])
             (found,) = phase_losses({name: evaluator}, held_out, gates["none"])
-            counted = census(held_out, team.gate)
+            counted = phase_statistics(held_out, team.gate)
             row: dict[str, object] = {
                 "name": f"pommerman, {schemes.get(name, 'separated')} by {name}",
                 "network": NETWORK,

@@ -21,10 +21,10 @@ import numpy as np
 import torch
 from record import add_option, append
 
-from moemcts.experiment.matches import Match, MatchPlan
 from moemcts.game import Game
 from moemcts.learn.checkpoint import save_experts
 from moemcts.plugins import plugins
+from moemcts.runs.match import Match, MatchPlan
 
 RANDOM_PLIES = 8
 

@@ -17,12 +17,12 @@ from typing import Any
 import torch
 from record import add_option, append
 
-from moemcts.experiment.arms import Arm
-from moemcts.experiment.config import DataConfig, LearningConfig
-from moemcts.experiment.sources import open_sources
-from moemcts.experiment.training import train_experts
-from moemcts.learn.config import TrainerConfig
+from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
+from moemcts.runs.arms import Arm
+from moemcts.runs.learning import train_experts
+from moemcts.runs.settings import DataConfig, LearningConfig
+from moemcts.runs.sources import open_sources
 
 
 def main() -> None:

@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from moemcts.evaluation import Evaluator, policy_probabilities
-from moemcts.game import Action, Player, Views
+from moemcts.game import Action, FloatArray, IntArray, Player, Views
 from moemcts.gates import PhaseGate
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Thought:
-    """What an agent thought of a position when it chose its move."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Policy:
+    """Shares of the actions that were considered; all others have none."""
 
-    value: float
-    """The return that it expects, in [-1, 1]."""
+    actions: IntArray
+    """`[n]`, ascending."""
+    shares: FloatArray
+    """`[n]`, summing to one."""
+
+    @classmethod
+    def of(cls, actions: IntArray, weights: np.ndarray[Any, Any]) -> Self:
+        """Returns the shares of weights, `[n]`, of which one at least is positive; the rest is left out."""
+        kept = weights > 0
+        shares = weights[kept] / weights.sum()
+        return cls(np.asarray(actions[kept], dtype=np.int64), np.asarray(shares, dtype=np.float32))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """What an agent does in a position, and what it knew when it decided."""
+
+    action: Action
+    policy: Policy | None = field(default=None, compare=False, repr=False)
+    """How much it recommends each action: the shares of a search's visits; None where it weighs none."""
+    value: float | None = None
+    """The return that it expects, in [-1, 1]; None where it expects nothing in particular."""
     simulations: int = 0
     nodes: int = 0
     depth: int = 0
@@ -27,18 +47,6 @@ class Thought:
     """The position's weightiest phase, where a gate was asked."""
     expert: int | None = None
     """The number of that phase's expert."""
-
-    def to_json(self) -> list[Any]:
-        """Returns the fields in their order."""
-        return [self.value, self.simulations, self.nodes, self.depth, self.phase, self.expert]
-
-    @classmethod
-    def from_json(cls, values: Sequence[Any]) -> Self:
-        """Returns what `to_json` gave; raises TypeError or ValueError for anything else."""
-        value, simulations, nodes, depth, phase, expert = values
-        return cls(
-            value=float(value), simulations=simulations, nodes=nodes, depth=depth, phase=str(phase), expert=expert
-        )
 
 
 @dataclass
@@ -52,17 +60,15 @@ class Seat:
     player: Player
     rng: np.random.Generator
     memory: Any = None
-    thought: Thought | None = None
-    """Where the agent leaves what it thought of the position that it answers; for whoever looks on."""
 
 
 class Agent(Protocol):
-    """Chooses an action for each of many views at once."""
+    """Decides on an action for each of many views at once."""
 
     name: str
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        """Returns a legal action for each view; `seats[i]` is the place that view `i` is played from.
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        """Returns a decision for a legal action of each view; `seats[i]` is the place that view `i` is played from.
 
         Raises AgentFailure for the views to which it has no answer.
         """
@@ -73,9 +79,11 @@ class RandomAgent:
 
     name = "random"
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         mask = views.legal_mask()
-        return [int(seat.rng.choice(np.flatnonzero(row))) for row, seat in zip(mask, seats, strict=True)]
+        return [
+            Decision(action=int(seat.rng.choice(np.flatnonzero(row)))) for row, seat in zip(mask, seats, strict=True)
+        ]
 
 
 class PolicyAgent:
@@ -89,13 +97,23 @@ class PolicyAgent:
         self._evaluator = evaluator
         self._temperature = temperature
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         evaluation = self._evaluator.evaluate(views)
         values = evaluation.value if evaluation.value.ndim == 1 else evaluation.value[:, 0]
-        for seat, value, (phase, expert) in zip(seats, values, phases(self._evaluator, views), strict=True):
-            seat.thought = Thought(value=float(value), phase=phase, expert=expert)
         probabilities = policy_probabilities(evaluation.logits, views.legal_mask())
-        return [choose(row, self._temperature, seat.rng) for row, seat in zip(probabilities, seats, strict=True)]
+        all_actions = np.arange(probabilities.shape[1])
+        return [
+            Decision(
+                action=choose(row, self._temperature, seat.rng),
+                policy=Policy.of(all_actions, row),
+                value=float(value),
+                phase=phase,
+                expert=expert,
+            )
+            for row, seat, value, (phase, expert) in zip(
+                probabilities, seats, values, phases(self._evaluator, views), strict=True
+            )
+        ]
 
 
 def phases(evaluator: Evaluator, views: Views) -> list[tuple[str, int | None]]:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from moemcts.agents import RandomAgent
 from moemcts.arena.replays import WriteReplays, write_jsonl
-from moemcts.config import format_reference
 from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.gates import PhaseGate, PlyGate, SinglePhase
 from moemcts.hookspecs import Registration, hookimpl
-from moemcts.learn import curriculum
 from moemcts.learn.networks import catalogue
+from moemcts.learn.schemes import catalogue as schemes
+from moemcts.learn.schemes.mixture import Mixture
+from moemcts.references import format_reference
 from moemcts.search.playouts import PlayoutAgent
 
 DEFAULT_PLAYOUTS = 512
@@ -64,16 +65,16 @@ def register_replay_formats() -> Sequence[Registration]:
 
 
 @hookimpl
-def register_curricula() -> Sequence[Registration]:
+def register_schemes() -> Sequence[Registration]:
     return [
-        Registration("separated", curriculum.separated, "each expert on its own phase", default=True),
-        Registration("single", curriculum.single, "one network on everything, for all phases"),
-        Registration("staged", curriculum.staged, "each expert on one phase after the other, its own last"),
-        Registration("weighted", curriculum.weighted, "each expert on everything, its own phase counting a times"),
-        Registration("distance", curriculum.distance, "each expert on its phase and, less, on what is plies away"),
-        Registration("general_first", curriculum.general_first, "one network on everything, then each its phase"),
-        Registration("mixture", curriculum.mixture, "experts and gate `learned` together, a mixture of experts"),
-        Registration("shared_stem", curriculum.shared_stem, "one body from everything, heads from each phase"),
+        Registration("separated", schemes.Separated, "each expert on its own phase", default=True),
+        Registration("single", schemes.Single, "one network on everything, for all phases"),
+        Registration("staged", schemes.Staged, "each expert on one phase after the other, its own last"),
+        Registration("weighted", schemes.Weighted, "each expert on everything, its own phase counting a times"),
+        Registration("distance", schemes.Distance, "each expert on its phase and, less, on what is plies away"),
+        Registration("general_first", schemes.GeneralFirst, "one network on everything, then each its phase"),
+        Registration("mixture", Mixture, "experts and gate `learned` together, a mixture of experts"),
+        Registration("shared_stem", schemes.SharedStem, "one body from everything, heads from each phase"),
     ]
 
 
@@ -106,7 +107,7 @@ def _kmeans(game: Game, *, phases: int = 3) -> PhaseGate:
 
 
 def _learned(game: Game, *, phases: int = 3, channels: int = 32) -> PhaseGate:
-    from moemcts.learn.learned import NetworkGate
+    from moemcts.learn.gates.network_gate import NetworkGate
 
     return NetworkGate.untrained(game, phases, channels)
 

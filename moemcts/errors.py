@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 MOST_NAMES = 16
 """Names that an error lists."""
@@ -61,15 +61,15 @@ class AgentFailure(MoemctsError):
     everywhere else it is an error like any other.
     """
 
-    def __init__(self, failures: Mapping[int, Failure], actions: Sequence[int]) -> None:
-        """Takes the failures by row of the views, and one action per view; those of failed rows are not looked at."""
+    def __init__(self, failures: Mapping[int, Failure], decisions: Sequence[Any]) -> None:
+        """Takes the failures by row of the views, and a Decision per view, None for those of failed rows."""
         self.failures = dict(failures)
-        self.actions = list(actions)
+        self.decisions = list(decisions)
         first = next(iter(self.failures.values()))
         super().__init__(f"{first.kind}: {first.reason}")
 
-    def __reduce__(self) -> tuple[type[AgentFailure], tuple[dict[int, Failure], list[int]]]:
-        return type(self), (self.failures, self.actions)
+    def __reduce__(self) -> tuple[type[AgentFailure], tuple[dict[int, Failure], list[Any]]]:
+        return type(self), (self.failures, self.decisions)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:

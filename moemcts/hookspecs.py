@@ -34,6 +34,8 @@ class Registration:
     """For gates: whether it knows nothing before it has learned from data."""
     default: bool = False
     """Whether it is what its games use where the user names none."""
+    runs_programs: bool = False
+    """For agents: whether its options name a program of the machine, which it starts. Files from elsewhere must not."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """For games: settings of an experiment that fit it, by dotted path, such as `search.simulations`."""
 
@@ -59,8 +61,8 @@ def register_networks() -> Sequence[Registration]:  # type: ignore[empty-body]
 
 
 @hookspec
-def register_curricula() -> Sequence[Registration]:  # type: ignore[empty-body]
-    """Returns learning schemes; `make(**options) -> Curriculum`."""
+def register_schemes() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """Returns learning schemes; `make(**options) -> Scheme`."""
 
 
 @hookspec
@@ -69,5 +71,5 @@ def register_replay_formats() -> Sequence[Registration]:  # type: ignore[empty-b
 
 
 @hookspec
-def register_commands(app: typer.Typer) -> None:
-    """Adds commands to the command line."""
+def register_commands(app: typer.Typer, data: typer.Typer) -> None:
+    """Adds commands to the command line; `data` is its group of commands about games and datasets."""

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from moemcts import hookspecs
-from moemcts.config import format_reference, parse_reference
-from moemcts.errors import UsageError, unknown_name
+from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.hookspecs import Registration
+from moemcts.references import format_reference, parse_reference
 
 if TYPE_CHECKING:
     import typer
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from moemcts.arena.replays import WriteReplays
     from moemcts.game import Game
     from moemcts.gates import PhaseGate
+    from moemcts.learn.schemes.scheme import Scheme
 
 GROUP = "moemcts"
 SAVED_GATE = ".safetensors"
@@ -62,7 +63,7 @@ class Plugins:
         self.agents = _by_name("agent", hook.register_agents())
         self.networks = _by_name("network", hook.register_networks())
         self.replay_formats = _by_name("replay format", hook.register_replay_formats())
-        self.curricula = _by_name("scheme", hook.register_curricula())
+        self.schemes = _by_name("scheme", hook.register_schemes())
 
     def game(self, reference: str) -> Game:
         """Returns the game that a user names, such as `pommerman?env=PommeFFA-v1`."""
@@ -72,7 +73,7 @@ class Plugins:
     def gate(self, reference: str, game: Game) -> PhaseGate:
         """Returns the gate that a user names for a game, such as `steps?cuts=93,252` or the path of a saved gate."""
         if reference.endswith(SAVED_GATE):
-            from moemcts.learn.learned import load_gate
+            from moemcts.learn.gates.saved import load_gate
 
             return load_gate(Path(reference), game, self)
         gate: PhaseGate = self._make("gate", self.for_game(self.gates, game.spec.name), reference, game)
@@ -105,9 +106,10 @@ class Plugins:
         # What the user wrote stays as it was written.
         return reference + format_reference("", missing).replace("?", "&" if options else "?") if missing else reference
 
-    def curriculum(self, reference: str) -> Any:
-        """Returns a learning scheme, a `Curriculum` or `JointScheme` of `moemcts.learn.curriculum`."""
-        return self._make("scheme", self.curricula, reference)
+    def scheme(self, reference: str) -> Scheme:
+        """Returns the learning scheme that a user names, such as `weighted?a=10`."""
+        scheme: Scheme = self._make("scheme", self.schemes, reference)
+        return scheme
 
     def replay_format(self, name: str, game: Game) -> WriteReplays:
         """Returns what writes games in a format, such as `jsonl`."""
@@ -121,9 +123,19 @@ class Plugins:
         names = [name for name, entry in self.for_game(self.agents, game.spec.name).items() if entry.default]
         return names[0] if names else "random"
 
-    def register_commands(self, app: typer.Typer) -> None:
-        """Lets plugins add commands to the command line."""
-        self._pluggy.hook.register_commands(app=app)
+    def register_commands(self, app: typer.Typer, data: typer.Typer) -> dict[str, str]:
+        """Lets plugins add commands to the command line and its group `data`.
+
+        Returns what went wrong, by plugin, and goes on with the others.
+        """
+        problems = {}
+        groups = {"app": app, "data": data}
+        for implementation in self._pluggy.hook.register_commands.get_hookimpls():
+            try:
+                implementation.function(**{name: groups[name] for name in implementation.argnames})
+            except (Exception, SystemExit) as error:
+                problems[implementation.plugin_name] = _one_line(error)
+        return problems
 
     @staticmethod
     def for_game(entries: Mapping[str, Registration], game: str) -> dict[str, Registration]:
@@ -138,9 +150,16 @@ class Plugins:
         make = entries[name].make
         _check_options(kind, name, make, options)
         try:
-            return make(*arguments, **options)
+            made = make(*arguments, **options)
+        except MoemctsError:
+            raise
         except (TypeError, ValueError) as error:
             raise UsageError(f"{kind} {reference!r}: {error}") from error
+        except Exception as error:
+            raise MoemctsError(f"{kind} {reference!r} cannot be made: {_one_line(error)}") from error
+        if made is None:
+            raise MoemctsError(f"{kind} {reference!r} cannot be made: its plugin returned None")
+        return made
 
 
 @functools.cache
@@ -158,13 +177,17 @@ def plugins() -> Plugins:
             module = point.load()
             # A module that loads but registers nonsense must not take the others down either.
             Plugins([("builtins", builtins), *modules[1:], (point.name, module)])
-        except Exception as problem:
-            error = f"{type(problem).__name__}: {problem}".splitlines()[0]
+        except (Exception, SystemExit) as problem:
+            error = _one_line(problem)
             details = traceback.format_exc()
         else:
             modules.append((point.name, module))
         infos.append(PluginInfo(point.name, point.value, *distribution, error, details))
     return Plugins(modules, infos)
+
+
+def _one_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def option_names(make: Callable[..., Any]) -> list[str] | None:

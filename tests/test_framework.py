@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moemcts.agents import PolicyAgent, RandomAgent, Seat, choose
-from moemcts.config import format_reference, parse_reference
 from moemcts.errors import UsageError, unknown_name
 from moemcts.evaluation import (
     CachedEvaluator,
@@ -24,6 +23,7 @@ from moemcts.experts import ExpertSet, route_each, route_majority, route_mixture
 from moemcts.game import Packed, Views
 from moemcts.gates import PlyGate, SinglePhase
 from moemcts.plugins import plugins
+from moemcts.references import format_reference, parse_reference
 from moemcts.testing import check_agent, check_evaluator, check_game, check_gate
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from moemcts.agents import Seat, Thought
-from moemcts.config import format_reference
-from moemcts.game import Action, Game, Views
+from moemcts.agents import Decision, Seat
+from moemcts.game import Game, Views
+from moemcts.references import format_reference
 from moemcts_chess.score import value_of_centipawns
 
 DEFAULT_DEPTH = 3
@@ -36,10 +36,9 @@ class AlphaBetaAgent:
         self._variant = game.spec.name
         self.name = format_reference("alpha-beta", self._limits)
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         chess_views: Any = views
-        actions = []
-        for seat, (action, score, depth, nodes) in zip(seats, chess_views.alpha_beta(**self._limits), strict=True):
-            seat.thought = Thought(value=value_of_centipawns(score, self._variant), nodes=nodes, depth=depth)
-            actions.append(int(action))
-        return actions
+        return [
+            Decision(action=int(action), value=value_of_centipawns(score, self._variant), nodes=nodes, depth=depth)
+            for action, score, depth, nodes in chess_views.alpha_beta(**self._limits)
+        ]

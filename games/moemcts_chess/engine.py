@@ -14,11 +14,10 @@ from typing import Any, TypeVar
 
 import chess
 import chess.engine
-import numpy as np
 
-from moemcts.agents import Agent, RandomAgent, Seat, Thought
+from moemcts.agents import Decision, Seat
 from moemcts.errors import AgentFailure, Failure, MoemctsError, UsageError, unknown_name
-from moemcts.game import Action, Game, Views
+from moemcts.game import Game, Views
 from moemcts_chess.game import VARIANTS
 from moemcts_chess.score import MOST_CENTIPAWNS, value_of_centipawns
 
@@ -96,10 +95,10 @@ class UciAgent:
             self.close()
             raise
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         """Raises AgentFailure where the engine fails."""
         rows = iter(range(len(seats)))
-        actions = [0] * len(seats)
+        decisions: dict[int, Decision] = {}
         failures: dict[int, Failure] = {}
 
         async def work(slot: int) -> None:
@@ -108,17 +107,17 @@ class UciAgent:
                 if isinstance(answer, Failure):
                     failures[row] = answer
                 else:
-                    actions[row], seats[row].thought = answer
+                    decisions[row] = answer
 
         async def work_all() -> None:
             await asyncio.gather(*(work(slot) for slot in range(min(len(self._engines), len(seats)))))
 
         self._loop.run(work_all())
         if failures:
-            raise AgentFailure(dict(sorted(failures.items())), actions)
-        return actions
+            raise AgentFailure(dict(sorted(failures.items())), [decisions.get(row) for row in range(len(seats))])
+        return [decisions[row] for row in range(len(seats))]
 
-    async def _answer(self, slot: int, view: Any) -> tuple[Action, Thought | None] | Failure:
+    async def _answer(self, slot: int, view: Any) -> Decision | Failure:
         board = view.state.board()
         wanted = chess.engine.INFO_BASIC | chess.engine.INFO_SCORE
         try:
@@ -141,14 +140,18 @@ class UciAgent:
             action = self._game.parse_action(view.state, view.player, answer)
         except ValueError:
             return Failure("illegal move", f"{answer} at {view.state.fen()}")
-        return action, self._thought(result.info)
+        return Decision(
+            action=action,
+            value=self._value(result.info),
+            nodes=result.info.get("nodes", 0),
+            depth=result.info.get("depth", 0),
+        )
 
-    def _thought(self, info: chess.engine.InfoDict) -> Thought | None:
+    def _value(self, info: chess.engine.InfoDict) -> float | None:
         if "score" not in info:
             return None
         score = info["score"].relative.score(mate_score=MOST_CENTIPAWNS)
-        value = value_of_centipawns(score or 0, self._game.spec.name)
-        return Thought(value=value, nodes=info.get("nodes", 0), depth=info.get("depth", 0))
+        return value_of_centipawns(score or 0, self._game.spec.name)
 
     async def _start(self) -> chess.engine.UciProtocol:
         """Raises UsageError where the engine does not play the game or has no such option, MoemctsError if it fails."""
@@ -201,33 +204,6 @@ class UciAgent:
         engine, self._engines[slot] = self._engines[slot], None
         if engine is not None:
             await _kill(engine)
-
-
-class Varied:
-    """Plays at random for some plies and then as another agent, so that no two games are the same."""
-
-    def __init__(self, agent: Agent, random_plies: int) -> None:
-        self.name = f"{agent.name} after {random_plies} random plies"
-        self._agent = agent
-        self._random_plies = random_plies
-
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        is_random = views.plies() < self._random_plies
-        actions = [0] * len(seats)
-        failures: dict[int, Failure] = {}
-        for agent, rows in ((RandomAgent(), np.flatnonzero(is_random)), (self._agent, np.flatnonzero(~is_random))):
-            if not len(rows):
-                continue
-            try:
-                answers = agent.act(views.take(rows), [seats[int(row)] for row in rows])
-            except AgentFailure as failure:
-                answers = failure.actions
-                failures |= {int(rows[row]): fault for row, fault in failure.failures.items()}
-            for row, action in zip(rows, answers, strict=True):
-                actions[int(row)] = int(action)
-        if failures:
-            raise AgentFailure(failures, actions)
-        return actions
 
 
 def find_engine(path: str) -> str:

@@ -21,8 +21,8 @@ from moemcts.store import write_json
 from moemcts_chess.game import ChessGame
 
 if TYPE_CHECKING:
-    from moemcts.learn.records import Records
-    from moemcts.learn.shards import ShardWriter
+    from moemcts.learn.data.records import Records
+    from moemcts.learn.data.shards import ShardWriter
 
 SPLITS = ("train", "validation", "test")
 POSITION_BYTES = 80
@@ -188,7 +188,7 @@ class _SplitWriter:
         return self._writer.num_samples
 
     def _flush(self) -> None:
-        from moemcts.learn.records import Records
+        from moemcts.learn.data.records import Records
 
         if not self._records:
             return
@@ -201,14 +201,14 @@ class _SplitWriter:
 
 
 def _shard_writer(folder: Path, game: ChessGame, reference: str, source: Mapping[str, Any]) -> ShardWriter:
-    from moemcts.learn.shards import ShardWriter
+    from moemcts.learn.data.shards import ShardWriter
 
     folder.mkdir(parents=True)
     return ShardWriter(folder, game, reference=reference, source=source)
 
 
 def _records(block: _Block, games: np.ndarray[Any, Any]) -> Records:
-    from moemcts.learn.records import Records
+    from moemcts.learn.data.records import Records
 
     of_game = np.repeat(np.arange(len(games)), block.lengths)
     ends = np.cumsum(block.lengths)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from moemcts.agents import Thought
+from moemcts.agents import Decision
 from moemcts.arena.replays import Replay
 from moemcts.store import write_text
 from moemcts_chess.board import python_chess
@@ -60,28 +60,28 @@ def _pgn(replay: Replay) -> chess.pgn.Game:
         for move in moves:
             played = board.parse_uci(move.text)
             node = node.add_variation(played)
-            if move.thought is not None:
-                _annotate(node, move.thought, replay.game.spec.name)
+            if move.decision.value is not None:
+                _annotate(node, move.decision, move.decision.value, replay.game.spec.name)
             board.push(played)
     if record.termination != "rules":
         node.comment = f"{node.comment} {_ending(replay)}".strip()
     return game
 
 
-def _annotate(node: chess.pgn.GameNode, thought: Thought, variant: str) -> None:
+def _annotate(node: chess.pgn.GameNode, decision: Decision, value: float, variant: str) -> None:
     """Comments on a move; the evaluation stands from White's side, as Lichess writes it."""
     library = python_chess()
     words = [
-        f"phase={thought.phase.replace(' ', '_')}" if thought.phase else "",
-        f"expert={thought.expert}" if thought.expert is not None else "",
-        f"nodes={thought.nodes}" if thought.nodes else "",
-        f"simulations={thought.simulations}" if thought.simulations else "",
+        f"phase={decision.phase.replace(' ', '_')}" if decision.phase else "",
+        f"expert={decision.expert}" if decision.expert is not None else "",
+        f"nodes={decision.nodes}" if decision.nodes else "",
+        f"simulations={decision.simulations}" if decision.simulations else "",
     ]
     node.comment = " ".join(filter(None, words))
     score = library.engine.PovScore(
-        library.engine.Cp(centipawns(thought.value, variant)), not cast("chess.pgn.ChildNode", node).turn()
+        library.engine.Cp(centipawns(value, variant)), not cast("chess.pgn.ChildNode", node).turn()
     )
-    node.set_eval(score, thought.depth or None)
+    node.set_eval(score, decision.depth or None)
 
 
 def _ending(replay: Replay) -> str:

@@ -16,7 +16,7 @@ from moemcts.gates import PhaseGate
 from moemcts.native import core
 
 if TYPE_CHECKING:
-    from moemcts.learn.records import Records
+    from moemcts.learn.data.records import Records
 
 MAX_MOVE = 100
 """Later moves are counted with this one."""
@@ -87,7 +87,7 @@ class Statistics:
 
 def read_datasets(folder: Path, game: Game) -> list[Records]:
     """Returns the shards of a dataset, or of all splits of an import; raises MoemctsError where there is none."""
-    from moemcts.learn.shards import MANIFEST, read_shards
+    from moemcts.learn.data.shards import MANIFEST, read_shards
 
     folders = [folder] if (folder / MANIFEST).exists() else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
     if not folders:

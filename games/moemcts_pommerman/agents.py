@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from moemcts.agents import Seat
-from moemcts.game import Action, Views
+from moemcts.agents import Decision, Seat
+from moemcts.game import Views
 from moemcts_pommerman import native
 
 
@@ -23,10 +23,10 @@ class ScriptedAgent:
         self.native = native.Scripted(script)
         self._script = script
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         for seat in seats:
             if seat.memory is None:
                 seat.memory = native.Player(self._script, int(seat.rng.integers(2**63)))
         pommerman_views: Any = views
-        actions: list[Action] = list(pommerman_views.choose([seat.memory for seat in seats]))
-        return actions
+        actions: Sequence[int] = pommerman_views.choose([seat.memory for seat in seats])
+        return [Decision(action=action) for action in actions]

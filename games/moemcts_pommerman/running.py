@@ -63,8 +63,8 @@ class RunningGame:
             players = [player for player in living if self._agents.get(player) is agent]
             if players:
                 views = native.Views([(self.state, player) for player in players])
-                moves = agent.act(views, [self._seats[player] for player in players])
-                choices |= {player: int(move) for player, move in zip(players, moves, strict=True)}
+                decisions = agent.act(views, [self._seats[player] for player in players])
+                choices |= {player: one.action for player, one in zip(players, decisions, strict=True)}
         return choices
 
 

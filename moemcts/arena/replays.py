@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from moemcts.agents import Thought
-from moemcts.arena.games import GameRecord, Lineup
+from moemcts.agents import Decision
+from moemcts.arena.games import THOUGHT_FIELDS, GameRecord, Lineup
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
 from moemcts.game import Game, Player, State
 from moemcts.store import write_text
@@ -21,10 +21,9 @@ class Move(NamedTuple):
     """What one player did in one position."""
 
     player: Player
-    action: int
+    decision: Decision
     text: str
     """The action as the game's players write it."""
-    thought: Thought | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +40,13 @@ class Replay:
         state = self.start
         for ply, joint in enumerate(self.record.moves):
             players = state.active_players
-            thoughts = self.record.thoughts[ply] if self.record.thoughts else (None,) * len(joint)
+            known = self.record.decisions
+            decisions = known[ply] if known else [Decision(action=action) for action in joint]
             yield (
                 state,
                 [
-                    Move(player, action, self.game.format_action(state, player, action), thought)
-                    for player, action, thought in zip(players, joint, thoughts, strict=True)
+                    Move(player, decision, self.game.format_action(state, player, decision.action))
+                    for player, decision in zip(players, decisions, strict=True)
                 ],
             )
             state = state.play(joint)
@@ -113,8 +113,8 @@ def _to_json(replay: Replay) -> dict[str, Any]:
             {
                 "position": replay.game.format_state(state),
                 "moves": [
-                    {"player": move.player, "action": move.action, "text": move.text}
-                    | ({} if move.thought is None else _thought_json(move.thought))
+                    {"player": move.player, "action": move.decision.action, "text": move.text}
+                    | _thought_json(move.decision)
                     for move in moves
                 ],
             }
@@ -123,8 +123,8 @@ def _to_json(replay: Replay) -> dict[str, Any]:
     }
 
 
-def _thought_json(thought: Thought) -> dict[str, Any]:
-    return {name: getattr(thought, name) for name in _THOUGHT_FIELDS}
+def _thought_json(decision: Decision) -> dict[str, Any]:
+    return {} if decision.value is None else {name: getattr(decision, name) for name in THOUGHT_FIELDS}
 
 
 def _from_json(values: dict[str, Any], game: Game) -> Replay:
@@ -149,7 +149,4 @@ def _from_json(values: dict[str, Any], game: Game) -> Replay:
 
 
 def _thought(move: dict[str, Any]) -> list[Any] | None:
-    return [move[name] for name in _THOUGHT_FIELDS] if "value" in move else None
-
-
-_THOUGHT_FIELDS = tuple(Thought.__dataclass_fields__)
+    return [move[name] for name in THOUGHT_FIELDS] if "value" in move else None

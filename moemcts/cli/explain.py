@@ -11,7 +11,7 @@ import typer
 from moemcts.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
-    from moemcts.experiment.explaining import Average, Team
+    from moemcts.runs.explanation import Average, Team
 
 BASELINES = ("zero", "mean")
 
@@ -41,7 +41,9 @@ def explain(
     With --data: averages over each phase's positions, per plane and cell. With --position: heat maps of that one.
     """
     from moemcts.cli.progress import ConsoleProgress
-    from moemcts.experiment.explaining import (
+    from moemcts.learn.checkpoint import load_networks
+    from moemcts.plugins import plugins
+    from moemcts.runs.explanation import (
         Team,
         draw_positions,
         explain_dataset,
@@ -49,9 +51,7 @@ def explain(
         mean_planes,
         write_averages,
     )
-    from moemcts.experiment.sources import open_training_samples
-    from moemcts.learn.checkpoint import load_networks
-    from moemcts.plugins import plugins
+    from moemcts.runs.sources import open_training_samples
     from moemcts.store import write_json
 
     if data is None and position is None:

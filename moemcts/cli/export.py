@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from moemcts.game import Game
-    from moemcts.learn.dataset import Dataset
+    from moemcts.learn.data.dataset import Dataset
 
 
 def register(app: typer.Typer) -> None:
@@ -39,14 +39,14 @@ def export(
 ) -> None:
     """Write experts as ONNX models, checked against PyTorch on positions of every phase."""
     from moemcts.agents import PolicyAgent
-    from moemcts.experiment.players import experts_in
-    from moemcts.experiment.sources import open_training_samples
     from moemcts.learn.checkpoint import MANIFEST, load_networks
-    from moemcts.learn.files import read_toml
     from moemcts.learn.inference.evaluators import Inference, named_precision
     from moemcts.learn.inference.folder import Team, export_experts, export_folder
     from moemcts.learn.inference.positions import positions_of_dataset, positions_of_play
+    from moemcts.naming import experts_in
     from moemcts.plugins import plugins
+    from moemcts.runs.sources import open_training_samples
+    from moemcts.store import read_toml
 
     chosen = named_precision(precision)
     folder = experts_in(folder)
@@ -69,7 +69,7 @@ def export(
 
 def _own_dataset(folder: Path, manifest: Mapping[str, Any], game: Game) -> Dataset | None:
     """Returns the dataset that the experts learned from where it lies in the folder of their run."""
-    from moemcts.learn.dataset import Dataset
+    from moemcts.learn.data.dataset import Dataset
 
     # Of a training the experts are in FOLDER/experts, of a run in FOLDER/experts/NAME.
     for parent in (folder.absolute().parent, folder.absolute().parent.parent):

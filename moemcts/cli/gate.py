@@ -13,7 +13,7 @@ from moemcts.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from moemcts.game import Game
-    from moemcts.learn.features import Features
+    from moemcts.learn.gates.features import Features
 
 GameName = Annotated[str, typer.Option(help="A registered game.")]
 Data = Annotated[Path, typer.Option(help="A dataset, as imports and runs write it.")]
@@ -45,11 +45,11 @@ def fit(
     `--features planes` clusters the means of the input planes over the board, `network` those of what a trained
     network's body makes of them.
     """
-    from moemcts.experiment.sources import open_training_samples
-    from moemcts.learn.fitting import fit_clusters
-    from moemcts.learn.learned import save_gate
+    from moemcts.learn.gates.fitting import fit_clusters
+    from moemcts.learn.gates.saved import save_gate
     from moemcts.plugins import SAVED_GATE, plugins
     from moemcts.report.tables import Table
+    from moemcts.runs.sources import open_training_samples
 
     if out.suffix != SAVED_GATE:
         raise UsageError(f"expected a file NAME{SAVED_GATE} for the gate, got {str(out)!r}")
@@ -93,14 +93,14 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Count what a gate makes of a dataset: positions and mean ply of its phases, and how often games go back."""
-    from moemcts.experiment.sources import open_training_samples
-    from moemcts.learn.census import agreement, census
+    from moemcts.learn.data.phase_statistics import agreement, phase_statistics
     from moemcts.plugins import plugins
     from moemcts.report.tables import Table
+    from moemcts.runs.sources import open_training_samples
 
     made = plugins().game(game)
     weighs, dataset = plugins().gate(gate, made), open_training_samples(data, made)
-    found = census(dataset, weighs)
+    found = phase_statistics(dataset, weighs)
     other = plugins().gate(against, made) if against else None
     both = agreement(dataset, weighs, other) if other else None
     if as_json:
@@ -129,7 +129,7 @@ def _features(name: str, experts: Path | None, expert: int, game: Game) -> Featu
     if experts is None:
         return None
     from moemcts.learn.checkpoint import load_networks
-    from moemcts.learn.features import NetworkFeatures
+    from moemcts.learn.gates.features import NetworkFeatures
     from moemcts.plugins import plugins
 
     loaded = load_networks(experts, game, plugins())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from moemcts.arena.match import MatchResult
     from moemcts.arena.rating import Sprt
     from moemcts.arena.replays import WriteReplays
-    from moemcts.experiment.matches import Match, MatchPlan
+    from moemcts.runs.match import Match, MatchPlan
 
 ORDERS = ("random", "sequential")
 SPRT_MODELS = {"normalized": "normalized", "pentanomial": "logistic", "trinomial": "trinomial"}
@@ -98,8 +98,8 @@ def match(
     """
     from moemcts.arena.adjudication import parse_adjudication
     from moemcts.cli.match_table import print_result
-    from moemcts.experiment.matches import MatchPlan
     from moemcts.plugins import plugins
+    from moemcts.runs.match import MatchPlan
 
     if num_games is not None and pairs is not None:
         raise UsageError("expected --games or --pairs, got both")
@@ -166,7 +166,7 @@ def parse_sprt(text: str) -> Sprt:
 def _prepare(plan: MatchPlan, pairs: int | None) -> Match:
     from dataclasses import replace
 
-    from moemcts.experiment.matches import Match
+    from moemcts.runs.match import Match
 
     made = Match(plan)
     return made if pairs is None else Match(replace(plan, num_games=pairs * made.num_seatings))

@@ -26,7 +26,7 @@ def play(
     import numpy as np
 
     from moemcts.agents import Seat
-    from moemcts.experiment.players import resolve_agent
+    from moemcts.naming import resolve_agent
     from moemcts.plugins import plugins
 
     made = plugins().game(game)
@@ -40,9 +40,9 @@ def play(
             if player == seat:
                 actions.append(_ask(made, state, player))
             else:
-                (action,) = agent.act(made.views([(state, player)]), [seats[player]])
-                actions.append(int(action))
-                typer.echo(f"player {player} ({agent.name}): {made.format_action(state, player, int(action))}")
+                (decision,) = agent.act(made.views([(state, player)]), [seats[player]])
+                actions.append(decision.action)
+                typer.echo(f"player {player} ({agent.name}): {made.format_action(state, player, decision.action)}")
         state = state.play(actions)
     typer.echo(f"\n{made.render(state)}\n\nresult: {', '.join(f'{value:+g}' for value in state.returns())}")
 

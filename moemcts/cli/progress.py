@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from moemcts.experiment.progress import Advance
+from moemcts.work.progress import Advance
 
 SECONDS_BETWEEN_LINES = 10.0
 

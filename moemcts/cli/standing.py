@@ -12,7 +12,7 @@ from moemcts.arena.games import GameRecord, last_one_standing
 from moemcts.arena.rating import elo
 
 if TYPE_CHECKING:
-    from moemcts.experiment.matches import Match
+    from moemcts.runs.match import Match
 
 
 class Standing:

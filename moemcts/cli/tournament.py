@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from moemcts.arena.games import Progress
-    from moemcts.experiment.progress import Advance
     from moemcts.game import Game
     from moemcts.report import Report
+    from moemcts.work.progress import Advance
 
 PRESETS = ("grid", "impact")
 WIDTH_OF_FILES = 160
@@ -139,9 +139,9 @@ def _play_tournament(game: Game, references: Sequence[str], kind: str, rounds: i
     from moemcts.arena.tournament import KINDS
     from moemcts.arena.tournament import tournament as play
     from moemcts.cli.progress import ConsoleProgress
-    from moemcts.config import parse_reference
-    from moemcts.experiment.comparisons import identity_of, named_agents
+    from moemcts.references import parse_reference
     from moemcts.report.tournaments import tournament_report
+    from moemcts.runs.grid import identity_of, named_agents
 
     known = {name: name for name in KINDS}
     if kind not in known:
@@ -170,24 +170,24 @@ def _play_tournament(game: Game, references: Sequence[str], kind: str, rounds: i
 
 def _play_preset(game: Game, named: Named, shared: dict[str, Any]) -> Report:
     from moemcts.cli.progress import ConsoleProgress
-    from moemcts.experiment import comparisons
     from moemcts.report.tournaments import grid_report
+    from moemcts.runs import grid
 
     experts, baseline = named.experts or "", named.baseline or ""
     nodes, times = _numbers("nodes", named.nodes), _numbers("milliseconds", named.milliseconds)
     if named.nodes is None and named.milliseconds is None:
-        nodes, times = list(comparisons.NODES), list(comparisons.MILLISECONDS)
-    limits = comparisons.limits_of(nodes, times)
+        nodes, times = list(grid.NODES), list(grid.MILLISECONDS)
+    limits = grid.limits_of(nodes, times)
     sizes = _numbers("batch-sizes", named.batch_sizes)
     if named.preset == "grid":
-        cells = comparisons.grid_cells(experts, baseline, sizes or comparisons.BATCH_SIZES, limits)
+        cells = grid.grid_cells(experts, baseline, sizes or grid.BATCH_SIZES, limits)
     else:
-        phases = comparisons.phases_of(experts, game)
-        size = sizes[-1] if sizes else comparisons.IMPACT_BATCH_SIZE
-        cells = comparisons.impact_cells(experts, baseline, phases, size, limits)
+        phases = grid.phases_of(experts, game)
+        size = sizes[-1] if sizes else grid.IMPACT_BATCH_SIZE
+        cells = grid.impact_cells(experts, baseline, phases, size, limits)
     num_games = shared["num_games"]
     with ConsoleProgress().task(str(named.preset), "games") as advance:
-        duels = comparisons.play_cells(
+        duels = grid.play_cells(
             game,
             cells,
             on_progress=lambda cell, state: advance(cell * num_games + state.num_finished, len(cells) * num_games),

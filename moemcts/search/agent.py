@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from moemcts.agents import Seat, Thought, phases
+from moemcts.agents import Decision, Policy, Seat, phases
 from moemcts.evaluation import Evaluator
-from moemcts.game import Action, Game, Views
+from moemcts.game import Game, Views
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Opponents, Search
 from moemcts.search.result import SearchResult
@@ -39,24 +39,27 @@ class SearchAgent:
         self.num_batches = 0
         self.num_evaluations = 0
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         results = self.think(views, seats)
         plies = views.plies()
-        actions = []
+        decisions = []
         routes = phases(self._evaluator, views)
         for result, ply, seat, (phase, expert) in zip(results, plies, seats, routes, strict=True):
             action = choose_move(result, self.config, int(ply), seat.rng)
-            actions.append(action)
             chosen = int(np.flatnonzero(result.actions == action)[0])
-            seat.thought = Thought(
-                value=float(result.values[chosen] if result.visits[chosen] else result.value),
-                simulations=result.num_simulations,
-                nodes=result.num_nodes,
-                depth=result.max_depth,
-                phase=phase,
-                expert=expert,
+            decisions.append(
+                Decision(
+                    action=action,
+                    policy=Policy.of(result.actions, result.weights),
+                    value=float(result.values[chosen] if result.visits[chosen] else result.value),
+                    simulations=result.num_simulations,
+                    nodes=result.num_nodes,
+                    depth=result.max_depth,
+                    phase=phase,
+                    expert=expert,
+                )
             )
-        return actions
+        return decisions
 
     def think(self, views: Views, seats: Sequence[Seat]) -> list[SearchResult]:
         """Returns what the search found out about each view, before a move is chosen."""

@@ -167,8 +167,8 @@ class Search:
                 except AgentFailure as failure:
                     # Its rows are not those of whoever searches.
                     raise MoemctsError(f"{agent.name}, believed to be the opponent: {failure}") from failure
-                for row, action in zip(rows, replies, strict=True):
-                    actions[row] = int(action)
+                for row, reply in zip(rows, replies, strict=True):
+                    actions[row] = reply.action
         self._native.reply(actions)
         return True
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from moemcts.agents import Seat, Thought
-from moemcts.game import Action, Game, Views
+from moemcts.agents import Decision, Policy, Seat
+from moemcts.game import Game, Views
 from moemcts.native import playout_search
 
 
@@ -52,19 +52,26 @@ class PlayoutAgent:
         self._takes_best_mean = exploration is None
         self._options: Any = {"playouts": playouts, "seconds": seconds, "exploration": exploration, "depth": depth}
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         seeds = [int(seat.rng.integers(2**63)) for seat in seats]
         known = [
             (self._game.perceived(view.state, view.player, seed), view.player)
             for view, seed in zip((views[row] for row in range(len(views))), seeds, strict=True)
         ]
         found = playout_search(self._game.views(known), self._game.spec, seeds, **self._options)
-        actions = []
-        for seat, (arms, visits, value_sums) in zip(seats, found, strict=True):
+        decisions = []
+        for arms, visits, value_sums in found:
             means = np.where(visits > 0, value_sums / np.maximum(visits, 1), -np.inf)
             # The second key decides ties: the mean among those tried equally often, or the other way round.
             keys = (visits, means) if self._takes_best_mean else (means, visits)
             best = np.lexsort(keys)[-1]
-            seat.thought = Thought(value=float(means[best]), simulations=int(visits.sum()))
-            actions.append(int(arms[best]))
-        return actions
+            decisions.append(
+                Decision(
+                    action=int(arms[best]),
+                    # Equal shares are no recommendation.
+                    policy=None if self._takes_best_mean else Policy.of(arms, visits),
+                    value=float(means[best]),
+                    simulations=int(visits.sum()),
+                )
+            )
+        return decisions

@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from moemcts.agents import Seat
+from moemcts.agents import Decision, Seat
 from moemcts.game import Action, FloatArray, Game, GameSpec, Player, State, Views
 
 
@@ -84,13 +84,13 @@ class Leaver:
         self.num_batches = 0
         self.asked: list[int] = []
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         self.num_batches += 1
         self.asked.append(len(views))
         for row, seat in enumerate(seats):
             assert views[row].player == seat.player
             seat.memory = (seat.memory or 0) + 1
-        return [int(seat.rng.random() < self.probability) for seat in seats]
+        return [Decision(action=int(seat.rng.random() < self.probability)) for seat in seats]
 
 
 class LeavesAt:
@@ -100,5 +100,5 @@ class LeavesAt:
         self.name = f"leaves at {ply}"
         self.ply = ply
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        return [int(ply == self.ply) for ply in views.plies()]
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        return [Decision(action=int(ply == self.ply)) for ply in views.plies()]

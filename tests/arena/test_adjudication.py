@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import pytest
 from games_of_the_arena import StayOrLeave
 
-from moemcts.agents import Seat, Thought
+from moemcts.agents import Decision, Seat
 from moemcts.arena import GameRecord, Lineup, play_games
 from moemcts.arena.adjudication import Adjudication, Adjudicator, parse_adjudication
 from moemcts.errors import UsageError
 from moemcts.evaluation import UniformEvaluator
 from moemcts.experts import ExpertSet
-from moemcts.game import Action, Views
+from moemcts.game import Views
 from moemcts.gates import PlyGate
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
@@ -27,8 +27,7 @@ def ends(
     """Returns after how many values, of White and Black in turn, the game ends, and how."""
     adjudicator = Adjudicator(rules)
     for number, value in enumerate(values):
-        thought = None if value is None else Thought(value=value)
-        how = adjudicator.note(number % 2, thought, plies_before + number + 1)
+        how = adjudicator.note(number % 2, Decision(action=0, value=value), plies_before + number + 1)
         if how:
             return number + 1, how
     return None
@@ -93,10 +92,8 @@ class Says:
     def __init__(self, value: float | None) -> None:
         self._value = value
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        for seat in seats:
-            seat.thought = None if self._value is None else Thought(value=self._value)
-        return [0] * len(seats)
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        return [Decision(action=0, value=self._value)] * len(seats)
 
 
 def played(first: float | None, second: float | None) -> GameRecord:
@@ -108,22 +105,23 @@ def played(first: float | None, second: float | None) -> GameRecord:
 class FirstMove(Says):
     """Plays the first legal move."""
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        super().act(views, seats)
-        return [views[row].state.legal_actions(views[row].player)[0] for row in range(len(seats))]
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        seen = (views[row] for row in range(len(seats)))
+        return [Decision(action=view.state.legal_actions(view.player)[0], value=self._value) for view in seen]
 
 
 def test_who_resigns_has_lost() -> None:
     record = played(0.5, -0.9)
     assert (record.termination, record.returns, record.outcome, record.plies) == ("resignation", (1.0, -1.0), "win", 10)
-    assert record.thoughts == ((Thought(value=0.5),), (Thought(value=-0.9),)) * 5
+    assert [[decision.value for decision in joint] for joint in record.decisions] == [[0.5], [-0.9]] * 5
+    assert tuple(tuple(decision.action for decision in joint) for joint in record.decisions) == record.moves
     assert GameRecord.from_json(record.to_json()) == record
 
 
 def test_games_of_agents_that_say_nothing_are_played_out() -> None:
     record = played(None, None)
     assert record.termination in ("rules", "length")
-    assert record.thoughts == ()
+    assert record.decisions == ()
 
 
 def test_only_games_of_two_against_each_other_are_adjudicated() -> None:
@@ -136,8 +134,9 @@ def test_a_searching_agent_says_what_it_thinks_and_which_expert_thought_it() -> 
     experts = ExpertSet(PlyGate([3], ["early", "late"]), [UniformEvaluator(game.spec)] * 2)
     agent = SearchAgent(game, experts, SearchConfig(simulations=12))
     record = next(iter(play_games(game, [Lineup(agents=[agent, agent])], max_plies=6, keep_thoughts=True)))
-    thoughts = [thought for (thought,) in record.thoughts if thought is not None]
-    assert [thought.phase for thought in thoughts] == ["early"] * 3 + ["late"] * 3
-    assert [thought.expert for thought in thoughts] == [0] * 3 + [1] * 3
-    assert all(thought.simulations == 12 and thought.depth > 0 and abs(thought.value) <= 1 for thought in thoughts)
+    decisions = [decision for (decision,) in record.decisions]
+    assert [decision.phase for decision in decisions] == ["early"] * 3 + ["late"] * 3
+    assert [decision.expert for decision in decisions] == [0] * 3 + [1] * 3
+    assert all(decision.simulations == 12 and decision.depth > 0 for decision in decisions)
+    assert all(decision.value is not None and abs(decision.value) <= 1 for decision in decisions)
     assert GameRecord.from_json(record.to_json()) == record

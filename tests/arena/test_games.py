@@ -12,10 +12,10 @@ from games_of_the_arena import Leaver, LeavesAt, StayOrLeave
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moemcts.agents import Agent, RandomAgent, Seat
+from moemcts.agents import Agent, Decision, RandomAgent, Seat
 from moemcts.arena import GameRecord, Lineup, Progress, last_one_standing, play_games
 from moemcts.errors import AgentFailure, Failure
-from moemcts.game import Action, Game, Views
+from moemcts.game import Game, Views
 
 
 def play(game: Game, lineups: Sequence[Lineup], **options: object) -> list[GameRecord]:
@@ -144,10 +144,10 @@ def test_an_agent_that_answers_too_little_is_refused() -> None:
     class Mute:
         name = "mute"
 
-        def act(self, views: object, seats: object) -> list[int]:
-            return [0]
+        def act(self, views: object, seats: object) -> list[Decision]:
+            return [Decision(action=0)]
 
-    with pytest.raises(ValueError, match="expected 2 actions, one per view, from agent 'mute', got 1"):
+    with pytest.raises(ValueError, match="expected 2 decisions, one per view, from agent 'mute', got 1"):
         list(play_games(StayOrLeave(2), [Lineup(agents=[Mute()] * 2)]))
 
 
@@ -171,7 +171,7 @@ class FailsAt:
         self.ply = ply
         self.length = length
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         states = [views[row].state for row in range(len(seats))]
         failures = {
             row: Failure("timeout", "no answer within 3 s")
@@ -179,8 +179,8 @@ class FailsAt:
             if (state.ply, state.length) == (self.ply, self.length)
         }
         if failures:
-            raise AgentFailure(failures, [0] * len(seats))
-        return [0] * len(seats)
+            raise AgentFailure(failures, [Decision(action=0)] * len(seats))
+        return [Decision(action=0)] * len(seats)
 
 
 @pytest.mark.parametrize("num_players", [2, 4])
@@ -208,6 +208,6 @@ def test_a_file_written_before_games_said_why_they_ended_is_read() -> None:
 
 
 def test_a_failure_survives_the_way_between_processes() -> None:
-    failure = AgentFailure({1: Failure("crash", "gone")}, [3, 0])
+    failure = AgentFailure({1: Failure("crash", "gone")}, [Decision(action=3), None])
     again = pickle.loads(pickle.dumps(failure))
-    assert (again.failures, again.actions, str(again)) == (failure.failures, [3, 0], "crash: gone")
+    assert (again.failures, again.decisions, str(again)) == (failure.failures, failure.decisions, "crash: gone")

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from games_for_tests import NativeTicTacToe
-
-from moemcts.agents import RandomAgent, Seat
-from moemcts.arena import GameRecord, Lineup, play_games
 from moemcts.arena.guard import Guarded
+
+from moemcts.agents import Decision, RandomAgent, Seat
+from moemcts.arena import GameRecord, Lineup, play_games
 from moemcts.errors import AgentFailure, Failure
-from moemcts.game import Action, Views
+from moemcts.game import Views
 
 
 class Fragile(RandomAgent):
@@ -23,16 +23,16 @@ class Fragile(RandomAgent):
     def __init__(self, how: str) -> None:
         self._how = how
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        actions = list(super().act(views, seats))
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        decisions = list(super().act(views, seats))
         broken = [
             row for row in range(len(seats)) if not {0, 8} & set(views[row].state.legal_actions(views[row].player))
         ]
         if broken and self._how == "raises":
             raise KeyError("corner\nof the board")
         if broken and self._how == "knows":
-            raise AgentFailure({row: Failure("timeout", "too slow") for row in broken}, actions)
-        return [8 if row in broken else action for row, action in enumerate(actions)]
+            raise AgentFailure({row: Failure("timeout", "too slow") for row in broken}, decisions)
+        return [Decision(action=8) if row in broken else decision for row, decision in enumerate(decisions)]
 
 
 def play(agent: RandomAgent | Guarded, *, max_parallel: int) -> list[GameRecord]:
@@ -69,13 +69,13 @@ def test_an_agent_that_answers_too_little_loses_and_stops_nothing() -> None:
     class Mute:
         name = "mute"
 
-        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
             return []
 
     game = NativeTicTacToe()
     lineups = [Lineup(agents=[RandomAgent(), Guarded(Mute())], seed=seed) for seed in range(3)]
     for record in play_games(game, lineups):
-        assert record.failure == "mute in seat 1: ValueError: expected 1 actions, one per view, got 0"
+        assert record.failure == "mute in seat 1: ValueError: expected 1 decisions, one per view, got 0"
         assert record.returns == (1, -1)
 
 
@@ -83,7 +83,7 @@ def test_running_out_of_memory_is_nobodys_loss() -> None:
     class Greedy:
         name = "greedy"
 
-        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
+        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
             raise MemoryError
 
     game = NativeTicTacToe()

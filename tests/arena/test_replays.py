@@ -36,7 +36,7 @@ def test_games_survive_their_file(simultaneous: bool, tmp_path: Path) -> None:
         assert [state.key() for state, _ in positions] == [state.key() for state, _ in others]
         assert [moves for _, moves in positions] == [moves for _, moves in others]
         assert positions[-1][1] == []
-        assert any(move.thought is not None for _, moves in positions for move in moves)
+        assert any(move.decision.value is not None for _, moves in positions for move in moves)
 
 
 def test_a_line_says_who_moved_where_and_what_was_thought(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from games_for_tests import NativeConnectFour, NativeTicTacToe
 from games_of_the_arena import Leaver, StayOrLeave
 
-from moemcts.agents import Agent, RandomAgent, Seat
+from moemcts.agents import Agent, Decision, RandomAgent, Seat
 from moemcts.arena.games import Progress
 from moemcts.arena.tournament import Kind, TournamentResult, tournament
 from moemcts.errors import AgentFailure, Failure, UsageError
@@ -24,8 +24,8 @@ class Failing(RandomAgent):
 
     name = "failing"
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> list[int]:
-        raise AgentFailure({row: Failure("crash", "no reason") for row in range(len(seats))}, [0] * len(seats))
+    def act(self, views: Views, seats: Sequence[Seat]) -> list[Decision]:
+        raise AgentFailure({row: Failure("crash", "no reason") for row in range(len(seats))}, [None] * len(seats))
 
 
 def flats(game: Game) -> dict[str, Agent]:

@@ -13,7 +13,7 @@ import torch
 
 from moemcts.cli.main import main
 from moemcts.learn.checkpoint import save_experts
-from moemcts.learn.selfplay import generate
+from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
 
 GATES = {"tictactoe": "plies", "chess": "lichess", "pommerman": "steps"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from moemcts.cli.main import main
-from moemcts.learn.selfplay import generate
+from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
 
 TINY = ["--preset", "smoke", "--set", "match.games=2", "--set", "match.raw_games=2", "--set", "search.simulations=4"]

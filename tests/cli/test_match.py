@@ -19,10 +19,10 @@ from moemcts.agents import PolicyAgent
 from moemcts.cli.main import main
 from moemcts.cli.match import parse_sprt
 from moemcts.errors import UsageError
-from moemcts.experiment.matches import Match, MatchPlan
-from moemcts.experiment.players import resolve_agent
 from moemcts.learn.checkpoint import save_experts
+from moemcts.naming import resolve_agent
 from moemcts.plugins import plugins
+from moemcts.runs.match import Match, MatchPlan
 from moemcts.search import SearchAgent
 
 BIN = Path(sys.executable).parent
@@ -195,6 +195,7 @@ def test_bad_openings_are_reported_and_the_others_played(folder: Path, tmp_path:
 
 
 BROKEN = """
+from moemcts.agents import Decision
 from moemcts.hookspecs import Registration, hookimpl
 
 class Broken:
@@ -202,7 +203,8 @@ class Broken:
     def act(self, views, seats):
         if any(view.state.ply > 3 for view in (views[row] for row in range(len(seats)))):
             raise RuntimeError("out of\\norder")
-        return [view.state.legal_actions(view.player)[0] for view in (views[row] for row in range(len(seats)))]
+        seen = (views[row] for row in range(len(seats)))
+        return [Decision(action=view.state.legal_actions(view.player)[0]) for view in seen]
 
 @hookimpl
 def register_agents():

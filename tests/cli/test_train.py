@@ -97,7 +97,7 @@ def test_pommerman_experts_by_mixedness(tmp_path: Path) -> None:
 @pytest.mark.parametrize("variant", ["chess", "chess960", "antichess"])
 def test_imported_games_of_the_chess_family(variant: str, tmp_path: Path) -> None:
     from moemcts.agents import RandomAgent
-    from moemcts.learn.selfplay import generate
+    from moemcts.learn.data.generation import generate
     from moemcts.plugins import plugins
 
     game = plugins().game(variant)

@@ -10,11 +10,11 @@ from typing import Self
 import numpy as np
 from games_for_tests import HashedTree, TreeGame
 
-from moemcts.agents import RandomAgent, Seat
+from moemcts.agents import Decision, RandomAgent, Seat
 from moemcts.game import Action, FloatArray, Game, GameSpec, Player, State, Symmetry, Views
 from moemcts.gates import PlyGate
-from moemcts.learn.dataset import Dataset
-from moemcts.learn.selfplay import generate
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.data.generation import generate
 
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 
@@ -109,14 +109,14 @@ class GreedyAgent:
 
     name = "greedy"
 
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Action]:
-        actions = []
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        decisions = []
         for row, seat in enumerate(seats):
             state, player = views[row]
             legal = state.legal_actions(player)
             wins = [action for action in legal if state.play([action]).winner() == player]
-            actions.append(wins[0] if wins else int(seat.rng.choice(legal)))
-        return actions
+            decisions.append(Decision(action=wins[0] if wins else int(seat.rng.choice(legal))))
+        return decisions
 
 
 def thirds() -> PlyGate:

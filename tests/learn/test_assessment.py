@@ -11,7 +11,7 @@ from moemcts.experts import ExpertSet
 from moemcts.game import Views
 from moemcts.gates import PlyGate
 from moemcts.learn.assessment import mean_over_seeds, phase_losses, team_evaluators
-from moemcts.learn.dataset import Dataset
+from moemcts.learn.data.dataset import Dataset
 
 
 @pytest.fixture(scope="module")

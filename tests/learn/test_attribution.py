@@ -14,7 +14,7 @@ from torch import nn
 from moemcts.errors import MissingExtra, MoemctsError
 from moemcts.game import Views
 from moemcts.learn.attribution import explain
-from moemcts.learn.dataset import Dataset
+from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.networks import catalogue
 
 

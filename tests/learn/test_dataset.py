@@ -11,8 +11,8 @@ from learning_games import ShuffledTicTacToe, TicTacToe, crowd, make_data, third
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
 from moemcts.game import Packed
 from moemcts.gates import PlyGate
-from moemcts.learn.dataset import Dataset, epoch_rows
-from moemcts.learn.records import Records, Visits
+from moemcts.learn.data.dataset import Dataset, epoch_rows
+from moemcts.learn.data.records import Records, Visits
 
 
 @pytest.fixture(scope="module")

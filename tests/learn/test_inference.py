@@ -20,7 +20,6 @@ from moemcts.evaluation import Evaluation
 from moemcts.experts import ROUTINGS
 from moemcts.gates import PlyGate
 from moemcts.learn.checkpoint import LoadedNetworks, load_experts, load_networks
-from moemcts.learn.evaluator import TorchEvaluator
 from moemcts.learn.inference import backends, choice
 from moemcts.learn.inference.backends import BACKENDS, OpenvinoEvaluator, pieces, run_model
 from moemcts.learn.inference.choice import choose_backend, measure, random_planes
@@ -29,6 +28,7 @@ from moemcts.learn.inference.export import TOLERANCE, largest_error, onnx_bytes,
 from moemcts.learn.inference.folder import Team, export_experts
 from moemcts.learn.inference.positions import Positions, positions_of_dataset, positions_of_play
 from moemcts.learn.inference.quantise import agreement, agreements, quantised
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.plugins import plugins
 from moemcts.store import read_toml
 
@@ -403,7 +403,7 @@ def test_agreements_are_by_phase_and_leave_out_the_empty_ones() -> None:
 
 
 def test_the_agent_says_which_backend_it_took(tmp_path: Path) -> None:
-    from moemcts.experiment.players import resolve_agent
+    from moemcts.naming import resolve_agent
 
     save(tmp_path)
     game = TicTacToe()
@@ -416,8 +416,8 @@ def test_the_agent_says_which_backend_it_took(tmp_path: Path) -> None:
 
 
 def test_a_run_writes_down_the_backend_that_auto_meant(tmp_path: Path) -> None:
-    from moemcts.experiment import Experiment
-    from moemcts.experiment.config import ExperimentConfig, validate
+    from moemcts.runs import Experiment
+    from moemcts.runs.settings import ExperimentConfig, validate
 
     settings = validate(
         {"game": "tictactoe", "network": "resnet?channels=4&blocks=1", "match": {"backend": "auto"}}, ExperimentConfig
@@ -430,8 +430,8 @@ def test_a_run_writes_down_the_backend_that_auto_meant(tmp_path: Path) -> None:
 
 
 def test_a_run_with_a_backend_that_is_missing_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from moemcts.experiment import Experiment
-    from moemcts.experiment.config import ExperimentConfig, validate
+    from moemcts.runs import Experiment
+    from moemcts.runs.settings import ExperimentConfig, validate
 
     without(monkeypatch, "openvino")
     settings = validate({"game": "tictactoe", "match": {"backend": "openvino"}}, ExperimentConfig)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from moemcts.learn.kmeans import kmeans, nearest
+from moemcts.learn.gates.kmeans import kmeans, nearest
 
 
 def blobs(seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -13,21 +13,23 @@ from learning_games import TicTacToe, make_data, thirds
 from torch import nn
 
 from moemcts.experts import ExpertSet, route_mixture
-from moemcts.learn.census import census
-from moemcts.learn.config import TrainerConfig
-from moemcts.learn.curriculum import JointScheme, separated
-from moemcts.learn.dataset import Dataset
-from moemcts.learn.evaluator import TorchEvaluator
-from moemcts.learn.learned import NetworkGate
-from moemcts.learn.mixture import MixtureNetwork, Team, balance_loss, fit_mixture, fit_team
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.data.phase_statistics import phase_statistics
+from moemcts.learn.gates.network_gate import NetworkGate
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.networks import catalogue
 from moemcts.learn.networks.gate import GateNetwork
+from moemcts.learn.networks.mixture import MixtureNetwork, balance_loss
 from moemcts.learn.networks.outputs import value_of
-from moemcts.learn.progress import Progress
-from moemcts.learn.trainer import Trainer
+from moemcts.learn.schemes.catalogue import Separated
+from moemcts.learn.schemes.mixture import Mixture
+from moemcts.learn.schemes.scheme import Team
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.progress import Progress
+from moemcts.learn.training.trainer import Trainer
 from moemcts.plugins import plugins
 
-SCHEME = JointScheme(balance=0.01)
+SCHEME = Mixture(balance=0.01)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ def untrained(num_phases: int = 3) -> NetworkGate:
 
 def fit(data: Dataset, folder: Path, watch: Any = lambda progress: None, **changes: Any) -> Team:
     trainer = Trainer(config(**changes), on_progress=watch)
-    return fit_mixture(trainer, make_network, data, untrained(), SCHEME, folder)
+    return SCHEME.fit(trainer, make_network, data, untrained(), folder)
 
 
 def tensors(team: Team) -> list[torch.Tensor]:
@@ -182,7 +184,7 @@ def test_a_trained_mixture_is_what_the_search_evaluates(data: Dataset, tmp_path:
 def test_gate_and_experts_learn(data: Dataset, tmp_path: Path) -> None:
     team = fit(data, tmp_path, epochs=12, learning_rate=0.01)
     assert team.trained[0].measurement["validation"]["policy"] < np.log(9) - 0.2
-    found = census(data, team.gate)
+    found = phase_statistics(data, team.gate)
     assert [phase.mean_ply for phase in found.phases] == sorted(phase.mean_ply for phase in found.phases)
     assert found.mean_top_weight > 0.4
     assert min(phase.share for phase in found.phases) > 0.05
@@ -217,14 +219,14 @@ def test_the_seed_decides_the_mixture(data: Dataset, tmp_path: Path) -> None:
     assert not same(runs[0], runs[2])
 
 
-def test_fit_team_trains_by_any_scheme(data: Dataset, tmp_path: Path) -> None:
+def test_a_team_is_fitted_by_any_scheme(data: Dataset, tmp_path: Path) -> None:
     trainer = Trainer(config(epochs=1))
-    joint = fit_team(trainer, make_network, data, untrained(), SCHEME, tmp_path / "joint")
+    joint = SCHEME.fit(trainer, make_network, data, untrained(), tmp_path / "joint")
     assert isinstance(joint.gate, NetworkGate)
     assert joint.gate.is_trained
     assert len(joint.trained) == 3
-    staged = fit_team(trainer, make_network, data, thirds(), separated(), tmp_path / "staged")
+    staged = Separated().fit(trainer, make_network, data, thirds(), tmp_path / "staged")
     assert staged.gate.phase_names == ("early", "middle", "late")
     # A gate that was learned is one like any other: its phases have experts of their own.
-    again = fit_team(trainer, make_network, data, joint.gate, separated(), tmp_path / "again")
+    again = Separated().fit(trainer, make_network, data, joint.gate, tmp_path / "again")
     assert len(again.trained) == 3

@@ -16,10 +16,10 @@ import torch
 from torch import nn
 from learning_games import TicTacToe, thirds
 from test_trainer import config
-from moemcts.learn.curriculum import separated
-from moemcts.learn.dataset import Dataset
-from moemcts.learn.ranks import connected
-from moemcts.learn.trainer import Trainer
+from moemcts.learn.schemes.catalogue import Separated
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.training.ranks import connected
+from moemcts.learn.training.trainer import Trainer
 
 torch.set_num_threads(1)
 
@@ -38,7 +38,7 @@ class Plain(nn.Module):
 data = Dataset.open(Path({data!r}), TicTacToe())
 settings = config(spike=1.01, max_spikes=30, optimiser="sgd", learning_rate=0.2, batch_size=33, epochs=6)
 with connected("cpu") as ranks:
-    trained = Trainer(settings, ranks=ranks).fit_experts(Plain, data, thirds(), separated(), Path({folder!r}))
+    trained = Separated().fit(Trainer(settings, ranks=ranks), Plain, data, thirds(), Path({folder!r})).trained
 """
 
 

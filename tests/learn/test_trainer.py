@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,13 +22,15 @@ from torch import nn
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.gates import PlyGate, SinglePhase
-from moemcts.learn.config import TrainerConfig
-from moemcts.learn.course import Course, Judgement
-from moemcts.learn.curriculum import Stage, general_first, separated, single, staged, weighted
-from moemcts.learn.dataset import Dataset
+from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.networks import catalogue
-from moemcts.learn.progress import OnProgress, Progress
-from moemcts.learn.trainer import Trained, Trainer
+from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, Single, Staged, Weighted
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.judgement import Judge, Judgement
+from moemcts.learn.training.metrics_log import read_log
+from moemcts.learn.training.progress import OnProgress, Progress
+from moemcts.learn.training.stages import Stage
+from moemcts.learn.training.trainer import Trained, Trainer, check_training
 
 EVERYTHING = [Stage(weights=(1.0, 1.0, 1.0))]
 
@@ -55,7 +58,7 @@ def config(**changes: Any) -> TrainerConfig:
 
 
 def fit_staged(data: Dataset, folder: Path, settings: TrainerConfig, watch: OnProgress) -> list[Trained]:
-    return Trainer(settings, on_progress=watch).fit_experts(Forgetful, data, thirds(), staged(), folder)
+    return Staged().fit(Trainer(settings, on_progress=watch), Forgetful, data, thirds(), folder).trained
 
 
 def small_network(channels: int = 4) -> nn.Module:
@@ -148,7 +151,7 @@ def test_a_training_killed_at_random_steps_ends_in_the_same_weights(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if "spike" in changes:
-        monkeypatch.setattr(Course, "judge", spiking(Course.judge))
+        monkeypatch.setattr(Judge, "judge", spiking(Judge.judge))
     settings = config(**changes)
     unbroken = fit_staged(data, tmp_path / "unbroken", settings, quiet)
     rng = random.Random(repr(changes))
@@ -175,7 +178,7 @@ def test_a_training_killed_at_random_steps_ends_in_the_same_weights(
 def spiking(judge: Callable[..., Judgement]) -> Callable[..., Judgement]:
     """Returns a judgement for which the second measurement of every stage is a spike, twice."""
 
-    def judge_or_spike(course: Course, settings: TrainerConfig, loss: float | None) -> Judgement:
+    def judge_or_spike(course: Judge, settings: TrainerConfig, loss: float | None) -> Judgement:
         has_accepted = course.accepted is not None
         return "spike" if has_accepted and len(course.returns) < 2 else judge(course, settings, loss)
 
@@ -190,7 +193,7 @@ import torch
 torch.set_num_threads(1)
 from learning_games import TicTacToe, thirds
 from test_trainer import config, fit_staged
-from moemcts.learn.dataset import Dataset
+from moemcts.learn.data.dataset import Dataset
 data = Dataset.open(Path({data!r}), TicTacToe())
 fit_staged(data, Path({folder!r}), config(save_interval=3, epochs=4), lambda p: print(p.step, flush=True))
 """
@@ -259,7 +262,7 @@ def test_training_leaves_the_callers_random_numbers_alone(data: Dataset, tmp_pat
 
 
 def test_separated_experts_learn_from_their_phase_alone(data: Dataset, tmp_path: Path) -> None:
-    experts = Trainer(config()).fit_experts(Forgetful, data, thirds(), separated(), tmp_path / "all")
+    experts = Separated().fit(Trainer(config()), Forgetful, data, thirds(), tmp_path / "all").trained
     # Make the samples of other phases nonsense: the expert of the last phase must not notice.
     late = data.phase_weights(thirds())[:, 2] > 0
     part = [Stage(weights=(0.0, 0.0, 1.0))]
@@ -272,19 +275,19 @@ def test_separated_experts_learn_from_their_phase_alone(data: Dataset, tmp_path:
 
 
 def test_single_gives_every_phase_the_same_network(data: Dataset, tmp_path: Path) -> None:
-    experts = Trainer(config()).fit_experts(Forgetful, data, thirds(), single(), tmp_path)
+    experts = Single().fit(Trainer(config()), Forgetful, data, thirds(), tmp_path).trained
     assert same(experts[:1], experts[1:2])
     assert experts[0].path == experts[2].path
 
 
 def test_single_of_three_phases_is_the_network_without_a_gate(data: Dataset, tmp_path: Path) -> None:
-    three = Trainer(config()).fit_experts(Forgetful, data, thirds(), single(), tmp_path / "three")
-    one = Trainer(config()).fit_experts(Forgetful, data, SinglePhase(), separated(), tmp_path / "one")
+    three = Single().fit(Trainer(config()), Forgetful, data, thirds(), tmp_path / "three").trained
+    one = Separated().fit(Trainer(config()), Forgetful, data, SinglePhase(), tmp_path / "one").trained
     assert same(three[:1], one)
 
 
 def test_experts_of_general_first_begin_with_the_same_network(data: Dataset, tmp_path: Path) -> None:
-    Trainer(config()).fit_experts(Forgetful, data, thirds(), general_first(special_epochs=0.5), tmp_path)
+    GeneralFirst(special_epochs=0.5).fit(Trainer(config()), Forgetful, data, thirds(), tmp_path)
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert lines[0]["experts"] == ["early", "middle", "late"]
     assert {line["stage"] for line in lines} == {"all", "early", "middle", "late"}
@@ -292,7 +295,7 @@ def test_experts_of_general_first_begin_with_the_same_network(data: Dataset, tmp
 
 
 def test_weighted_trains_on_all_samples(data: Dataset, tmp_path: Path) -> None:
-    (expert, *_) = Trainer(config(epochs=1)).fit_experts(Forgetful, data, thirds(), weighted(a=4), tmp_path)
+    (expert, *_) = Weighted(a=4).fit(Trainer(config(epochs=1)), Forgetful, data, thirds(), tmp_path).trained
     held_out = {name: part["weight"] for name, part in expert.measurement["phases"].items()}
     expected = 2 * held_out["early"] + 0.5 * (held_out["middle"] + held_out["late"])
     assert expert.measurement["validation"]["weight"] == pytest.approx(expected)
@@ -309,7 +312,7 @@ def test_progress_counts_all_stages(data: Dataset, tmp_path: Path) -> None:
 def test_a_phase_without_samples_is_named_with_the_counts(data: Dataset, tmp_path: Path) -> None:
     gate = PlyGate([3, 9], ["early", "rest", "never"])
     with pytest.raises(MoemctsError, match=r"'never' on: gate 'plies' finds early \d+, rest \d+, never 0"):
-        Trainer(config()).fit_experts(Forgetful, data, gate, separated(), tmp_path)
+        Separated().fit(Trainer(config()), Forgetful, data, gate, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -350,12 +353,12 @@ def test_a_folder_of_another_training_is_refused_with_both_sides(data: Dataset, 
         fit_staged(data, tmp_path, config(epochs=1, learning_rate=0.01), quiet)
     gate = PlyGate([2, 6], ["early", "middle", "late"])
     with pytest.raises(ForeignData, match=r"was begun with gate"):
-        Trainer(config(epochs=1)).fit_experts(Forgetful, data, gate, staged(), tmp_path)
+        Staged().fit(Trainer(config(epochs=1)), Forgetful, data, gate, tmp_path)
 
 
 def test_what_does_not_decide_the_weights_may_change_on_the_way(data: Dataset, tmp_path: Path) -> None:
     fit_staged(data, tmp_path, config(epochs=1), quiet)
-    fit_staged(data, tmp_path, config(epochs=1, save_interval=2, threads=None), quiet)
+    fit_staged(data, tmp_path, config(epochs=1, save_interval=2, encoders=1), quiet)
 
 
 def test_a_damaged_state_is_refused(data: Dataset, tmp_path: Path) -> None:
@@ -364,6 +367,81 @@ def test_a_damaged_state_is_refused(data: Dataset, tmp_path: Path) -> None:
     result.write_bytes(result.read_bytes()[:-10])
     with pytest.raises(DamagedFile, match=r"result.safetensors is damaged"):
         fit_staged(data, tmp_path, config(epochs=1), quiet)
+
+
+@pytest.mark.parametrize("place", [-1, -100, 60, 600])
+def test_one_bit_of_a_stage_does_not_go_unnoticed(data: Dataset, tmp_path: Path, place: int) -> None:
+    fit_staged(data, tmp_path, config(epochs=1), quiet)
+    (result,) = (tmp_path / "stages" / "00").iterdir()
+    content = bytearray(result.read_bytes())
+    content[place] ^= 1
+    result.write_bytes(content)
+    with pytest.raises(DamagedFile, match=r"is damaged: .*; delete .*00 and the folders of later stages beside it"):
+        fit_staged(data, tmp_path, config(epochs=1), quiet)
+    shutil.rmtree(tmp_path / "stages")
+    assert fit_staged(data, tmp_path, config(epochs=1), quiet)
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"references": {"scheme": "single"}}, r"begun with references.scheme 'staged', not 'single'"),
+        ({"config": {"epochs": 9.0}}, r"begun with config.epochs 1.0, not 9.0"),
+        ({"data": "other"}, r"begun with data '\w+', not 'other'"),
+        ({"stages": []}, r"begun with stages"),
+    ],
+)
+def test_a_finished_training_says_what_it_was_begun_with(
+    data: Dataset, tmp_path: Path, changes: dict[str, Any], what: str
+) -> None:
+    trainer = Trainer(config(epochs=1), references={"scheme": "staged"})
+    Staged().fit(trainer, Forgetful, data, thirds(), tmp_path)
+    check_training(
+        tmp_path, {"config": config(epochs=1).identity(), "data": data.id, "references": {"scheme": "staged"}}
+    )
+    check_training(tmp_path / "not begun", changes)
+    with pytest.raises(ForeignData, match=what):
+        check_training(tmp_path, changes)
+
+
+def test_half_a_line_of_measurements_is_cut_and_gone_on(data: Dataset, tmp_path: Path) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.step == 10:
+            raise KeyboardInterrupt
+
+    fit_staged(data, tmp_path / "whole", config(epochs=1), quiet)
+    whole = (tmp_path / "whole" / "metrics.jsonl").read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        fit_staged(data, tmp_path / "cut", config(epochs=1), stop)
+    log = tmp_path / "cut" / "metrics.jsonl"
+    first = log.read_bytes().index(b"\n") + 1
+    log.write_bytes(whole[: first + 40])
+    assert len(read_log(log)) == 1
+    fit_staged(data, tmp_path / "cut", config(epochs=1), quiet)
+    lines = log.read_bytes().splitlines(keepends=True)
+    assert lines[0] == whole[:first]
+    assert lines[-1] == whole.splitlines(keepends=True)[-1]
+    assert all(json.loads(line) for line in lines)
+
+
+def test_a_line_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"a": 1}\n[2\n{"a": 3}\n')
+    with pytest.raises(DamagedFile, match="damaged in line 2"):
+        read_log(tmp_path / "metrics.jsonl")
+    assert read_log(tmp_path / "none.jsonl") == []
+
+
+def test_the_threads_of_the_machine_change_nothing(data: Dataset, tmp_path: Path) -> None:
+    found = []
+    for threads in (1, 4):
+        torch.set_num_threads(threads)
+        try:
+            (expert, *_) = fit_staged(data, tmp_path / str(threads), config(epochs=1, threads=1), quiet)
+        finally:
+            torch.set_num_threads(1)
+        found.append(expert.path.read_bytes())
+    assert found[0] == found[1]
+    assert TrainerConfig().threads == 1
 
 
 def test_a_phase_without_held_out_samples_still_ends_with_its_last_weights(tmp_path: Path) -> None:
@@ -417,7 +495,7 @@ def test_spikes_without_end_give_up_in_one_line(data: Dataset, tmp_path: Path) -
 def test_a_nan_after_a_good_measurement_is_undone(
     data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from moemcts.learn import stage
+    from moemcts.learn.training import stage
 
     real, calls = stage.total_loss, [0]
 
@@ -454,7 +532,7 @@ def test_the_test_set_is_measured_by_phase_and_decides_nothing(data: Dataset, tm
     games = data.games()
     test, rest = data.take(np.flatnonzero(games < 8)), data.take(np.flatnonzero(games >= 8))
     runs = [
-        Trainer(config()).fit_experts(Forgetful, rest, thirds(), separated(), tmp_path / str(i), test=given)
+        Separated().fit(Trainer(config()), Forgetful, rest, thirds(), tmp_path / str(i), test=given)
         for i, given in enumerate((test, None))
     ]
     assert same(*runs)
@@ -494,7 +572,7 @@ def test_a_compiled_network_learns_the_same(data: Dataset, tmp_path: Path, preci
 def test_a_full_memory_is_one_line_with_a_hint(
     data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    from moemcts.learn import stage
+    from moemcts.learn.training import stage
 
     def full(*arguments: Any) -> Any:
         raise error

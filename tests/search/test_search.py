@@ -162,8 +162,8 @@ def test_an_agent_that_keeps_its_trees_plays_whole_games() -> None:
     while any(state.active_players for state in states):
         for i, state in enumerate(states):
             for player in state.active_players:
-                (action,) = agent.act(game.views([(state, player)]), [seats[i][player]])
-                states[i] = state.play([action])
+                (decision,) = agent.act(game.views([(state, player)]), [seats[i][player]])
+                states[i] = state.play([decision.action])
     assert all(abs(state.returns().sum()) == 0 for state in states)
 
 
@@ -173,9 +173,9 @@ def test_temperature_spreads_the_moves_and_ends() -> None:
     agent = SearchAgent(game, UniformEvaluator(game.spec), config)
     opening = game.initial_state()
     seats = [Seat(0, np.random.default_rng(i)) for i in range(30)]
-    assert len(set(agent.act(game.views([(opening, 0)] * 30), seats))) > 3
+    assert len({one.action for one in agent.act(game.views([(opening, 0)] * 30), seats)}) > 3
     later = game.parse_state("3 3")
-    assert len(set(agent.act(game.views([(later, 0)] * 30), seats))) == 1
+    assert len({one.action for one in agent.act(game.views([(later, 0)] * 30), seats)}) == 1
 
 
 def test_queued_experts_see_only_their_phase_and_full_batches() -> None:

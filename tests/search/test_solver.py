@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from searching_for_tests import HashedEvaluator, native_results, reference_visits
 
-from moemcts.agents import Seat
+from moemcts.agents import Decision, Seat
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import FloatArray
 from moemcts.plugins import plugins
@@ -153,7 +153,8 @@ def test_agents_win_and_lose_slowly_by_proof() -> None:
     game = NativeConnectFour()
     agent = SearchAgent(game, UniformEvaluator(game.spec), SearchConfig(simulations=2000, solver=True))
     state = game.parse_state("3 0 3 0 3 6")
-    assert agent.act(game.views([(state, 0)]), [Seat(0, np.random.default_rng(0))]) == [3]
+    (decision,) = agent.act(game.views([(state, 0)]), [Seat(0, np.random.default_rng(0))])
+    assert decision.action == 3
 
 
 def test_players_who_reply_on_their_own_prove_nothing() -> None:
@@ -163,7 +164,7 @@ def test_players_who_reply_on_their_own_prove_nothing() -> None:
         name = "first"
 
         def act(self, views, seats):  # type: ignore[no-untyped-def]
-            return [int(np.flatnonzero(mask)[0]) for mask in views.legal_mask()]
+            return [Decision(action=int(np.flatnonzero(mask)[0])) for mask in views.legal_mask()]
 
     search = Search(game, SearchConfig(simulations=300, solver=True), opponents=First())
     search.reset(game.views([(game.parse_state("0 3 1 4"), 0)]), [0])

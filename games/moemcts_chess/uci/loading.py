@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moemcts.config import parse_reference
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluator
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Views
+from moemcts.references import parse_reference
 from moemcts_chess.game import ChessGame
 from moemcts_chess.glance import GlanceEvaluator
 from moemcts_chess.tablebase import Tablebase, TablebaseEvaluator
@@ -80,7 +80,7 @@ def load(
 def game_of(folder: Path) -> tuple[str, dict[str, Any]]:
     """Returns name and options of the game that experts were made for; raises MoemctsError where there are none."""
     from moemcts.learn.checkpoint import MANIFEST
-    from moemcts.learn.files import read_toml
+    from moemcts.store import read_toml
 
     if not (folder / MANIFEST).exists():
         teams = sorted(str(manifest.parent) for manifest in folder.glob(f"experts/*/{MANIFEST}"))

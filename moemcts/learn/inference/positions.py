@@ -10,7 +10,7 @@ import numpy as np
 from moemcts.agents import Agent, Seat
 from moemcts.game import BoolArray, FloatArray, Game, IntArray, Player, State, Views
 from moemcts.gates import PhaseGate
-from moemcts.learn.dataset import CHUNK, Dataset
+from moemcts.learn.data.dataset import CHUNK, Dataset
 
 PER_PHASE = 256
 """Positions per phase, half of them to calibrate with and half to compare on."""
@@ -89,10 +89,10 @@ def _games(game: Game, agent: Agent, numbers: range, seed: int) -> Iterator[list
     while running := [i for i, state in enumerate(states) if state.active_players]:
         moves = [(i, player) for i in running for player in states[i].active_players]
         pairs = [(states[i], player) for i, player in moves]
-        actions = agent.act(game.views(pairs), [seats[i][player] for i, player in moves])
+        decisions = agent.act(game.views(pairs), [seats[i][player] for i, player in moves])
         yield pairs
         for i in running:
-            states[i] = states[i].play([action for (j, _), action in zip(moves, actions, strict=True) if j == i])
+            states[i] = states[i].play([one.action for (j, _), one in zip(moves, decisions, strict=True) if j == i])
 
 
 def _encoded(batches: Sequence[Views], phases: IntArray) -> Positions:

@@ -22,7 +22,7 @@ from chess_oracle import end, measures, random_games
 
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import Views
-from moemcts.learn.dataset import Dataset
+from moemcts.learn.data.dataset import Dataset
 from moemcts.native import core
 from moemcts.search import Search, SearchConfig
 from moemcts_chess.game import VARIANTS, ChessGame

@@ -15,7 +15,7 @@ import zstandard
 from chess_oracle import measures, pgn, random_pgn
 
 from moemcts.errors import ForeignData, MoemctsError, UsageError
-from moemcts.learn.dataset import Dataset
+from moemcts.learn.data.dataset import Dataset
 from moemcts_chess.game import ChessGame
 from moemcts_chess.gates import LichessGate
 from moemcts_chess.imports import Filter, ImportReport, MonthSplit, RandomSplit, import_pgn

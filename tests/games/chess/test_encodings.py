@@ -11,9 +11,9 @@ from chess_oracle import action, planes, random_games
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moemcts.experiment.config import TrainingConfig
-from moemcts.experiment.training import Training
 from moemcts.plugins import plugins
+from moemcts.runs.settings import TrainingConfig
+from moemcts.runs.training import Training
 from moemcts_chess.board import board as make_board
 from moemcts_chess.game import VARIANTS, ChessGame
 

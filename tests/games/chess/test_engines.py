@@ -105,16 +105,18 @@ def test_an_engine_that_fails_in_one_position_answers_the_others(tmp_path: Path)
     with pytest.raises(AgentFailure, match="crash: engine process died") as raised:
         agent.act(views, seats)
     assert list(raised.value.failures) == [1]
-    assert raised.value.actions[0] == raised.value.actions[2] != 0
-    assert seats[0].thought is not None
-    assert (seats[0].thought.nodes, seats[0].thought.depth) == (7, 1)
-    assert 0 < seats[0].thought.value < 0.1
+    first, failed, last = raised.value.decisions
+    assert first.action == last.action != 0
+    assert failed is None
+    assert (first.nodes, first.depth) == (7, 1)
+    assert 0 < first.value < 0.1
 
 
 def test_an_engine_may_need_arguments(tmp_path: Path) -> None:
     game = ChessGame("chess")
     agent = UciAgent(game, f"{sys.executable} -B '{fake(tmp_path, 'dies')}'", timeout=20)
-    assert agent.act(game.views([(game.initial_state(), 0)]), [Seat(0, np.random.default_rng(0))]) != [0]
+    (decision,) = agent.act(game.views([(game.initial_state(), 0)]), [Seat(0, np.random.default_rng(0))])
+    assert decision.action != 0
     with pytest.raises(UsageError, match="no engine 'nowhere' on the path"):
         UciAgent(game, "nowhere --fast")
 
@@ -189,7 +191,7 @@ def test_an_engine_plays_the_same_whatever_it_played_before() -> None:
     agent = UciAgent(game, "fairy-stockfish", nodes=30)
     check_agent(agent, game, num_games=1)
     views = game.views([(game.initial_state(), 0)])
-    assert len({agent.act(views, [Seat(0, np.random.default_rng(0))])[0] for _ in range(3)}) == 1
+    assert len({agent.act(views, [Seat(0, np.random.default_rng(0))])[0].action for _ in range(3)}) == 1
     with pytest.raises(UsageError, match="does not play atomic, only chess, chess960, antichess"):
         UciAgent(ChessGame("atomic"), "fairy-stockfish")
 

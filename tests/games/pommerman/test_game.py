@@ -172,9 +172,9 @@ def test_a_search_in_fog_plays_whole_games_from_what_its_player_knows() -> None:
     seats = [Seat(player, np.random.default_rng(player)) for player in range(4)]
     while players := state.active_players:
         views = game.views([(state, player) for player in players])
-        actions = list(others.act(views, seats))
+        actions = [decision.action for decision in others.act(views, seats)]
         if 0 in state.living:  # type: ignore[attr-defined]
-            actions[0] = searcher.act(views.take([0]), seats[:1])[0]
+            actions[0] = searcher.act(views.take([0]), seats[:1])[0].action
         state = state.play(actions)
     assert state.ply <= 40
 
@@ -188,7 +188,7 @@ def test_a_seat_plays_the_same_whatever_shares_its_batch() -> None:
         actions = []
         for _ in range(40):
             views = game.views([(state, 0), *[(other, 1)] * extra])
-            actions.append(int(agent.act(views, seats)[0]))
+            actions.append(agent.act(views, seats)[0].action)
             state = state.play([actions[-1], 0, 0, 0][: len(state.active_players)])
             if 0 not in state.active_players:
                 break

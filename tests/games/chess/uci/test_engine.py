@@ -164,8 +164,8 @@ def test_it_is_an_agent_of_our_own_arena(tmp_path: Path) -> None:
     game = plugins().game("atomic")
     agent = plugins().agent(f"uci?path={wrapper}&nodes=40", game)
     state = game.initial_state()
-    (action,) = agent.act(game.views([(state, 0)]), [Seat(0, np.random.default_rng(0))])
-    assert action in state.legal_actions(0)
+    (decision,) = agent.act(game.views([(state, 0)]), [Seat(0, np.random.default_rng(0))])
+    assert decision.action in state.legal_actions(0)
 
 
 @pytest.mark.skipif(STOCKFISH is None, reason="Stockfish is not installed; apt-get install stockfish")

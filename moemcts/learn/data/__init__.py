@@ -1,0 +1,1 @@
+"""Samples: recorded, stored, read again, phase by phase."""

@@ -1,0 +1,255 @@
+"""Samples as training sees them: views, phases, shuffled batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from moemcts.errors import MoemctsError
+from moemcts.game import BoolArray, FloatArray, Game, IntArray, Packed, Symmetry, Views
+from moemcts.gates import PhaseGate
+from moemcts.learn.data.phase_weights import PhaseWeights
+from moemcts.learn.data.records import PER_SAMPLE, Records, join_values, join_visits
+from moemcts.learn.data.shards import dataset_id, read_shards
+from moemcts.learn.fingerprint import gate_fingerprint
+
+CHUNK = 4096
+"""Views that are encoded or gated at once where all of them are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """B samples with all that a loss needs."""
+
+    planes: FloatArray
+    """`[B, C, H, W]`."""
+    actions: IntArray
+    """What was played, `[B]`."""
+    policy: FloatArray | None
+    """The search's visits, `[B, A]`, rows summing to one: all on the action played where they are not known, None where
+    they are known of no sample of the dataset."""
+    returns: FloatArray
+    """`[B, P]`, column 0 for the viewing player."""
+    plies_to_end: IntArray
+    """`[B]`."""
+    weights: FloatArray
+    """How much each sample counts, `[B]`."""
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+
+class Dataset:
+    """Samples of one game. Phases and planes are computed from positions when asked for: it serves every gate."""
+
+    def __init__(self, game: Game, shards: Sequence[Records], *, name: str = "", folder: Path | None = None) -> None:
+        """Joins shards; their positions stay where they are, about 30 bytes per sample are held in memory.
+
+        In `folder`, where one is given, phase weights are kept.
+        """
+        self.game = game
+        self.id = name
+        self._samples = _Samples(game, shards, PhaseWeights(folder, name))
+        self._rows = np.arange(self._samples.num_samples)
+        self._phase_weights: dict[str, FloatArray] = {}
+
+    @classmethod
+    def open(cls, folder: Path, game: Game) -> Dataset:
+        """Returns the dataset in a folder.
+
+        Raises ForeignData if it belongs to another game or encoding, DamagedFile if it is not as it was written.
+        """
+        manifest, shards = read_shards(folder, game)
+        return cls(game, shards, name=dataset_id(manifest), folder=folder)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def games(self) -> IntArray:
+        """Returns the number of the game that each sample is from, `[N]`."""
+        return np.asarray(self._samples.game[self._rows], dtype=np.int64)
+
+    def plies_to_end(self) -> IntArray:
+        """Returns how many plies the game still went on after each position, `[N]`."""
+        return np.asarray(self._samples.plies_to_end[self._rows], dtype=np.int64)
+
+    def actions(self, rows: IntArray) -> IntArray:
+        """Returns what was played in the given rows."""
+        return np.asarray(self._samples.action[self._rows[rows]], dtype=np.int64)
+
+    def returns(self, rows: IntArray) -> FloatArray:
+        """Returns what came of it, `[len(rows), P]`, column 0 for the viewing player."""
+        return np.asarray(self._samples.returns[self._rows[rows]], dtype=np.float32)
+
+    def views(self, rows: IntArray) -> Views:
+        """Returns the views of the given rows, in that order."""
+        return self._samples.views(self._rows[rows])
+
+    def positions(self, rows: IntArray) -> Packed:
+        """Returns the positions of the given rows as bytes, in that order."""
+        return self._samples.positions(self._rows[rows])
+
+    def players(self, rows: IntArray) -> IntArray:
+        """Returns through whose eyes the given rows are, `[len(rows)]`."""
+        return np.asarray(self._samples.player[self._rows[rows]], dtype=np.int64)
+
+    def are_searched(self, rows: IntArray) -> BoolArray:
+        """Returns of which of the given rows the search's visits are known."""
+        visits = self._samples.visits
+        return np.zeros(len(rows), dtype=np.bool_) if visits is None else visits.are_known(self._rows[rows])
+
+    def values(self, rows: IntArray) -> FloatArray:
+        """Returns what the players of the given rows expected, `[len(rows)]`, nan where nothing is known of it."""
+        known = self._samples.values
+        return np.full(len(rows), np.nan, dtype=np.float32) if known is None else known[self._rows[rows]]
+
+    def take(self, rows: IntArray) -> Dataset:
+        """Returns the samples of the given rows as a dataset."""
+        part = Dataset.__new__(Dataset)
+        part.game, part.id, part._samples = self.game, self.id, self._samples
+        part._rows = self._rows[rows]
+        part._phase_weights = {key: weights[rows] for key, weights in self._phase_weights.items()}
+        return part
+
+    def split(self, fraction: float, seed: int) -> tuple[Dataset, Dataset]:
+        """Returns the samples without and with those of a random `fraction` of the games, at least one each.
+
+        Raises MoemctsError if there are fewer than two games.
+        """
+        games = np.unique(self.games())
+        if len(games) < 2:
+            raise MoemctsError(f"cannot hold out games for validation: expected at least 2, got {len(games)}")
+        num_held_out = min(max(round(fraction * len(games)), 1), len(games) - 1)
+        held_out = np.random.default_rng((seed, len(games))).permutation(games)[:num_held_out]
+        is_held_out = np.isin(self.games(), held_out)
+        return self.take(np.flatnonzero(~is_held_out)), self.take(np.flatnonzero(is_held_out))
+
+    def phase_weights(self, gate: PhaseGate) -> FloatArray:
+        """Returns how much each phase of the gate applies to each sample, `[N, K]`.
+
+        They are computed once per gate, for all samples of the files, and kept beside these.
+        """
+        key = gate_fingerprint(gate, self.game)
+        if key not in self._phase_weights:
+            self._phase_weights[key] = self._samples.phase_weights(gate, key)[self._rows]
+        return self._phase_weights[key]
+
+    def phase_counts(self, gate: PhaseGate) -> dict[str, float]:
+        """Returns how many samples each phase has: the sum of its weights, by name."""
+        sums = self.phase_weights(gate).sum(axis=0, dtype=np.float64)
+        return {name: float(count) for name, count in zip(gate.phase_names, sums, strict=True)}
+
+    def batch(
+        self,
+        rows: IntArray,
+        weights: FloatArray,
+        symmetries: Sequence[Symmetry] = (),
+        seed: Sequence[int] = (0,),
+        *,
+        share: tuple[int, int] = (0, 1),
+    ) -> Batch:
+        """Returns the given rows; each is transformed by a random one of the symmetries and the identity.
+
+        With `share` `(i, n)` it is only every `n`-th row from `i` on, each as it would be in the whole batch.
+        """
+        drawn = np.random.default_rng(list(seed)).integers(len(symmetries) + 1, size=len(rows))[share[0] :: share[1]]
+        rows = rows[share[0] :: share[1]]
+        samples = self._rows[rows]
+        planes = self.views(rows).observations()
+        actions = self.actions(rows)
+        policy = self._policy(samples, actions)
+        if symmetries:
+            for i, symmetry in enumerate(symmetries, 1):
+                chosen = np.flatnonzero(drawn == i)
+                if not len(chosen):
+                    continue
+                planes[chosen] = symmetry.planes(planes[chosen])
+                actions[chosen] = symmetry.actions[actions[chosen]]
+                if policy is not None:
+                    policy[np.ix_(chosen, symmetry.actions)] = policy[chosen]
+        return Batch(
+            planes=planes,
+            actions=actions,
+            policy=policy,
+            returns=self.returns(rows),
+            plies_to_end=np.asarray(self._samples.plies_to_end[samples], dtype=np.int64),
+            weights=np.asarray(weights[rows], dtype=np.float32),
+        )
+
+    def _policy(self, samples: IntArray, actions: IntArray) -> FloatArray | None:
+        visits = self._samples.visits
+        if visits is None:
+            return None
+        policy = visits.dense(samples, self.game.spec.num_actions)
+        unknown = np.flatnonzero(~visits.are_known(samples))
+        policy[unknown, actions[unknown]] = 1.0
+        return policy
+
+    def batches(
+        self, weights: FloatArray, size: int, seed: int, *, symmetries: Sequence[Symmetry] = (), start: int = 0
+    ) -> Iterator[Batch]:
+        """Yields one epoch: every row with a weight above zero once, shuffled, from batch `start` on.
+
+        Batches have at most `size` rows and differ in length by at most one, so that none is tiny.
+        """
+        for i, rows in enumerate(epoch_rows(weights, size, seed)):
+            if i >= start:
+                yield self.batch(rows, weights, symmetries, (seed, i))
+
+    def chunks(self, weights: FloatArray, size: int = CHUNK) -> Iterator[Batch]:
+        """Yields every row with a weight above zero once, in order, untransformed."""
+        rows = np.flatnonzero(weights > 0)
+        for part in chunks_of(rows, size):
+            yield self.batch(part, weights)
+
+
+def epoch_rows(weights: FloatArray, size: int, seed: int) -> list[IntArray]:
+    """Returns the rows of each batch of one epoch."""
+    rows = np.random.default_rng(seed).permutation(np.flatnonzero(weights > 0))
+    return np.array_split(rows, max(num_batches(weights, size), 1))
+
+
+def num_batches(weights: FloatArray, size: int) -> int:
+    """Returns how many batches one epoch has."""
+    return -(-int((weights > 0).sum()) // size)
+
+
+def chunks_of(rows: IntArray, size: int = CHUNK) -> Iterator[IntArray]:
+    """Yields the rows in parts of at most `size`."""
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+class _Samples:
+    """Shards side by side: arrays per sample in memory, positions as they are."""
+
+    def __init__(self, game: Game, shards: Sequence[Records], kept: PhaseWeights) -> None:
+        arrays = {name: np.concatenate([getattr(shard, name) for shard in shards]) for name in PER_SAMPLE}
+        self.player, self.action = arrays["player"], arrays["action"]
+        self.returns, self.game = arrays["returns"], arrays["game"]
+        self.plies_to_end, self._position = arrays["plies_to_end"], arrays["position"]
+        self.num_samples = len(self.action)
+        self.visits, self.values = join_visits(shards), join_values(shards)
+        self._rules = game
+        self._kept = kept
+        self._data = [shard.positions.data for shard in shards]
+        self._offsets = [np.require(shard.positions.offsets, np.int64, "A") for shard in shards]
+        self._shard = np.repeat(np.arange(len(shards), dtype=np.int32), [len(shard) for shard in shards])
+
+    def views(self, samples: IntArray) -> Views:
+        """Returns the views of samples, in that order."""
+        return self._rules.unpack(self.positions(samples), np.asarray(self.player[samples], dtype=np.int64))
+
+    def positions(self, samples: IntArray) -> Packed:
+        """Returns the positions of samples as bytes, in that order."""
+        from moemcts._core import gather_rows
+
+        parts, rows = self._shard[samples].astype(np.int64), self._position[samples].astype(np.int64)
+        return Packed(*gather_rows(self._data, self._offsets, parts, rows))
+
+    def phase_weights(self, gate: PhaseGate, fingerprint: str) -> FloatArray:
+        """Returns the phase weights of all samples, `[N, K]`."""
+        return self._kept.of(gate, fingerprint, self.num_samples, self.views)

@@ -1,0 +1,224 @@
+"""Samples as they are stored: compact positions, and what each player did there and got in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moemcts.agents import Decision, Policy
+from moemcts.game import Action, BoolArray, FloatArray, Game, IntArray, Packed, Player, State
+
+
+@dataclass(frozen=True)
+class Visits:
+    """Shares of a search's visits, one ragged row per sample: a policy target richer than one action.
+
+    The row of a sample whose player weighed no actions is empty.
+    """
+
+    offsets: IntArray
+    """Row `i` is `offsets[i]:offsets[i + 1]` of the others."""
+    actions: IntArray
+    shares: FloatArray
+
+    def dense(self, rows: IntArray, num_actions: int) -> FloatArray:
+        """Returns the rows over all actions, `[len(rows), A]`; one without shares is zero everywhere."""
+        counts = self.offsets[rows + 1] - self.offsets[rows]
+        starts = np.cumsum(counts) - counts
+        index = np.arange(counts.sum()) + np.repeat(self.offsets[rows] - starts, counts)
+        policy = np.zeros((len(rows), num_actions), dtype=np.float32)
+        policy[np.repeat(np.arange(len(rows)), counts), self.actions[index]] = self.shares[index]
+        return policy
+
+    def are_known(self, rows: IntArray) -> BoolArray:
+        """Returns which of the rows have shares."""
+        return np.asarray(self.offsets[rows + 1] > self.offsets[rows])
+
+    @classmethod
+    def join(cls, parts: Sequence[Visits]) -> Self:
+        """Returns the rows of all parts, one behind the other."""
+        return cls(
+            _join_offsets([part.offsets for part in parts]),
+            np.concatenate([part.actions for part in parts]),
+            np.concatenate([part.shares for part in parts]),
+        )
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[IntArray, FloatArray]]) -> Self:
+        """Returns the rows one behind the other, each given as actions and shares."""
+        return cls(
+            np.cumsum([0, *(len(actions) for actions, _ in rows)], dtype=np.int64),
+            np.concatenate([np.zeros(0, dtype=np.int64), *(actions for actions, _ in rows)]),
+            np.concatenate([np.zeros(0, dtype=np.float32), *(shares for _, shares in rows)]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """N samples of finished games, in the order in which they were played."""
+
+    positions: Packed
+    position: IntArray
+    """Which of the positions each sample is about, `[N]`: one position serves the samples of several players."""
+    player: IntArray
+    """Through whose eyes, `[N]`."""
+    action: IntArray
+    """What that player did, `[N]`."""
+    returns: FloatArray
+    """What the players got in the end, `[N, P]`; column `k` is for the player `k` seats further on."""
+    plies_to_end: IntArray
+    """How many plies the game still went on, `[N]`; 1 at the last decision."""
+    game: IntArray
+    """The number of the game, `[N]`."""
+    visits: Visits | None = None
+    """What the players' searches made of the actions; None where no sample has any."""
+    values: FloatArray | None = None
+    """What the players expected, `[N]`, nan where nothing; None where nobody expected anything."""
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+    def first(self, num_samples: int) -> Records:
+        """Returns the first samples, with all positions up to the last of them."""
+        if num_samples >= len(self):
+            return self
+        num_positions = int(self.position[num_samples - 1]) + 1 if num_samples else 0
+        offsets = self.positions.offsets[: num_positions + 1]
+        per_sample = {name: getattr(self, name)[:num_samples] for name in PER_SAMPLE}
+        visits = None
+        if self.visits is not None:
+            ends = self.visits.offsets[: num_samples + 1]
+            visits = Visits(ends, self.visits.actions[: ends[-1]], self.visits.shares[: ends[-1]])
+        values = None if self.values is None else self.values[:num_samples]
+        positions = Packed(self.positions.data[: offsets[-1]], offsets)
+        return Records(positions=positions, visits=visits, values=values, **per_sample)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Returns what is written to disk, in as few bytes as hold it."""
+        small = {name: getattr(self, name) for name in PER_SAMPLE}
+        for name, dtype in PER_SAMPLE.items():
+            small[name] = small[name].astype(dtype)
+        small |= {"position_data": self.positions.data, "position_offsets": self.positions.offsets}
+        if self.visits is not None:
+            small |= {f"visit_{field.name}": getattr(self.visits, field.name) for field in fields(Visits)}
+        if self.values is not None:
+            small["value"] = self.values.astype(np.float32)
+        return small
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Returns what `arrays` wrote, with the bytes of the positions left where they are."""
+        visits = None
+        if "visit_offsets" in arrays:
+            visits = Visits(*(arrays[f"visit_{field.name}"] for field in fields(Visits)))
+        return cls(
+            positions=Packed(arrays["position_data"], arrays["position_offsets"]),
+            visits=visits,
+            values=arrays.get("value"),
+            **{name: arrays[name] for name in PER_SAMPLE},
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence[Records]) -> Self:
+        """Returns the samples of all parts."""
+        parts = [part for part in parts if len(part)] or parts[:1]
+        starts = np.cumsum([0, *(len(part.positions) for part in parts)])
+        joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_SAMPLE}
+        joined["position"] = np.concatenate([part.position + start for part, start in zip(parts, starts, strict=False)])
+        data = np.concatenate([part.positions.data for part in parts])
+        offsets = _join_offsets([part.positions.offsets for part in parts])
+        return cls(positions=Packed(data, offsets), visits=join_visits(parts), values=join_values(parts), **joined)
+
+
+PER_SAMPLE = {
+    "position": np.int32,
+    "player": np.int16,
+    "action": np.int32,
+    "returns": np.float32,
+    "plies_to_end": np.int32,
+    "game": np.int64,
+}
+"""The arrays with one row per sample and their types on disk."""
+
+
+def join_visits(parts: Sequence[Records]) -> Visits | None:
+    """Returns the visits of all parts, rows of parts that have none being empty; None where no part has any."""
+    if all(part.visits is None for part in parts):
+        return None
+    return Visits.join([part.visits or Visits.of([_NO_SHARES] * len(part)) for part in parts])
+
+
+def join_values(parts: Sequence[Records]) -> FloatArray | None:
+    """Returns the values of all parts, nan in parts that have none; None where no part has any."""
+    if all(part.values is None for part in parts):
+        return None
+    unknown = [np.full(len(part), np.nan, dtype=np.float32) if part.values is None else part.values for part in parts]
+    return np.concatenate(unknown)
+
+
+_NO_SHARES: tuple[IntArray, FloatArray] = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
+
+
+class GameLog:
+    """The decisions of one game, until its end tells what they were worth."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.num_samples = 0
+        self._states: list[State] = []
+        self._plies: list[int] = []
+        self._decisions: list[tuple[int, Player, Action]] = []
+        self._policies: list[Policy | None] = []
+        self._values: list[float | None] = []
+
+    def add(self, state: State, decisions: Sequence[tuple[Player, Decision]]) -> None:
+        """Notes what players decided in a position."""
+        if not decisions:
+            return
+        position = len(self._states)
+        self._states.append(state)
+        self._plies.append(state.ply)
+        self._decisions += [(position, player, decision.action) for player, decision in decisions]
+        self._policies += [decision.policy for _, decision in decisions]
+        self._values += [decision.value for _, decision in decisions]
+        self.num_samples += len(decisions)
+
+    def finish(self, game: Game, final: State) -> Records:
+        """Returns the samples of the game, which ended with `final`."""
+        position, player, action = np.array(self._decisions, dtype=np.int64).reshape(-1, 3).T
+        returns = np.asarray(final.returns(), dtype=np.float32)
+        seats = (player[:, None] + np.arange(len(returns))) % len(returns)
+        return Records(
+            positions=game.pack(self._states) if self._states else Packed.of([]),
+            position=position,
+            player=player,
+            action=action,
+            returns=returns[seats],
+            plies_to_end=final.ply - np.array(self._plies, dtype=np.int64)[position],
+            game=np.full(len(action), self.number, dtype=np.int64),
+            visits=_visits(self._policies),
+            values=_values(self._values),
+        )
+
+
+def _visits(policies: Sequence[Policy | None]) -> Visits | None:
+    """Returns the shares of all samples, none where no sample has any."""
+    if not any(policies):
+        return None
+    return Visits.of([_NO_SHARES if policy is None else (policy.actions, policy.shares) for policy in policies])
+
+
+def _values(values: Sequence[float | None]) -> FloatArray | None:
+    if all(value is None for value in values):
+        return None
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float32)
+
+
+def _join_offsets(parts: Sequence[IntArray]) -> IntArray:
+    starts = np.cumsum([0, *(int(part[-1]) for part in parts)])
+    shifted = [part[1:] + start for part, start in zip(parts, starts, strict=False)]
+    return np.concatenate([[0], *shifted]).astype(np.int64)

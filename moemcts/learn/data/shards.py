@@ -1,0 +1,142 @@
+"""Datasets on disk: numbered shards of samples in a folder, and the manifest that says what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from moemcts.errors import DamagedFile, ForeignData
+from moemcts.game import Game
+from moemcts.learn.data.record_checks import check_records
+from moemcts.learn.data.records import Records
+from moemcts.learn.data.verified import Verified
+from moemcts.learn.fingerprint import encoding_fingerprint
+from moemcts.learn.identity import check_encoding, check_same
+from moemcts.learn.tensors import map_tensors, tensor_bytes
+from moemcts.store import digest, read_toml, write_bytes, write_toml
+
+MANIFEST = "manifest.toml"
+FORMAT = 1
+
+
+class ShardWriter:
+    """Writes a dataset, shard by shard, and goes on where an interrupted writer of the same dataset stopped.
+
+    What the manifest names is on disk and whole; what it does not name does not count.
+    """
+
+    def __init__(self, folder: Path, game: Game, *, reference: str, source: Mapping[str, Any]) -> None:
+        """Starts or continues a dataset.
+
+        `reference` is how users name the game, `source` where the samples come from: numbers, strings and lists.
+        Raises ForeignData if the folder holds another dataset.
+        """
+        self.folder = folder
+        head = {
+            "format": FORMAT,
+            "game": reference,
+            "num_players": game.spec.num_players,
+            "source": dict(source),
+            "encoding": encoding_fingerprint(game),
+        }
+        self._manifest: dict[str, Any] = {**head, "complete": False, "num_samples": 0, "num_positions": 0, "shards": []}
+        if (folder / MANIFEST).exists():
+            found = read_toml(folder / MANIFEST)
+            check_same(folder, head, found)
+            self._manifest = found | {"shards": self._whole_shards(found.get("shards", []))}
+            self._count()
+        else:
+            write_toml(folder / MANIFEST, self._manifest)
+
+    @property
+    def is_complete(self) -> bool:
+        return bool(self._manifest["complete"])
+
+    @property
+    def num_shards(self) -> int:
+        return len(self._manifest["shards"])
+
+    @property
+    def num_samples(self) -> int:
+        return int(self._manifest["num_samples"])
+
+    def append(self, records: Records) -> None:
+        """Writes the next shard."""
+        name = f"shard-{self.num_shards:05d}.safetensors"
+        content = tensor_bytes(records.arrays())
+        write_bytes(self.folder / name, content)
+        self._manifest["shards"].append(
+            {
+                "file": name,
+                "num_samples": len(records),
+                "num_positions": len(records.positions),
+                "num_bytes": len(content),
+                "sha256": digest(content),
+            }
+        )
+        self._count()
+        write_toml(self.folder / MANIFEST, self._manifest)
+
+    def finish(self) -> None:
+        """Declares the dataset complete."""
+        self._manifest["complete"] = True
+        write_toml(self.folder / MANIFEST, self._manifest)
+
+    def _whole_shards(self, shards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for i, shard in enumerate(shards):
+            file = self.folder / shard["file"]
+            if not file.exists() or file.stat().st_size != shard["num_bytes"]:
+                self._manifest["complete"] = False
+                return shards[:i]
+        return shards
+
+    def _count(self) -> None:
+        for key in ("num_samples", "num_positions"):
+            self._manifest[key] = sum(shard[key] for shard in self._manifest["shards"])
+
+
+def read_shards(folder: Path, game: Game) -> tuple[dict[str, Any], list[Records]]:
+    """Returns the manifest and the shards of a complete dataset, positions left on disk until they are looked at.
+
+    Every shard is hashed and looked at when it is first opened, and again when its file is another one. Raises
+    ForeignData if it belongs to another game or encoding, DamagedFile if it is unfinished, not as it was written, or
+    holds what no game of this kind can have made.
+    """
+    manifest = read_toml(folder / MANIFEST)
+    try:
+        if manifest["format"] != FORMAT:
+            raise ForeignData(f"{folder} has format {manifest['format']}; this version reads {FORMAT}")
+        check_encoding(folder, str(manifest["game"]), manifest["encoding"], game)
+        if not manifest["complete"]:
+            raise DamagedFile(
+                f"{folder} is unfinished, {manifest['num_samples']} samples so far; "
+                "generate it again with the same settings to complete it"
+            )
+        entries = [(folder / str(shard["file"]), str(shard["sha256"])) for shard in manifest["shards"]]
+    except (KeyError, TypeError) as error:
+        raise DamagedFile(f"{folder / MANIFEST} is no manifest of a dataset: {error} is missing") from error
+    if not entries:
+        raise DamagedFile(f"{folder / MANIFEST} names no shard: the dataset is empty")
+    verified = Verified(folder)
+    shards = [_read_shard(path, sha256, game, verified) for path, sha256 in entries]
+    verified.save()
+    return manifest, shards
+
+
+def _read_shard(path: Path, sha256: str, game: Game, verified: Verified) -> Records:
+    is_known = verified.knows(path, sha256)
+    arrays = map_tensors(path, None if is_known else sha256)
+    try:
+        records = Records.of_arrays(arrays)
+    except KeyError as error:
+        raise DamagedFile(f"{path} is no shard of a dataset: {error} is missing") from error
+    if not is_known:
+        check_records(records, game, path)
+        verified.note(path, sha256)
+    return records
+
+
+def dataset_id(manifest: Mapping[str, Any]) -> str:
+    """Returns a name for exactly these samples: 16 hexadecimal digits."""
+    return digest(" ".join(shard["sha256"] for shard in manifest["shards"]).encode())[:16]

@@ -1,0 +1,1 @@
+"""Gates that are learned from data, and their files."""

@@ -1,0 +1,110 @@
+"""What clusters of positions are made of: means of planes, or of what a network makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from moemcts.errors import MoemctsError
+from moemcts.game import Game, Views
+from moemcts.learn.gates.gate_file import Arrays
+from moemcts.learn.gates.kmeans import Points
+
+CHUNK = 1024
+"""Views that a network sees at once."""
+
+
+class NetworkMakers(Protocol):
+    """What turns the name of a network into one: `moemcts.plugins.Plugins`."""
+
+    def network(self, reference: str, observation_shape: tuple[int, ...], num_actions: int) -> Any: ...
+
+
+class Features(Protocol):
+    """Turns views into points."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """One name per feature, for people; empty where they have none."""
+
+    def points(self, views: Views) -> Points:
+        """Returns the features of each view, `[N, F]`."""
+
+    def header(self) -> Mapping[str, Any]:
+        """Returns what, with the arrays, makes these features again."""
+
+    def arrays(self) -> Arrays:
+        """Returns what a file has to hold of them."""
+
+
+class PlaneFeatures:
+    """The mean of each input plane over the board: how many pieces, how far a counter."""
+
+    def __init__(self, game: Game) -> None:
+        num_planes = game.spec.observation_shape[0]
+        self.names = game.spec.plane_names or tuple(f"plane {i}" for i in range(num_planes))
+
+    def points(self, views: Views) -> Points:
+        planes = views.observations()
+        means: Points = planes.reshape(len(planes), planes.shape[1], -1).mean(axis=2, dtype=np.float64)
+        return means
+
+    def header(self) -> Mapping[str, Any]:
+        return {"features": "planes"}
+
+    def arrays(self) -> Arrays:
+        return {}
+
+
+class NetworkFeatures:
+    """The mean of each channel over the board, in what the body of a network gives to its heads."""
+
+    def __init__(self, reference: str, body: Any) -> None:
+        """Takes the body of the network that `reference` makes, a `torch.nn.Module`."""
+        self._reference = reference
+        self._body = body.eval().requires_grad_(False)
+        self.names: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, reference: str, network: Any) -> NetworkFeatures:
+        """Returns the features of a network; raises MoemctsError where it has no body of its own."""
+        body = getattr(network, "body", None)
+        if body is None:
+            raise MoemctsError(f"network {reference!r} has no body before its heads to take features from")
+        return cls(reference, body)
+
+    @classmethod
+    def load(cls, reference: str, arrays: Arrays, game: Game, makers: NetworkMakers, where: str) -> NetworkFeatures:
+        """Returns the features whose `header` and `arrays` were written."""
+        import torch
+
+        from moemcts.learn.weights import load_state
+
+        network = makers.network(reference, game.spec.observation_shape, game.spec.num_actions)
+        features = cls.of(reference, network)
+        state = {
+            name.removeprefix("body."): torch.from_numpy(np.array(array))
+            for name, array in arrays.items()
+            if name.startswith("body.")
+        }
+        load_state(features._body, state, where)
+        return features
+
+    def points(self, views: Views) -> Points:
+        import torch
+
+        planes = views.observations()
+        parts = []
+        with torch.inference_mode():
+            for start in range(0, len(planes), CHUNK):
+                channels = self._body(torch.from_numpy(planes[start : start + CHUNK]))
+                parts.append(channels.flatten(2).double().mean(dim=2).numpy())
+        return np.concatenate(parts) if parts else np.zeros((0, 0))
+
+    def header(self) -> Mapping[str, Any]:
+        return {"features": "network", "network": self._reference}
+
+    def arrays(self) -> Arrays:
+        return {f"body.{name}": tensor.numpy() for name, tensor in self._body.state_dict().items()}

@@ -1,0 +1,98 @@
+"""A gate that is a network, trained together with its experts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from moemcts.game import FloatArray, Game, Views
+from moemcts.gates import PhaseGate
+from moemcts.learn.gates.gate_file import Arrays, GateFile, numbered
+
+if TYPE_CHECKING:
+    from moemcts.learn.networks.gate import GateNetwork
+
+CHUNK = 1024
+"""Views that the gate network sees at once."""
+DECIMALS = 6
+"""Of a learned weight: what differs in double precision between machines and batches differs far behind them."""
+
+
+class NetworkGate:
+    """Weighs phases by a small network that is trained together with the experts (scheme `mixture`).
+
+    Before it is trained, all phases weigh the same; after it, phase 0 is the one that comes first in games. It
+    evaluates in double precision and rounds, so that weights depend neither on the batch nor on the machine. A
+    function of the position alone; a game may go back.
+    """
+
+    name = "learned"
+
+    def __init__(
+        self,
+        game: Game,
+        network: GateNetwork,
+        *,
+        channels: int,
+        is_trained: bool = True,
+        file: GateFile | None = None,
+    ) -> None:
+        """Takes a copy of the network; `file` is the one that the gate was read from."""
+        self.game = game
+        self.channels = channels
+        self.is_trained = is_trained
+        self.phase_names = numbered(network.last.out_features)
+        arrays: Arrays = {name: tensor.cpu().numpy() for name, tensor in network.state_dict().items()}
+        header = {"phases": self.num_phases, "channels": channels, "is_trained": is_trained}
+        self.file = file or GateFile.of(self.name, arrays, game, header)
+        self._network = _exact(network)
+
+    @classmethod
+    def untrained(cls, game: Game, num_phases: int, channels: int) -> NetworkGate:
+        """Returns a gate that knows nothing yet; raises ValueError for sizes below 1."""
+        if num_phases < 1 or channels < 1:
+            raise ValueError(f"expected phases and channels of at least 1, got {num_phases} and {channels}")
+        import torch
+
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            network = make_gate_network(game, num_phases, channels)
+        return cls(game, network, channels=channels, is_trained=False)
+
+    @property
+    def num_phases(self) -> int:
+        return len(self.phase_names)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {"phases": self.num_phases, "channels": self.channels, "file": self.file.digest}
+
+    def weights(self, views: Views) -> FloatArray:
+        import torch
+
+        planes = views.observations()
+        parts = [np.zeros((0, self.num_phases))]
+        with torch.inference_mode():
+            for start in range(0, len(planes), CHUNK):
+                parts.append(self._network(torch.from_numpy(planes[start : start + CHUNK]).double()).numpy())
+        return np.concatenate(parts).round(DECIMALS).astype(np.float32)
+
+
+def has_to_learn(gate: PhaseGate) -> bool:
+    """Returns whether the gate knows nothing yet: it is to be trained together with its experts."""
+    return isinstance(gate, NetworkGate) and not gate.is_trained
+
+
+def make_gate_network(game: Game, num_phases: int, channels: int) -> GateNetwork:
+    """Returns a gate network with new weights, drawn from torch's generator."""
+    from moemcts.learn.networks.gate import GateNetwork
+
+    return GateNetwork(game.spec.observation_shape[0], num_phases, channels=channels)
+
+
+def _exact(network: GateNetwork) -> GateNetwork:
+    import copy
+
+    return copy.deepcopy(network).cpu().eval().double().requires_grad_(False)

@@ -1,0 +1,1 @@
+"""Learning schemes: what each expert is trained on."""

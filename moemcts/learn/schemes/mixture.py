@@ -1,0 +1,120 @@
+"""Experts and the gate between them, trained together: a mixture of experts.
+
+The mixture is a network like any other, `networks.mixture`: it answers what the search evaluates with routing
+`mixture`, and is trained by `Trainer` as one network, with its loss, schedule and exact resume.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from moemcts.errors import UsageError
+from moemcts.gates import PhaseGate, SinglePhase
+from moemcts.learn.data.dataset import CHUNK, Dataset
+from moemcts.learn.gates.network_gate import NetworkGate, has_to_learn, make_gate_network
+from moemcts.learn.schemes.catalogue import check_positive
+from moemcts.learn.schemes.scheme import MakeNetwork, Scheme, Team
+from moemcts.learn.training.stages import Stage
+
+if TYPE_CHECKING:
+    from moemcts.learn.networks.gate import GateNetwork
+    from moemcts.learn.training.trainer import Trainer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixture(Scheme):
+    """Experts and gate together, each expert learning most from what the gate gives it.
+
+    Jacobs, Jordan, Nowlan and Hinton, "Adaptive mixtures of local experts" (1991).
+    """
+
+    epochs: float = 1.0
+    """Its length as a multiple of the epochs that the trainer is configured with."""
+    balance: float = 0.01
+    """Weight of the loss that keeps the gate from sending everything to one expert."""
+
+    def __post_init__(self) -> None:
+        check_positive(epochs=self.epochs)
+        if not self.balance >= 0:
+            raise ValueError(f"expected a balance of at least 0, got {self.balance!r}")
+
+    def check(self, gate: PhaseGate) -> None:
+        _learning(gate)
+
+    def cost(self, num_phases: int) -> float:
+        # Every expert computes every sample.
+        return self.epochs * num_phases
+
+    def fit(
+        self,
+        trainer: Trainer,
+        make_network: MakeNetwork,
+        dataset: Dataset,
+        gate: PhaseGate,
+        folder: Path,
+        *,
+        validation: Dataset | None = None,
+        test: Dataset | None = None,
+    ) -> Team:
+        """Trains experts together with a gate of the size of `gate`, which is not changed.
+
+        The experts begin with different weights, for equal ones would stay equal; the trainer's seed decides them.
+        Phases are numbered by the mean ply of the training positions, weighed by the gate. Raises as `Scheme.fit`.
+        """
+        import torch
+
+        from moemcts.learn.networks.mixture import MixtureNetwork
+
+        size = _learning(gate)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(trainer.config.seed)
+            experts = [make_network() for _ in size.phase_names]
+            weights = make_gate_network(size.game, size.num_phases, size.channels)
+        mixture = MixtureNetwork(weights, experts, balance=self.balance)
+        stages = [Stage(weights=(1.0,), epochs=self.epochs)]
+        whole = trainer.fit(mixture, dataset, SinglePhase(), stages, folder, validation=validation, test=test)
+        assert isinstance(whole.network, MixtureNetwork)
+        training = dataset if validation else dataset.split(trainer.config.validation_fraction, trainer.config.seed)[0]
+        order = _order(whole.network.gate, training)
+        return Team(
+            gate=NetworkGate(size.game, _reordered(whole.network.gate, order), channels=size.channels),
+            trained=[dataclasses.replace(whole, network=whole.network.experts[phase]) for phase in order],
+        )
+
+
+def _learning(gate: PhaseGate) -> NetworkGate:
+    """Returns the gate as one that is to be trained; raises UsageError for any other."""
+    if isinstance(gate, NetworkGate) and has_to_learn(gate):
+        return gate
+    raise UsageError(f"scheme 'mixture' trains its own gate: expected --gate learned, got {gate.name!r}")
+
+
+def _order(gate: GateNetwork, dataset: Dataset) -> list[int]:
+    """Returns the phases by the mean ply of a dataset's positions, each weighed by the phase."""
+    import torch
+
+    plies = np.zeros(gate.last.out_features)
+    totals = np.zeros_like(plies)
+    with torch.inference_mode():
+        for start in range(0, len(dataset), CHUNK):
+            views = dataset.views(np.arange(start, min(start + CHUNK, len(dataset))))
+            weights = gate(torch.from_numpy(views.observations())).double().numpy()
+            plies += weights.T @ views.plies()
+            totals += weights.sum(axis=0)
+    return [int(phase) for phase in np.argsort(plies / np.maximum(totals, 1e-12), kind="stable")]
+
+
+def _reordered(gate: GateNetwork, order: Sequence[int]) -> GateNetwork:
+    """Returns the gate, which is changed, with its phases in another order."""
+    import torch
+
+    with torch.no_grad():
+        gate.last.weight.copy_(gate.last.weight[list(order)].clone())
+        gate.last.bias.copy_(gate.last.bias[list(order)].clone())
+    return gate

@@ -1,0 +1,103 @@
+"""What a learning scheme is: it fits a team of experts to a dataset, and knows what that costs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from moemcts.errors import UsageError
+from moemcts.gates import PhaseGate
+from moemcts.learn.gates.network_gate import has_to_learn
+from moemcts.learn.training.stages import Stage, plan
+
+if TYPE_CHECKING:
+    from moemcts.learn.data.dataset import Dataset
+    from moemcts.learn.training.trainer import Trained, Trainer
+
+MakeNetwork = Callable[[], Any]
+"""Returns a new `torch.nn.Module`, its weights drawn from torch's generator."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Team:
+    """What a scheme makes: a gate, and one expert per phase."""
+
+    gate: PhaseGate
+    trained: Sequence[Trained]
+
+
+class Scheme(ABC):
+    """A way to make one expert per phase of a gate."""
+
+    @abstractmethod
+    def check(self, gate: PhaseGate) -> None:
+        """Raises UsageError unless it can make experts for the gate."""
+
+    @abstractmethod
+    def cost(self, num_phases: int) -> float:
+        """Returns how often all trainings together see the data, in passes of the configured epochs.
+
+        Phases are taken to be equally large, and samples to count as often as they can.
+        """
+
+    @abstractmethod
+    def fit(
+        self,
+        trainer: Trainer,
+        make_network: MakeNetwork,
+        dataset: Dataset,
+        gate: PhaseGate,
+        folder: Path,
+        *,
+        validation: Dataset | None = None,
+        test: Dataset | None = None,
+    ) -> Team:
+        """Trains the experts of a gate, and the gate too where the scheme does that; goes on with what is in `folder`.
+
+        `validation` and `test` are those of `Trainer.fit`. Raises as `check` and `Trainer.fit`.
+        """
+
+
+class StagedScheme(Scheme):
+    """A scheme that takes each expert through stages of its own; the gate is there before."""
+
+    @abstractmethod
+    def stages(self, phase: int, num_phases: int) -> Sequence[Stage]:
+        """Returns the stages of the expert for `phase`; what several experts begin with is trained once."""
+
+    @final
+    def check(self, gate: PhaseGate) -> None:
+        if has_to_learn(gate):
+            raise UsageError(
+                f"gate {gate.name!r} is trained together with its experts: "
+                "use --scheme mixture, or name the file of one that is trained"
+            )
+
+    @final
+    def cost(self, num_phases: int) -> float:
+        return sum(step.stage.passes() for step in plan(self.all_stages(num_phases)))
+
+    @final
+    def fit(
+        self,
+        trainer: Trainer,
+        make_network: MakeNetwork,
+        dataset: Dataset,
+        gate: PhaseGate,
+        folder: Path,
+        *,
+        validation: Dataset | None = None,
+        test: Dataset | None = None,
+    ) -> Team:
+        self.check(gate)
+        stages = self.all_stages(gate.num_phases)
+        trained = trainer.fit_experts(make_network, dataset, gate, stages, folder, validation=validation, test=test)
+        return Team(gate=gate, trained=trained)
+
+    @final
+    def all_stages(self, num_phases: int) -> list[Sequence[Stage]]:
+        """Returns the stages of every expert, in the order of phases."""
+        return [self.stages(phase, num_phases) for phase in range(num_phases)]

@@ -1,0 +1,63 @@
+"""Arrays as safetensors files, read from disk when they are looked at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from moemcts.errors import DamagedFile
+from moemcts.store import digest
+
+Arrays = Mapping[str, NDArray[Any]]
+
+_DTYPES = {
+    "BOOL": "?",
+    "U8": "u1",
+    "I8": "i1",
+    "I16": "<i2",
+    "I32": "<i4",
+    "I64": "<i8",
+    "F32": "<f4",
+    "F64": "<f8",
+}
+
+
+def tensor_bytes(arrays: Arrays, metadata: Mapping[str, str] | None = None) -> bytes:
+    """Returns arrays in the safetensors format."""
+    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    return safetensors.numpy.save(contiguous, dict(metadata) if metadata else None)
+
+
+def map_tensors(path: Path, sha256: str | None) -> dict[str, NDArray[Any]]:
+    """Returns the arrays of a safetensors file, read from disk when they are looked at.
+
+    Raises DamagedFile unless the content has the given SHA-256; None stands for one that was compared before.
+    """
+    try:
+        content = np.memmap(path, dtype=np.uint8, mode="r")
+    except (OSError, ValueError) as error:
+        raise DamagedFile(f"cannot read {path}: {error}") from error
+    if sha256 is not None and digest(content.data) != sha256:
+        raise DamagedFile(f"{path} is damaged: its {len(content)} bytes are not those that were written")
+    try:
+        return _arrays(content)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedFile(f"{path} is no safetensors file: {type(error).__name__} {error}") from error
+
+
+def _arrays(content: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
+    start = 8 + int.from_bytes(content[:8].tobytes(), "little")
+    header = json.loads(content[8:start].tobytes())
+    arrays = {}
+    for name, entry in header.items():
+        if name != "__metadata__":
+            first, last = entry["data_offsets"]
+            flat = content[start + first : start + last].view(_DTYPES[entry["dtype"]])
+            arrays[name] = flat.reshape(entry["shape"])
+    return arrays

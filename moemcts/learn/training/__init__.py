@@ -1,0 +1,1 @@
+"""Training: networks through the stages of a scheme, resumable to the bit."""

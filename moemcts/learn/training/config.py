@@ -1,0 +1,99 @@
+"""The numbers of a training."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class TrainerConfig(BaseModel):
+    """How a network is trained.
+
+    The defaults are PommerLearn's supervised ones. The M2CTS papers' large networks: 7 epochs, batch 2048, optimiser
+    nag, schedule one_cycle, learning rate 0.14, momentum 0.95 to 0.8, weight decay 0.0001; policy weight 0.988, value
+    weight 0.01, wdl weight 0.01, plies weight 0.002.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    epochs: float = Field(default=5.0, gt=0)
+    """How often a stage sees each of its samples."""
+    batch_size: int = Field(default=128, ge=2)
+    """Samples per step, at most; the batches of an epoch are equally large."""
+    optimiser: Literal["adamw", "sgd", "nag"] = "adamw"
+    """adamw, sgd with momentum, or nag: sgd with Nesterov's momentum."""
+    learning_rate: float = Field(default=1e-3, gt=0)
+    """The highest learning rate."""
+    momentum: float = Field(default=0.9, ge=0, lt=1)
+    """The highest momentum; the first beta of adamw."""
+    min_momentum: float = Field(default=0.8, ge=0, lt=1)
+    """The momentum of schedule one_cycle where the learning rate is highest."""
+    weight_decay: float = Field(default=1e-4, ge=0)
+    """Pull of all parameters towards zero, batch norms included."""
+    schedule: Literal["constant", "one_cycle", "cosine", "plateau"] = "constant"
+    """constant; one_cycle and cosine: learning rate up and down once per stage, momentum opposite; plateau: reduced
+    where the held-out loss stops falling."""
+    plateau_patience: int = Field(default=5, ge=1)
+    """Measurements without a better held-out loss after which schedule plateau reduces the learning rate."""
+    plateau_factor: float = Field(default=0.1, gt=0, lt=1)
+    """What schedule plateau multiplies the learning rate by."""
+    tolerance: float = Field(default=0.0, ge=0)
+    """How much lower a held-out loss has to be to count as better, for patience and schedule plateau."""
+    patience: int | None = Field(default=None, ge=1)
+    """Measurements without a better held-out loss after which a stage ends early; without it no stage does."""
+    spike: float | None = Field(default=1.5, gt=1)
+    """A held-out loss of so many times the one before, or a loss that is no number, puts weights, optimiser and
+    schedule back to the measurement before."""
+    max_spikes: int = Field(default=5, ge=0)
+    """How often a stage is put back before the training gives up; CrazyAra's number is 20."""
+    policy_weight: float = Field(default=0.9, ge=0)
+    """Share of the policy's cross-entropy in the loss."""
+    value_weight: float = Field(default=0.1, ge=0)
+    """Share of the value's squared error in the loss."""
+    wdl_weight: float = Field(default=0.01, ge=0)
+    """Share of the cross-entropy of win, draw and loss, for networks with `value_head=wdlp`."""
+    plies_weight: float = Field(default=0.002, ge=0)
+    """Share of the squared error of the plies to the end, for networks with `value_head=wdlp`."""
+    clip: float | None = Field(default=None, gt=0)
+    """The longest gradient; longer ones are shortened to it."""
+    augment: bool = True
+    """Whether samples are transformed by the game's symmetries at random."""
+    validation_fraction: float = Field(default=0.05, gt=0, lt=1)
+    """Share of the games that are held out to measure the loss."""
+    validation_interval: int | None = Field(default=None, ge=1)
+    """Steps between measurements; one epoch if not given."""
+    measured_samples: int | None = Field(default=None, ge=1)
+    """Of more validation or test samples, so many are drawn once and measured on the way; all if not given."""
+    keep: Literal["best", "last"] = "best"
+    """Which weights a stage ends with: those of the lowest held-out loss, or the last."""
+    save_interval: int = Field(default=500, ge=1)
+    """Steps between saved states, from which an interrupted training goes on."""
+    seed: int = Field(default=0, ge=0)
+    """Decides initial weights, held-out games, order of samples and augmentation."""
+    precision: Literal["float32", "bf16"] = "float32"
+    """bf16 computes the network in bfloat16 where torch deems it safe; weights, losses and optimiser stay float32."""
+    compile: bool = False
+    """Whether torch compiles the network first: slower to start, faster after, other in the last bits."""
+    encoders: int = Field(default=2, ge=1)
+    """Threads that encode batches."""
+    prefetch: int = Field(default=4, ge=1)
+    """Batches that are encoded ahead."""
+    threads: int = Field(default=1, ge=1)
+    """CPU threads of the network. Several sum in another order: the last bits of all that is learned depend on it."""
+    device: str = "auto"
+    """cpu, cuda, cuda:1, ... or auto: cuda where there is one."""
+
+    def shares(self) -> dict[str, float]:
+        """Returns the factor of each term of the loss, by the term's name."""
+        return {
+            "policy": self.policy_weight,
+            "value": self.value_weight,
+            "wdl": self.wdl_weight,
+            "plies": self.plies_weight,
+        }
+
+    def identity(self) -> dict[str, object]:
+        """Returns what has to be equal for an interrupted training to go on."""
+        dump = self.model_dump(mode="json", exclude={"save_interval", "encoders", "prefetch", "threads", "device"})
+        return dump | ({"threads": self.threads} if self.threads > 1 else {})

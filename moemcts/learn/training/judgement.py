@@ -1,0 +1,56 @@
+"""What a stage makes of its measurements: whether it goes on, goes back, goes on more slowly, or has learned enough."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from moemcts.learn.training.config import TrainerConfig
+
+Judgement = Literal["better", "no better", "spike"]
+
+
+@dataclass(kw_only=True)
+class Judge:
+    """The memory of a stage's held-out losses; all of it JSON values."""
+
+    accepted: float | None = None
+    """The last loss that was no spike."""
+    lowest: float | None = None
+    """The lowest loss that was lower than the one before by more than the tolerance."""
+    stale: int = 0
+    """Measurements since then."""
+    slow: int = 0
+    """Measurements since then, or since the learning rate was last reduced."""
+    num_reductions: int = 0
+    """How often the learning rate was reduced."""
+    returns: list[int] = field(default_factory=list)
+    """Steps to which the stage was put back, in the order in which that happened."""
+    is_over: bool = False
+    """Whether the stage ends here, before its last step."""
+
+    def judge(self, config: TrainerConfig, loss: float | None) -> Judgement:
+        """Takes note of a held-out loss, None where there is nothing to measure, unless it is a spike."""
+        if loss is None:
+            return "better"
+        if not math.isfinite(loss) or (config.spike and self.accepted and loss > config.spike * self.accepted):
+            return "spike"
+        self.accepted = loss
+        is_better = self.lowest is None or loss < self.lowest - config.tolerance
+        if is_better:
+            self.lowest, self.stale, self.slow = loss, 0, 0
+        else:
+            self.stale, self.slow = self.stale + 1, self.slow + 1
+        if config.schedule == "plateau" and self.slow >= config.plateau_patience:
+            self.num_reductions, self.slow = self.num_reductions + 1, 0
+        self.is_over = config.patience is not None and self.stale >= config.patience
+        return "better" if is_better else "no better"
+
+    def learning_rate(self, config: TrainerConfig) -> float:
+        """Returns the share of the learning rate that reductions have left."""
+        return float(config.plateau_factor**self.num_reductions)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns what `Judge(**values)` takes."""
+        return {**vars(self), "returns": list(self.returns)}

@@ -1,0 +1,141 @@
+"""Batches on their way from disk to the optimiser: encoded ahead by threads, in the order of the steps."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from moemcts.game import FloatArray, IntArray, Symmetry
+from moemcts.learn.data.dataset import Batch, Dataset, epoch_rows, num_batches
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.losses import Targets
+from moemcts.learn.training.ranks import Ranks
+
+
+class Tensors(NamedTuple):
+    """A batch as a network learns from it."""
+
+    planes: Tensor
+    targets: Targets
+    weights: Tensor
+
+    @classmethod
+    def of(cls, batch: Batch, *, is_pinned: bool = False) -> Tensors:
+        """Returns the batch on the CPU, in memory that a GPU can read by itself if it is to be pinned."""
+
+        def tensor(array: np.ndarray) -> Tensor:
+            made = torch.from_numpy(array)
+            return made.pin_memory() if is_pinned else made
+
+        policy = None if batch.policy is None else tensor(batch.policy)
+        targets = Targets(tensor(batch.actions), policy, tensor(batch.returns), tensor(batch.plies_to_end))
+        return cls(tensor(batch.planes), targets, tensor(batch.weights))
+
+    def to(self, device: torch.device) -> Tensors:
+        """Returns the batch on a device."""
+
+        def place(tensor: Tensor) -> Tensor:
+            return tensor.to(device, non_blocking=True)
+
+        targets = Targets(*(None if part is None else place(part) for part in self.targets))  # type: ignore[arg-type]
+        return Tensors(place(self.planes), targets, place(self.weights))
+
+
+class Loaded(NamedTuple):
+    """What a step learns from."""
+
+    batch: Tensors
+    num_samples: int
+    """Of all ranks together; the batch has this rank's share."""
+    waited: float
+    """Seconds until the batch was there."""
+
+
+class Loader:
+    """The batches of a stage by the number of the step.
+
+    A batch depends on seed and step alone: threads encode several at once, and a training that was interrupted goes
+    on with those it would have had. Each epoch has every sample once; where a stage was put back to an earlier step,
+    what was left of that epoch comes in another order.
+    """
+
+    def __init__(
+        self,
+        config: TrainerConfig,
+        dataset: Dataset,
+        weights: FloatArray,
+        *,
+        seed: int,
+        device: torch.device,
+        ranks: Ranks,
+    ) -> None:
+        """`weights` `[N]` say how much each sample counts; those without weight are left out."""
+        self.per_epoch = num_batches(weights, config.batch_size)
+        self._config = config
+        self._dataset = dataset
+        self._weights = weights
+        self._seed = seed
+        self._ranks = ranks
+        self._symmetries: Sequence[Symmetry] = dataset.game.symmetries() if config.augment else ()
+        self._is_pinned = device.type == "cuda"
+        self._rows: list[IntArray] = []
+        self._rows_of: tuple[int, int] | None = None
+
+    def batches(self, start: int, stop: int, returns: Sequence[int]) -> Generator[Loaded]:
+        """Yields the batches of the steps from `start` to `stop`; `returns` are the steps it was put back to."""
+        steps = iter(range(start, stop))
+        upcoming: deque[tuple[IntArray, Future[Tensors]]] = deque()
+        with ThreadPoolExecutor(max_workers=self._config.encoders) as encoders:
+
+            def submit() -> None:
+                if (step := next(steps, None)) is not None:
+                    rows = self._rows_at(step, returns)
+                    upcoming.append((rows, encoders.submit(self._encode, rows, (self._seed, step, len(returns)))))
+
+            try:
+                for _ in range(self._config.prefetch):
+                    submit()
+                while upcoming:
+                    rows, future = upcoming.popleft()
+                    began = time.perf_counter()
+                    batch = future.result()
+                    waited = time.perf_counter() - began
+                    submit()
+                    yield Loaded(batch, len(rows), waited)
+            finally:
+                for _, future in upcoming:
+                    future.cancel()
+
+    def _encode(self, rows: IntArray, seed: Sequence[int]) -> Tensors:
+        share = (self._ranks.rank, self._ranks.size)
+        batch = self._dataset.batch(rows, self._weights, self._symmetries, seed, share=share)
+        return Tensors.of(batch, is_pinned=self._is_pinned)
+
+    def _rows_at(self, step: int, returns: Sequence[int]) -> IntArray:
+        epoch, i = divmod(step, self.per_epoch)
+        if self._rows_of != (epoch, len(returns)):
+            self._rows = epoch_rows(self._weights, self._config.batch_size, seed_of(self._seed, epoch))
+            for number, back_to in enumerate(returns):
+                if back_to // self.per_epoch == epoch:
+                    _shuffle(self._rows, back_to % self.per_epoch, seed_of(self._seed, epoch, number + 1))
+            self._rows_of = (epoch, len(returns))
+        return self._rows[i]
+
+
+def seed_of(*numbers: int) -> int:
+    """Returns a seed that depends on all the numbers."""
+    return int(np.random.SeedSequence(numbers).generate_state(1)[0])
+
+
+def _shuffle(batches: list[IntArray], first: int, seed: int) -> None:
+    """Deals the rows of the batches from `first` on anew."""
+    left = batches[first:]
+    rows = np.random.default_rng(seed).permutation(np.concatenate(left))
+    batches[first:] = np.split(rows, np.cumsum([len(batch) for batch in left])[:-1])

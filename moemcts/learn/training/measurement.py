@@ -1,0 +1,54 @@
+"""Means of losses over samples: of a stage's weights, and of every phase."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import torch
+
+from moemcts.game import FloatArray
+from moemcts.learn.data.dataset import CHUNK, Dataset
+from moemcts.learn.training.loader import Tensors
+from moemcts.learn.training.losses import Losses
+from moemcts.learn.training.ranks import Ranks
+
+PerSample = Mapping[str, FloatArray]
+"""The terms of the loss and the accuracy of each sample, `[N]`, by name."""
+Summary = dict[str, float]
+
+
+def columns(losses: Losses) -> dict[str, torch.Tensor]:
+    """Returns what is measured of every sample, by the names of the log."""
+    return {**losses.terms(), "accuracy": losses.correct}
+
+
+def measure(dataset: Dataset, losses_of: Callable[[Tensors], Losses], ranks: Ranks) -> PerSample:
+    """Returns the losses of every sample; each rank computes its share, all get the whole."""
+    rows = [np.arange(start, min(start + CHUNK, len(dataset))) for start in range(0, len(dataset), CHUNK)]
+    ones = np.ones(len(dataset), dtype=np.float32)
+    own: list[dict[str, FloatArray]] = []
+    with torch.inference_mode():
+        for part in rows[ranks.rank :: ranks.size]:
+            losses = losses_of(Tensors.of(dataset.batch(part, ones)))
+            own.append({name: column.float().cpu().numpy() for name, column in columns(losses).items()})
+    shares = ranks.gather(own)
+    parts = [shares[i % ranks.size][i // ranks.size] for i in range(len(rows))]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
+
+
+def summary(per_sample: PerSample, weights: FloatArray, factors: Mapping[str, float]) -> Summary | None:
+    """Returns weighted means, the loss being the sum of its terms times `factors`; None where no sample has weight."""
+    total = weights.sum(dtype=np.float64)
+    if not total > 0:
+        return None
+    means = {name: float(column @ weights.astype(np.float64) / total) for name, column in per_sample.items()}
+    loss = sum(factors[name] * mean for name, mean in means.items() if name in factors)
+    return {"loss": loss, **means, "weight": float(total)}
+
+
+def by_phase(
+    per_sample: PerSample, phases: FloatArray, names: Sequence[str], factors: Mapping[str, float]
+) -> dict[str, Summary | None]:
+    """Returns the summary of each phase's samples, given phase weights `[N, K]`."""
+    return {name: summary(per_sample, phases[:, k], factors) for k, name in enumerate(names)}

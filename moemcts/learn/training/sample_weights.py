@@ -1,0 +1,45 @@
+"""How much each sample counts in a stage: by its phases, or by how near its game is to a phase."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from moemcts.game import FloatArray, IntArray
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.training.stages import Stage
+
+FAINTEST = 1 / 64
+"""Samples that count less are left out: an epoch is not spent on what hardly counts."""
+
+
+def sample_weights(stage: Stage, dataset: Dataset, phases: FloatArray) -> FloatArray:
+    """Returns how much each sample counts, `[N]`, given phase weights `[N, K]`.
+
+    With a half-life it is `w * 2^(-d / half_life)`, where `d` is how many plies the sample is away from the nearest
+    one of its game in a phase that counts, `w` the weight of that phase; games without such a sample do not count.
+    """
+    weights: FloatArray = phases @ np.array(stage.weights, dtype=np.float32)
+    if stage.half_life is None:
+        return weights
+    phase = np.array(stage.weights)[phases.argmax(axis=1)]
+    distances = plies_away(dataset.games(), dataset.plies_to_end(), phase > 0)
+    near = np.where(distances >= 0, 2.0 ** (-distances / stage.half_life), 0.0) * phase.max(initial=0.0)
+    near = np.where(distances == 0, phase, near)
+    return np.where(near >= FAINTEST, near, 0.0).astype(np.float32)
+
+
+def plies_away(games: IntArray, plies: IntArray, is_in: np.ndarray) -> IntArray:
+    """Returns how many plies each sample is away from the nearest one of its game with `is_in`, all `[N]`.
+
+    -1 where the game has none. `plies` may be counted from either end.
+    """
+    if not is_in.any():
+        return np.full(len(games), -1, dtype=np.int64)
+    span = int(plies.max()) + 1
+    # Games stand far apart on one line of time, so that neighbours on it are neighbours in a game, or in none.
+    times = games * (3 * span) + plies
+    inside = np.unique(times[is_in])
+    after = np.searchsorted(inside, times).clip(max=len(inside) - 1)
+    before = (after - 1).clip(min=0)
+    distances = np.minimum(abs(inside[after] - times), abs(inside[before] - times))
+    return np.where(distances < span, distances, -1)

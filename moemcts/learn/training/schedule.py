@@ -1,0 +1,62 @@
+"""Learning rate and momentum over the steps of a stage."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+
+class Pace(NamedTuple):
+    """What holds at one step."""
+
+    learning_rate: float
+    momentum: float
+
+
+ScheduleName = Literal["constant", "one_cycle", "cosine", "plateau"]
+
+
+def pace(
+    schedule: ScheduleName, step: int, num_steps: int, *, learning_rate: float, momentum: float, min_momentum: float
+) -> Pace:
+    """Returns the pace at `step` of `num_steps`.
+
+    `learning_rate` and `momentum` are the highest that the schedule reaches; with `one_cycle` and `cosine`, momentum
+    is lowest, `min_momentum`, where the learning rate is highest. `plateau` is constant between the reductions, which
+    measurements decide: `Judge.learning_rate`.
+    """
+    if schedule in ("constant", "plateau"):
+        return Pace(learning_rate, momentum)
+    shape = one_cycle if schedule == "one_cycle" else cosine
+    rate = learning_rate * shape((step + 0.5) / num_steps)
+    low = learning_rate * FINAL
+    return Pace(rate, momentum - (momentum - min_momentum) * (rate - low) / (learning_rate - low))
+
+
+FINAL = 1 / 14000
+"""The lowest share of the learning rate: 0.00001 for a maximum of 0.14 (M2CTS paper, Table X)."""
+
+# CrazyAra, one_cycle_schedule: parts of the run and shares of the learning rate, linear in between.
+_PARTS = (0.0, 1 / 30, 1 / 30 + 0.15, 1 / 30 + 0.30, 1 / 30 + 0.90, 1.0)
+_SHARES = (FINAL, 1 / 8, 1.0, 1 / 8, FINAL, FINAL)
+
+
+def one_cycle(progress: float) -> float:
+    """Returns the share of the highest learning rate at `progress` in [0, 1], as the M2CTS papers trained.
+
+    A short warm-up, a triangle with its peak at 18 % of the run, a long linear cool-down.
+    """
+    return float(np.interp(progress, _PARTS, _SHARES))
+
+
+def cosine(progress: float) -> float:
+    """Returns the share of the highest learning rate at `progress` in [0, 1], as in CrazyAra's self-play.
+
+    A linear warm-up over a quarter of the run, half a cosine over 70 %, and the lowest rate for the rest.
+    """
+    if progress < 0.25:
+        return FINAL + (1 - FINAL) * progress / 0.25
+    fall = min((progress - 0.25) / 0.7, 1.0)
+    return FINAL + (1 - FINAL) * 0.5 * (1 + math.cos(math.pi * fall))

@@ -1,0 +1,374 @@
+"""One stage of training: steps, measurements, and states from which it goes on exactly."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from moemcts.errors import DamagedFile, MoemctsError
+from moemcts.game import FloatArray
+from moemcts.learn.data.dataset import Dataset, num_batches
+from moemcts.learn.networks.outputs import Outputs
+from moemcts.learn.networks.shared_body import freeze_body
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.interrupts import deferred_interrupts
+from moemcts.learn.training.loader import Loaded, Loader, Tensors, seed_of
+from moemcts.learn.training.losses import Losses, sample_losses, total_loss
+from moemcts.learn.training.measurement import by_phase, columns, measure, summary
+from moemcts.learn.training.metrics_log import MetricsLog
+from moemcts.learn.training.optimisers import make_optimiser, optimiser_tensors, restore_optimiser, set_pace
+from moemcts.learn.training.ranks import Ranks
+from moemcts.learn.training.sample_weights import sample_weights
+from moemcts.learn.training.schedule import pace
+from moemcts.learn.training.stage_state import Speed, StageState, Sums
+from moemcts.learn.training.stages import Stage
+from moemcts.learn.weights import State, load_state, network_state, read_state, write_state
+
+CHECK_INTERVAL = 16
+"""Steps between looks at the loss: a GPU is not made to wait for each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """What a stage learns from."""
+
+    training: Dataset
+    validation: Dataset
+    test: Dataset | None
+    """Measured like the validation set; decides nothing."""
+    training_phases: FloatArray
+    """Phase weights of the samples, `[N, K]`."""
+    validation_phases: FloatArray
+    test_phases: FloatArray | None
+    phase_names: tuple[str, ...]
+
+
+class _Diverged(Exception):
+    """The loss or a weight is no number, or the held-out loss has jumped: what, and at which step."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """What computes: the device, and the network as it is called there."""
+
+    device: torch.device
+    network: nn.Module
+    """The weights, on the device."""
+    forward: Callable[[Tensor], Any]
+    """The network for training: compiled, shared among ranks, or just itself."""
+    ranks: Ranks
+
+
+class StageRun:
+    """Trains a network through one stage, in a folder from which a killed run goes on as if nothing had happened."""
+
+    def __init__(
+        self,
+        config: TrainerConfig,
+        machine: Machine,
+        material: Material,
+        stage: Stage,
+        *,
+        seed: int,
+        folder: Path,
+        identity: Mapping[str, Any],
+        head: Mapping[str, Any],
+        log: MetricsLog,
+        timings: MetricsLog,
+        num_bytes: int,
+    ) -> None:
+        """`head` begins every line of the log, whose first `num_bytes` are of the stages before; `identity` is stored
+        with each state. `timings` gets how fast the steps were, apart from the measurements, which are the same
+        however often a training was interrupted.
+        """
+        self.config = config
+        self.name = stage.describe(material.phase_names)
+        self._machine = machine
+        self._network = machine.network
+        self._ranks = machine.ranks
+        freeze_body(machine.network, stage.trains == "heads")
+        self._material = material
+        self._stage = stage
+        self._seed = seed
+        self._folder = folder
+        self._identity = dict(identity)
+        self._head = dict(head)
+        self._log = log
+        self._timings = timings
+        weights = sample_weights(stage, material.training, material.training_phases)
+        self._loader = Loader(config, material.training, weights, seed=seed, device=machine.device, ranks=machine.ranks)
+        self._held_out_weights = sample_weights(stage, material.validation, material.validation_phases)
+        self.num_steps = stage_steps(config, stage, weights)
+        self._optimiser = make_optimiser(config, machine.network)
+        self._state = StageState(metrics_bytes=num_bytes)
+        self._pending: list[dict[str, Tensor]] = []
+        self._speed = Speed()
+        self.loss = math.nan
+
+    def run(self, on_step: Callable[[int, int, float, float], None]) -> dict[str, Any]:
+        """Trains to the end of the stage; returns the measurement that belongs to the weights it ends with.
+
+        `on_step` is told of every step: its number, its samples, the seconds it took, and those of them spent waiting
+        for data. Raises MoemctsError if the loss jumps or stops being a number and going back does not help,
+        KeyboardInterrupt after saving the state.
+        """
+        self._resume()
+        with deferred_interrupts() as is_interrupted:
+            while not self._is_over():
+                judge = self._state.judge
+                batches = self._loader.batches(self._state.step, self.num_steps, judge.returns)
+                try:
+                    with contextlib.closing(batches):
+                        for loaded in batches:
+                            self._do_step(loaded, on_step, is_interrupted)
+                            if self._is_over():
+                                break
+                except _Diverged as divergence:
+                    self._go_back(*divergence.args)
+        return self._finish()
+
+    def _is_over(self) -> bool:
+        return self._state.step >= self.num_steps or self._state.judge.is_over
+
+    def _do_step(
+        self, loaded: Loaded, on_step: Callable[[int, int, float, float], None], is_interrupted: Callable[[], bool]
+    ) -> None:
+        began = time.perf_counter()
+        self._learn(loaded)
+        seconds = loaded.waited + time.perf_counter() - began
+        self._speed.add(loaded.num_samples, seconds, loaded.waited)
+        step = self._state.step
+        if self._is_due(step):
+            self._measure()
+            self._save(GOOD)
+            self._remove(RESUME)
+        elif step % self.config.save_interval == 0:
+            self._save(RESUME)
+        try:
+            on_step(step, loaded.num_samples, seconds, loaded.waited)
+            if is_interrupted():
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            # With several ranks each is interrupted where it is; what is saved is what all have reached.
+            if self._ranks.size == 1:
+                self._save(RESUME)
+            raise
+
+    def _learn(self, loaded: Loaded) -> None:
+        config, step, judge = self.config, self._state.step, self._state.judge
+        now = pace(
+            config.schedule,
+            step,
+            self.num_steps,
+            learning_rate=config.learning_rate * self._stage.learning_rate * judge.learning_rate(config),
+            momentum=config.momentum,
+            min_momentum=config.min_momentum,
+        )
+        set_pace(self._optimiser, now)
+        # What a network draws at random in a step depends on the step alone: no state of a generator to store.
+        torch.manual_seed(seed_of(self._seed, step, len(judge.returns), self._ranks.rank))
+        self._network.train()
+        batch = loaded.batch.to(self._machine.device)
+        losses = self._losses(batch, self._machine.forward)
+        # The ranks' gradients are averaged, but the shares of a batch may differ in size by one.
+        share = len(batch.weights) / loaded.num_samples
+        loss = total_loss(losses, batch.weights, config.shares()) * (share * self._ranks.size)
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        if config.clip is not None:
+            nn.utils.clip_grad_norm_(self._network.parameters(), config.clip)
+        self._optimiser.step()
+        means = {name: column.detach().mean() * share for name, column in columns(losses).items()}
+        self._pending.append({"loss": loss.detach() / self._ranks.size, **means})
+        self._state.step += 1
+        if len(self._pending) == CHECK_INTERVAL:
+            self._check()
+
+    def _losses(self, batch: Tensors, forward: Callable[[Tensor], Any]) -> Losses:
+        is_bf16 = self.config.precision == "bf16"
+        with torch.autocast(self._machine.device.type, dtype=torch.bfloat16, enabled=is_bf16):
+            answer = forward(batch.planes)
+        logits, value, *rest = answer
+        outputs = Outputs(logits.float(), value.float(), *[part if part is None else part.float() for part in rest])
+        return sample_losses(outputs, batch.targets)
+
+    def _check(self) -> None:
+        """Adds the losses of the last steps to the sums; raises _Diverged if one is no number."""
+        if not self._pending:
+            return
+        sums, first = self._state.sums, self._state.step - len(self._pending)
+        names = list(self._pending[0])
+        # One transfer for all steps: a GPU is not made to wait for each number.
+        table = self._ranks.sum(torch.stack([torch.stack([step[name] for name in names]) for step in self._pending]))
+        self._pending.clear()
+        for i, row in enumerate(table.tolist(), 1):
+            numbers = dict(zip(names, row, strict=True))
+            if not math.isfinite(numbers["loss"]):
+                raise _Diverged(f"the loss is {numbers['loss']}", first + i)
+            sums.add(numbers)
+            self.loss = numbers["loss"]
+
+    def _check_weights(self) -> None:
+        self._check()
+        if not all(bool(parameter.isfinite().all()) for parameter in self._network.parameters()):
+            raise _Diverged("a weight is no number", self._state.step)
+
+    def _is_due(self, step: int) -> bool:
+        return step % (self.config.validation_interval or self._loader.per_epoch) == 0 or step == self.num_steps
+
+    def _measure(self) -> None:
+        """Measures the held-out loss, over the stage's weights and in every phase, and keeps the best weights.
+
+        Raises _Diverged if the loss has jumped.
+        """
+        self._check_weights()
+        self._ranks.share_buffers(self._network)
+        entry = self._measurement()
+        held_out = entry["validation"]
+        before = self._state.judge.accepted
+        judgement = self._state.judge.judge(self.config, held_out and held_out["loss"])
+        self._write_log({**entry, "spike": True} if judgement == "spike" else entry)
+        if judgement == "spike":
+            jump = f", more than {self.config.spike:g} times the {before:.4g} before," if before else ""
+            raise _Diverged(f"the held-out loss is {held_out['loss']:.4g}{jump}", self._state.step)
+        self._state.sums = Sums()
+        best = self._state.best and self._state.best["validation"]
+        if self.config.keep == "last" or not best or (held_out and held_out["loss"] < best["loss"]):
+            self._state.best = entry
+            self._write(BEST, network_state(self._network), {"step": self._state.step})
+
+    def _measurement(self) -> dict[str, Any]:
+        material, state, factors = self._material, self._state, self.config.shares()
+        self._network.eval()
+
+        def losses_of(batch: Tensors) -> Losses:
+            return self._losses(batch.to(self._machine.device), self._network)
+
+        per_sample = measure(material.validation, losses_of, self._ranks)
+        entry = {
+            **self._head,
+            "stage": self.name,
+            "step": state.step,
+            "num_steps": self.num_steps,
+            "epoch": state.step / self._loader.per_epoch,
+            "training": state.sums.means(),
+            "validation": summary(per_sample, self._held_out_weights, factors),
+            "phases": by_phase(per_sample, material.validation_phases, material.phase_names, factors),
+        }
+        if material.test is not None and material.test_phases is not None:
+            of_test = measure(material.test, losses_of, self._ranks)
+            entry["test"] = by_phase(of_test, material.test_phases, material.phase_names, factors)
+        return entry
+
+    def _write_log(self, entry: Mapping[str, Any]) -> None:
+        if self._ranks.is_first:
+            self._log.append(entry)
+            self._timings.append({"stage": self.name, "step": self._state.step, **self._speed.rates()})
+        self._speed = Speed()
+
+    def _go_back(self, what: str, step: int) -> None:
+        """Puts everything back to the last measurement that was good; what follows comes in another order.
+
+        Raises MoemctsError where there is none, or where this has happened too often.
+        """
+        self._pending.clear()
+        num_returns = len(self._state.judge.returns)
+        if not (self._folder / GOOD).exists() or num_returns >= self.config.max_spikes or not self.config.spike:
+            often = f" after going back {num_returns} times" if num_returns else ""
+            raise MoemctsError(
+                f"{what} at step {step} of {self.num_steps} of stage {self.name!r}{often}; lower the learning rate, "
+                f"now {self.config.learning_rate}, or set clip; what was learned until the last saved state is kept "
+                f"in {self._folder}"
+            )
+        returns = self._state.judge.returns
+        self._restore(GOOD)
+        # What the log says of the way to the spike stays there; only what comes after it is written again.
+        self._state.judge.returns = [*returns, self._state.step]
+        self._save(RESUME)
+
+    def _save(self, name: str) -> None:
+        self._check_weights()
+        self._ranks.share_buffers(self._network)
+        self._state.metrics_bytes = self._log.num_bytes
+        tensors: State = {f"network.{key}": tensor for key, tensor in network_state(self._network).items()}
+        tensors |= {f"optimiser.{key}": tensor for key, tensor in optimiser_tensors(self._optimiser).items()}
+        self._write(name, tensors, {"identity": self._identity, "position": self._state.to_json()})
+
+    def _resume(self) -> None:
+        found = [name for name in (GOOD, RESUME) if (self._folder / name).exists()]
+        if not found:
+            self._rewind_log()
+            return
+        self._restore(max(found, key=self._reached))
+        self._rewind_log()
+        # All have read what is there before anyone writes.
+        self._ranks.wait()
+
+    def _rewind_log(self) -> None:
+        if self._ranks.is_first:
+            self._log.rewind(self._state.metrics_bytes)
+
+    def _reached(self, name: str) -> tuple[int, int]:
+        """Returns how far a state is: after more returns is further."""
+        state = StageState.of(read_stage(self._folder / name)[1]["position"])
+        return len(state.judge.returns), state.step
+
+    def _restore(self, name: str) -> None:
+        tensors, content = read_stage(self._folder / name)
+        self._state = StageState.of(content["position"])
+        load_state(self._network, _part(tensors, "network."), str(self._folder / name))
+        self._optimiser = make_optimiser(self.config, self._network)
+        restore_optimiser(self._optimiser, _part(tensors, "optimiser."))
+
+    def _write(self, name: str, tensors: State, content: Mapping[str, Any]) -> None:
+        if self._ranks.is_first:
+            write_state(self._folder / name, tensors, content)
+        self._ranks.wait()
+
+    def _remove(self, name: str) -> None:
+        if self._ranks.is_first:
+            (self._folder / name).unlink(missing_ok=True)
+        self._ranks.wait()
+
+    def _finish(self) -> dict[str, Any]:
+        state, _ = read_stage(self._folder / BEST)
+        load_state(self._network, state, str(self._folder / BEST))
+        best = self._state.best or {}
+        content = {"identity": self._identity, "measurement": best, "metrics_bytes": self._log.num_bytes}
+        self._write(RESULT, state, content)
+        for name in (RESUME, GOOD, BEST):
+            self._remove(name)
+        return best
+
+
+RESUME, GOOD = "resume.safetensors", "good.safetensors"
+"""States between measurements, and at the last measurement whose loss was no spike."""
+BEST, RESULT = "best.safetensors", "result.safetensors"
+
+
+def read_stage(path: Path) -> tuple[State, dict[str, Any]]:
+    """Returns tensors and content of a stage's file; raises DamagedFile, saying what helps, if it is not whole."""
+    try:
+        return read_state(path)
+    except DamagedFile as error:
+        raise DamagedFile(
+            f"{error}; delete {path.parent} and the folders of later stages beside it: they are trained again"
+        ) from error
+
+
+def stage_steps(config: TrainerConfig, stage: Stage, weights: FloatArray) -> int:
+    """Returns how many steps a stage has at most, counted from the samples that have weight in it; 0 if none has."""
+    per_epoch = num_batches(weights, config.batch_size)
+    return max(round(config.epochs * stage.epochs * per_epoch), 1) if per_epoch else 0
+
+
+def _part(tensors: State, prefix: str) -> State:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -1,0 +1,72 @@
+"""Where a stage of training is: all of its state but tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from moemcts.learn.training.judgement import Judge
+
+
+@dataclass(kw_only=True)
+class Sums:
+    """Sums over the samples since the last measurement, in the order of the steps."""
+
+    totals: dict[str, float] = field(default_factory=dict)
+    """Of the loss, of each of its terms and of the accuracy, by name."""
+    steps: int = 0
+
+    def add(self, numbers: Mapping[str, float]) -> None:
+        """Adds the numbers of one step."""
+        for name, number in numbers.items():
+            self.totals[name] = self.totals.get(name, 0.0) + number
+        self.steps += 1
+
+    def means(self) -> dict[str, float]:
+        return {name: total / self.steps for name, total in self.totals.items()}
+
+
+@dataclass(kw_only=True)
+class StageState:
+    """What is stored beside the tensors, as JSON values."""
+
+    step: int = 0
+    metrics_bytes: int = 0
+    best: dict[str, Any] | None = None
+    """The measurement with the lowest held-out loss so far."""
+    sums: Sums = field(default_factory=Sums)
+    judge: Judge = field(default_factory=Judge)
+
+    def to_json(self) -> dict[str, Any]:
+        values = {**vars(self), "sums": vars(self.sums), "course": self.judge.to_json()}
+        del values["judge"]
+        return values
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> StageState:
+        values = dict(values)
+        judge = Judge(**values.pop("course"))
+        return cls(**{**values, "sums": Sums(**values["sums"]), "judge": judge})
+
+
+@dataclass
+class Speed:
+    """How fast the steps since the last measurement were."""
+
+    num_samples: int = 0
+    seconds: float = 0.0
+    waited: float = 0.0
+
+    def add(self, num_samples: int, seconds: float, waited: float) -> None:
+        self.num_samples += num_samples
+        self.seconds += seconds
+        self.waited += waited
+
+    def rates(self) -> dict[str, float]:
+        seconds = max(self.seconds, 1e-9)
+        return {
+            "positions_per_second": round(self.num_samples / seconds, 1),
+            "waiting": round(self.waited / seconds, 4),
+            "seconds": round(self.seconds, 3),
+        }

@@ -1,0 +1,81 @@
+"""What a trainer is given: stages, each with one weight per phase, and the order in which to train those of a team."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One training run: a network comes in, sees all samples weighted by phase, and goes on to the next stage."""
+
+    weights: tuple[float, ...]
+    """How much a sample of each phase counts, `[K]`; samples of a phase with weight zero are left out."""
+    epochs: float = 1.0
+    """Its length as a multiple of the epochs that the trainer is configured with."""
+    learning_rate: float = 1.0
+    """Its learning rate as a multiple of the configured one."""
+    half_life: float | None = None
+    """Where given, samples of other phases count too, half as much for every so many plies that they are away from
+    the nearest sample of their game in a phase that counts."""
+    trains: Literal["all", "heads"] = "all"
+    """What it changes: all weights, or those of the heads alone, on a body that stays as it is."""
+
+    def passes(self) -> float:
+        """Returns how often it sees the data, in passes of the configured epochs, were all phases equally large.
+
+        With a half-life that is the most there can be: every sample, where all games come to a phase that counts and
+        are short beside the half-life.
+        """
+        if self.half_life is not None:
+            return self.epochs
+        return self.epochs * sum(weight != 0 for weight in self.weights) / len(self.weights)
+
+    def describe(self, phase_names: Sequence[str]) -> str:
+        """Returns a short name: `all`, the only phase that counts, or all phases with their weights; heads if alone."""
+        return self._phases(phase_names) + (", heads" if self.trains == "heads" else "")
+
+    def _phases(self, phase_names: Sequence[str]) -> str:
+        if len(set(self.weights)) == 1:
+            return "all"
+        near = "" if self.half_life is None else f" and nearby, half-life {self.half_life:g}"
+        counting = [(name, weight) for name, weight in zip(phase_names, self.weights, strict=True) if weight]
+        if len(counting) == 1:
+            return counting[0][0] + near
+        return ", ".join(f"{name} x{weight:.3g}" for name, weight in counting)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanStep:
+    """A stage to be trained once, for all experts whose stages begin with the same chain."""
+
+    chain: tuple[Stage, ...]
+    """The stages from the first up to and with this one."""
+    parent: int | None
+    """The step before it, by number."""
+    experts: tuple[int, ...]
+
+    @property
+    def stage(self) -> Stage:
+        return self.chain[-1]
+
+
+def plan(stages: Sequence[Sequence[Stage]]) -> list[PlanStep]:
+    """Returns the stages of all experts in the order of training, equal beginnings once."""
+    experts: dict[tuple[Stage, ...], list[int]] = {}
+    for expert, own in enumerate(stages):
+        for i in range(len(own)):
+            experts.setdefault(tuple(own[: i + 1]), []).append(expert)
+    numbers = {chain: number for number, chain in enumerate(experts)}
+    return [
+        PlanStep(chain=chain, parent=numbers.get(chain[:-1]), experts=tuple(served))
+        for chain, served in experts.items()
+    ]
+
+
+def last_steps(steps: Sequence[PlanStep], stages: Sequence[Sequence[Stage]]) -> list[int]:
+    """Returns the number of the step with which each expert ends."""
+    numbers = {step.chain: number for number, step in enumerate(steps)}
+    return [numbers[tuple(own)] for own in stages]

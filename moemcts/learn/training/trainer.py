@@ -1,0 +1,318 @@
+"""Experts from samples: a network, or one per phase, taken through the stages of a learning scheme."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from moemcts.errors import DamagedFile, MoemctsError, UsageError
+from moemcts.gates import PhaseGate
+from moemcts.learn.data.dataset import Dataset, num_batches
+from moemcts.learn.fingerprint import gate_fingerprint
+from moemcts.learn.identity import check_same
+from moemcts.learn.networks.shared_body import freeze_body, require_heads
+from moemcts.learn.threads import torch_threads
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.metrics_log import MetricsLog
+from moemcts.learn.training.progress import Meter, OnProgress
+from moemcts.learn.training.ranks import ALONE, Ranks, device_of
+from moemcts.learn.training.sample_weights import sample_weights
+from moemcts.learn.training.stage import GOOD, RESULT, RESUME, Machine, Material, StageRun, read_stage, stage_steps
+from moemcts.learn.training.stages import PlanStep, Stage, last_steps, plan
+from moemcts.learn.weights import State, load_state, network_state, state_digest
+from moemcts.store import read_bytes, write_json
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """A network at the end of its stages."""
+
+    network: nn.Module
+    """On the CPU, ready for inference."""
+    path: Path
+    """The file with its weights."""
+    measurement: Mapping[str, Any]
+    """Losses of these weights on held-out games, as the log has them."""
+
+
+class Trainer:
+    """Trains networks; an interrupted training goes on when it is called again with the same settings and folder.
+
+    The folder holds `identity.json`, what decides the outcome, `metrics.jsonl`, one line per measurement,
+    `timings.jsonl`, how fast it was between them, and `stages/`, one folder per stage with its state and in the end its
+    weights. On a CPU a resumed training ends in the
+    same weights, to the last bit, as an unbroken one.
+    """
+
+    def __init__(
+        self,
+        config: TrainerConfig,
+        *,
+        on_progress: OnProgress = lambda progress: None,
+        ranks: Ranks = ALONE,
+        references: Mapping[str, str] | None = None,
+    ) -> None:
+        """With several ranks, each calls this and what follows with the same arguments and takes its part.
+
+        `references` is what users called the network, gate and scheme: it is stored, and has to be equal to go on.
+        """
+        self.config = config
+        self._references = dict(references or {})
+        self._on_progress = on_progress
+        self._ranks = ranks
+        self._device = device_of(config.device, ranks)
+
+    def fit(
+        self,
+        network: nn.Module,
+        dataset: Dataset,
+        gate: PhaseGate,
+        stages: Sequence[Stage],
+        folder: Path,
+        *,
+        validation: Dataset | None = None,
+        test: Dataset | None = None,
+    ) -> Trained:
+        """Trains a network, which is changed, through stages.
+
+        The held-out loss, which decides, is measured on `validation`; without it a share of the games is held out.
+        `test` is measured at the same times and decides nothing.
+        Raises MoemctsError if a stage has no samples, its loss stops being a number or a file cannot be written,
+        ForeignData if the folder holds a training with other settings.
+        """
+        return self._fit(network, self._material(dataset, gate, validation, test), gate, [stages], folder)[0]
+
+    def fit_experts(
+        self,
+        make_network: Callable[[], nn.Module],
+        dataset: Dataset,
+        gate: PhaseGate,
+        stages: Sequence[Sequence[Stage]],
+        folder: Path,
+        *,
+        validation: Dataset | None = None,
+        test: Dataset | None = None,
+    ) -> list[Trained]:
+        """Trains one network per phase through its `stages`, all from the same initial weights, which the seed decides.
+
+        Stages with which several experts begin are trained once. `validation` and `test` are those of `fit`, which
+        raises the same.
+        """
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.config.seed)
+            network = make_network()
+        return self._fit(network, self._material(dataset, gate, validation, test), gate, stages, folder)
+
+    def _fit(
+        self,
+        network: nn.Module,
+        material: Material,
+        gate: PhaseGate,
+        stages: Sequence[Sequence[Stage]],
+        folder: Path,
+    ) -> list[Trained]:
+        steps = plan(stages)
+        trains_heads = any(step.stage.trains == "heads" for step in steps)
+        if trains_heads:
+            require_heads(network)
+        sizes = [self._size(step.stage, material) for step in steps]
+        for step, size in zip(steps, sizes, strict=True):
+            if not size:
+                raise _no_samples(step.stage, material.training, gate)
+        initial = network_state(network)
+        identity = {
+            "config": self.config.identity(),
+            "data": material.training.id,
+            "num_samples": len(material.training),
+            "validation": material.validation.id,
+            "test": material.test.id if material.test else None,
+            "gate": gate_fingerprint(gate, material.training.game),
+            "initial_weights": state_digest(initial),
+        }
+        whole = {**identity, "references": self._references, "stages": [list(map(asdict, own)) for own in stages]}
+        check_training(folder, whole)
+        if self._ranks.is_first and not (folder / IDENTITY).exists():
+            write_json(folder / IDENTITY, whole)
+        self._ranks.wait()
+        meter = Meter(self._on_progress, sum(sizes))
+        with self._borrowed():
+            machine = self._machine(network, trains_heads)
+            training = _Training(self.config, machine, initial, material, identity, folder, meter)
+            for step in steps:
+                training.run(step)
+        network.to("cpu")
+        return [training.trained(number) for number in last_steps(steps, stages)]
+
+    def _material(
+        self, dataset: Dataset, gate: PhaseGate, validation: Dataset | None, test: Dataset | None
+    ) -> Material:
+        training = dataset
+        if validation is None:
+            # Weighed before it is split, so that the weights are computed once for both parts.
+            dataset.phase_weights(gate)
+            training, validation = dataset.split(self.config.validation_fraction, self.config.seed)
+        validation, test = self._few(validation), test and self._few(test)
+        return Material(
+            training=training,
+            validation=validation,
+            test=test,
+            training_phases=training.phase_weights(gate),
+            validation_phases=validation.phase_weights(gate),
+            test_phases=test.phase_weights(gate) if test else None,
+            phase_names=gate.phase_names,
+        )
+
+    def _few(self, dataset: Dataset) -> Dataset:
+        """Returns the samples that are measured on the way, in their order."""
+        most = self.config.measured_samples
+        if most is None or len(dataset) <= most:
+            return dataset
+        return dataset.take(np.sort(np.random.default_rng(self.config.seed).permutation(len(dataset))[:most]))
+
+    def _size(self, stage: Stage, material: Material) -> int:
+        weights = sample_weights(stage, material.training, material.training_phases)
+        num_steps = stage_steps(self.config, stage, weights)
+        shortest = int((weights > 0).sum()) // max(num_batches(weights, self.config.batch_size), 1)
+        if num_steps and shortest < self._ranks.size:
+            raise UsageError(
+                f"expected batches of at least {self._ranks.size} samples, one per process, got {shortest} for "
+                f"{stage.describe(material.phase_names)!r}; use fewer processes or a larger batch_size"
+            )
+        return num_steps
+
+    def _machine(self, network: nn.Module, freezes_body: bool) -> Machine:
+        network.to(self._device)
+        forward: Callable[[torch.Tensor], Any] = self._ranks.wrap(network, freezes_body=freezes_body)
+        if self.config.compile:
+            forward = torch.compile(forward)
+        return Machine(device=self._device, network=network, forward=forward, ranks=self._ranks)
+
+    @contextlib.contextmanager
+    def _borrowed(self) -> Iterator[None]:
+        """Borrows torch's random generators and threads, and explains a full memory."""
+        devices = [self._device] if self._device.type == "cuda" else []
+        try:
+            with torch.random.fork_rng(devices=devices), torch_threads(self.config.threads):
+                yield
+        except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+            if not _is_full(error):
+                raise
+            raise MoemctsError(
+                f"out of memory on {self._device} with batches of {self.config.batch_size} samples; use a smaller "
+                "batch_size, prefetch or network, or precision bf16; what was saved is kept"
+            ) from error
+
+
+IDENTITY = "identity.json"
+
+
+def check_training(folder: Path, expected: Mapping[str, Any]) -> None:
+    """Raises ForeignData, naming both sides, if a training in the folder was begun with something else than expected.
+
+    `expected` has any of what `identity.json` has: `config`, as `TrainerConfig.identity` says it, `data`, `validation`
+    and `test` by their datasets' names, `references`, `gate`, `initial_weights`, `stages`. Where nothing was begun,
+    nothing is wrong.
+    """
+    path = folder / IDENTITY
+    if path.exists():
+        try:
+            found = json.loads(read_bytes(path))
+        except ValueError as error:
+            raise DamagedFile(f"{path} is damaged: {error}; delete it to go on without looking") from error
+        check_same(folder, json.loads(json.dumps(expected)), found if isinstance(found, dict) else {})
+
+
+def _is_full(error: Exception) -> bool:
+    """Returns whether the error is one of memory; on a CPU torch has no type of its own for it."""
+    words = ("can't allocate memory", "not enough memory", "out of memory")
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(word in str(error) for word in words)
+
+
+class _Training:
+    """The stages of a plan, one after the other."""
+
+    def __init__(
+        self,
+        config: TrainerConfig,
+        machine: Machine,
+        initial: State,
+        material: Material,
+        identity: Mapping[str, Any],
+        folder: Path,
+        meter: Meter,
+    ) -> None:
+        self._config = config
+        self._machine = machine
+        self._initial = initial
+        self._material = material
+        self._identity = identity
+        self._folder = folder
+        self._meter = meter
+        self._log = MetricsLog(folder / "metrics.jsonl")
+        self._timings = MetricsLog(folder / "timings.jsonl")
+        self._num_bytes = 0
+        self._results: list[tuple[State, Mapping[str, Any]]] = []
+
+    def run(self, step: PlanStep) -> None:
+        """Trains the next stage of the plan, goes on with it, or finds it done."""
+        folder = self._stage_folder(len(self._results))
+        stages = [asdict(stage) for stage in step.chain]
+        identity = json.loads(json.dumps({**self._identity, "stages": stages}))
+        for name in (RESULT, RESUME, GOOD):
+            if (folder / name).exists():
+                check_same(folder, identity, read_stage(folder / name)[1]["identity"])
+        run = self._stage_run(step, folder, identity)
+        if not (folder / RESULT).exists():
+            run.run(
+                lambda done, size, seconds, waited: self._meter.step(run.name, done, size, seconds, waited, run.loss)
+            )
+        state, content = read_stage(folder / RESULT)
+        self._results.append((state, content["measurement"]))
+        self._num_bytes = content["metrics_bytes"]
+        self._meter.end_stage(run.num_steps)
+
+    def trained(self, number: int) -> Trained:
+        """Returns the outcome of a stage."""
+        state, measurement = self._results[number]
+        path = self._stage_folder(number) / RESULT
+        network = copy.deepcopy(self._machine.network).eval()
+        load_state(network, state, str(path))
+        freeze_body(network, False)
+        return Trained(network=network, path=path, measurement=measurement)
+
+    def _stage_run(self, step: PlanStep, folder: Path, identity: Mapping[str, Any]) -> StageRun:
+        before = self._initial if step.parent is None else self._results[step.parent][0]
+        load_state(self._machine.network, before, "the stage before")
+        return StageRun(
+            self._config,
+            self._machine,
+            self._material,
+            step.stage,
+            seed=int(np.random.SeedSequence((self._config.seed, len(step.chain))).generate_state(1)[0]),
+            folder=folder,
+            identity=identity,
+            head={"experts": [self._material.phase_names[expert] for expert in step.experts]},
+            log=self._log,
+            timings=self._timings,
+            num_bytes=self._num_bytes,
+        )
+
+    def _stage_folder(self, number: int) -> Path:
+        return self._folder / "stages" / f"{number:02d}"
+
+
+def _no_samples(stage: Stage, dataset: Dataset, gate: PhaseGate) -> MoemctsError:
+    counts = ", ".join(f"{name} {count:.0f}" for name, count in dataset.phase_counts(gate).items())
+    return MoemctsError(
+        f"no samples to train {stage.describe(gate.phase_names)!r} on: gate {gate.name!r} finds {counts}; "
+        "make more samples, or choose other cuts"
+    )

@@ -1,0 +1,48 @@
+"""How names with options are written: `steps?cuts=93,252`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from moemcts.errors import UsageError
+
+
+def parse_reference(text: str) -> tuple[str, dict[str, Any]]:
+    """Returns the name and the options of `name?option=value&option=value`.
+
+    Values are integers, numbers, `true`, `false`, lists separated by commas, or words.
+    Raises UsageError if an option has no value.
+    """
+    name, _, query = text.partition("?")
+    options: dict[str, Any] = {}
+    for part in filter(None, query.split("&")):
+        key, equals, value = part.partition("=")
+        if not equals or not key:
+            raise UsageError(f"expected option=value in {text!r}, got {part!r}")
+        options[key.replace("-", "_")] = parse_value(value)
+    return name, options
+
+
+def parse_value(text: str) -> Any:
+    """Returns the value of one option: an integer, a number, `true`, `false`, a list separated by commas, or a word."""
+    if "," in text:
+        return [parse_value(item) for item in text.split(",") if item]
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def format_reference(name: str, options: Mapping[str, Any]) -> str:
+    """Returns what `parse_reference` reads back."""
+    return name + "".join(
+        f"{'&' if i else '?'}{key}={_format(value)}" for i, (key, value) in enumerate(options.items())
+    )
+
+
+def _format(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(_format, value)) + ("," if len(value) == 1 else "")
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,88 @@
+"""What an experiment found, as a report: who wins, by how much, what each expert learned, and what the phases are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moemcts.report.curves import curve_figures
+from moemcts.report.losses import accuracy_table, loss_table
+from moemcts.report.outcomes import Learned, Outcomes, Phases
+from moemcts.report.page import Figure, Report, Section
+from moemcts.report.plots import phase_shares, phase_timeline
+
+
+def findings(outcomes: Outcomes) -> Report:
+    """Returns the report of a finished experiment."""
+    searched, raw = outcomes.searched, outcomes.raw
+    sections = [searched.section("With search", "searched")]
+    if raw is not None:
+        sections.append(raw.section("Without search", "raw"))
+    sections += [_learning(team, outcomes) for team in outcomes.teams]
+    sections += [_phases(phases) for phases in outcomes.phases]
+    sections.append(Section("How it was made", outcomes.making))
+    return Report(
+        title=outcomes.title,
+        summary="\n\n".join(_summary(outcomes)),
+        sections=sections,
+        numbers={
+            "config": outcomes.settings,
+            "searched": searched.numbers(),
+            "raw": {} if raw is None else raw.numbers(),
+            "losses": {team.name: [row.to_json() for row in team.losses] for team in outcomes.teams},
+        },
+    )
+
+
+def _summary(outcomes: Outcomes) -> list[str]:
+    lines = [*outcomes.searched.caveats(), *outcomes.searched.summary()]
+    if len(outcomes.searched.results) == 1 and outcomes.teams:
+        lines.append("With one training seed this holds for these networks alone, not for others trained the same way.")
+    return lines
+
+
+def _learning(team: Learned, outcomes: Outcomes) -> Section:
+    num_seeds = len(outcomes.searched.results)
+    seeds = f"mean of {num_seeds} training seeds" if num_seeds > 1 else "one training seed"
+    where = f"on samples that no network learned from, {seeds}"
+    weights = loss_weights(outcomes.settings)
+    return Section(
+        f"What the experts by {team.name} learned",
+        tables=[loss_table(team.losses, where, **weights), accuracy_table(team.losses, where)],
+        figures=curve_figures(team.phase_names, team.metrics, outcomes.single_metrics, team.label),
+    )
+
+
+def loss_weights(settings: Any) -> dict[str, float]:
+    """Returns how the losses of policy and value are weighted in a run's settings."""
+    return {name: settings["training"][name] for name in ("policy_weight", "value_weight")}
+
+
+def _phases(phases: Phases) -> Section:
+    shares = phase_shares({"training data": [phases.counts[name] for name in phases.names]}, phases.names)
+    figures = [
+        Figure(f"shares-{phases.label}", shares, f"Phases of the {phases.num_samples:,} training samples."),
+        *_timeline(phases),
+    ]
+    return Section(f"The phases of {phases.gate}", phases.text, figures=figures)
+
+
+def _timeline(phases: Phases) -> list[Figure]:
+    game = phases.timeline
+    if game is None:
+        return []
+    image = phase_timeline(
+        game.weights,
+        phases.names,
+        values=game.values,
+        plies=game.plies,
+        start=game.first_ply,
+        stop=game.last_ply,
+        title=f"One game by {phases.gate}",
+        value_label="value of the experts",
+    )
+    opening = f" after an opening of {game.first_ply} plies" if game.first_ply else ""
+    caption = (
+        f"The first game of seed 0{opening}, seen by player {game.player} where it had to move, {len(game.plies)} "
+        f"times: the phases, and what the experts expected of it. It ended as a {game.outcome} at ply {game.last_ply}."
+    )
+    return [Figure(f"timeline-{phases.label}", image, caption)]

@@ -1,0 +1,58 @@
+"""What an experiment compares: the single network, and one set of experts per gate and scheme."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from moemcts.references import parse_reference
+
+NO_GATE = "none"
+"""The gate whose one expert is the single network."""
+SINGLE = "single"
+"""The arm of the single network, and the scheme that makes it."""
+_LONGEST = 160
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One set of experts, or the single network."""
+
+    name: str
+    """As tables call it."""
+    gate: str
+    scheme: str
+    label: str = ""
+    """The name as part of a file's name; arms of one experiment have different ones."""
+
+
+def file_label(reference: str) -> str:
+    """Returns what a user writes as part of a file's name."""
+    name, options = parse_reference(reference)
+    text = name.lstrip("./") + "".join(f"-{key}-{value}" for key, value in options.items())
+    label = "".join(c if c.isalnum() else "-" for c in text)
+    # File systems take names of 255 bytes.
+    return label if len(label.encode()) <= _LONGEST else f"{label[: _LONGEST // 8]}-{_digest(reference)}"
+
+
+def make_arms(gates: Sequence[str], schemes: Sequence[str]) -> list[Arm]:
+    """Returns the single network and the experts of every gate and scheme, named by what differs between them."""
+    gates = [gate for gate in gates if gate != NO_GATE]
+    arms = [Arm(SINGLE, NO_GATE, SINGLE)]
+    for gate in gates:
+        for scheme in schemes:
+            words = [word for word, others in ((gate, gates), (scheme, schemes)) if len(others) > 1]
+            arms.append(Arm(" ".join(words) or gate, gate, scheme))
+    labels = [file_label(arm.name) for arm in arms]
+    counts = Counter(labels)
+    return [
+        # Names that differ in signs only must not share a folder.
+        replace(arm, label=label if counts[label] == 1 else f"{label}-{_digest(arm.name)}")
+        for arm, label in zip(arms, labels, strict=True)
+    ]
+
+
+def _digest(name: str) -> str:
+    return hashlib.blake2b(name.encode(), digest_size=4).hexdigest()

@@ -1,0 +1,238 @@
+"""What each expert of a team looks at, over a dataset and in single positions, as numbers and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from moemcts.errors import MoemctsError
+from moemcts.game import FloatArray, Game, IntArray, Player, State
+from moemcts.gates import PhaseGate
+from moemcts.report.attributions import cell_maps, plane_bars, plane_shares
+from moemcts.store import write_bytes, write_json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from torch.nn import Module
+
+    from moemcts.learn.attribution import Answer, Attribution
+    from moemcts.learn.data.dataset import Dataset
+
+NUM_TOP = 5
+"""Planes that are named in tables."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Team:
+    """Networks as they are, with the gate between them."""
+
+    game: Game
+    gate: PhaseGate
+    networks: Sequence[Module]
+
+    @property
+    def plane_names(self) -> tuple[str, ...]:
+        """What planes are called; their numbers where the game does not say."""
+        names = self.game.spec.plane_names
+        return names or tuple(f"plane {i}" for i in range(self.game.spec.observation_shape[0]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Average:
+    """What one answer of one expert comes from, on average over positions of one phase."""
+
+    expert: str
+    phase: str
+    answer: Answer
+    num_positions: int
+    mean: FloatArray
+    """Attribution of each plane, signed, `[C]`."""
+    magnitude: FloatArray
+    """The same with every cell's attribution taken absolutely, `[C]`."""
+    cells: FloatArray
+    """Attribution of each cell, all planes together, taken absolutely, `[H, W]`."""
+    gap: float
+    """Mean distance from completeness, relative to the mean change of the answer."""
+
+    def to_json(self, names: Sequence[str]) -> dict[str, Any]:
+        """Returns the numbers as JSON values, planes by name."""
+        return {
+            "expert": self.expert,
+            "phase": self.phase,
+            "answer": self.answer,
+            "positions": self.num_positions,
+            "relative gap": round(self.gap, 5),
+            "mean": _named(names, self.mean),
+            "magnitude": _named(names, self.magnitude),
+        }
+
+    def top(self, names: Sequence[str]) -> list[tuple[str, float]]:
+        """Returns the planes of largest magnitude, with their share of all planes' magnitude."""
+        total = max(float(self.magnitude.sum()), 1e-12)
+        order = np.argsort(-self.magnitude, kind="stable")[:NUM_TOP]
+        return [(names[i], float(self.magnitude[i]) / total) for i in order]
+
+
+def draw_positions(team: Team, dataset: Dataset, num_positions: int, seed: int) -> dict[str, IntArray]:
+    """Returns rows of each phase by its name, `num_positions` or all if there are fewer; phases without are left out.
+
+    A position is in its weightiest phase. Raises MoemctsError for a dataset without positions.
+    """
+    weightiest = dataset.phase_weights(team.gate).argmax(axis=1)
+    rng = np.random.default_rng(seed)
+    drawn = {
+        name: np.sort(rng.permutation(np.flatnonzero(weightiest == phase))[:num_positions])
+        for phase, name in enumerate(team.gate.phase_names)
+    }
+    if not len(dataset):
+        raise MoemctsError("expected a dataset with positions to explain, got an empty one")
+    return {name: rows for name, rows in drawn.items() if len(rows)}
+
+
+def mean_planes(dataset: Dataset, drawn: Mapping[str, IntArray]) -> FloatArray:
+    """Returns the mean of the planes of all positions drawn, `[C, H, W]`: a baseline."""
+    planes = dataset.views(np.concatenate(list(drawn.values()))).observations()
+    return np.asarray(planes.mean(axis=0), dtype=np.float32)
+
+
+def explain_dataset(
+    team: Team,
+    dataset: Dataset,
+    drawn: Mapping[str, IntArray],
+    *,
+    steps: int,
+    baseline: FloatArray | None = None,
+    device: str = "cpu",
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Average]:
+    """Returns, for every expert, phase and answer, where the answer comes from on average over the rows drawn.
+
+    The baseline `[C, H, W]` is all zeros if not given.
+    """
+    from moemcts.learn.attribution import explain
+
+    averages: list[Average] = []
+    total = len(team.networks) * len(drawn)
+    for expert, network in zip(team.gate.phase_names, team.networks, strict=True):
+        for phase, rows in drawn.items():
+            found = explain(network, dataset.views(rows), steps=steps, baseline=baseline, device=device)
+            averages.append(_average(expert, phase, "policy", found.policy))
+            averages.append(_average(expert, phase, "value", found.value))
+            on_progress(len(averages) // 2, total)
+    return averages
+
+
+def write_averages(folder: Path, team: Team, averages: Sequence[Average]) -> list[Path]:
+    """Writes figures of all experts into a folder, each on its own phase, and returns their files."""
+    own = [average for average in averages if average.expert == average.phase]
+    files = []
+    for phase, name in enumerate(team.gate.phase_names):
+        columns: dict[str, tuple[FloatArray, FloatArray | None]] = {
+            one.answer: (one.mean, one.magnitude) for one in own if one.expert == name
+        }
+        if columns:
+            counts = next(one.num_positions for one in own if one.expert == name)
+            title = f"Expert for {name}: attribution per plane, mean of {counts} positions"
+            figure = plane_bars(team.plane_names, columns, phase=phase, title=title)
+            files.append(_save(figure, folder / f"planes-{_file_name(name)}.png"))
+    shares = {f"{one.expert}, {one.answer}": one.magnitude for one in own}
+    files.append(_save(plane_shares(team.plane_names, shares), folder / "planes.png"))
+    maps = {f"{one.expert}, {one.answer}": one.cells for one in own}
+    title = "Attribution per cell, taken absolutely, mean over positions"
+    figure = cell_maps(maps, columns=2, rows_upward=team.game.spec.rows_upward, title=title)
+    files.append(_save(figure, folder / "cells.png"))
+    return files
+
+
+def explain_position(
+    folder: Path,
+    team: Team,
+    state: State,
+    player: Player,
+    *,
+    steps: int,
+    baseline: FloatArray | None = None,
+    device: str = "cpu",
+) -> dict[str, Any]:
+    """Returns what every expert answers to one position and why, and draws it into a folder.
+
+    Heat maps of the cells and bars of the planes, `position-*.png`; the numbers are written too.
+    """
+    from moemcts.learn.attribution import explain
+
+    views = team.game.views([(state, player)])
+    weights = team.gate.weights(views)[0]
+    experts, maps = [], {}
+    for phase, (name, network) in enumerate(zip(team.gate.phase_names, team.networks, strict=True)):
+        found = explain(network, views, steps=steps, baseline=baseline, device=device)
+        action = team.game.format_action(state, player, int(found.actions[0]))
+        answers: dict[str, Attribution] = {"policy": found.policy, "value": found.value}
+        experts.append(
+            {
+                "expert": name,
+                "weight": round(float(weights[phase]), 6),
+                "action": action,
+                "probability": round(float(np.exp(found.policy.answers[0])), 5),
+                **{answer: _one(team.plane_names, attribution) for answer, attribution in answers.items()},
+            }
+        )
+        maps[f"{name}: {action}, {100 * np.exp(found.policy.answers[0]):.0f} %"] = found.policy.by_cell()[0]
+        maps[f"{name}: value {found.value.answers[0]:+.2f}"] = found.value.by_cell()[0]
+        bars: dict[str, tuple[FloatArray, FloatArray | None]] = {
+            answer: (attribution.by_plane()[0], None) for answer, attribution in answers.items()
+        }
+        figure = plane_bars(team.plane_names, bars, phase=phase, title=f"Expert for {name}: attribution per plane")
+        _save(figure, folder / f"position-planes-{_file_name(name)}.png")
+    text = team.game.format_state(state)
+    title = f"{text if len(text) < 90 else team.game.spec.name}, seen by player {player}"
+    _save(
+        cell_maps(maps, columns=2, rows_upward=team.game.spec.rows_upward, title=title), folder / "position-cells.png"
+    )
+    result = {"position": text, "player": player, "experts": experts}
+    write_json(folder / "position.json", result)
+    return result
+
+
+def _average(expert: str, phase: str, answer: Answer, attribution: Attribution) -> Average:
+    change = float(np.abs(attribution.answers - attribution.baselines).mean())
+    return Average(
+        expert=expert,
+        phase=phase,
+        answer=answer,
+        num_positions=len(attribution.answers),
+        mean=attribution.by_plane().mean(axis=0),
+        magnitude=np.abs(attribution.planes).sum(axis=(2, 3)).mean(axis=0),
+        cells=np.abs(attribution.planes).sum(axis=1).mean(axis=0),
+        gap=float(attribution.gaps.mean()) / max(change, 1e-12),
+    )
+
+
+def _one(names: Sequence[str], attribution: Attribution) -> dict[str, Any]:
+    return {
+        "answer": round(float(attribution.answers[0]), 6),
+        "baseline": round(float(attribution.baselines[0]), 6),
+        "gap": round(float(attribution.gaps[0]), 6),
+        "planes": _named(names, attribution.by_plane()[0]),
+        "cells": np.round(attribution.by_cell()[0], 6).tolist(),
+    }
+
+
+def _named(names: Sequence[str], numbers: FloatArray) -> Mapping[str, float]:
+    return {name: round(float(number), 6) for name, number in zip(names, numbers, strict=True)}
+
+
+def _file_name(text: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in text)
+
+
+def _save(figure: Figure, path: Path) -> Path:
+    import io
+
+    content = io.BytesIO()
+    figure.savefig(content, format="png")
+    write_bytes(path, content.getvalue())
+    return path

@@ -1,0 +1,238 @@
+"""What a run is made of; written to `config.toml` of its folder, fully resolved."""
+
+from __future__ import annotations
+
+import importlib.resources
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from moemcts.errors import UsageError, unknown_name
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.search.config import SearchConfig
+
+WITHOUT_EFFECT = {
+    "data.folder": ("data.samples", "data.agent", "data.keep"),
+    "data.validation": ("training.validation_fraction",),
+    "match.openings": ("match.random_plies",),
+}
+"""Settings, and those that have no effect where they are set."""
+
+
+LARGEST = 1e15
+"""The largest number that a setting may have: far below what the machine's own numbers hold."""
+LARGEST_SEED = 2**32 - 1
+MOST_SEEDS = 1000
+"""With the largest seed, start positions still have numbers of 63 bits."""
+_MOST_CHARACTERS = 80
+"""Of a wrong value, in an error."""
+
+
+class Section(BaseModel):
+    """A part of the configuration."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class DataConfig(Section):
+    """Where the training games come from."""
+
+    folder: str = ""
+    """A dataset that is there already, such as imported games, to learn from instead of playing games; of an import
+    with splits, all of them are used."""
+    validation: str = ""
+    """A dataset to measure the held-out loss on; empty holds out a share of the games."""
+    test: str = ""
+    """A dataset for the tables; empty takes what is held out."""
+    samples: int = Field(default=200_000, ge=100)
+    """Decisions to learn from."""
+    agent: str = ""
+    """Who plays the training games in every seat; empty takes the game's default agent."""
+    keep: float = Field(default=1.0, gt=0, le=1)
+    """Share of the positions that is kept: fewer of more games teach the value more."""
+
+
+class MatchConfig(Section):
+    """How the arms are compared."""
+
+    games: int = Field(default=100, ge=2)
+    """Games per arm and training seed; every arm plays the same boards from the same seats."""
+    raw_games: int = Field(default=0, ge=0)
+    """Games of the arms' networks without search; 0 leaves them out."""
+    field: str = ""
+    """Who sits in the other seats: an agent, or `single` for the single network. Empty takes the game's default agent,
+    and the single network where that one plays at random."""
+    openings: str = ""
+    """A file of start positions, one per line; the game's own where empty."""
+    random_plies: int | None = Field(default=None, ge=0)
+    """Moves at random before the games from the game's own start positions; four by default where these are all alike,
+    else none."""
+    opponent_model: str = ""
+    """Who the search believes to sit there; empty takes the field, `self` searches for every seat."""
+    parallel: int = Field(default=128, ge=1)
+    """Games that run at once and share batches."""
+    backend: str = "torch"
+    """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
+
+
+class LearningConfig(Section):
+    """How experts are made from games."""
+
+    game: str
+    """A registered game, with options: `name?option=value`."""
+    network: str = "rise-tiny"
+    """A registered network."""
+    seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
+    """Decides everything that is random."""
+    summary: str = ""
+    """What the preset is for."""
+    data: DataConfig = DataConfig()
+    training: TrainerConfig = TrainerConfig()
+
+    def resolved_settings(self) -> dict[str, Any]:
+        """Returns all settings that have a value and an effect, as TOML has them."""
+        values = self.model_dump(mode="json", exclude_none=True)
+        for master, idle in WITHOUT_EFFECT.items():
+            if lookup(values, master):
+                for path in idle:
+                    section, key = path.split(".")
+                    values[section].pop(key, None)
+        return values
+
+
+class TrainingConfig(LearningConfig):
+    """One set of experts."""
+
+    gate: str = "none"
+    """The gate whose phases have one expert each; `none` makes a single network."""
+    scheme: str = "separated"
+    """How the experts are made."""
+    baseline: str = ""
+    """A folder of experts, often a single network, to compare with; empty for none."""
+
+
+class ExperimentConfig(LearningConfig):
+    """One experiment: a single network against one set of experts per gate and scheme."""
+
+    gates: list[str] = Field(default=["none"], min_length=1)
+    """Gates, each of which makes one set of experts; `none` is the single network itself."""
+    schemes: list[str] = Field(default=["separated"], min_length=1)
+    """How the experts are made; each scheme makes one set of experts for each gate."""
+    num_seeds: int = Field(default=3, ge=1, le=MOST_SEEDS)
+    """Trainings from different random weights."""
+    workers: int = Field(default=0, ge=0)
+    """Processes that train and play; 0 takes one per core. Results are the same."""
+    search: SearchConfig = SearchConfig()
+    match: MatchConfig = MatchConfig()
+
+    @model_validator(mode="after")
+    def _arms_differ(self) -> Self:
+        for kind, names in (("gates", self.gates), ("schemes", self.schemes)):
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise ValueError(f"expected different {kind}, got {twice!r} twice")
+        return self
+
+
+Config = TypeVar("Config", bound=LearningConfig)
+
+
+def preset_names() -> list[str]:
+    """Returns the presets, the smallest first."""
+    return list(_presets())
+
+
+def load_preset(name: str) -> dict[str, Any]:
+    """Returns the values of a preset; raises UsageError for an unknown one."""
+    presets = _presets()
+    if name not in presets:
+        raise unknown_name("preset", name, presets)
+    values: dict[str, Any] = presets[name]
+    return values
+
+
+def merge(values: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values with changes that are named by dotted paths, such as `search.simulations`."""
+    for path, value in changes.items():
+        *sections, key = path.split(".")
+        table = values
+        for section in sections:
+            table = table.setdefault(section, {})
+            if not isinstance(table, dict):
+                raise UsageError(f"expected a section in {path!r}, but {section!r} is a value")
+        table[key] = value
+    return values
+
+
+def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
+    """Returns the configuration; raises UsageError naming the entry that is wrong."""
+    _check_numbers(values)
+    try:
+        config = kind.model_validate(dict(values))
+        # Numbers may be written as words, such as inf.
+        _check_numbers(config.model_dump())
+        return config
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            raise unknown_name("setting", path, setting_names(kind)) from None
+        if first["type"] == "value_error":
+            # What a validator of ours says names what came.
+            raise UsageError(f"{path + ': ' if path else ''}{first['ctx']['error']}") from None
+        raise UsageError(f"{path or 'configuration'}: {first['msg']}, got {_short(first['input'])}") from None
+
+
+def _check_numbers(values: Mapping[str, Any]) -> None:
+    for path, value in numbers(values):
+        if not abs(value) <= LARGEST:
+            raise UsageError(f"{path}: expected a number up to {LARGEST:.0e}, got {_short(value)}")
+
+
+def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """Yields all numbers in tables and lists with their dotted paths."""
+    if isinstance(value, int | float):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from numbers(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from numbers(item, path)
+
+
+def setting_names(kind: type[LearningConfig]) -> list[str]:
+    """Returns the dotted paths of all settings."""
+    names = []
+    for name, field in kind.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            names += [f"{name}.{key}" for key in section.model_fields]
+        else:
+            names.append(name)
+    return names
+
+
+def lookup(values: Mapping[str, Any], path: str) -> Any:
+    """Returns the value at a dotted path; None where there is none."""
+    for key in path.split("."):
+        if not isinstance(values, Mapping) or key not in values:
+            return None
+        values = values[key]
+    return values
+
+
+def _short(value: Any) -> str:
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python refuses to write integers of more than 4300 digits.
+        return "a larger one"
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
+
+
+def _presets() -> dict[str, Any]:
+    text = importlib.resources.files("moemcts.runs").joinpath("presets.toml").read_text()
+    return tomllib.loads(text)

@@ -1,0 +1,89 @@
+"""The samples that experts learn from and are measured on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from moemcts.errors import MoemctsError, UsageError
+from moemcts.runs.settings import DataConfig
+from moemcts.store import read_toml
+
+if TYPE_CHECKING:
+    from moemcts.game import Game
+    from moemcts.learn.data.dataset import Dataset
+
+MANIFEST = "manifest.toml"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Datasets of one game; None where none is set apart."""
+
+    training: Dataset
+    validation: Dataset | None = None
+    test: Dataset | None = None
+
+    @property
+    def kind(self) -> str:
+        """What the tables are measured on, in one word."""
+        return "test" if self.test else "validation" if self.validation else "held-out"
+
+    def held_out(self, fraction: float, seed: int) -> Dataset:
+        """Returns what the tables are measured on: the test set, else the validation set, else the games held out."""
+        return self.test or self.validation or self.training.split(fraction, seed)[1]
+
+
+def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
+    """Opens the datasets that are configured; `own` is that of the run, used where none is named.
+
+    A folder without a dataset may have one each in `train`, `validation` and `test`, as an import with splits leaves
+    them. Raises MoemctsError where there is no dataset, ForeignData where it is of another game, UsageError where
+    one serves twice.
+    """
+    from moemcts.learn.data.dataset import Dataset
+
+    folders = _folders(config, own)
+    found = {kind: Dataset.open(folder, game) for kind, folder in folders.items()}
+    ids = [dataset.id for dataset in found.values()]
+    if len(set(ids)) < len(ids):
+        named = ", ".join(f"{kind} {folder}" for kind, folder in folders.items())
+        raise UsageError(f"expected different samples to learn from and to measure on, got the same twice: {named}")
+    return Sources(found["training"], found.get("validation"), found.get("test"))
+
+
+def dataset_ids(config: DataConfig, own: Path) -> dict[str, str]:
+    """Returns which samples `open_sources` would open, by kind, from their manifests alone."""
+    from moemcts.learn.data.shards import dataset_id
+
+    return {kind: dataset_id(read_toml(folder / MANIFEST)) for kind, folder in _folders(config, own).items()}
+
+
+def open_training_samples(folder: Path, game: Game) -> Dataset:
+    """Opens a dataset, or of an import with splits the one to learn from; raises as `open_sources`."""
+    return open_sources(DataConfig(folder=str(folder)), folder, game).training
+
+
+def _folders(config: DataConfig, own: Path) -> dict[str, Path]:
+    folder = Path(config.folder) if config.folder else own
+    is_split = not (folder / MANIFEST).exists() and (folder / "train" / MANIFEST).exists()
+    folders = {"training": _dataset_folder(folder / "train" if is_split else folder)}
+    for kind, named in (("validation", config.validation), ("test", config.test)):
+        if named:
+            inside = Path(named) / kind
+            folders[kind] = _dataset_folder(inside if (inside / MANIFEST).exists() else Path(named))
+        elif is_split and (folder / kind / MANIFEST).exists():
+            folders[kind] = folder / kind
+    return folders
+
+
+def _dataset_folder(folder: Path) -> Path:
+    if (folder / MANIFEST).exists():
+        return folder
+    hint = ""
+    if (folder / "data" / MANIFEST).exists():
+        hint = f"; did you mean {folder / 'data'}?"
+    elif not folder.exists():
+        hint = ": there is no such folder"
+    raise MoemctsError(f"expected a dataset in {folder}, found none{hint}")

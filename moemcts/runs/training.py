@@ -1,0 +1,217 @@
+"""One set of experts in its folder: data, then experts; what `moemcts train` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from moemcts.gates import PhaseGate
+from moemcts.naming import experts_in
+from moemcts.plugins import plugins
+from moemcts.report.outcomes import TrainingOutcomes
+from moemcts.runs.arms import Arm
+from moemcts.runs.kept_gates import kept_gate
+from moemcts.runs.learning import data_part, measurements, train_experts, training_settings
+from moemcts.runs.run import Part, Run
+from moemcts.runs.settings import TrainingConfig
+from moemcts.runs.sources import Sources, open_sources
+from moemcts.store import read_toml
+from moemcts.work.progress import Advance, Progress
+
+if TYPE_CHECKING:
+    from moemcts.evaluation import Evaluator
+    from moemcts.experts import ExpertSet
+    from moemcts.learn.assessment import PhaseLosses
+    from moemcts.learn.data.dataset import Dataset
+    from moemcts.learn.training.progress import Progress as TrainingProgress
+
+BASELINE = "baseline"
+"""The row of the experts to compare with."""
+
+
+class Training(Run[TrainingConfig]):
+    """Experts of one gate, made from a dataset or from games that are played for it.
+
+    Of several processes that `torchrun` started all do the same work, and the first one writes.
+    """
+
+    kind = "training"
+    noun = "training"
+    config_type = TrainingConfig
+
+    def __init__(self, folder: Path, config: TrainingConfig) -> None:
+        """Raises UsageError where the configuration names something that does not exist."""
+        from moemcts.learn.training.ranks import ALONE
+
+        super().__init__(folder, config)
+        self._ranks = ALONE
+        self._speed: dict[str, Any] = {}
+        self.gate: PhaseGate = plugins().gate(kept_gate(folder, config.gate), self.game)
+        plugins().scheme(config.scheme).check(self.gate)
+        if config.data.folder:
+            self.sources()
+        else:
+            plugins().agent(config.data.agent or plugins().default_agent(self.game), self.game)
+        self.baseline()
+
+    @property
+    def gates(self) -> list[str]:
+        """The gate of the experts."""
+        return [self.config.gate]
+
+    def describe(self) -> str:
+        """Returns one line on what is trained."""
+        config = self.config
+        data = config.data.folder or f"{config.data.samples:,} samples"
+        phases = ", ".join(self.gate.phase_names)
+        return f"{config.game}: {config.network} by {config.gate} ({phases}; {config.scheme}), from {data}"
+
+    def parts(self) -> list[Part]:
+        """Returns the data and the training."""
+        data = data_part(self.config, self.game, self.folder)
+        train = Part(
+            name="train",
+            task="training",
+            unit="steps",
+            do=self._train,
+            decided_by={
+                **data.decided_by,
+                "network": self.config.network,
+                "gate": self.config.gate,
+                "scheme": self.config.scheme,
+                **training_settings(self.config, 0),
+            },
+        )
+        return [data, train]
+
+    def work(self, progress: Progress) -> None:
+        """Does all parts that are not done yet, together with the other processes of the training."""
+        from moemcts.learn.training.ranks import connected
+
+        with connected(self.config.training.device) as self._ranks:
+            super().work(progress)
+        if self._speed:
+            progress.say(f"{describe_speed(self._speed)}")
+
+    def waiting(self) -> list[Part]:
+        """Returns the parts that are not done yet, before any process does one."""
+        waiting = super().waiting()
+        self._ranks.wait()
+        return waiting
+
+    def do(self, name: str, advance: Advance) -> None:
+        """Does the part of that name; the first process says so in its file."""
+        part = next(part for part in self.parts() if part.name == name)
+        if self._ranks.is_first:
+            super().do(name, advance)
+        elif part.name == "train":
+            part.do(advance)
+        self._ranks.wait()
+
+    def sources(self) -> Sources:
+        """Opens the samples."""
+        return open_sources(self.config.data, self.folder / "data", self.game)
+
+    def experts(self) -> ExpertSet:
+        """Opens what was trained, on the device that trained it."""
+        return self._load(self.folder / "experts")
+
+    def baseline(self) -> ExpertSet | None:
+        """Opens the experts to compare with."""
+        return self._load(experts_in(Path(self.config.baseline))) if self.config.baseline else None
+
+    def outcomes(self) -> TrainingOutcomes:
+        """Returns what was made; the training must be done."""
+        config, sources, experts = self.config, self.sources(), self.experts()
+        held_out = sources.held_out(config.training.validation_fraction, config.seed)
+        baseline = measurements(Path(config.baseline) / "training") if config.baseline else []
+        return TrainingOutcomes(
+            title=f"{config.game}: {config.network} by {config.gate}",
+            making=self._making(sources),
+            settings=config.model_dump(mode="json"),
+            measured_on=sources.kind,
+            num_measured=len(held_out),
+            losses=self._losses(experts, held_out),
+            has_baseline=bool(config.baseline),
+            warning=self._leak(sources),
+            phase_names=tuple(experts.gate.phase_names),
+            counts=sources.training.phase_counts(experts.gate),
+            num_samples=len(sources.training),
+            metrics=measurements(self.folder / "training"),
+            baseline_metrics=baseline,
+            speed=self._speed,
+        )
+
+    def _load(self, folder: Path) -> ExpertSet:
+        from moemcts.learn.checkpoint import load_experts
+        from moemcts.learn.training.ranks import ALONE, device_of
+
+        device = device_of(self.config.training.device, ALONE)
+        return load_experts(folder, self.game, plugins(), device=str(device))
+
+    def _train(self, advance: Advance) -> None:
+        def follow(state: TrainingProgress) -> None:
+            self._speed = {
+                "positions_per_second": round(state.samples_per_second, 1),
+                "waiting": round(state.waiting, 4),
+            }
+            advance(state.step, state.num_steps)
+
+        train_experts(
+            self.config,
+            self.game,
+            Arm("experts", self.config.gate, self.config.scheme),
+            self.gate,
+            self.sources(),
+            training_folder=self.folder / "training",
+            experts_folder=self.folder / "experts",
+            on_progress=follow,
+            ranks=self._ranks,
+        )
+
+    def _losses(self, experts: ExpertSet, held_out: Dataset) -> list[PhaseLosses]:
+        from moemcts.learn.assessment import MIXTURE, phase_losses, team_evaluators
+
+        baseline = self.baseline()
+        evaluators: dict[str, Evaluator] = {} if baseline is None else {BASELINE: baseline}
+        manifest = read_toml(self.folder / "experts" / "manifest.toml")
+        if experts.gate.num_phases == 1:
+            evaluators["network"] = experts
+        elif len({entry["sha256"] for entry in manifest["experts"]}) == 1:
+            # One network for all phases has one row.
+            evaluators[MIXTURE] = experts
+        else:
+            evaluators |= team_evaluators(experts)
+        return phase_losses(evaluators, held_out, experts.gate)
+
+    def _leak(self, sources: Sources) -> str:
+        """Returns a warning where the baseline has learned from games that are held out here."""
+        if not self.config.baseline or sources.test or sources.validation:
+            return ""
+        manifest = read_toml(experts_in(Path(self.config.baseline)) / "manifest.toml")
+        if manifest["data"] != sources.training.id or manifest["seed"] == self.config.seed:
+            return ""
+        return (
+            f"The baseline was trained on the same data with seed {manifest['seed']}, not {self.config.seed}: other "
+            "games were held out from it, it has learned from some of these. Compare on a test set, or with equal "
+            "seeds."
+        )
+
+    def _making(self, sources: Sources) -> str:
+        sets = {"training": sources.training, "validation": sources.validation, "test": sources.test}
+        data = ", ".join(f"{name} {one.id} ({len(one):,} samples)" for name, one in sets.items() if one is not None)
+        pace = f"; {describe_speed(self._speed)}" if self._speed else ""
+        return (
+            f"- {self.describe()}; seed {self.config.seed}{pace}\n"
+            f"- data: {data}\n"
+            f"{self.describe_environment()}\n"
+            "- all settings: `config.toml`; all measurements: `training/metrics.jsonl`"
+        )
+
+
+def describe_speed(speed: dict[str, Any]) -> str:
+    """Returns how fast a training was, in words."""
+    return (
+        f"{speed['positions_per_second']:,.0f} positions/s from disk to optimiser step, "
+        f"{100 * speed['waiting']:.1f} % of the time waiting for data"
+    )

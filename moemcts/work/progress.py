@@ -1,0 +1,52 @@
+"""How long work says how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Protocol
+
+Advance = Callable[[int, int], None]
+"""Called with what is done and the total."""
+
+
+class Progress(Protocol):
+    """Shows tasks to whoever waits for them."""
+
+    def task(self, name: str, unit: str) -> AbstractContextManager[Advance]:
+        """Opens a task whose progress is counted in `unit`s."""
+
+    def say(self, text: str) -> None:
+        """Shows one line."""
+
+
+class Silence:
+    """Shows nothing."""
+
+    @contextmanager
+    def task(self, name: str, unit: str) -> Iterator[Advance]:
+        yield lambda done, total: None
+
+    def say(self, text: str) -> None:
+        pass
+
+
+class Tally:
+    """Adds up the progress of parts; one that has not said how long it is counts as long as the others."""
+
+    def __init__(self, num_parts: int, advance: Advance) -> None:
+        self._num_parts = num_parts
+        self._advance = advance
+        self._done: dict[int, tuple[int, int]] = {}
+
+    def note(self, part: int, state: tuple[int, int]) -> None:
+        """Takes in what is done of a part, and its total."""
+        self._done[part] = state
+        known = [total for _, total in self._done.values()]
+        expected = round(sum(known) * self._num_parts / len(known))
+        self._advance(sum(done for done, _ in self._done.values()), expected)
+
+    def finish(self, part: int, result: object = None) -> None:
+        """Takes in that a part is done."""
+        _, total = self._done.get(part, (0, 0))
+        self.note(part, (total, total))

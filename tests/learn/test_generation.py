@@ -1,0 +1,144 @@
+"""Generation depends on the seed and on nothing else, and an interrupted one goes on."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from learning_games import GreedyAgent, RandomAgent, TicTacToe, crowd
+
+from moemcts.agents import Decision, Seat
+from moemcts.errors import ForeignData
+from moemcts.game import Views
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.data.generation import generate
+from moemcts.learn.data.records import Records
+from moemcts.learn.data.shards import read_shards
+from moemcts.search.playouts import PlayoutAgent
+from moemcts.store import read_toml
+
+
+def hashes(folder: Path) -> list[str]:
+    return [shard["sha256"] for shard in read_toml(folder / "manifest.toml")["shards"]]
+
+
+def random_games(folder: Path, num_samples: int = 200, seed: int = 3, **options: int) -> Path:
+    agent = RandomAgent()
+    return generate(
+        TicTacToe(), [agent, agent], num_samples, seed=seed, out=folder, **{"games_per_shard": 10, **options}
+    )
+
+
+def test_there_are_exactly_as_many_samples_as_asked_for(tmp_path: Path) -> None:
+    for num_samples in (1, 57, 200):
+        random_games(tmp_path / str(num_samples), num_samples)
+        assert len(Dataset.open(tmp_path / str(num_samples), TicTacToe())) == num_samples
+
+
+def test_how_many_games_are_played_at_once_changes_nothing(tmp_path: Path) -> None:
+    results = [hashes(random_games(tmp_path / str(n), parallel_games=n)) for n in (1, 3, 64)]
+    assert results[0] == results[1] == results[2]
+
+
+def test_another_seed_gives_other_games(tmp_path: Path) -> None:
+    assert hashes(random_games(tmp_path / "a", seed=1)) != hashes(random_games(tmp_path / "b", seed=2))
+
+
+def test_fewer_samples_are_the_beginning_of_more(tmp_path: Path) -> None:
+    few = Dataset.open(random_games(tmp_path / "few", 60), TicTacToe())
+    many = Dataset.open(random_games(tmp_path / "many", 200), TicTacToe())
+    rows = np.arange(60)
+    assert (few.actions(rows) == many.actions(rows)).all()
+    assert (few.returns(rows) == many.returns(rows)).all()
+
+
+def test_forced_moves_are_no_samples(tmp_path: Path) -> None:
+    dataset = Dataset.open(random_games(tmp_path), TicTacToe())
+    assert dataset.views(np.arange(len(dataset))).legal_mask().sum(axis=1).min() == 2
+
+
+def test_samples_replay_to_the_returns_they_store(tmp_path: Path) -> None:
+    dataset = Dataset.open(random_games(tmp_path), TicTacToe())
+    views = dataset.views(np.arange(len(dataset)))
+    for row in np.flatnonzero(dataset.plies_to_end() == 1):
+        state, player = views[row]
+        final = state.play([dataset.actions(np.array([row]))[0]])
+        assert not final.active_players
+        assert dataset.returns(np.array([row]))[0].tolist() == np.roll(final.returns(), -player).tolist()
+
+
+def test_one_position_serves_all_players_who_move_at_once(tmp_path: Path) -> None:
+    game, agent = crowd(), RandomAgent()
+    generate(game, [agent] * 3, 300, seed=1, out=tmp_path)
+    manifest, dataset = read_toml(tmp_path / "manifest.toml"), Dataset.open(tmp_path, game)
+    assert manifest["num_positions"] < manifest["num_samples"] == 300
+    assert set(dataset.views(np.arange(300)).players().tolist()) == {0, 1, 2}
+    assert dataset.returns(np.arange(300)).shape == (300, 3)
+
+
+class Mortal:
+    """An agent that an interrupt reaches after some calls."""
+
+    name = "random"
+
+    def __init__(self, num_calls: int) -> None:
+        self.num_calls = num_calls
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        self.num_calls -= 1
+        if self.num_calls < 0:
+            raise KeyboardInterrupt
+        return RandomAgent().act(views, seats)
+
+
+def test_an_interrupted_generation_keeps_its_finished_shards(tmp_path: Path) -> None:
+    whole = hashes(random_games(tmp_path / "whole"))
+    out = tmp_path / "killed"
+    with pytest.raises(KeyboardInterrupt):
+        generate(TicTacToe(), [Mortal(25)] * 2, 200, seed=3, out=out, games_per_shard=10)
+    kept = hashes(out)
+    assert 0 < len(kept) < len(whole)
+    written = (out / "shard-00000.safetensors").stat().st_mtime_ns
+    assert hashes(random_games(out)) == whole
+    assert (out / "shard-00000.safetensors").stat().st_mtime_ns == written
+
+
+def test_a_shard_that_was_cut_short_is_made_again(tmp_path: Path) -> None:
+    whole = hashes(random_games(tmp_path))
+    shard = tmp_path / "shard-00001.safetensors"
+    shard.write_bytes(shard.read_bytes()[:-5])
+    assert hashes(random_games(tmp_path)) == whole
+    assert len(Dataset.open(tmp_path, TicTacToe())) == 200
+
+
+def test_a_folder_with_other_games_is_not_overwritten(tmp_path: Path) -> None:
+    random_games(tmp_path)
+    with pytest.raises(ForeignData, match=r"source.seed 3, not 4"):
+        random_games(tmp_path, seed=4)
+    with pytest.raises(ForeignData, match=r"source.agents \['random', 'random'\], not \['greedy', 'greedy'\]"):
+        generate(TicTacToe(), [GreedyAgent()] * 2, 200, seed=3, out=tmp_path, games_per_shard=10)
+
+
+def test_progress_ends_with_all_samples_done(tmp_path: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    agent = RandomAgent()
+    generate(TicTacToe(), [agent, agent], 100, seed=0, out=tmp_path, on_progress=lambda *done: seen.append(done))
+    assert seen[-1] == (100, 100)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_every_seat_needs_an_agent(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expected 2 agents, one per seat, got 1"):
+        generate(TicTacToe(), [RandomAgent()], 10, seed=0, out=tmp_path)
+
+
+def test_data_has_the_visits_of_agents_that_search_and_none_of_others(tmp_path: Path) -> None:
+    game = TicTacToe()
+    searching = PlayoutAgent(game, playouts=30, exploration=1.4)
+    out = generate(game, [searching, RandomAgent()], 60, seed=1, out=tmp_path)
+    _, shards = read_shards(out, game)
+    records = Records.join(shards)
+    assert records.visits is not None
+    sizes = np.diff(records.visits.offsets)
+    assert (sizes[records.player == 0] > 1).any()
+    assert (sizes[records.player == 1] == 0).all()

@@ -1,0 +1,49 @@
+"""Samples count by how near their game is to a phase."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from learning_games import make_data, thirds
+
+from moemcts.learn.schemes.catalogue import Distance
+from moemcts.learn.training.sample_weights import plies_away, sample_weights
+from moemcts.learn.training.stages import Stage
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 30), st.booleans()), min_size=1, max_size=40))
+def test_plies_away_is_the_nearest_of_the_same_game(samples: list[tuple[int, int, bool]]) -> None:
+    games, plies, inside = (np.array(column) for column in zip(*samples, strict=True))
+    for i, found in enumerate(plies_away(games, plies, inside.astype(bool))):
+        near = [abs(plies[i] - plies[j]) for j in range(len(samples)) if games[j] == games[i] and inside[j]]
+        assert found == (min(near) if near else -1)
+
+
+def test_weights_halve_with_every_half_life_and_boundaries_are_soft(tmp_path: Path) -> None:
+    data = make_data(tmp_path)
+    phases = data.phase_weights(thirds())
+    (stage,) = Distance(half_life=1)(1, 3)
+    weights = sample_weights(stage, data, phases)
+    plies = data.views(np.arange(len(data))).plies()
+    reaches = np.isin(data.games(), data.games()[phases[:, 1] > 0])
+    # The middle has plies 3, 4 and 5; every game that comes there has been at 0, 1 and 2.
+    for ply, expected in [(0, 1 / 8), (1, 1 / 4), (2, 1 / 2), (3, 1), (5, 1), (6, 1 / 2), (7, 1 / 4)]:
+        here = (plies == ply) & reaches
+        assert here.any()
+        assert weights[here] == pytest.approx(expected)
+    assert not weights[~reaches].any()
+
+
+def test_what_hardly_counts_is_left_out(tmp_path: Path) -> None:
+    data = make_data(tmp_path)
+    weights = sample_weights(Stage(weights=(0, 0, 1.0), half_life=0.5), data, data.phase_weights(thirds()))
+    assert set(np.unique(weights)) == {0.0, 1 / 64, 1 / 16, 1 / 4, 1.0}
+
+
+def test_half_lives_are_positive_and_named() -> None:
+    with pytest.raises(ValueError, match="expected a positive half-life in plies, got 0"):
+        Distance(half_life=0)
+    assert Distance()(0, 2)[0].describe(("a", "b")) == "a and nearby, half-life 8"
+    assert Distance()(0, 1) == [Stage(weights=(1.0,))]
