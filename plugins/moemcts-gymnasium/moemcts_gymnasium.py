@@ -165,8 +165,7 @@ class GymnasiumGame(Game[Episode]):
             raise UsageError(f"gymnasium:{name} cannot be searched here: expected discrete actions, got {space}")
         if not reward > 0 or not 0 < discount <= 1 or steps < 0:
             raise UsageError(f"gymnasium:{name}: expected reward > 0, discount in (0, 1], steps >= 0")
-        limit = None if self.env.spec is None else self.env.spec.max_episode_steps
-        self.num_steps = steps or limit or DEFAULT_STEPS
+        self.num_steps = steps or gymnasium.spec(name).max_episode_steps or DEFAULT_STEPS
         self.first_action = int(space.start)
         horizon = self.num_steps if discount == 1 else min(self.num_steps, 1 / (1 - discount))
         self._unit = reward * horizon

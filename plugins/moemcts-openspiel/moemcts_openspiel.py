@@ -36,14 +36,11 @@ class Position(State):
     game: OpenSpielGame
     spiel: Any
     """The `pyspiel.State`."""
+    ply: int = 0
     course: int = 0
     """A hash of all that was played: OpenSpiel's positions may depend on any of it."""
     paid: FloatArray | None = None
     """What the step into this position paid each player, in units of value; None where nothing is paid on the way."""
-
-    @property
-    def ply(self) -> int:
-        return int(self.spiel.move_number())
 
     @property
     def active_players(self) -> tuple[Player, ...]:
@@ -84,7 +81,7 @@ class Position(State):
         paid = None
         if self.paid is not None:
             paid = self.game.in_units(np.subtract(spiel.returns(), self.spiel.returns()))
-        return Position(self.game, spiel, _mixed(self.course, actions), paid)
+        return Position(self.game, spiel, self.ply + 1, _mixed(self.course, actions), paid)
 
     def rewards(self) -> FloatArray:
         return np.zeros(self.game.spec.num_players, dtype=np.float32) if self.paid is None else self.paid
@@ -128,7 +125,7 @@ class OpenSpielGame(Game[Position]):
             num_players=self.spiel.num_players(),
             num_actions=self.spiel.num_distinct_actions(),
             observation_shape=tuple(shape),
-            max_plies=self.spiel.max_move_number(),
+            max_plies=self.spiel.max_history_length(),
             utility_sum=None if total is None or (total and self.pays_on_the_way) else total / self._unit,
             score_unit=self._unit,
         )
