@@ -278,6 +278,14 @@ macro_rules! native_game {
             fn key(&self) -> PyResult<u64> {
                 Ok(moemcts_tree::State::key(&self.0)?)
             }
+
+            fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+                slf
+            }
+
+            fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+                slf
+            }
         }
 
         /// Views of positions, encoded together.
@@ -297,6 +305,22 @@ macro_rules! native_game {
                     })
                     .collect::<PyResult<_>>()
                     .map(Self)
+            }
+
+            #[allow(clippy::type_complexity)]
+            fn __reduce__<'py>(
+                slf: &Bound<'py, Self>,
+            ) -> (Bound<'py, pyo3::types::PyType>, (Vec<($py_state, usize)>,)) {
+                let pairs = slf.get().0.iter().map(|(state, player)| ($py_state(state.clone()), *player));
+                (slf.get_type(), (pairs.collect(),))
+            }
+
+            fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+                slf
+            }
+
+            fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+                slf
             }
 
             fn __len__(&self) -> usize {

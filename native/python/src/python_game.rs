@@ -11,11 +11,15 @@ use pyo3::sync::PyOnceLock;
 static NO_REWARDS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// A Python state; every method asks the interpreter.
-pub struct PythonState(Py<PyAny>);
+pub struct PythonState {
+    state: Py<PyAny>,
+    /// Whether its class says what steps pay; most pay nothing, and need not be asked.
+    pays: bool,
+}
 
 impl Clone for PythonState {
     fn clone(&self) -> Self {
-        Python::attach(|py| Self(self.0.clone_ref(py)))
+        Python::attach(|py| Self { state: self.state.clone_ref(py), pays: self.pays })
     }
 }
 
@@ -24,13 +28,13 @@ impl State for PythonState {
     const HAS_REWARDS: bool = true;
 
     fn ply(&self) -> PyResult<u32> {
-        Python::attach(|py| self.0.bind(py).getattr(intern!(py, "ply"))?.extract())
+        Python::attach(|py| self.state.bind(py).getattr(intern!(py, "ply"))?.extract())
     }
 
     fn active_players(&self) -> PyResult<Players> {
         Python::attach(|py| {
             let mut players = Players::NONE;
-            for player in self.0.bind(py).getattr(intern!(py, "active_players"))?.try_iter()? {
+            for player in self.state.bind(py).getattr(intern!(py, "active_players"))?.try_iter()? {
                 players = players.with(crate::game::player(player?.extract()?)?);
             }
             Ok(players)
@@ -47,46 +51,47 @@ impl State for PythonState {
 
     fn play(&mut self, joint: &[Action]) -> PyResult<()> {
         Python::attach(|py| {
-            self.0 = self.0.bind(py).call_method1(intern!(py, "play"), (joint.to_vec(),))?.unbind();
+            let before = self.state.bind(py);
+            let after = before.call_method1(intern!(py, "play"), (joint.to_vec(),))?;
+            if !after.get_type().is(before.get_type()) {
+                self.pays = pays(&after)?;
+            }
+            self.state = after.unbind();
             Ok(())
         })
     }
 
     fn returns(&self, out: &mut [f32]) -> PyResult<()> {
         Python::attach(|py| {
-            let returns: Vec<f32> = self.0.bind(py).call_method0(intern!(py, "returns"))?.extract()?;
+            let returns: Vec<f32> = self.state.bind(py).call_method0(intern!(py, "returns"))?.extract()?;
             write(&returns, "returns", out)
         })
     }
 
     fn rewards(&self, out: &mut [f32]) -> PyResult<()> {
+        if !self.pays {
+            return Ok(());
+        }
         Python::attach(|py| {
-            let state = self.0.bind(py);
-            // Most games pay nothing on the way, and need not be asked.
-            let rewards = intern!(py, "rewards");
-            let nothing = NO_REWARDS.import(py, "moemcts.game", "NO_REWARDS")?;
-            if state.get_type().getattr(rewards)?.is(nothing) {
-                return Ok(());
-            }
-            let rewards: Vec<f32> = state.call_method0(rewards)?.extract()?;
+            let rewards: Vec<f32> = self.state.bind(py).call_method0(intern!(py, "rewards"))?.extract()?;
             write(&rewards, "rewards", out)
         })
     }
 
     fn chances(&self, out: &mut Vec<f32>) -> PyResult<()> {
         Python::attach(|py| {
-            let chances: Vec<f32> = self.0.bind(py).call_method0(intern!(py, "chances"))?.extract()?;
+            let chances: Vec<f32> = self.state.bind(py).call_method0(intern!(py, "chances"))?.extract()?;
             out.extend(chances);
             Ok(())
         })
     }
 
     fn is_decided(&self, player: Player) -> PyResult<bool> {
-        Python::attach(|py| self.0.bind(py).call_method1(intern!(py, "is_decided"), (player,))?.extract())
+        Python::attach(|py| self.state.bind(py).call_method1(intern!(py, "is_decided"), (player,))?.extract())
     }
 
     fn key(&self) -> PyResult<u64> {
-        Python::attach(|py| self.0.bind(py).call_method0(intern!(py, "key"))?.extract())
+        Python::attach(|py| self.state.bind(py).call_method0(intern!(py, "key"))?.extract())
     }
 }
 
@@ -99,13 +104,20 @@ impl PythonState {
     ) -> PyResult<()> {
         Python::attach(|py| {
             let player = if player == CHANCE { -1 } else { player as i64 };
-            let actions = self.0.bind(py).call_method1(method(py), (player,))?;
+            let actions = self.state.bind(py).call_method1(method(py), (player,))?;
             for action in actions.try_iter()? {
                 out.push(action?.extract()?);
             }
             Ok(())
         })
     }
+}
+
+/// Returns whether a state's class has `rewards` of its own.
+fn pays(state: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = state.py();
+    let nothing = NO_REWARDS.import(py, "moemcts.game", "NO_REWARDS")?;
+    Ok(!state.get_type().getattr(intern!(py, "rewards"))?.is(nothing))
 }
 
 fn write(numbers: &[f32], what: &str, out: &mut [f32]) -> PyResult<()> {
@@ -134,14 +146,15 @@ impl Binding for PythonBinding {
     fn pairs(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<(PythonState, Player)>> {
         (0..views.len()?)
             .map(|row| {
-                let (state, player): (Py<PyAny>, Player) = views.get_item(row)?.extract()?;
-                Ok((PythonState(state), player))
+                let (state, player): (Bound<'_, PyAny>, Player) = views.get_item(row)?.extract()?;
+                let pays = pays(&state)?;
+                Ok((PythonState { state: state.unbind(), pays }, player))
             })
             .collect()
     }
 
     fn views<'py>(&self, py: Python<'py>, pairs: Vec<(PythonState, Player)>) -> PyResult<Bound<'py, PyAny>> {
-        let pairs: Vec<_> = pairs.into_iter().map(|(state, player)| (state.0, player)).collect();
+        let pairs: Vec<_> = pairs.into_iter().map(|(state, player)| (state.state, player)).collect();
         self.0.bind(py).call_method1(intern!(py, "views"), (pairs,))
     }
 

@@ -3,7 +3,7 @@
 use crate::game::search_error;
 use moemcts_tree::SearchError;
 use pyo3::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -14,18 +14,27 @@ const INTERVAL: u64 = 50;
 pub struct Signals {
     started: Instant,
     looked: AtomicU64,
+    has_come: AtomicBool,
     raised: Mutex<Option<PyErr>>,
 }
 
 impl Default for Signals {
     fn default() -> Self {
-        Self { started: Instant::now(), looked: AtomicU64::new(0), raised: Mutex::new(None) }
+        Self {
+            started: Instant::now(),
+            looked: AtomicU64::new(0),
+            has_come: AtomicBool::new(false),
+            raised: Mutex::new(None),
+        }
     }
 }
 
 impl Signals {
     /// Returns whether a signal's handler raised an exception; looks every now and then, on the main thread.
     pub fn came(&self) -> bool {
+        if self.has_come.load(Ordering::Relaxed) {
+            return true;
+        }
         let now = self.started.elapsed().as_millis() as u64;
         if now < self.looked.load(Ordering::Relaxed) + INTERVAL {
             return false;
@@ -35,6 +44,7 @@ impl Signals {
         if let Ok(mut raised) = self.raised.lock() {
             *raised = Some(error);
         }
+        self.has_come.store(true, Ordering::Relaxed);
         true
     }
 
@@ -46,9 +56,16 @@ impl Signals {
         }
     }
 
+    /// Raises what a handler raised.
+    pub fn check(&self) -> PyResult<()> {
+        match self.raised.lock().ok().and_then(|mut raised| raised.take()) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
     /// Returns what the handler raised.
-    pub fn exception(&self) -> PyErr {
-        let raised = self.raised.lock().ok().and_then(|mut raised| raised.take());
-        raised.unwrap_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(()))
+    fn exception(&self) -> PyErr {
+        self.check().err().unwrap_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(()))
     }
 }
