@@ -107,7 +107,7 @@ def _kmeans(game: Game, *, phases: int = 3) -> PhaseGate:
 
 
 def _learned(game: Game, *, phases: int = 3, channels: int = 32) -> PhaseGate:
-    from moemcts.learn.gates.learned import NetworkGate
+    from moemcts.learn.gates.network_gate import NetworkGate
 
     return NetworkGate.untrained(game, phases, channels)
 

@@ -6,7 +6,7 @@ import re
 import shutil
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,7 @@ from moemcts.errors import MoemctsError, UsageError
 
 if TYPE_CHECKING:
     from moemcts.report.page import Report
-    from moemcts.runs import Experiment
+    from moemcts.runs import Experiment, Run
     from moemcts.runs.estimate import Estimate
     from moemcts.work.progress import Progress
 
@@ -74,7 +74,7 @@ def run(
         raise UsageError("expected --resume alone: a run goes on with the settings in its config.toml")
     else:
         experiment = Experiment.load(resume, allow_programs=allow_programs)
-    progress.say(f"[bold]{experiment.folder}[/bold]: {experiment.describe()}")
+    progress.say(headline(experiment))
     expected = estimate(experiment)
     progress.say(expected.describe())
     if dry_run:
@@ -104,6 +104,13 @@ def make(experiment: Experiment, progress: Progress) -> Report:
         report = findings(experiment.outcomes())
         write_report(experiment.folder / "report", report)
         return report
+
+
+def headline(run: Run[Any]) -> str:
+    """Returns the line that a run begins with, for the console."""
+    from rich.markup import escape
+
+    return f"[bold]{escape(str(run.folder))}[/bold]: {escape(run.describe())}"
 
 
 def new_folder(game: str, words: list[str], preset: str | None) -> Path:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.run import AllowPrograms, new_folder
+from moemcts.cli.run import AllowPrograms, headline, new_folder
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def train(
     else:
         training = Training.load(resume, allow_programs=allow_programs)
     progress: Progress = ConsoleProgress() if ranks.is_first else Silence()
-    progress.say(f"[bold]{training.folder}[/bold]: {training.describe()}")
+    progress.say(headline(training))
     if not ranks.is_first:
         training.work(progress)
         return

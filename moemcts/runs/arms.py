@@ -13,6 +13,7 @@ NO_GATE = "none"
 """The gate whose one expert is the single network."""
 SINGLE = "single"
 """The arm of the single network, and the scheme that makes it."""
+_LONGEST = 160
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,9 @@ def file_label(reference: str) -> str:
     """Returns what a user writes as part of a file's name."""
     name, options = parse_reference(reference)
     text = name.lstrip("./") + "".join(f"-{key}-{value}" for key, value in options.items())
-    return "".join(c if c.isalnum() else "-" for c in text)
+    label = "".join(c if c.isalnum() else "-" for c in text)
+    # File systems take names of 255 bytes.
+    return label if len(label.encode()) <= _LONGEST else f"{label[: _LONGEST // 8]}-{_digest(reference)}"
 
 
 def make_arms(gates: Sequence[str], schemes: Sequence[str]) -> list[Arm]:

@@ -168,11 +168,12 @@ def merge(values: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
 
 def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
     """Returns the configuration; raises UsageError naming the entry that is wrong."""
-    for path, value in numbers(values):
-        if not abs(value) <= LARGEST:
-            raise UsageError(f"{path}: expected a number up to {LARGEST:.0e}, got {_short(value)}")
+    _check_numbers(values)
     try:
-        return kind.model_validate(dict(values))
+        config = kind.model_validate(dict(values))
+        # Numbers may be written as words, such as inf.
+        _check_numbers(config.model_dump())
+        return config
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(map(str, first["loc"]))
@@ -182,6 +183,12 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
             # What a validator of ours says names what came.
             raise UsageError(f"{path + ': ' if path else ''}{first['ctx']['error']}") from None
         raise UsageError(f"{path or 'configuration'}: {first['msg']}, got {_short(first['input'])}") from None
+
+
+def _check_numbers(values: Mapping[str, Any]) -> None:
+    for path, value in numbers(values):
+        if not abs(value) <= LARGEST:
+            raise UsageError(f"{path}: expected a number up to {LARGEST:.0e}, got {_short(value)}")
 
 
 def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:

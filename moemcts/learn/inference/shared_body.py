@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import Evaluators
 from moemcts.game import FloatArray, IntArray, Views
-from moemcts.learn.inference.network import TorchEvaluator, folded, to_array
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator, folded, to_array
 from moemcts.learn.networks.heads import TwoHeads
 from moemcts.learn.networks.shared_body import share_a_body
 
