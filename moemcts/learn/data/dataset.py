@@ -25,7 +25,7 @@ class Batch:
     """B samples with all that a loss needs."""
 
     planes: FloatArray
-    """`[B, C, H, W]`."""
+    """`[B, *observation_shape]`."""
     actions: IntArray
     """What was played, `[B]`."""
     policy: FloatArray | None
