@@ -23,14 +23,15 @@ from published import CHESS_ELO, CHESS_LOSS
 from record import add_option, append
 
 from moemcts.cli.progress import ConsoleProgress
+from moemcts.cli.run import make
 from moemcts.learn.data.dataset import Dataset
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment
 from moemcts.runs.arms import Arm
+from moemcts.runs.learning import train_experts
 from moemcts.runs.settings import ExperimentConfig, validate
 from moemcts.runs.sources import Sources
-from moemcts.runs.training import train_experts
-from moemcts.work.jobs import num_cores
+from moemcts.work import num_cores
 
 SCHEMES = ["separated", "staged", "weighted?a=4", "weighted?a=10"]
 LARGE = "rise-v3.3"
@@ -187,7 +188,7 @@ def main() -> None:
         epochs = num_samples / len(probe.sources().training)
         training = config.training.model_copy(update={"epochs": epochs})
         experiment = Experiment.create(options.out, config.model_copy(update={"training": training}))
-    report = experiment.run(progress)
+    report = make(experiment, progress)
     found = rows(experiment, json.loads(json.dumps(report.numbers)))
     show(found)
     if options.record:

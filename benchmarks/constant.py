@@ -15,7 +15,6 @@ from moemcts.arena.match import Tally, match
 from moemcts.arena.openings import openings_from_seeds
 from moemcts.evaluation import UniformEvaluator
 from moemcts.runs import Experiment
-from moemcts.runs.experiment import BOARDS_PER_SEED
 from moemcts.search import SearchAgent
 
 
@@ -32,12 +31,12 @@ def main() -> None:
     )
     outcomes = []
     for seed in range(config.num_seeds):
-        first = (config.seed * config.num_seeds + seed + 1) * BOARDS_PER_SEED
+        first = experiment.first_board(seed)
         boards = openings_from_seeds(config.match.games, first=first)
         result = match(
             game,
             {"constant": agent},
-            experiment.agent(experiment.field),
+            experiment.agent(experiment.field.name),
             num_games=config.match.games,
             openings=boards,
             seed=first,

@@ -20,9 +20,9 @@ from record import add_option, append
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm
+from moemcts.runs.learning import train_experts
 from moemcts.runs.settings import DataConfig, LearningConfig
 from moemcts.runs.sources import open_sources
-from moemcts.runs.training import train_experts
 
 
 def main() -> None:

@@ -34,6 +34,8 @@ class Registration:
     """For gates: whether it knows nothing before it has learned from data."""
     default: bool = False
     """Whether it is what its games use where the user names none."""
+    runs_programs: bool = False
+    """For agents: whether its options name a program of the machine, which it starts. Files from elsewhere must not."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """For games: settings of an experiment that fit it, by dotted path, such as `search.simulations`."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from moemcts import hookspecs
-from moemcts.errors import UsageError, unknown_name
+from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.hookspecs import Registration
 from moemcts.references import format_reference, parse_reference
 
@@ -123,9 +123,19 @@ class Plugins:
         names = [name for name, entry in self.for_game(self.agents, game.spec.name).items() if entry.default]
         return names[0] if names else "random"
 
-    def register_commands(self, app: typer.Typer, data: typer.Typer) -> None:
-        """Lets plugins add commands to the command line, and to its group `data`."""
-        self._pluggy.hook.register_commands(app=app, data=data)
+    def register_commands(self, app: typer.Typer, data: typer.Typer) -> dict[str, str]:
+        """Lets plugins add commands to the command line and to its group `data`.
+
+        Returns what went wrong, by plugin, and goes on.
+        """
+        groups = {"app": app, "data": data}
+        problems = {}
+        for implementation in self._pluggy.hook.register_commands.get_hookimpls():
+            try:
+                implementation.function(**{name: groups[name] for name in implementation.argnames})
+            except (Exception, SystemExit) as error:
+                problems[implementation.plugin_name] = _one_line(error)
+        return problems
 
     @staticmethod
     def for_game(entries: Mapping[str, Registration], game: str) -> dict[str, Registration]:
@@ -140,9 +150,16 @@ class Plugins:
         make = entries[name].make
         _check_options(kind, name, make, options)
         try:
-            return make(*arguments, **options)
+            made = make(*arguments, **options)
+        except MoemctsError:
+            raise
         except (TypeError, ValueError) as error:
             raise UsageError(f"{kind} {reference!r}: {error}") from error
+        except Exception as error:
+            raise MoemctsError(f"{kind} {reference!r} cannot be made: {_one_line(error)}") from error
+        if made is None:
+            raise MoemctsError(f"{kind} {reference!r} cannot be made: its plugin returned None")
+        return made
 
 
 @functools.cache
@@ -160,13 +177,17 @@ def plugins() -> Plugins:
             module = point.load()
             # A module that loads but registers nonsense must not take the others down either.
             Plugins([("builtins", builtins), *modules[1:], (point.name, module)])
-        except Exception as problem:
-            error = f"{type(problem).__name__}: {problem}".splitlines()[0]
+        except (Exception, SystemExit) as problem:
+            error = _one_line(problem)
             details = traceback.format_exc()
         else:
             modules.append((point.name, module))
         infos.append(PluginInfo(point.name, point.value, *distribution, error, details))
     return Plugins(modules, infos)
+
+
+def _one_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def option_names(make: Callable[..., Any]) -> list[str] | None:

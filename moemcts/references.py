@@ -21,8 +21,18 @@ def parse_reference(text: str) -> tuple[str, dict[str, Any]]:
         key, equals, value = part.partition("=")
         if not equals or not key:
             raise UsageError(f"expected option=value in {text!r}, got {part!r}")
-        options[key.replace("-", "_")] = _value(value)
+        options[key.replace("-", "_")] = parse_value(value)
     return name, options
+
+
+def parse_value(text: str) -> Any:
+    """Returns the value of one option: an integer, a number, `true`, `false`, a list separated by commas, or a word."""
+    if "," in text:
+        return [parse_value(item) for item in text.split(",") if item]
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def format_reference(name: str, options: Mapping[str, Any]) -> str:
@@ -30,15 +40,6 @@ def format_reference(name: str, options: Mapping[str, Any]) -> str:
     return name + "".join(
         f"{'&' if i else '?'}{key}={_format(value)}" for i, (key, value) in enumerate(options.items())
     )
-
-
-def _value(text: str) -> Any:
-    if "," in text:
-        return [_value(item) for item in text.split(",") if item]
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _format(value: Any) -> str:

@@ -7,14 +7,23 @@ import errno
 import hashlib
 import json
 import os
+import re
+import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import tomli_w
+from filelock import FileLock, Timeout
 
-from moemcts.errors import DamagedFile, MoemctsError
+from moemcts.errors import DamagedFile, MoemctsError, UsageError
+
+_PATIENCE = 0.5
+"""Seconds to wait for a lock: whoever only looks gives it back at once."""
+_HOLDER = ".holder"
+_PART = re.compile(r"\..+\.\d+\.part")
+"""Names of files that are being written: hidden, with the writer's process."""
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -39,34 +48,57 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
-    """Keeps the folder to this process for a while; the lock ends with the process, however it ends.
+    """Keeps the folder, which is made if need be, to this process for a while; the lock ends with the process.
 
-    Raises MoemctsError if another process has it. Where the system knows no such locks, nothing is locked.
+    What writers that were killed have left half-written in it is removed. Raises MoemctsError if another process has
+    the folder, or it cannot be written.
     """
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    path = folder / ".lock"
+    check_path(folder)
+    lock = FileLock(folder / ".lock", timeout=_PATIENCE)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = open(path, "a+")  # noqa: SIM115
+        lock.acquire()
+    except Timeout:
+        raise MoemctsError(
+            f"{folder} is in use by process {_holder(folder)}; wait until it has ended, or choose another folder"
+        ) from None
     except OSError as error:
-        raise MoemctsError(f"cannot write {path}: {error.strerror or error}") from error
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
-            raise MoemctsError(
-                f"{folder} is in use by process {holder}; wait until it has ended, or choose another folder"
-            ) from None
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+        raise MoemctsError(f"cannot write {folder}: {error.strerror or error}") from error
+    try:
+        clear_leftovers(folder)
+        write_text(folder / _HOLDER, str(os.getpid()))
         yield
+    finally:
+        lock.release()
+
+
+def check_path(path: Path) -> None:
+    """Raises UsageError for a path that no file can have or that no text can name."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"expected a path in UTF-8, got {os.fsencode(path)!r}; choose another name") from None
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{reason}: {str(path)[:60]!r}...; choose another name") from None
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Removes what writers left half-written in a folder when they were killed; only for who has it to themselves."""
+    for path in sorted(folder.rglob(".*.part")):
+        if _PART.fullmatch(path.name):
+            with contextlib.suppress(OSError):
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def _holder(folder: Path) -> str:
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        return (folder / _HOLDER).read_text().strip() or "unknown"
+    return "unknown"
 
 
 def read_bytes(path: Path) -> bytes:
@@ -102,8 +134,20 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise MoemctsError(f"expected a file, got the folder {path}") from None
     except OSError as error:
         raise MoemctsError(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DamagedFile(f"{path} is not valid TOML: {error}") from error
+
+
+def read_json(path: Path) -> Any:
+    """Returns what a JSON file holds; raises MoemctsError where there is none and DamagedFile where it is no JSON."""
+    try:
+        return json.loads(path.read_text())
+    except FileNotFoundError:
+        raise MoemctsError(f"expected a file {path}, found none") from None
+    except OSError as error:
+        raise MoemctsError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise DamagedFile(f"{path} is not valid JSON: {error}") from None
 
 
 def write_json(path: Path, values: Any) -> None:

@@ -2,20 +2,65 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shlex
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
+UVW = re.compile(r"^\./uvw run .*$", re.MULTILINE)
 
 
-def test_the_readmes_numbers_are_those_of_the_results() -> None:
-    import readme
+def blocks(page: str, language: str = "") -> list[str]:
+    """Returns the blocks of a language in a page; "" is that of commands."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
 
-    assert readme.tables() in (ROOT / "README.md").read_text()
+
+def commands(page: str) -> list[str]:
+    """Returns the calls of `moemcts` in a page's blocks, continued lines joined."""
+    lines = "\n".join(blocks(page)).replace("\\\n", " ").splitlines()
+    return [line[line.index("moemcts ") :] for line in lines if re.match(r"(\./uvw run (--no-dev )?)?moemcts ", line)]
+
+
+def test_the_tables_are_those_of_the_results() -> None:
+    import tables
+
+    for path, text in tables.pages().items():
+        assert path.read_text() == text, f"{path.name}: run python benchmarks/tables.py"
+
+
+def test_every_row_of_the_results_says_how_it_came_about() -> None:
+    for path in (ROOT / "benchmarks" / "results").glob("*.jsonl"):
+        for line in path.read_text().splitlines():
+            assert json.loads(line).keys() >= {"name", "seed", "command", "commit", "machine", "date"}, path.name
+
+
+def test_every_row_of_the_results_is_on_their_page() -> None:
+    import tables
+
+    page = (ROOT / "docs" / "results.md").read_text()
+    for path in (ROOT / "benchmarks" / "results").glob("*.jsonl"):
+        for name, row in tables.latest(path.stem).items():
+            assert f"`{row['command']}`" in page, f"no table has {path.name}: {name}"
+
+
+def test_the_readme_says_what_setting_up_costs() -> None:
+    import tables
+
+    cost = {name: row["value"] for name, row in (tables.latest("setup") | tables.latest("runs")).items()}
+    first = UVW.findall(readme := (ROOT / "README.md").read_text())[0]
+    said = " ".join(readme.split())
+    assert f"download {cost[f'download for `{first}`'] / 1000:.1f} GB" in said
+    assert f"fill {cost['disk for the packages'] / 1024:.1f} GiB" in said
+    assert f"take {cost[f'`{first}`, first time'] / 60:.0f} minutes" in said
+    assert f"takes {cost[first.partition('--no-dev ')[2]]:.0f} seconds" in said
 
 
 def test_links_between_documents_lead_somewhere() -> None:
@@ -24,24 +69,49 @@ def test_links_between_documents_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-@pytest.mark.parametrize("page", ["README.md"])
-def test_python_in_the_readme_runs(page: str) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
-    assert len(blocks) == 2
-    for block in blocks:
-        exec(compile(block, page, "exec"), {})
+def test_python_in_the_readme_runs() -> None:
+    found = blocks("README.md", "python")
+    assert len(found) == 3
+    for block in found:
+        exec(compile(block, "README.md", "exec", dont_inherit=True), {"__name__": "__main__"})
+
+
+def test_the_readmes_examples_are_as_short_as_promised() -> None:
+    plain, _, game = (
+        [line for line in block.splitlines() if line and "import" not in line]
+        for block in blocks("README.md", "python")
+    )
+    assert len(plain) <= 6
+    assert len(game) <= 40
 
 
 @pytest.mark.parametrize("page", ["docs/guides/search.md", "docs/guides/inference.md"])
 def test_python_in_the_guides_runs(page: str) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
-    assert blocks
-    exec(compile("\n".join(blocks), page, "exec"), {})
+    found = blocks(page, "python")
+    assert found
+    exec(compile("\n".join(found), page, "exec"), {})
 
 
-def test_the_readmes_commands_are_the_ones_ci_runs() -> None:
+@pytest.mark.parametrize("line", sorted({*commands("README.md"), *commands("docs/install.md")}))
+def test_commands_have_the_options_that_the_readme_gives_them(line: str) -> None:
+    words = shlex.split(line)[1:]
+    depth = next((index for index, word in enumerate(words) if word.startswith("-") or "." in word), len(words))
+    command = [str(Path(sys.executable).parent / "moemcts"), *words[:depth], "--help"]
+    environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for option in (word for word in words if word.startswith("--")):
+        assert re.search(rf"{option}\b", done.stdout), f"{option}: {line}"
+
+
+def test_ci_runs_the_readmes_two_commands() -> None:
     readme, script = (ROOT / "README.md").read_text(), (ROOT / ".ci" / "run").read_text()
-    assert "pytest -n 2" in readme
-    assert "pytest -n 2" in script
-    assert '".[dev]" ./plugins/moemcts-tictactoe' in readme
-    assert '".[dev]" ./plugins/moemcts-tictactoe' in script
+    assert len(UVW.findall(readme)) == 2
+    assert UVW.findall(readme) == UVW.findall(script)
+
+
+def test_pip_is_told_of_extras_that_are_there() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    text = "".join(page.read_text() for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+    named = set(re.findall(r"\"\.\[(\w+)\]\"", text))
+    assert {"dev", "fast"} <= named <= set(extras)

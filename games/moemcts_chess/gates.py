@@ -14,7 +14,7 @@ from moemcts.gates import CutGate, HardGate
 PHASES: tuple[str, ...] = ("opening", "middlegame", "endgame")
 
 AVERAGE_MOVES = 42.85
-"""Moves of an average game, from which the papers cut equal parts (crazyara.md 1.4; thesis, section 3.2)."""
+"""Moves of an average game, from which the papers cut equal parts (CrazyAra, game_phase_detector.py; thesis, 3.2)."""
 
 
 class Measured(Protocol):
@@ -24,7 +24,7 @@ class Measured(Protocol):
 
 
 def measure(views: Views, name: str) -> IntArray:
-    """Returns a number that describes each view's position, `[N]`; the names are `moemcts._core.chess_measures()`."""
+    """Returns a number that describes each view's position, `[N]`; the names are `core.chess_measures()`."""
     return cast(Measured, views).measure(name)
 
 
@@ -97,7 +97,7 @@ class MaterialGate(CutGate):
     """Cuts what is lost of 24 points of material: 1 a knight or bishop, 2 a rook, 4 a queen; a promotion goes back.
 
     The weights are those of Fruit's tapered evaluation (Letouzey, 2004). The default cuts divide the positions of the
-    master games in `shared/data/chess` into three nearly equal parts.
+    master games of docs/games/chess.md into three nearly equal parts.
     """
 
     name = "material"
@@ -112,7 +112,7 @@ class MaterialGate(CutGate):
 class PiecesGate(CutGate):
     """Cuts the number of captured pieces and pawns; goes back only in crazyhouse, where pieces return.
 
-    The default cuts divide the positions of the master games in `shared/data/chess` into three nearly equal parts.
+    The default cuts divide the positions of the master games of docs/games/chess.md into three nearly equal parts.
     """
 
     name = "pieces"

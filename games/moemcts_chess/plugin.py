@@ -62,9 +62,9 @@ def register_gates() -> Sequence[Registration]:
 def register_agents() -> Sequence[Registration]:
     return [
         Registration("alpha-beta", _alpha_beta, "alpha-beta with a simple evaluation: alpha-beta?depth=3", VARIANTS),
-        Registration("uci", _uci, "a UCI engine: uci?path=fairy-stockfish&nodes=1000&option.Contempt=0", VARIANTS),
-        Registration("uci:stockfish", partial(_uci, program="stockfish"), "Stockfish", STOCKFISH),
-        Registration("uci:fairy-stockfish", partial(_uci, program="fairy-stockfish"), "Fairy-Stockfish", FAIRY),
+        _engine("uci", _uci, "a UCI engine: uci?path=fairy-stockfish&nodes=1000&option.Contempt=0", VARIANTS),
+        _engine("uci:stockfish", partial(_uci, program="stockfish"), "Stockfish", STOCKFISH),
+        _engine("uci:fairy-stockfish", partial(_uci, program="fairy-stockfish"), "Fairy-Stockfish", FAIRY),
     ]
 
 
@@ -78,6 +78,9 @@ def register_commands(app: typer.Typer, data: typer.Typer) -> None:
     from moemcts_chess import commands
 
     commands.register(app, data)
+
+
+_engine = partial(Registration, runs_programs=True)
 
 
 def _pgn(game: Game) -> WriteReplays:

@@ -15,8 +15,8 @@ from moemcts_pommerman.gates import MixednessGate, OpponentGate, StepGate
 _GAMES = tuple(GAME_NAMES.values())
 _FFA, _TEAM, _RADIO, _DUEL = _GAMES
 
-# Terciles over the views of living players: facts/pommerman.md 6 for the free-for-all, for the others
-# tests/games/pommerman/measure_cuts.py (300 games of SimpleAgents, seeds 0..299).
+# Terciles over the views of living players in 300 games of SimpleAgents: those of the reference's package
+# (MultiAgentLearning/playground) for the free-for-all, for the others tests/games/pommerman/measure_cuts.py.
 STEP_CUTS = {_FFA: (93, 252), _TEAM: (90, 251), _RADIO: (90, 253), _DUEL: (80, 237)}
 MIXEDNESS_CUTS = {_FFA: (5, 8), _TEAM: (5, 8), _DUEL: (3, 7)}
 # In fog the upper tercile is "no opponent in sight": who is seen is at most 4 + 4 cells away.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from moemcts.agents import Decision
 from moemcts.errors import UsageError, unknown_name
-from moemcts.game import Game, Player
+from moemcts.game import CHANCE, Game, Player
 from moemcts.references import parse_reference
 
 
@@ -55,9 +56,11 @@ def parse_adjudication(text: str) -> Adjudication | None:
 
 
 def check_adjudicable(game: Game) -> None:
-    """Raises UsageError where the game is not one of two players whose returns sum to zero."""
+    """Raises UsageError where the game is not one of two players in turn whose returns sum to zero."""
     if game.spec.num_players != 2 or game.spec.utility_sum != 0:
         raise UsageError(f"expected a zero-sum game of two players to adjudicate, got {game.spec.name}")
+    if len(game.initial_state().active_players) > 1:
+        raise UsageError(f"expected a game of turns to adjudicate, but the players of {game.spec.name} move at once")
 
 
 class Adjudicator:
@@ -70,12 +73,20 @@ class Adjudicator:
         self._losing = [0, 0]
         """Moves in a row of each side with a value that is lost."""
 
-    def note(self, player: Player, decision: Decision, ply: int) -> Literal["draw", "resignation"] | None:
-        """Takes in the decision of `player` that led to `ply`, and returns how the game has ended, if so.
+    def note(
+        self, players: Sequence[Player], decisions: Sequence[Decision], ply: int
+    ) -> Literal["draw", "resignation"] | None:
+        """Takes in the decisions that led to `ply`, and returns how the game has ended, if so.
 
-        Who says nothing neither agrees to a draw nor resigns.
+        Who expects nothing neither agrees to a draw nor resigns; moves at once are no answers to each other.
         """
+        if list(players) == [CHANCE]:
+            return None
+        if len(players) > 1:
+            self._level, self._losing = 0, [0, 0]
+            return None
         rules = self._rules
+        (player,), (decision,) = players, decisions
         value = decision.value
         self._level = self._level + 1 if value is not None and abs(value) <= rules.draw_value else 0
         self._losing[player] = self._losing[player] + 1 if value is not None and value <= -rules.resign_value else 0

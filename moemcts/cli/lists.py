@@ -13,6 +13,7 @@ from moemcts.errors import MoemctsError
 from moemcts.hookspecs import Registration
 from moemcts.plugins import Plugins, plugins
 
+_WIDE = 10_000
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 GameName = Annotated[str | None, typer.Option("--game", help="Only what this game can use.")]
 
@@ -40,7 +41,13 @@ def games(as_json: Json = False) -> None:
             row |= {"planes": list(spec.observation_shape)}
             row |= {"gates": list(Plugins.for_game(plugins().gates, spec.name))}
         rows.append(row)
-    _print(rows, as_json)
+    # What else is known of a game is asked for by name: `moemcts gates --game NAME`.
+    _print(rows if as_json else [_short(row) for row in rows], as_json)
+
+
+def _short(row: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {"game": row["game"], "players": row.get("players", ""), "summary": row["summary"]}
+    return shown | ({"error": row["error"]} if "error" in row else {})
 
 
 def gates(game: GameName = None, as_json: Json = False) -> None:
@@ -101,7 +108,9 @@ def _print(rows: Iterable[Mapping[str, Any]], as_json: bool) -> None:
     table = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for row in rows:
         table.add_row(*(_cell(row.get(column, "")) for column in columns))
-    Console(soft_wrap=True).print(table)
+    console = Console()
+    # On a terminal cells are wrapped in their columns; what is read by a program keeps one line per row.
+    console.print(table) if console.is_terminal else Console(width=_WIDE).print(table)
 
 
 def _cell(value: Any) -> str:

@@ -1,48 +1,12 @@
-"""Puts the commands together, and turns errors into one line and an exit code."""
+"""The entry point: turns errors into one line and an exit code, from the first import on."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import NoReturn
 
-import typer
-
-from moemcts import __version__
-from moemcts.errors import MoemctsError
-
-app = typer.Typer(
-    name="moemcts",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="""AlphaZero-style search with a team of phase experts, for any game.
-
-Start here:
-
-    moemcts run --game pommerman --gate steps --preset smoke
-
-    moemcts games
-
-    moemcts doctor
-""",
-)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"moemcts {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
-    ] = False,
-) -> None:
-    pass
+# Nothing else is imported here: Ctrl-C while the rest is imported is answered like any other.
 
 
 def main() -> None:
@@ -50,24 +14,57 @@ def main() -> None:
 
     Exit codes: 0 done, 1 failed, 2 misused, 3 an optional package is missing, 130 interrupted.
     """
+    try:
+        _open_streams()
+        _run()
+    except KeyboardInterrupt:
+        _leave("interrupted", 130)
+    except BrokenPipeError:
+        # The reader of our output has gone; nothing more can be told to anyone.
+        _discard_output()
+        sys.exit(1)
+
+
+def _run() -> None:
     # Work is spread over processes; a second thread in each is slower than none wherever the cores are busy already.
     # Whoever sets the variable knows better.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from moemcts.cli import check, data, doctor, explain, export, gate, lists, match, play, run, tournament, train
-    from moemcts.plugins import plugins
+    from moemcts.errors import MoemctsError
 
-    for module in (run, train, play, match, tournament, explain, export, gate, data, lists, check, doctor):
-        module.register(app)
+    code: object = 0
     try:
-        plugins().register_commands(app, data.group)
-        app()
+        from moemcts.cli.app import make_app
+
+        make_app()()
+    except SystemExit as left:
+        code = left.code
     except MoemctsError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(130)
+        _leave(f"error: {error}", error.exit_code)
+    try:
+        sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of our output has gone; nothing more can be told to anyone.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        raise
+    except OSError as error:
+        _discard_output()
+        _leave(f"error: cannot write the output: {error.strerror or error}", 1)
+    sys.exit(code)  # type: ignore[arg-type]
+
+
+def _open_streams() -> None:
+    """Opens those standard streams that are closed, and lets all of them write what they cannot encode as `?`."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+def _leave(line: str, code: int) -> NoReturn:
+    print(line, file=sys.stderr)
+    sys.exit(code)
+
+
+def _discard_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -13,7 +13,21 @@ import typer
 from moemcts.errors import MoemctsError, UsageError
 
 if TYPE_CHECKING:
-    from moemcts.runs import Experiment
+    from moemcts.report.page import Report
+    from moemcts.runs import Experiment, Run
+    from moemcts.runs.estimate import Estimate
+    from moemcts.work.progress import Progress
+
+AllowPrograms = Annotated[
+    bool,
+    typer.Option(
+        "--allow-programs", help="Let settings that are read from a file start programs, such as UCI engines."
+    ),
+]
+
+
+_LONGEST_NAME = 120
+"""Of a folder, in characters; file systems take 255."""
 
 
 def register(app: typer.Typer) -> None:
@@ -42,44 +56,36 @@ def run(
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then leave.")] = False,
+    allow_programs: AllowPrograms = False,
 ) -> None:
     """Make data, train a single network and one expert per phase, play both, and report which is better."""
     from moemcts.cli.progress import ConsoleProgress
-    from moemcts.cli.settings import settings
-    from moemcts.runs import Experiment
+    from moemcts.cli.settings import Given, read_settings
+    from moemcts.runs import Experiment, ExperimentConfig
     from moemcts.runs.estimate import estimate
-    from moemcts.runs.settings import ExperimentConfig, validate
 
     named = {"game": game, "gates": gate, "schemes": scheme, "network": network, "seed": seed}
-    given = {key: value for key, value in named.items() if value is not None}
+    given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
     progress = ConsoleProgress()
-    if resume is not None:
-        if given or preset or config or changes or out:
-            raise UsageError("expected --resume alone: a run goes on with the settings in its config.toml")
-        experiment = Experiment.load(resume)
+    if resume is None:
+        settings = read_settings(given, ExperimentConfig)
+        experiment = Experiment.prepare(out or new_folder(settings.game, settings.gates, preset), settings)
+    elif given or out:
+        raise UsageError("expected --resume alone: a run goes on with the settings in its config.toml")
     else:
-        configuration = validate(settings(given, preset, config, changes or []), ExperimentConfig)
-        folder = out or Path("runs") / folder_name(configuration.game, configuration.gates, preset)
-        experiment = Experiment.create(folder, configuration, write=not dry_run)
-    progress.say(f"[bold]{experiment.folder}[/bold]: {experiment.describe()}")
+        experiment = Experiment.load(resume, allow_programs=allow_programs)
+    progress.say(headline(experiment))
     expected = estimate(experiment)
     progress.say(expected.describe())
-    free = shutil.disk_usage(_existing(experiment.folder)).free
-    if expected.num_bytes > free:
-        raise MoemctsError(
-            f"expected {expected.num_bytes / 1e6:,.0f} MB on the disk of {experiment.folder}, "
-            f"{free / 1e6:,.0f} MB are free; make room or choose another folder with --out"
-        )
     if dry_run:
         typer.echo(experiment.config_text())
         return
-    _follow(experiment, progress)
-
-
-def _follow(experiment: Experiment, progress: Any) -> None:
+    _check_room(experiment.folder, expected)
+    if resume is None:
+        experiment.write()
     started = time.monotonic()
     try:
-        report = experiment.run(progress)
+        report = make(experiment, progress)
     except KeyboardInterrupt:
         progress.say(f"interrupted; all that was finished is kept. Go on: moemcts run --resume {experiment.folder}")
         raise typer.Exit(130) from None
@@ -88,14 +94,38 @@ def _follow(experiment: Experiment, progress: Any) -> None:
     typer.echo(f"report: {experiment.folder / 'report' / 'report.html'}")
 
 
-def folder_name(game: str, gates: list[str], preset: str | None) -> str:
-    """Returns the name of a new folder under runs/."""
-    words = re.sub(r"[^a-zA-Z0-9]+", "-", "_".join([game, *gates, preset or "laptop"]))
-    return f"{time.strftime('%Y%m%d-%H%M%S')}_{words}"
+def make(experiment: Experiment, progress: Progress) -> Report:
+    """Does whatever is not done yet of an experiment, and writes and returns its report."""
+    from moemcts.report.findings import findings
+    from moemcts.report.page import write_report
+
+    with experiment.opened(), experiment.timed():
+        experiment.work(progress)
+        report = findings(experiment.outcomes())
+        write_report(experiment.folder / "report", report)
+        return report
 
 
-def _existing(folder: Path) -> Path:
-    folder = folder.absolute()
-    while not folder.exists():
-        folder = folder.parent
-    return folder
+def headline(run: Run[Any]) -> str:
+    """Returns the line that a run begins with, for the console."""
+    from rich.markup import escape
+
+    return f"[bold]{escape(str(run.folder))}[/bold]: {escape(run.describe())}"
+
+
+def new_folder(game: str, words: list[str], preset: str | None) -> Path:
+    """Returns a new folder under runs/."""
+    name = re.sub(r"[^a-zA-Z0-9]+", "-", "_".join([game, *words, preset or "laptop"]))[:_LONGEST_NAME]
+    return Path("runs") / f"{time.strftime('%Y%m%d-%H%M%S')}_{name}"
+
+
+def _check_room(folder: Path, expected: Estimate) -> None:
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    free = shutil.disk_usage(existing).free
+    if expected.num_bytes > free:
+        raise MoemctsError(
+            f"expected {expected.num_bytes / 1e6:,.0f} MB on the disk of {folder}, "
+            f"{free / 1e6:,.0f} MB are free; make room or choose another folder with --out"
+        )

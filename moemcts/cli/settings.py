@@ -2,48 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from moemcts.errors import UsageError
+
+if TYPE_CHECKING:
+    from moemcts.runs.settings import LearningConfig
+
+    Config = TypeVar("Config", bound=LearningConfig)
 
 DEFAULT_PRESET = "laptop"
 
 
-def settings(
-    given: Mapping[str, Any],
-    preset: str | None,
-    config: Path | None,
-    changes: Sequence[str],
-    *,
-    known: Collection[str] | None = None,
-) -> dict[str, Any]:
-    """Returns the values; `known` are the entries and sections that count of presets and of the game's settings.
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What stands on the command line; false where that is nothing."""
 
-    Raises UsageError where no game is named, or what is given cannot be read as a setting.
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """By dotted path."""
+    preset: str | None = None
+    config: Path | None = None
+    changes: Sequence[str] = ()
+    """Of `--set`."""
+    allow_programs: bool = False
+    """Whether settings in files may start programs."""
+
+    @classmethod
+    def of(
+        cls,
+        options: Mapping[str, Any],
+        preset: str | None,
+        config: Path | None,
+        changes: Sequence[str] | None,
+        *,
+        allow_programs: bool,
+    ) -> Given:
+        """Returns what is given of options that are None where they are not."""
+        options = {path: value for path, value in options.items() if value is not None}
+        return cls(options=options, preset=preset, config=config, changes=changes or (), allow_programs=allow_programs)
+
+    def __bool__(self) -> bool:
+        return bool(self.options or self.preset or self.config or self.changes)
+
+
+def read_settings(given: Given, kind: type[Config]) -> Config:
+    """Returns the configuration.
+
+    Raises UsageError where no game is named, what is given cannot be read as a setting or has no effect, and where a
+    file names a program to be started unless that is allowed.
     """
     from moemcts.plugins import plugins
     from moemcts.references import parse_reference
-    from moemcts.runs.settings import load_preset, merge
+    from moemcts.runs.programs import refuse_programs_in
+    from moemcts.runs.settings import load_preset, merge, validate
     from moemcts.store import read_toml
 
-    file = read_toml(config) if config is not None else {}
-    reference = given.get("game") or file.get("game")
+    file = flat(read_toml(given.config)) if given.config is not None else {}
+    explicit = {**file, **given.options, **_changes(given.changes)}
+    reference = explicit.get("game")
     if not isinstance(reference, str):
         raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")
     plugins().game(reference)
+    if not given.allow_programs:
+        refuse_programs_in(file, str(given.config))
     values: dict[str, Any] = {}
-    for part in (load_preset(preset or DEFAULT_PRESET), plugins().games[parse_reference(reference)[0]].settings):
-        merge(values, {path: value for path, value in flat(part).items() if _counts(path, known)})
-    merge(values, flat(file))
-    merge(values, given)
-    for change in changes:
-        name, equals, value = change.partition("=")
-        if not equals:
-            raise UsageError(f"expected --set setting=value, got {change!r}")
-        merge(values, parse_reference(f"?{name.replace('-', '_')}={value}")[1])
-    return values
+    for part in (load_preset(given.preset or DEFAULT_PRESET), plugins().games[parse_reference(reference)[0]].settings):
+        # What a preset says of parts that this kind of run has not does not count.
+        merge(values, {path: value for path, value in flat(part).items() if path.split(".")[0] in kind.model_fields})
+    merge(values, explicit)
+    configuration = validate(values, kind)
+    _check_effects(explicit, configuration)
+    return configuration
 
 
 def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -54,5 +86,25 @@ def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def _counts(path: str, known: Collection[str] | None) -> bool:
-    return known is None or path.partition(".")[0] in known
+def _changes(changes: Sequence[str]) -> dict[str, Any]:
+    from moemcts.references import parse_value
+
+    found: dict[str, Any] = {}
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals or not name:
+            raise UsageError(f"expected --set setting=value, got {change!r}")
+        found[name.replace("-", "_")] = parse_value(value)
+    return found
+
+
+def _check_effects(explicit: Mapping[str, Any], configuration: LearningConfig) -> None:
+    from moemcts.runs.settings import WITHOUT_EFFECT, lookup
+
+    values = configuration.model_dump()
+    for master, idle in WITHOUT_EFFECT.items():
+        for path in idle:
+            if path in explicit and lookup(values, master):
+                raise UsageError(
+                    f"{path} has no effect where {master} is given, {lookup(values, master)!r}; leave one of them out"
+                )

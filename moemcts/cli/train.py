@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moemcts.cli.run import AllowPrograms, headline, new_folder
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
-    from moemcts.runs.training import Training
+    from moemcts.cli.settings import Given
+    from moemcts.report.page import Report
+    from moemcts.runs import Training
     from moemcts.work.progress import Progress
 
 
@@ -46,6 +49,7 @@ def train(
         list[str] | None, typer.Option("--set", help="One setting, such as training.epochs=7; may be repeated.")
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the training in this folder.")] = None,
+    allow_programs: AllowPrograms = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Train one expert per phase, and show what each is worth on the samples of every phase.
@@ -53,32 +57,34 @@ def train(
     On several GPUs: `torchrun --nproc-per-node 4 --no-python moemcts train ... --out FOLDER`.
     """
     from moemcts.cli.progress import ConsoleProgress
+    from moemcts.cli.settings import Given
     from moemcts.learn.training.ranks import launched
-    from moemcts.runs.training import Training
+    from moemcts.runs import Training
     from moemcts.work.progress import Silence
 
     named = {"game": game, "gate": gate, "scheme": scheme, "network": network, "seed": seed}
-    given: dict[str, Any] = {key: value for key, value in named.items() if value is not None}
     folders = {"data.folder": data, "data.validation": validation, "data.test": test, "baseline": baseline}
-    given |= {key: str(path.absolute()) for key, path in folders.items() if path is not None}
+    paths = {key: str(path.absolute()) for key, path in folders.items() if path is not None}
+    given = Given.of(named | paths, preset, config, changes, allow_programs=allow_programs)
     ranks = launched()
     if ranks.size > 1 and not (out or resume):
         raise UsageError("expected --out: several processes have to agree on the folder")
     if resume is None:
-        training = _start(given, preset, config, changes or [], out, is_first=ranks.is_first)
-    elif given or preset or config or changes or out:
+        training = _start(given, out, is_first=ranks.is_first)
+    elif given or out:
         raise UsageError("expected --resume alone: a training goes on with the settings in its config.toml")
     else:
-        training = Training.load(resume)
+        training = Training.load(resume, allow_programs=allow_programs)
     progress: Progress = ConsoleProgress() if ranks.is_first else Silence()
-    progress.say(f"[bold]{training.folder}[/bold]: {training.describe()}")
+    progress.say(headline(training))
+    if not ranks.is_first:
+        training.work(progress)
+        return
     try:
-        report = training.run(progress)
+        report = make(training, progress)
     except KeyboardInterrupt:
         progress.say(f"interrupted; all that was finished is kept. Go on: moemcts train --resume {training.folder}")
         raise typer.Exit(130) from None
-    if report is None:
-        return
     if as_json:
         typer.echo(json.dumps(report.numbers, indent=1))
         return
@@ -87,22 +93,23 @@ def train(
     typer.echo(f"\nexperts: {training.folder / 'experts'}\nreport: {training.folder / 'report' / 'report.html'}")
 
 
-def _start(
-    given: dict[str, Any],
-    preset: str | None,
-    config: Path | None,
-    changes: list[str],
-    out: Path | None,
-    *,
-    is_first: bool,
-) -> Training:
-    from moemcts.cli.run import folder_name
-    from moemcts.cli.settings import settings
-    from moemcts.runs.settings import TrainingConfig, validate
-    from moemcts.runs.training import Training, resolved
+def make(training: Training, progress: Progress) -> Report:
+    """Does whatever is not done yet of a training, and writes and returns its report."""
+    from moemcts.report.page import write_report
+    from moemcts.report.training import training_report
 
-    values = settings(given, preset, config, changes, known=TrainingConfig.model_fields)
-    configuration = validate(values, TrainingConfig)
-    folder = out or Path("runs") / folder_name(configuration.game, ["train", configuration.gate], preset)
-    # The other processes of a training have nothing to write.
-    return Training.create(folder, configuration) if is_first else Training(folder, resolved(configuration))
+    with training.opened(), training.timed():
+        training.work(progress)
+        report = training_report(training.outcomes())
+        write_report(training.folder / "report", report)
+        return report
+
+
+def _start(given: Given, out: Path | None, *, is_first: bool) -> Training:
+    from moemcts.cli.settings import read_settings
+    from moemcts.runs import Training, TrainingConfig
+
+    settings = read_settings(given, TrainingConfig)
+    folder = out or new_folder(settings.game, ["train", settings.gate], given.preset)
+    # The other processes of a training have nothing to write, and the first may have been faster.
+    return Training.create(folder, settings) if is_first else Training(folder, Training.resolved(settings))

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
-from moemcts.learn.training.metrics_log import read_log
+from moemcts.report.outcomes import Entry
 from moemcts.report.page import Figure
 from moemcts.report.plots import Curve, loss_curves
-
-Entry = Mapping[str, Any]
-"""One line of a training's measurements."""
-
-
-def metrics(path: Path) -> list[Entry]:
-    """Returns the measurements of a training that count: those after which it was put back are left out."""
-    return [entry for entry in read_log(path) if not entry.get("spike")]
 
 
 def running_steps(entries: Sequence[Entry]) -> list[float]:
@@ -33,7 +23,7 @@ def running_steps(entries: Sequence[Entry]) -> list[float]:
 def curve_figures(
     phase_names: Sequence[str], entries: Sequence[Entry], baseline: Sequence[Entry], label: str = ""
 ) -> list[Figure]:
-    """Returns the loss of each phase's expert on its phase while it learned; the baseline's dashed.
+    """Returns the loss of each phase's expert on its phase while it learned, and the baseline's.
 
     One figure for the validation samples and one for the test samples, as far as they were measured. `label` tells
     them from those of other trainings.
@@ -56,10 +46,18 @@ def curve_figures(
             others = [_curve("baseline, all phases", baseline, kind, "all", None, is_baseline=True)]
         drawn = [curve for curve in (*own, *others) if curve.steps]
         if drawn:
-            caption = f"Loss of each expert on the {samples} samples of its own phase; dashed the baseline, if any."
+            caption = f"Loss of each expert on the {samples} samples of its own phase{_legend(drawn)}."
             image = loss_curves(drawn, title=f"Loss per phase, {samples} samples", ylabel=f"{samples} loss")
             figures.append(Figure("-".join(word for word in ("loss", samples, label) if word), image, caption))
     return figures
+
+
+def _legend(drawn: Sequence[Curve]) -> str:
+    """Returns what tells the baseline apart, as far as there is one to be seen."""
+    baselines = [len(curve.steps) for curve in drawn if curve.is_baseline]
+    if not baselines:
+        return ""
+    return "; dashed the baseline" if max(baselines) > 1 else "; hollow the baseline, which was measured once"
 
 
 def _curve(

@@ -7,6 +7,10 @@ from collections.abc import Sequence
 from moemcts.learn.assessment import PhaseLosses
 from moemcts.report.tables import Cell, Table
 
+FULL_COLOUR = 0.2
+"""How far from its column's mean a number has its full colour; small differences look small."""
+_COLOURS = f"Green is better than the mean of the column, orange worse; full at {100 * FULL_COLOUR:.0f} % from it."
+
 
 def loss_table(losses: Sequence[PhaseLosses], where: str, *, policy_weight: float, value_weight: float) -> Table:
     """Returns the whole loss, weighted as in training, of each network on each phase; lower is better."""
@@ -42,16 +46,17 @@ def _table(
     tints = [[None, *(_tint(cell, column, sign) for cell, column in zip(row, columns, strict=True))] for row in cells]
     names = list(losses[0].policy) if losses else []
     rows = [[row.name, *line] for row, line in zip(losses, shown, strict=True)]
-    return Table([title, *names], rows, caption, tints)
+    return Table([title, *names], rows, caption, tints, _COLOURS)
 
 
 def _tint(cell: float | None, column: Sequence[float | None], sign: int) -> float | None:
-    """Returns where the cell lies between the worst, 0, and the best, 1, of its column."""
+    """Returns how good the cell is beside its column: 0.5 at the mean, 0 or 1 at `FULL_COLOUR` of it and beyond."""
     values = [value for value in column if value is not None]
-    if cell is None or max(values) == min(values):
+    mean = sum(values) / len(values) if values else 0.0
+    if cell is None or not mean or min(values) == max(values):
         return None
-    share = (cell - min(values)) / (max(values) - min(values))
-    return share if sign > 0 else 1 - share
+    deviation = sign * (cell - mean) / (abs(mean) * FULL_COLOUR)
+    return 0.5 + 0.5 * min(max(deviation, -1.0), 1.0)
 
 
 def _text(value: float | None, pattern: str) -> str | None:

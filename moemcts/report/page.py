@@ -18,7 +18,7 @@ import numpy as np
 
 from moemcts.errors import MoemctsError
 from moemcts.report.style import GRID, INK, MUTED, PAPER, PHASE_COLOURS, drawing
-from moemcts.report.tables import Table
+from moemcts.report.tables import SAFE_ADDRESS, Table, escape_markdown
 from moemcts.store import write_bytes
 
 if TYPE_CHECKING:
@@ -143,13 +143,24 @@ def _inline_svg(svg: str, figure: Figure) -> str:
 
 
 def _markdown(report: Report, images: Mapping[str, _Image]) -> str:
-    parts = [f"# {report.title}", report.summary]
+    parts = [f"# {escape_markdown(report.title)}", _markdown_text(report.summary)]
     for section in report.sections:
-        parts += [f"## {section.title}", section.text, *(table.markdown() for table in section.tables)]
+        parts += [f"## {escape_markdown(section.title)}", _markdown_text(section.text)]
+        parts += [table.markdown() for table in section.tables]
         for figure in section.figures:
-            alt = figure.caption.replace("[", "(").replace("]", ")").replace("\n", " ")
-            parts += [f"![{alt}]({images[figure.name].file})", f"*{figure.caption}*"]
+            caption = escape_markdown(figure.caption)
+            alt = caption.replace("[", "(").replace("]", ")")
+            parts += [f"![{alt}]({images[figure.name].file})", f"*{caption}*"]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _markdown_text(text: str) -> str:
+    # As in HTML, code comes first: nothing within it is markup.
+    parts = re.split(r"(`[^`]+`)", text)
+    return "".join(
+        part if part[:1] == "`" and len(part) > 2 else "\n".join(map(escape_markdown, part.split("\n")))
+        for part in parts
+    )
 
 
 def _html(report: Report, images: Mapping[str, _Image]) -> str:
@@ -186,7 +197,7 @@ def _inline(text: str) -> str:
 
 def _spans(text: str) -> str:
     text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escape(text))
-    return re.sub(r"\[([^\]]+)\]\((https?://[^\s)\"]+|[\w./#-]+)\)", r'<a href="\2">\1</a>', text)
+    return re.sub(rf"\[([^\]]+)\]\(({SAFE_ADDRESS})\)", r'<a href="\2">\1</a>', text)
 
 
 def _plain(value: Any) -> Any:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_FEW_VALUES = 30
+"""Values of a timeline up to which each is marked."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
@@ -88,6 +91,8 @@ def phase_timeline(
     *,
     values: Sequence[float] | None = None,
     plies: Sequence[int] | None = None,
+    start: int | None = None,
+    stop: int | None = None,
     events: Sequence[tuple[int, str]] = (),
     title: str = "One game, phase by phase",
     value_label: str = "value of the search",
@@ -95,11 +100,11 @@ def phase_timeline(
     """Returns one game as a line of time, coloured by phase, with the value in [-1, 1] above.
 
     `weights` are `[T, K]`, as a gate gives them, or the phases `[T]`; `plies` say when each row was (0, 1, ...
-    without). `events` are marked at their ply.
+    without), `start` and `stop` where the game began and ended. `events` are marked at their ply.
     """
     shares = _phase_weights(weights, len(phase_names))
     times = np.arange(len(shares)) if plies is None else np.asarray(plies)
-    edges = np.append(times, times[-1] + 1) if len(times) else np.array([0, 1])
+    edges = np.append(times, max(times[-1] + 1, stop or 0)) if len(times) else np.array([0, 1])
     with drawing():
         figure = new_figure(7.2, 3.2 if values is not None else 1.7)
         if values is None:
@@ -124,7 +129,7 @@ def phase_timeline(
             lower = lower + share
         strip.set_ylim(0, 1)
         strip.set_yticks([])
-        strip.set_xlim(edges[0], edges[-1])
+        strip.set_xlim(edges[0] if start is None else min(start, edges[0]), edges[-1])
         strip.grid(visible=False)
         strip.spines["left"].set_visible(False)
         strip.set_ylabel("phase", rotation=0, ha="right", va="center")
@@ -278,7 +283,9 @@ def _draw_values(axes: Axes, times: np.ndarray, values: np.ndarray, shares: np.n
     for start, stop in pairwise([*starts, len(phases)]):
         axes.axvspan(edges[start], edges[stop], color=phase_colour(int(phases[start])), alpha=0.10, linewidth=0)
     axes.axhline(0, color=MUTED, linewidth=0.8)
-    axes.plot(times + 0.5 * (edges[1:] - edges[:-1]), values, color=INK, linewidth=1.6)
+    # Single values are no line: in a short game the markers are all there is to see.
+    marker = "o" if len(times) <= _FEW_VALUES else None
+    axes.plot(times + 0.5 * (edges[1:] - edges[:-1]), values, color=INK, linewidth=1.6, marker=marker, markersize=4)
     axes.set_ylim(-1.05, 1.05)
     axes.set_yticks([-1, -0.5, 0, 0.5, 1])
     axes.grid(axis="x", visible=False)

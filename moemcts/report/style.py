@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,9 @@ def drawing() -> Iterator[None]:
     """Draws in the style of the reports; figures are saved under it too."""
     import matplotlib
 
-    with matplotlib.rc_context(_settings()):
+    with matplotlib.rc_context(_settings()), warnings.catch_warnings():
+        # Names of users may have letters that the font lacks: a box is drawn, and that is all there is to say.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         yield
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -11,6 +12,8 @@ from moemcts.arena.intervals import Interval
 from moemcts.arena.ranking import Ratings
 
 Cell = str | int | float | None
+SAFE_ADDRESS = r"(?:https?://[^\s)\"]+|[\w./#-]+)"
+"""What a link in a report may lead to."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,8 @@ class Table:
     caption: str = ""
     tints: Sequence[Sequence[float | None]] = ()
     """How good each cell is, from 0, the worst, to 1, the best: its colour on the page; None for no colour."""
+    colours: str = ""
+    """What the colours mean, said where they are."""
 
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows):
@@ -53,7 +58,7 @@ class Table:
             *([_markdown_cell(_text(cell)) for cell in row] for row in self.rows),
         ]
         text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-        return f"{text}\n\n{self.caption}" if self.caption else text
+        return f"{text}\n\n{escape_markdown(self.caption)}" if self.caption else text
 
     def html(self) -> str:
         """Returns the table as an HTML figure."""
@@ -65,13 +70,14 @@ class Table:
         body = "\n".join(
             "<tr>"
             + "".join(
-                f"<td{kind}{_style(tint)}>{escape(_text(cell))}</td>"
+                f"<td{kind}{_style(tint)}>{_html_cell(_text(cell))}</td>"
                 for kind, cell, tint in zip(classes, row, colours, strict=True)
             )
             + "</tr>"
             for row, colours in zip(self.rows, tints, strict=True)
         )
-        caption = f"<figcaption>{escape(self.caption)}</figcaption>" if self.caption else ""
+        told = " ".join(filter(None, [self.caption, self.colours if self.tints else ""]))
+        caption = f"<figcaption>{escape(told)}</figcaption>" if told else ""
         return (
             f'<figure class="table"><div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n'
             f"<tbody>\n{body}\n</tbody>\n</table></div>{caption}</figure>"
@@ -161,6 +167,12 @@ def ratings_table(ratings: Ratings) -> Table:
     )
 
 
+def escape_markdown(text: str) -> str:
+    """Returns text on one line in which names of users are never HTML, nor links to anything but pages and files."""
+    text = escape(" ".join(text.split("\n")), quote=False)
+    return re.sub(r"\](?=\((?!" + SAFE_ADDRESS + r"\)))", r"\\]", text)
+
+
 def points(interval: Interval, *, signed: bool = False) -> str:
     """Returns an interval of shares in percentage points."""
     sign = "+" if signed else ""
@@ -208,8 +220,16 @@ def _text(cell: Cell) -> str:
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 
+def _html_cell(text: str) -> str:
+    """Returns the cell for a page, an interval under its number, so that wide tables stay narrow."""
+    number, bracket, interval = text.partition(" [")
+    if not bracket or not interval.endswith("]"):
+        return escape(text)
+    return f'{escape(number)}<br><small class="interval">[{escape(interval)}</small>'
+
+
 def _markdown_cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    return escape_markdown(text).replace("|", "\\|")
 
 
 def _looks_numeric(cell: Cell) -> bool:

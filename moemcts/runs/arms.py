@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from moemcts.references import parse_reference
 
@@ -11,6 +13,7 @@ NO_GATE = "none"
 """The gate whose one expert is the single network."""
 SINGLE = "single"
 """The arm of the single network, and the scheme that makes it."""
+_LONGEST = 160
 
 
 @dataclass(frozen=True)
@@ -21,18 +24,17 @@ class Arm:
     """As tables call it."""
     gate: str
     scheme: str
-
-    @property
-    def label(self) -> str:
-        """The name as part of a file's name."""
-        return file_label(self.name)
+    label: str = ""
+    """The name as part of a file's name; arms of one experiment have different ones."""
 
 
 def file_label(reference: str) -> str:
     """Returns what a user writes as part of a file's name."""
     name, options = parse_reference(reference)
     text = name.lstrip("./") + "".join(f"-{key}-{value}" for key, value in options.items())
-    return "".join(c if c.isalnum() else "-" for c in text)
+    label = "".join(c if c.isalnum() else "-" for c in text)
+    # File systems take names of 255 bytes.
+    return label if len(label.encode()) <= _LONGEST else f"{label[: _LONGEST // 8]}-{_digest(reference)}"
 
 
 def make_arms(gates: Sequence[str], schemes: Sequence[str]) -> list[Arm]:
@@ -43,4 +45,14 @@ def make_arms(gates: Sequence[str], schemes: Sequence[str]) -> list[Arm]:
         for scheme in schemes:
             words = [word for word, others in ((gate, gates), (scheme, schemes)) if len(others) > 1]
             arms.append(Arm(" ".join(words) or gate, gate, scheme))
-    return arms
+    labels = [file_label(arm.name) for arm in arms]
+    counts = Counter(labels)
+    return [
+        # Names that differ in signs only must not share a folder.
+        replace(arm, label=label if counts[label] == 1 else f"{label}-{_digest(arm.name)}")
+        for arm, label in zip(arms, labels, strict=True)
+    ]
+
+
+def _digest(name: str) -> str:
+    return hashlib.blake2b(name.encode(), digest_size=4).hexdigest()

@@ -13,7 +13,7 @@ from moemcts.evaluation import UniformEvaluator
 from moemcts.game import Game, Player, State
 from moemcts.plugins import plugins
 from moemcts.search import Search
-from moemcts.work.jobs import num_cores
+from moemcts.work import num_cores
 
 if TYPE_CHECKING:
     from moemcts.runs.experiment import Experiment

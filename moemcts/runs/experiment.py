@@ -1,99 +1,70 @@
-"""One experiment in its folder: data, then experts, then matches, then a report; every part can be resumed."""
+"""One experiment in its folder: data, then experts, then matches; every part can be resumed."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-import tomli_w
+from typing import TYPE_CHECKING, Any
 
 from moemcts.agents import Agent, PolicyAgent
-from moemcts.arena.match import MatchResult, match
+from moemcts.arena.games import Conditions
+from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Opening, starts
-from moemcts.errors import MoemctsError, UsageError
-from moemcts.game import Game
+from moemcts.arena.playing import Watch, play_match
+from moemcts.arena.schedules import match_schedule
 from moemcts.gates import PhaseGate
-from moemcts.naming import check_backend, default_model, opponents_named
+from moemcts.naming import check_backend, opponents_named
 from moemcts.plugins import plugins
-from moemcts.runs.arms import NO_GATE, SINGLE, Arm, make_arms
-from moemcts.runs.environment import environment
-from moemcts.runs.kept_gates import keep_gate, kept_gate
-from moemcts.runs.settings import ExperimentConfig, validate
+from moemcts.report.outcomes import Learned, Outcomes, Phases
+from moemcts.runs.arms import NO_GATE, Arm, file_label, make_arms
+from moemcts.runs.fields import make_field
+from moemcts.runs.held_out import held_out_losses
+from moemcts.runs.kept_gates import kept_gate
+from moemcts.runs.learning import data_part, measurements, train_experts, training_settings
+from moemcts.runs.phases import describe_phases, timeline_of
+from moemcts.runs.run import Part, Run
+from moemcts.runs.settings import ExperimentConfig
 from moemcts.runs.sources import Sources, open_sources
-from moemcts.runs.training import play_games, resolved, train_experts
 from moemcts.search import SearchAgent
 from moemcts.search.engine import Opponents
-from moemcts.store import exclusive, read_toml, write_json, write_text
-from moemcts.work.jobs import Job, num_cores, run_jobs
-from moemcts.work.progress import Advance, Progress
+from moemcts.work import Report, num_cores, workers
+from moemcts.work.progress import Advance, Tally
 
 if TYPE_CHECKING:
     from moemcts.experts import ExpertSet
-    from moemcts.report.page import Report
 
-FIELD = "field"
-"""The arm of the agent that sits in all other seats: what chance and seats alone give."""
 BOARDS_PER_SEED = 1_000_000
 """Start positions that are set aside for the games of one training seed."""
+SEARCHED, RAW = "searched", "raw"
+"""The matches: with search, and of the networks alone."""
 
 
-@dataclass(frozen=True)
-class Outcomes:
-    """What an experiment made, for its report."""
-
-    sources: Sources
-    experts: Mapping[tuple[str, int], ExpertSet]
-    """By the name of the arm and training seed."""
-    searched: list[MatchResult]
-    """One match per training seed."""
-    raw: list[MatchResult]
-    """Matches of the networks without search; none if they were not asked for."""
-
-
-class Experiment:
+class Experiment(Run[ExperimentConfig]):
     """A single network against one set of experts per gate and scheme, in a folder."""
+
+    kind = "experiment"
+    noun = "run"
+    config_type = ExperimentConfig
 
     def __init__(self, folder: Path, config: ExperimentConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
-        self.folder = folder
-        self.config = config
-        self.game: Game = plugins().game(config.game)
+        super().__init__(folder, config)
         self.arms = make_arms(config.gates, config.schemes)
         for scheme in config.schemes:
             plugins().scheme(scheme)
         for arm in self.arms:
             plugins().scheme(arm.scheme).check(self.gate(arm.gate))
         self.agent(config.data.agent or plugins().default_agent(self.game))
-        self.field_agent()
+        self.field = make_field(config.match.field, self.game)
         self.opponent_model()
-        plugins().network(config.network, self.game.spec.observation_shape, self.game.spec.num_actions)
         check_backend(config.match.backend)
 
     @classmethod
-    def create(cls, folder: Path, config: ExperimentConfig, *, write: bool = True) -> Experiment:
-        """Starts an experiment in a new or empty folder; raises UsageError where there is one already."""
-        if (folder / "config.toml").exists():
-            raise UsageError(f"{folder} holds a run already; go on with it: moemcts run --resume {folder}")
-        if folder.exists() and not folder.is_dir():
-            raise UsageError(f"expected a folder for the run, but {folder} is a file")
-        experiment = cls(folder, _with_backend(resolved(config)))
-        if write:
-            for gate in experiment.gates:
-                keep_gate(folder, gate)
-            write_text(folder / "config.toml", experiment.config_text())
-            write_json(folder / "env.json", environment())
-        return experiment
-
-    @classmethod
-    def load(cls, folder: Path) -> Experiment:
-        """Opens an experiment to go on with; raises MoemctsError where there is none."""
-        if not (folder / "config.toml").exists():
-            raise MoemctsError(f"expected a run with a config.toml in {folder}, found none")
-        return cls(folder, validate(read_toml(folder / "config.toml"), ExperimentConfig))
+    def resolved(cls, config: ExperimentConfig) -> ExperimentConfig:
+        """Returns the configuration with what the game and this machine decide written out."""
+        return _with_backend(super().resolved(config))
 
     @property
     def gates(self) -> list[str]:
@@ -101,13 +72,19 @@ class Experiment:
         return [gate for gate in self.config.gates if gate != NO_GATE]
 
     @property
+    def single(self) -> Arm:
+        """The arm of the single network."""
+        return self.arms[0]
+
+    @property
     def teams(self) -> list[Arm]:
         """The arms of several experts."""
         return self.arms[1:]
 
-    def config_text(self) -> str:
-        """Returns the configuration, fully resolved, as TOML."""
-        return tomli_w.dumps(self.config.model_dump(mode="json", exclude_none=True))
+    @property
+    def seeds(self) -> range:
+        """The training seeds, counted from that of the configuration."""
+        return range(self.config.num_seeds)
 
     def describe(self) -> str:
         """Returns one line on what is compared."""
@@ -129,25 +106,13 @@ class Experiment:
         """Returns an agent of this experiment's game."""
         return plugins().agent(reference, self.game)
 
-    @property
-    def field(self) -> str:
-        """Who sits in the seats that are not an arm's: an agent's reference, or the arm SINGLE."""
-        name = self.config.match.field or plugins().default_agent(self.game)
-        return SINGLE if name == "random" and not self.config.match.field else name
-
-    def field_agent(self) -> Agent | None:
-        """Returns who sits in the seats that are not an arm's, or None where it is the single network."""
-        return None if self.field == SINGLE else self.agent(self.field)
-
     def opponent_model(self) -> Opponents:
         """Returns who the search believes to face."""
-        config = self.config.match
-        field = "self" if self.field == SINGLE else config.field
-        return opponents_named(config.opponent_model or field or default_model(self.game), self.game)
+        return opponents_named(self.config.match.opponent_model or self.field.model, self.game)
 
     def contestants(self) -> list[Arm]:
         """Returns the arms that play: all, but not the single network against itself."""
-        return self.teams if self.field == SINGLE and self.teams else self.arms
+        return self.field.contestants(self.arms)
 
     def openings(self, seed: int, num_games: int) -> list[Opening]:
         """Returns where the games of a training seed start, each for one game in every seat."""
@@ -157,98 +122,130 @@ class Experiment:
             -(-num_games // self.game.spec.num_players),
             path=Path(config.openings) if config.openings else None,
             random_plies=config.random_plies,
-            seed=self._first_board(seed),
+            seed=self.first_board(seed),
         )
+
+    def first_board(self, seed: int) -> int:
+        """Returns the number of the first start position of a training seed's games."""
+        return (self.config.seed * self.config.num_seeds + seed + 1) * BOARDS_PER_SEED
 
     def passes(self) -> float:
         """Returns how often the trainings of one seed see the data, in passes of the configured epochs."""
         return sum(plugins().scheme(arm.scheme).cost(self.gate(arm.gate).num_phases) for arm in self.arms)
 
-    def run(self, progress: Progress) -> Report:
-        """Does whatever is not done yet and writes the report.
+    def parts(self) -> list[Part]:
+        """Returns the data, a training per arm and seed, and a match per kind and seed."""
+        data = data_part(self.config, self.game, self.folder)
+        kinds = [RAW, SEARCHED] if self.config.match.raw_games else [SEARCHED]
+        return [
+            data,
+            *(self._training(arm, seed, data) for seed in self.seeds for arm in self.arms),
+            *(self._match_part(kind, seed) for kind in kinds for seed in self.seeds),
+        ]
 
-        Raises MoemctsError if another process works in the folder.
-        """
-        with exclusive(self.folder):
-            return self._run(progress)
-
-    def generate(self, advance: Advance) -> None:
-        """Plays the games to learn from, as far as they are not there yet."""
-        if self.config.data.folder:
-            num_samples = len(self.sources().training)
-            advance(num_samples, num_samples)
-            return
-        play_games(self.config, self.game, self.folder / "data", advance)
-
-    def do(self, job: Job, advance: Advance) -> None:
-        """Does one training or match, as far as it is not done yet."""
-        if job.kind == "train":
-            self._train(self.arm(job.arm), job.seed, advance)
-        else:
-            self._match(job.kind, job.seed, advance)
-
-    def outcomes(self) -> Outcomes:
-        """Returns what was made; the experiment must be done."""
-        seeds = range(self.config.num_seeds)
-        nothing: Advance = lambda done, total: None  # noqa: E731
-        return Outcomes(
-            sources=self.sources(),
-            experts={(arm.name, seed): self._experts(arm, seed) for arm in self.arms for seed in seeds},
-            searched=[self._match("searched", seed, nothing) for seed in seeds],
-            raw=[self._match("raw", seed, nothing) for seed in seeds if self.config.match.raw_games],
+    def do_all(self, parts: Sequence[Part], advance: Advance) -> None:
+        """Does parts of one task, in as many processes as the settings say."""
+        tally = Tally(len(parts), advance)
+        crew = workers(
+            min(self.config.workers or num_cores(), len(parts)),
+            hint=f"go on with moemcts run --resume {self.folder}, or set workers=1",
         )
+        crew.map(_DoPart(self), [part.name for part in parts], on_report=tally.note, on_done=tally.finish)
 
     def sources(self) -> Sources:
         """Opens the samples."""
         return open_sources(self.config.data, self.folder / "data", self.game)
 
-    def arm(self, name: str) -> Arm:
-        """Returns the arm of that name."""
-        return next(arm for arm in self.arms if arm.name == name)
-
-    def training_folder(self, arm: Arm, seed: int) -> Path:
-        """Returns where the training of a set of experts keeps its measurements."""
-        return self.folder / "training" / f"{arm.label}-{seed}"
-
-    def experts_folder(self, arm: Arm, seed: int) -> Path:
-        """Returns where a set of experts is."""
-        return self.folder / "experts" / f"{arm.label}-{seed}"
-
-    def _run(self, progress: Progress) -> Report:
-        from moemcts.report.findings import findings
-        from moemcts.report.page import write_report
-
-        started = time.monotonic()
-        with progress.task("games to learn from", "samples") as advance:
-            self.generate(advance)
-        trainings = [Job("train", arm.name, seed) for seed in range(self.config.num_seeds) for arm in self.arms]
-        self._run_jobs([job for job in trainings if not self._is_trained(job)], "training", "steps", progress)
-        kinds: list[Literal["raw", "searched"]] = ["raw", "searched"] if self.config.match.raw_games else ["searched"]
-        matches = [Job(kind, "", seed) for kind in kinds for seed in range(self.config.num_seeds)]
-        self._run_jobs(matches, "matches", "games", progress)
-        report = findings(self, self.outcomes())
-        write_report(self.folder / "report", report)
-        write_json(self.folder / "done.json", {"seconds_of_last_start": round(time.monotonic() - started, 1)})
-        return report
-
-    def _first_board(self, seed: int) -> int:
-        return (self.config.seed * self.config.num_seeds + seed + 1) * BOARDS_PER_SEED
-
-    def _run_jobs(self, jobs: Sequence[Job], name: str, unit: str, progress: Progress) -> None:
-        if not jobs:
-            return
-        with progress.task(name, unit) as advance:
-            run_jobs(self.folder, jobs, self.do, self.config.workers or num_cores(), advance)
-
-    def _is_trained(self, job: Job) -> bool:
-        return (self.experts_folder(self.arm(job.arm), job.seed) / "manifest.toml").exists()
-
-    def _experts(self, arm: Arm, seed: int, backend: str = "torch") -> ExpertSet:
+    def experts(self, arm: Arm, seed: int, backend: str = "torch") -> ExpertSet:
+        """Opens a set of experts."""
         from moemcts.learn.checkpoint import load_experts
         from moemcts.learn.inference.evaluators import Inference, named_backend
 
-        folder = self.experts_folder(arm, seed)
+        folder = self._experts_folder(arm, seed)
         return load_experts(folder, self.game, plugins(), inference=Inference(named_backend(backend)))
+
+    def outcomes(self) -> Outcomes:
+        """Returns what was made; the experiment must be done."""
+        sources = self.sources()
+        experts = {(arm.name, seed): self.experts(arm, seed) for arm in self.arms for seed in self.seeds}
+        losses = held_out_losses(self.config, self.single, self.teams, sources, experts)
+        searched, raw = (self._results(kind) for kind in (SEARCHED, RAW))
+        return Outcomes(
+            title=f"{self.config.game}: {', '.join(self.gates) or 'a single network'}",
+            making=self._making(),
+            settings=self.config.model_dump(mode="json"),
+            searched=self.field.contest(searched, f"{self.config.search.simulations} simulations per move"),
+            raw=self.field.contest(raw, "the policy's best action") if raw else None,
+            single_metrics=measurements(self._training_folder(self.single, 0)),
+            teams=tuple(
+                Learned(
+                    name=arm.name,
+                    label=arm.label,
+                    phase_names=experts[arm.name, 0].gate.phase_names,
+                    losses=losses[arm.name],
+                    metrics=measurements(self._training_folder(arm, 0)),
+                )
+                for arm in self.teams
+            ),
+            phases=tuple(self._phases(gate, sources, experts, searched[0]) for gate in self.gates),
+        )
+
+    def _phases(
+        self, gate: str, sources: Sources, experts: Mapping[tuple[str, int], ExpertSet], result: MatchResult
+    ) -> Phases:
+        arm = next(arm.name for arm in self.teams if arm.gate == gate)
+        record = result.games(arm)[0]
+        openings = {opening.name: opening.start for opening in self.openings(0, self.config.match.games)}
+        timeline = timeline_of(record, openings[record.opening], self.game, experts[arm, 0])
+        return describe_phases(gate, file_label(gate), experts[arm, 0].gate, sources.training, timeline)
+
+    def _making(self) -> str:
+        config = self.config
+        return (
+            f"- {self.describe()}\n"
+            f"- schemes `{', '.join(config.schemes)}`, network `{config.network}`, seed {config.seed}\n"
+            f"{self.describe_environment()}\n"
+            "- all settings: `config.toml`; all games: `matches/`; all measurements: `training/*/metrics.jsonl`"
+        )
+
+    def _training(self, arm: Arm, seed: int, data: Part) -> Part:
+        return Part(
+            name=f"train-{arm.label}-{seed}",
+            task="training",
+            unit="steps",
+            do=functools.partial(self._train, arm, seed),
+            decided_by={
+                **data.decided_by,
+                "network": self.config.network,
+                "gate": arm.gate,
+                "scheme": arm.scheme,
+                **training_settings(self.config, seed),
+            },
+        )
+
+    def _match_part(self, kind: str, seed: int) -> Part:
+        config = self.config
+        match = config.match.model_dump(mode="json", exclude={"games", "raw_games", "parallel"})
+        return Part(
+            name=f"{kind}-{seed}",
+            task="matches",
+            unit="games",
+            do=functools.partial(self._play, kind, seed),
+            decided_by={
+                "game": config.game,
+                "gates": config.gates,
+                "schemes": config.schemes,
+                "seed": config.seed,
+                "num_seeds": config.num_seeds,
+                **{f"match.{key}": value for key, value in match.items()},
+                **(
+                    {f"search.{k}": v for k, v in config.search.model_dump(mode="json").items()}
+                    if kind == SEARCHED
+                    else {}
+                ),
+            },
+            extent={"games": self._num_games(kind)},
+        )
 
     def _train(self, arm: Arm, seed: int, advance: Advance) -> None:
         train_experts(
@@ -257,51 +254,64 @@ class Experiment:
             arm,
             self.gate(arm.gate),
             self.sources(),
-            training_folder=self.training_folder(arm, seed),
-            experts_folder=self.experts_folder(arm, seed),
+            training_folder=self._training_folder(arm, seed),
+            experts_folder=self._experts_folder(arm, seed),
             on_progress=lambda state: advance(state.step, state.num_steps),
             seed=seed,
         )
 
-    def _match(self, kind: Literal["raw", "searched"], seed: int, advance: Advance) -> MatchResult:
-        config = self.config.match
-        num_games = config.games if kind == "searched" else config.raw_games
-        agents = self._searching(seed) if kind == "searched" else self._raw(seed)
-        field = self.field_agent() or agents[SINGLE]
+    def _play(self, kind: str, seed: int, advance: Advance) -> None:
+        self._match(kind, seed, advance)
+
+    def _results(self, kind: str) -> list[MatchResult]:
+        return [self._match(kind, seed, lambda done, total: None) for seed in self.seeds if self._num_games(kind)]
+
+    def _match(self, kind: str, seed: int, advance: Advance) -> MatchResult:
+        config, num_games = self.config.match, self._num_games(kind)
+        agents = self._agents(kind, seed)
         arms = {arm.name: agents[arm.name] for arm in self.contestants()}
-        if kind == "raw" and self.field != SINGLE:
-            arms[FIELD] = field
-        manifests = [self.experts_folder(arm, seed) / "manifest.toml" for arm in self.arms]
-        return match(
+        if kind == RAW:
+            arms |= self.field.extra(agents)
+        manifests = [self._experts_folder(arm, seed) / "manifest.toml" for arm in self.arms]
+        schedule = match_schedule(
             self.game,
             arms,
-            field,
+            self.field.agent(agents),
             num_games=num_games,
             openings=self.openings(seed, num_games),
-            seed=self._first_board(seed),
-            baseline=SINGLE if SINGLE in arms else None,
-            max_parallel=config.parallel,
-            path=self.folder / "matches" / f"{kind}-{seed}.jsonl",
             identity={
-                "search": self.config.search.model_dump(mode="json") if kind == "searched" else None,
+                "search": self.config.search.model_dump(mode="json") if kind == SEARCHED else None,
                 "experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests],
             }
             | ({} if config.backend == "torch" else {"backend": config.backend}),
-            on_progress=lambda state: advance(state.num_finished, num_games * len(arms)),
         )
+        records = play_match(
+            self.game,
+            schedule,
+            Conditions(seed=self.first_board(seed), max_parallel=config.parallel),
+            journal=self.folder / "matches" / f"{kind}-{seed}.jsonl",
+            watch=Watch(on_progress=lambda state: advance(state.num_finished, num_games * len(arms))),
+        )
+        return MatchResult.of(schedule, records, baseline=self.single.name if self.single.name in arms else None)
 
-    def _searching(self, seed: int) -> dict[str, Agent]:
+    def _agents(self, kind: str, seed: int) -> dict[str, Agent]:
+        teams = {arm.name: self.experts(arm, seed, self.config.match.backend) for arm in self.arms}
+        if kind == RAW:
+            return {name: PolicyAgent(team, name=name) for name, team in teams.items()}
         model = self.opponent_model()
         return {
             name: SearchAgent(self.game, team, self.config.search, opponents=model, name=name)
-            for name, team in self._playing(seed).items()
+            for name, team in teams.items()
         }
 
-    def _raw(self, seed: int) -> dict[str, Agent]:
-        return {name: PolicyAgent(team, name=name) for name, team in self._playing(seed).items()}
+    def _num_games(self, kind: str) -> int:
+        return self.config.match.raw_games if kind == RAW else self.config.match.games
 
-    def _playing(self, seed: int) -> dict[str, ExpertSet]:
-        return {arm.name: self._experts(arm, seed, self.config.match.backend) for arm in self.arms}
+    def _training_folder(self, arm: Arm, seed: int) -> Path:
+        return self.folder / "training" / f"{arm.label}-{seed}"
+
+    def _experts_folder(self, arm: Arm, seed: int) -> Path:
+        return self.folder / "experts" / f"{arm.label}-{seed}"
 
 
 def _with_backend(config: ExperimentConfig) -> ExperimentConfig:
@@ -314,3 +324,21 @@ def _with_backend(config: ExperimentConfig) -> ExperimentConfig:
     network = plugins().network(config.network, spec.observation_shape, spec.num_actions)
     chosen = resolve(AUTO, "float32", network, spec.observation_shape).backend
     return config.model_copy(update={"match": config.match.model_copy(update={"backend": chosen})})
+
+
+class _DoPart:
+    """Does the parts of an experiment by name; where it is sent to, the experiment is opened from its folder."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+
+    def __call__(self, name: str, report: Report) -> None:
+        self._experiment.do(name, lambda done, total: report((done, total)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _part_doer, (self._experiment.folder,)
+
+
+def _part_doer(folder: Path) -> _DoPart:
+    # Whoever started this process has allowed what the settings name.
+    return _DoPart(Experiment.load(folder, allow_programs=True))

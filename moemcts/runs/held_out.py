@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from moemcts.evaluation import Evaluator
-from moemcts.runs.arms import SINGLE
 
 if TYPE_CHECKING:
+    from moemcts.experts import ExpertSet
     from moemcts.learn.assessment import PhaseLosses
-    from moemcts.runs.experiment import Experiment, Outcomes
+    from moemcts.runs.arms import Arm
+    from moemcts.runs.settings import ExperimentConfig
+    from moemcts.runs.sources import Sources
 
 
-def held_out_losses(experiment: Experiment, outcomes: Outcomes) -> dict[str, list[PhaseLosses]]:
-    """Returns for every team the losses of the single network, of each expert, and of all experts together."""
+def held_out_losses(
+    config: ExperimentConfig,
+    single: Arm,
+    teams: list[Arm],
+    sources: Sources,
+    experts: Mapping[tuple[str, int], ExpertSet],
+) -> dict[str, list[PhaseLosses]]:
+    """Returns for every team the losses of the single network, of each expert, and of all experts together.
+
+    `experts` are by the name of their arm and the training seed.
+    """
     from moemcts.learn.assessment import mean_over_seeds, phase_losses, team_evaluators
 
-    config = experiment.config
     found: dict[str, list[PhaseLosses]] = {}
-    for arm in experiment.teams:
+    for arm in teams:
         by_seed = []
         for seed in range(config.num_seeds):
-            held_out = outcomes.sources.held_out(config.training.validation_fraction, config.seed + seed)
-            team = outcomes.experts[arm.name, seed]
-            single: dict[str, Evaluator] = {SINGLE: outcomes.experts[SINGLE, seed]}
-            by_seed.append(phase_losses(single | team_evaluators(team), held_out, team.gate))
+            held_out = sources.held_out(config.training.validation_fraction, config.seed + seed)
+            team = experts[arm.name, seed]
+            alone: dict[str, Evaluator] = {single.name: experts[single.name, seed]}
+            by_seed.append(phase_losses(alone | team_evaluators(team), held_out, team.gate))
         found[arm.name] = mean_over_seeds(by_seed)
     return found

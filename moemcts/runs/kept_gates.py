@@ -18,7 +18,7 @@ def keep_gate(folder: Path, reference: str) -> None:
 def kept_gate(folder: Path, reference: str) -> str:
     """Returns the run's own copy of a saved gate, or the reference where there is none."""
     copy = _copy(folder, reference)
-    return str(copy) if copy.exists() else reference
+    return str(copy) if reference.endswith(SAVED_GATE) and copy.exists() else reference
 
 
 def _copy(folder: Path, reference: str) -> Path:

@@ -1,10 +1,10 @@
-"""What an experiment is made of; written to `config.toml` of its folder, fully resolved."""
+"""What a run is made of; written to `config.toml` of its folder, fully resolved."""
 
 from __future__ import annotations
 
 import importlib.resources
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -12,6 +12,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from moemcts.errors import UsageError, unknown_name
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.search.config import SearchConfig
+
+WITHOUT_EFFECT = {
+    "data.folder": ("data.samples", "data.agent", "data.keep"),
+    "data.validation": ("training.validation_fraction",),
+    "match.openings": ("match.random_plies",),
+}
+"""Settings, and those that have no effect where they are set."""
+
+
+LARGEST = 1e15
+"""The largest number that a setting may have: far below what the machine's own numbers hold."""
+LARGEST_SEED = 2**32 - 1
+MOST_SEEDS = 1000
+"""With the largest seed, start positions still have numbers of 63 bits."""
+_MOST_CHARACTERS = 80
+"""Of a wrong value, in an error."""
 
 
 class Section(BaseModel):
@@ -68,12 +84,22 @@ class LearningConfig(Section):
     """A registered game, with options: `name?option=value`."""
     network: str = "rise-tiny"
     """A registered network."""
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, le=LARGEST_SEED)
     """Decides everything that is random."""
     summary: str = ""
     """What the preset is for."""
     data: DataConfig = DataConfig()
     training: TrainerConfig = TrainerConfig()
+
+    def resolved_settings(self) -> dict[str, Any]:
+        """Returns all settings that have a value and an effect, as TOML has them."""
+        values = self.model_dump(mode="json", exclude_none=True)
+        for master, idle in WITHOUT_EFFECT.items():
+            if lookup(values, master):
+                for path in idle:
+                    section, key = path.split(".")
+                    values[section].pop(key, None)
+        return values
 
 
 class TrainingConfig(LearningConfig):
@@ -94,7 +120,7 @@ class ExperimentConfig(LearningConfig):
     """Gates, each of which makes one set of experts; `none` is the single network itself."""
     schemes: list[str] = Field(default=["separated"], min_length=1)
     """How the experts are made; each scheme makes one set of experts for each gate."""
-    num_seeds: int = Field(default=3, ge=1)
+    num_seeds: int = Field(default=3, ge=1, le=MOST_SEEDS)
     """Trainings from different random weights."""
     workers: int = Field(default=0, ge=0)
     """Processes that train and play; 0 takes one per core. Results are the same."""
@@ -105,7 +131,8 @@ class ExperimentConfig(LearningConfig):
     def _arms_differ(self) -> Self:
         for kind, names in (("gates", self.gates), ("schemes", self.schemes)):
             if len(set(names)) < len(names):
-                raise ValueError(f"expected different {kind}, got {', '.join(names)}")
+                twice = next(name for name in names if names.count(name) > 1)
+                raise ValueError(f"expected different {kind}, got {twice!r} twice")
         return self
 
 
@@ -141,14 +168,39 @@ def merge(values: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
 
 def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
     """Returns the configuration; raises UsageError naming the entry that is wrong."""
+    _check_numbers(values)
     try:
-        return kind.model_validate(dict(values))
+        config = kind.model_validate(dict(values))
+        # Numbers may be written as words, such as inf.
+        _check_numbers(config.model_dump())
+        return config
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
             raise unknown_name("setting", path, setting_names(kind)) from None
-        raise UsageError(f"{path or 'configuration'}: {first['msg']}, got {first['input']!r}") from None
+        if first["type"] == "value_error":
+            # What a validator of ours says names what came.
+            raise UsageError(f"{path + ': ' if path else ''}{first['ctx']['error']}") from None
+        raise UsageError(f"{path or 'configuration'}: {first['msg']}, got {_short(first['input'])}") from None
+
+
+def _check_numbers(values: Mapping[str, Any]) -> None:
+    for path, value in numbers(values):
+        if not abs(value) <= LARGEST:
+            raise UsageError(f"{path}: expected a number up to {LARGEST:.0e}, got {_short(value)}")
+
+
+def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """Yields all numbers in tables and lists with their dotted paths."""
+    if isinstance(value, int | float):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from numbers(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from numbers(item, path)
 
 
 def setting_names(kind: type[LearningConfig]) -> list[str]:
@@ -161,6 +213,24 @@ def setting_names(kind: type[LearningConfig]) -> list[str]:
         else:
             names.append(name)
     return names
+
+
+def lookup(values: Mapping[str, Any], path: str) -> Any:
+    """Returns the value at a dotted path; None where there is none."""
+    for key in path.split("."):
+        if not isinstance(values, Mapping) or key not in values:
+            return None
+        values = values[key]
+    return values
+
+
+def _short(value: Any) -> str:
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python refuses to write integers of more than 4300 digits.
+        return "a larger one"
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
 
 
 def _presets() -> dict[str, Any]:

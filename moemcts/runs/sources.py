@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.runs.settings import DataConfig
+from moemcts.store import read_toml
 
 if TYPE_CHECKING:
     from moemcts.game import Game
@@ -23,6 +24,11 @@ class Sources:
     training: Dataset
     validation: Dataset | None = None
     test: Dataset | None = None
+
+    @property
+    def kind(self) -> str:
+        """What the tables are measured on, in one word."""
+        return "test" if self.test else "validation" if self.validation else "held-out"
 
     def held_out(self, fraction: float, seed: int) -> Dataset:
         """Returns what the tables are measured on: the test set, else the validation set, else the games held out."""
@@ -45,6 +51,13 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
         named = ", ".join(f"{kind} {folder}" for kind, folder in folders.items())
         raise UsageError(f"expected different samples to learn from and to measure on, got the same twice: {named}")
     return Sources(found["training"], found.get("validation"), found.get("test"))
+
+
+def dataset_ids(config: DataConfig, own: Path) -> dict[str, str]:
+    """Returns which samples `open_sources` would open, by kind, from their manifests alone."""
+    from moemcts.learn.data.shards import dataset_id
+
+    return {kind: dataset_id(read_toml(folder / MANIFEST)) for kind, folder in _folders(config, own).items()}
 
 
 def open_training_samples(folder: Path, game: Game) -> Dataset:

@@ -29,3 +29,24 @@ class Silence:
 
     def say(self, text: str) -> None:
         pass
+
+
+class Tally:
+    """Adds up the progress of parts; one that has not said how long it is counts as long as the others."""
+
+    def __init__(self, num_parts: int, advance: Advance) -> None:
+        self._num_parts = num_parts
+        self._advance = advance
+        self._done: dict[int, tuple[int, int]] = {}
+
+    def note(self, part: int, state: tuple[int, int]) -> None:
+        """Takes in what is done of a part, and its total."""
+        self._done[part] = state
+        known = [total for _, total in self._done.values()]
+        expected = round(sum(known) * self._num_parts / len(known))
+        self._advance(sum(done for done, _ in self._done.values()), expected)
+
+    def finish(self, part: int, result: object = None) -> None:
+        """Takes in that a part is done."""
+        _, total = self._done.get(part, (0, 0))
+        self.note(part, (total, total))

@@ -13,7 +13,7 @@ from moemcts.learn.training.losses import Losses, Targets, sample_losses, total_
 from moemcts.learn.training.schedule import FINAL, one_cycle, pace
 
 SHARES = {"policy": 0.988, "value": 0.01, "wdl": 0.01, "plies": 0.002}
-"""CrazyAra's, facts/crazyara.md 5.2."""
+"""CrazyAra's (QueensGambit/CrazyAra, train_config.py)."""
 
 
 def outputs(num: int = 4, players: int = 0) -> Outputs:
@@ -90,7 +90,7 @@ def test_losses_are_those_of_the_papers() -> None:
     assert made.plies is not None
     assert losses.wdl is not None
     assert losses.plies is not None
-    # facts/crazyara.md 5.2: the label of win, draw, loss is the result plus one; plies are cut at 100.
+    # As in QueensGambit/CrazyAra: the label of win, draw, loss is the result plus one; plies are cut at 100.
     label = (wanted.returns[:, 0] + 1).long()
     exact = {"atol": 1e-12, "rtol": 0}
     assert torch.allclose(losses.policy, -torch.softmax(made.logits, 1)[each, wanted.actions].log(), **exact)

@@ -14,7 +14,7 @@ CHESS_ACTIONS = 76 * 64
 @pytest.mark.parametrize(
     ("reference", "count"),
     [
-        # facts/pommerman.md 3.4, counted from the authors' classes.
+        # Counted from the classes of jw3il/PommerLearn.
         ("rise-tiny", 13_662),
         ("rise-tiny?downsampling=false", 43_495),
         ("rise-small", 344_425),
@@ -28,7 +28,7 @@ def test_small_networks_are_as_large_as_published(reference: str, count: int) ->
 @pytest.mark.parametrize(
     ("reference", "parameters", "vector", "hidden", "millions", "attending"),
     [
-        # facts/crazyara.md 4, counted from the authors' classes; the last column is the width of attention and how
+        # Counted from the classes of QueensGambit/CrazyAra; the last column is the width of attention and how
         # often there is one, whose products of queries, keys and values are not among the published multiply-adds.
         ("rise-v3.3?attention=eca_dense", 5_886_933, 512, 256, 263, (0, 0)),
         ("alphazero", 23_386_637, 256, 256, 1491, (0, 0)),

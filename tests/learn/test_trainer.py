@@ -385,7 +385,6 @@ def test_one_bit_of_a_stage_does_not_go_unnoticed(data: Dataset, tmp_path: Path,
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"references": {"scheme": "single"}}, r"begun with references.scheme 'staged', not 'single'"),
         ({"config": {"epochs": 9.0}}, r"begun with config.epochs 1.0, not 9.0"),
         ({"data": "other"}, r"begun with data '\w+', not 'other'"),
         ({"stages": []}, r"begun with stages"),

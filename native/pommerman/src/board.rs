@@ -173,7 +173,8 @@ mod tests {
 
     #[test]
     fn as_many_passages_are_walled_in_as_in_the_reference() {
-        // facts/pommerman.md 1.2: 0..4 unreachable passages in 8.7/26.8/30.4/21.9/12.4 % of 2,000 boards (11 x 11).
+        // MultiAgentLearning/playground, `utility.make_board`: 0..4 unreachable passages in 8.7/26.8/30.4/21.9/12.4 %
+        // of 2,000 of its boards (11 x 11).
         let expected = [0.087, 0.268, 0.304, 0.219, 0.124];
         let rules = find("PommeFFACompetition-v0").unwrap().rules;
         let mut rng = Rng::new(2);

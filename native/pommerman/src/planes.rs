@@ -1,6 +1,6 @@
 //! The 23 input planes of PommerLearn, `[23, n, n]`, from what a player sees.
 //!
-//! jw3il/PommerLearn at 6d4f546 (facts/pommerman.md 3.3). Nothing hidden is shown: fogged cells are 0 in every plane
+//! jw3il/PommerLearn at 6d4f546. Nothing hidden is shown: fogged cells are 0 in every plane
 //! of the board, hidden items are in none.
 
 use crate::geometry::{has, iter};

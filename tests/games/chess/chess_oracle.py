@@ -235,7 +235,7 @@ def lichess_score(y: int, white: int, black: int) -> int:
 
 
 def crazyara_score(y: int, white: int, black: int) -> int:
-    """Returns the same by CrazyAra's older table and its engine's eight defects (facts/crazyara.md 0.1 and 1.2)."""
+    """Returns the same by CrazyAra's older table and its engine's eight defects (`score_region` in board.cpp)."""
     defects = {
         (1, 2, 0): 2,
         (1, 3, 0): 3,

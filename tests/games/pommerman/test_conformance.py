@@ -13,14 +13,14 @@ from moemcts_pommerman import native
 from moemcts_pommerman.spaces import observe
 
 sys.path.insert(0, str(Path(__file__).parent))
-from traces import FIXTURES, SHARED, load, rules_of, state_of
+from traces import FIXTURES, TRACES, load, rules_of, state_of
 
 MAPS = ("board", "bomb_blast_strength", "bomb_life", "bomb_moving_direction", "flame_life")
-no_traces = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the reference's traces are not at {SHARED}")
+no_traces = pytest.mark.skipif(not TRACES.is_dir(), reason=f"the reference's traces are not at {TRACES}")
 
 
-def shared(*prefixes: str, without: tuple[str, ...] = ()) -> list[Path]:
-    files = sorted(SHARED.glob("*.npz")) if SHARED.is_dir() else [SHARED / f"{prefixes[0] or 'any'}.npz"]
+def traces(*prefixes: str, without: tuple[str, ...] = ()) -> list[Path]:
+    files = sorted(TRACES.glob("*.npz")) if TRACES.is_dir() else [TRACES / f"{prefixes[0] or 'any'}.npz"]
     return [file for file in files if file.name.startswith(prefixes) and not file.name.startswith(without or ("-",))]
 
 
@@ -40,7 +40,7 @@ def replay(path: Path) -> int:
 
 
 @no_traces
-@pytest.mark.parametrize("path", shared("", without=("obs_", "sa_")), ids=name)
+@pytest.mark.parametrize("path", traces("", without=("obs_", "sa_")), ids=name)
 def test_every_trace_of_the_reference_replays(path: Path) -> None:
     assert replay(path) > 1000
 
@@ -58,7 +58,7 @@ def test_a_changed_action_is_noticed() -> None:
 
 
 @no_traces
-@pytest.mark.parametrize("path", shared("obs_"), ids=name)
+@pytest.mark.parametrize("path", traces("obs_"), ids=name)
 def test_observations_are_those_of_the_reference(path: Path) -> None:
     arrays = load(path)
     rules = native.Rules(arrays["meta"]["env_id"])
@@ -100,7 +100,7 @@ def test_observations_are_as_recorded() -> None:
 
 
 @no_traces
-@pytest.mark.parametrize("path", shared("sa_"), ids=name)
+@pytest.mark.parametrize("path", traces("sa_"), ids=name)
 def test_the_simple_agent_decides_like_the_reference(path: Path) -> None:
     assert check_decisions(path) > 100
 

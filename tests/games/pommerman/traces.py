@@ -1,4 +1,8 @@
-"""Reads and writes recorded games in the schema of the reference's traces."""
+"""Reads and writes recorded games in the schema of the reference's traces.
+
+The traces are games of MultiAgentLearning/playground (Resnick et al., Pommerman, 2018), recorded step by step. They are
+not part of this repository: `MOEMCTS_TRACES` names their folder, and tests that need them say so where there is none.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ import numpy as np
 from moemcts_pommerman import native
 
 FIXTURES = Path(__file__).parent / "fixtures"
-SHARED = Path(os.environ.get("MOEMCTS_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "pommerman"
+TRACES = Path(os.environ.get("MOEMCTS_TRACES", Path(__file__).parents[4] / "shared" / "data" / "pommerman"))
 
 Arrays = dict[str, Any]
 

@@ -1,0 +1,78 @@
+"""What a game was worth to its players: a score of the returns, and wins, ties and losses as one reading of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from moemcts.arena.intervals import Interval, wilson_interval
+from moemcts.game import FloatArray, Player
+
+Outcome = Literal["win", "tie", "loss"]
+Score = Callable[[FloatArray, Player], float]
+"""What a game was worth to a player, from 0 to 1, by the returns `[P]` when it stopped."""
+
+
+def last_one_standing(returns: FloatArray, player: Player) -> float:
+    """Returns 1 for a positive return that no other exceeds, 0 where only others have one, 1/2 where nobody has.
+
+    Where the last players of a free-for-all fall together, or time runs out, all returns are negative: that is a tie
+    of those who were in it until then. Who is out while others play on has lost: games stop there, `decided`.
+    """
+    best = returns.max()
+    if best <= 0:
+        return 0.5
+    return 1.0 if returns[player] >= best else 0.0
+
+
+def outcome_of(score: float) -> Outcome:
+    """Returns what people call a score."""
+    return "win" if score == 1 else "loss" if score == 0 else "tie"
+
+
+def points(outcome: Outcome | None, tie_value: float = 0.5) -> float:
+    """Returns the score of an outcome, where a tie counts as `tie_value`; 0 without one."""
+    return 1.0 if outcome == "win" else tie_value if outcome == "tie" else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """Wins, ties and losses, each share with its 95 % Wilson interval."""
+
+    num_games: int
+    wins: int
+    ties: int
+    losses: int
+
+    @property
+    def win_rate(self) -> float:
+        """Wins over games; 0 without games."""
+        return self.wins / self.num_games if self.num_games else 0.0
+
+    @property
+    def win_interval(self) -> Interval:
+        return wilson_interval(self.wins, self.num_games)
+
+    @property
+    def tie_interval(self) -> Interval:
+        return wilson_interval(self.ties, self.num_games)
+
+    @property
+    def loss_interval(self) -> Interval:
+        return wilson_interval(self.losses, self.num_games)
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome | None]) -> Tally:
+        """Counts the outcomes."""
+        return cls(
+            num_games=len(outcomes),
+            wins=outcomes.count("win"),
+            ties=outcomes.count("tie"),
+            losses=outcomes.count("loss"),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns counts and shares with intervals as JSON values."""
+        intervals = {name: list(getattr(self, name)) for name in ("win_interval", "tie_interval", "loss_interval")}
+        return asdict(self) | {"win_rate": self.win_rate} | intervals

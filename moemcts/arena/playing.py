@@ -1,0 +1,181 @@
+"""A schedule is played: here or in several processes, into a file from which it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from moemcts.arena.games import Conditions, Progress, play_games
+from moemcts.arena.journal import Journal
+from moemcts.arena.records import GameRecord, Lineup
+from moemcts.arena.schedules import Remake, Schedule
+from moemcts.errors import DamagedFile, ForeignData
+from moemcts.game import Game
+from moemcts.work import Here, Report, Workers
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Who looks on while a match is played."""
+
+    on_progress: Callable[[Progress], None] = lambda progress: None
+    on_game: Callable[[GameRecord], None] = lambda record: None
+    """Called with every game, those in the file first, then as they finish."""
+
+
+def play_match(
+    game: Game,
+    schedule: Schedule,
+    conditions: Conditions,
+    *,
+    journal: Path | None = None,
+    workers: Workers | None = None,
+    stop: Callable[[GameRecord], bool] | None = None,
+    watch: Watch = Watch(),
+) -> tuple[GameRecord, ...]:
+    """Plays the games of a schedule and returns them in its order.
+
+    With `journal`, finished games are kept in that file and are not played again. `workers` play them in this process
+    or, a schedule that can be made anew there, in others: the games are the same. `stop` is given the games in the
+    order of the schedule, whichever finish first, and ends the match where it says so.
+    Raises ForeignData and DamagedFile for a file of another match.
+    """
+    played = _Played(stop)
+    header = {**schedule.header, **conditions.to_json(), "identity": dict(schedule.identity)}
+    with nullcontext() if journal is None else Journal(journal, header) as file:
+        done = {} if file is None else _finished(file, schedule.lineups)
+
+        def take(record: GameRecord) -> None:
+            watch.on_game(record)
+            played.add(record)
+
+        try:
+            for record in done.values():
+                take(record)
+            left = [index for index in range(len(schedule.lineups)) if index not in done]
+            states: dict[int, Progress] = {}
+
+            def hear(number: int, message: GameRecord | Progress) -> None:
+                if isinstance(message, Progress):
+                    states[number] = message
+                    watch.on_progress(_sum(len(done), list(states.values())))
+                    return
+                if file is not None:
+                    file.append(message.to_json())
+                take(message)
+
+            _play(game, schedule, conditions, left, workers or Here(), hear)
+        except _Decided:
+            return tuple(played.in_order)
+    return tuple([*played.in_order, *(played.early[index] for index in sorted(played.early))])
+
+
+@dataclass(frozen=True)
+class PlayHere:
+    """Plays the games of given numbers with the agents that are here."""
+
+    game: Game
+    lineups: Sequence[Lineup]
+    conditions: Conditions
+
+    def __call__(self, indices: Sequence[int], report: Report) -> None:
+        """Reports each record, and the progress after each round."""
+        games = play_games(self.game, self.lineups, self.conditions, indices=indices, on_progress=report)
+        with closing(games):
+            for record in games:
+                report(record)
+
+
+@dataclass(frozen=True)
+class PlayThere:
+    """Makes the agents where it is called, and plays with them."""
+
+    remake: Remake
+    conditions: Conditions
+
+    def __call__(self, indices: Sequence[int], report: Report) -> None:
+        """Reports as `PlayHere` does."""
+        PlayHere(*self.remake(), self.conditions)(indices, report)
+
+
+def _play(
+    game: Game,
+    schedule: Schedule,
+    conditions: Conditions,
+    indices: Sequence[int],
+    workers: Workers,
+    hear: Callable[[int, Any], None],
+) -> None:
+    num_parts = min(workers.count, len(indices))
+    if num_parts <= 1 or schedule.remake is None:
+        Here().map(PlayHere(game, schedule.lineups, conditions), [indices], on_report=hear)
+        return
+    # In turn, so that early games finish early: who may stop the match looks at them in their order.
+    shares = [indices[number::num_parts] for number in range(num_parts)]
+    alike = replace(conditions, max_parallel=max(1, conditions.max_parallel // workers.count))
+    workers.map(PlayThere(schedule.remake, alike), shares, on_report=hear)
+
+
+class _Decided(Exception):
+    pass
+
+
+class _Played:
+    """Games as they finish, and in the order of their schedule."""
+
+    def __init__(self, stop: Callable[[GameRecord], bool] | None) -> None:
+        self.in_order: list[GameRecord] = []
+        self.early: dict[int, GameRecord] = {}
+        """Whose turn has not come."""
+        self._stop = stop
+
+    def add(self, record: GameRecord) -> None:
+        """Raises _Decided where a game, in its turn, ends the match."""
+        self.early[record.index] = record
+        while (following := self.early.pop(len(self.in_order), None)) is not None:
+            self.in_order.append(following)
+            if self._stop is not None and self._stop(following):
+                raise _Decided
+
+
+def _sum(num_finished: int, states: Sequence[Progress]) -> Progress:
+    return Progress(
+        num_finished=num_finished + sum(state.num_finished for state in states),
+        num_running=sum(state.num_running for state in states),
+        num_plies=sum(state.num_plies for state in states),
+    )
+
+
+def _finished(journal: Journal, lineups: Sequence[Lineup]) -> dict[int, GameRecord]:
+    done: dict[int, GameRecord] = {}
+    for number, line in enumerate(journal.lines, start=2):
+        record = _record(journal.path, number, line)
+        if record.index in done and record != done[record.index]:
+            raise DamagedFile(
+                f"{journal.path}, line {number}: game {record.index} stands there before, and was another; remove one "
+                "of the two lines"
+            )
+        # A longer match may have been broken off, or this one be a longer one.
+        if record.index < len(lineups):
+            _check(journal.path, number, record, lineups[record.index])
+            done[record.index] = record
+    return done
+
+
+def _record(path: Path, number: int, line: dict[str, Any]) -> GameRecord:
+    try:
+        return GameRecord.from_json(line)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DamagedFile(
+            f"{path}, line {number}: expected a game, got {error!r}; remove the line to play it again"
+        ) from error
+
+
+def _check(path: Path, number: int, record: GameRecord, lineup: Lineup) -> None:
+    found = (record.label, record.opening, record.focus, list(record.agents))
+    expected = (lineup.label, lineup.opening_name, lineup.focus, [agent.name for agent in lineup.agents])
+    if found != expected:
+        raise ForeignData(f"{path}, line {number}: expected game {record.index} to be {expected}, got {found}")

@@ -1,0 +1,129 @@
+"""What is kept of a game: who sat where, what was played, how it ended."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Self
+
+from moemcts.agents import Agent, Decision
+from moemcts.arena.outcomes import Outcome
+from moemcts.game import Action, Player, State
+
+THOUGHT_FIELDS = ("value", "simulations", "nodes", "depth", "phase", "expert")
+"""What files of games keep of a decision, in this order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lineup:
+    """One game to be played: where it starts and who sits where."""
+
+    agents: Sequence[Agent]
+    """One per player."""
+    opening: State | int = 0
+    """A start position, or the seed of one."""
+    opening_name: str = ""
+    seed: int = 0
+    """Decides the randomness of every seat, together with the seed of the match."""
+    label: str = ""
+    focus: Player | None = None
+    """The player whom the game is about: it stops as soon as this player's return is decided."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameRecord:
+    """What is kept of a game."""
+
+    index: int
+    """The position of its lineup among the lineups, from 0."""
+    label: str
+    agents: tuple[str, ...]
+    """Names, by player."""
+    opening: str
+    start_key: int
+    """The key of the start position, not negative."""
+    focus: Player | None
+    returns: tuple[float, ...]
+    """What was decided when the game stopped, by player."""
+    outcome: Outcome | None
+    """For the focus player; None without one."""
+    plies: int
+    """Moves or simultaneous steps played since the opening."""
+    truncated: bool
+    """Whether the limit of plies ended it."""
+    moves: tuple[tuple[int, ...], ...]
+    """Joint actions, one per ply."""
+    termination: str = "rules"
+    """Why it ended: `rules`, `decided` (for the focus player) or `length`; by adjudication `draw` or `resignation`;
+    where an agent failed, `crash`, `timeout` or `illegal move`."""
+    failure: str = ""
+    """Which agent failed, and how."""
+    decisions: tuple[tuple[Decision, ...], ...] = ()
+    """As `moves`, with what the agents knew: values with four digits, no policies; empty where that is not kept or
+    nobody has expected anything."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the record as JSON values; moves are one string, plies apart by spaces."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values["start_key"] = f"{self.start_key:016x}"
+        values["moves"] = " ".join(",".join(map(str, joint)) for joint in self.moves)
+        del values["decisions"]
+        if self.decisions:
+            values["thoughts"] = [[_thought(decision) for decision in joint] for joint in self.decisions]
+        return values | {"agents": list(self.agents), "returns": list(self.returns)}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """Returns what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
+        read = {
+            entry.name: values[entry.name] for entry in fields(cls) if entry.default is MISSING or entry.name in values
+        }
+        read["start_key"] = int(values["start_key"], 16)
+        read["agents"] = tuple(values["agents"])
+        read["returns"] = tuple(float(value) for value in values["returns"])
+        if len(read["returns"]) != len(read["agents"]) or not all(map(math.isfinite, read["returns"])):
+            raise ValueError(
+                f"expected a finite return for each of {len(read['agents'])} players, got {values['returns']}"
+            )
+        read["moves"] = tuple(tuple(map(int, joint.split(","))) for joint in values["moves"].split())
+        thoughts = values.get("thoughts") or ()
+        read["decisions"] = tuple(
+            tuple(_decision(action, thought) for action, thought in zip(joint, known, strict=True))
+            for joint, known in zip(read["moves"] if thoughts else (), thoughts, strict=True)
+        )
+        return cls(**read)
+
+
+def num_duplicates(games: Sequence[GameRecord]) -> int:
+    """Returns how many games repeat an earlier one: same agents in the same seats, same start, same moves."""
+    return len(games) - len({(game.agents, game.label, game.focus, game.start_key, game.moves) for game in games})
+
+
+def terminations(games: Sequence[GameRecord]) -> dict[str, int]:
+    """Returns how many games ended in which way, the most frequent first."""
+    counts = Counter(game.termination for game in games)
+    return {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
+
+
+def _thought(decision: Decision) -> list[Any] | None:
+    """Returns what is written of a decision beside its action; nothing of one without a value."""
+    if decision.value is None:
+        return None
+    return [getattr(decision, name) for name in THOUGHT_FIELDS]
+
+
+def _decision(action: Action, thought: Sequence[Any] | None) -> Decision:
+    if thought is None:
+        return Decision(action=action)
+    value, simulations, nodes, depth, phase, expert = thought
+    return Decision(
+        action=action,
+        value=float(value),
+        simulations=simulations,
+        nodes=nodes,
+        depth=depth,
+        phase=str(phase),
+        expert=expert,
+    )

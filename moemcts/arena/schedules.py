@@ -1,0 +1,189 @@
+"""Which games a match consists of: pure functions of agents and openings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from moemcts.agents import Agent
+from moemcts.arena.openings import Opening, openings_from_seeds
+from moemcts.arena.records import Lineup
+from moemcts.errors import UsageError, unknown_name
+from moemcts.game import Game, Player
+
+Remake = Callable[[], tuple[Game, Sequence[Lineup]]]
+"""Makes a game and the lineups of a schedule anew in another process, agents included; it can be pickled."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """The games of a match, and what its file says of them."""
+
+    game: str
+    lineups: Sequence[Lineup] = field(repr=False)
+    header: Mapping[str, Any]
+    """What a file of these games begins with, in this order."""
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    """What else decides the games, such as hashes of checkpoints."""
+    remake: Remake | None = None
+    """What processes of their own need to play it; None where only this one can."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchSchedule(Schedule):
+    """Arms that play the same games against the same field."""
+
+    arms: tuple[str, ...]
+    num_seats: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DuelSchedule(Schedule):
+    """Agents that play each other."""
+
+    names: tuple[str, ...]
+    seatings: tuple[tuple[str, ...], ...]
+    """The rotations: who sits where, by player."""
+
+
+def match_schedule(
+    game: Game,
+    arms: Mapping[str, Agent],
+    field: Agent | Sequence[Agent],
+    *,
+    num_games: int,
+    openings: Sequence[Opening] | None = None,
+    identity: Mapping[str, Any] | None = None,
+    remake: Remake | None = None,
+) -> MatchSchedule:
+    """Returns `num_games` games of every arm against the field.
+
+    Game `i` of every arm is on opening `i // P` with the arm in seat `i % P`: each opening is played once per seat,
+    with the same randomness of every seat for every arm. `field` is the agent of all other seats, or one agent for
+    each seat after the arm's, in turn. Without `openings` they come from the seeds from 0.
+    Raises UsageError where there are too few openings.
+    """
+    num_players = game.spec.num_players
+    others = _field(field, num_players)
+    names = tuple(arms)
+    if not names:
+        raise ValueError("expected at least one arm, got none")
+    num_boards = -(-num_games // num_players)
+    boards = openings_from_seeds(num_boards) if openings is None else openings
+    if len(boards) < num_boards:
+        raise UsageError(
+            f"expected {num_boards} openings for {num_games} games in {num_players} seats, got {len(boards)}"
+        )
+    lineups = [
+        Lineup(
+            agents=_seated(arms[name], others, seat),
+            opening=boards[board].start,
+            opening_name=boards[board].name,
+            seed=board * num_players + seat,
+            label=name,
+            focus=seat,
+        )
+        for board, seat in (divmod(i, num_players) for i in range(num_games))
+        for name in arms
+    ]
+    header = {
+        "format": "moemcts match 1",
+        "game": game.spec.name,
+        "arms": list(names),
+        "field": [agent.name for agent in others],
+    }
+    return MatchSchedule(
+        game=game.spec.name,
+        lineups=lineups,
+        header=header,
+        identity=identity or {},
+        remake=remake,
+        arms=names,
+        num_seats=num_players,
+    )
+
+
+def duel_schedule(
+    game: Game,
+    agents: Mapping[str, Agent],
+    *,
+    num_games: int,
+    openings: Sequence[Opening] | None = None,
+    seating: Sequence[str] = (),
+    identity: Mapping[str, Any] | None = None,
+    remake: Remake | None = None,
+) -> DuelSchedule:
+    """Returns `num_games` games of the agents against each other.
+
+    `seating` names who sits where in the first game on an opening; the next ones turn it by a seat until it comes
+    round. Without it the agents take the seats in turn: A B with two players, A B A B with four.
+    Raises UsageError where there are too few openings, ValueError where an agent has no seat.
+    """
+    seatings = duel_seatings(game, tuple(agents), seating)
+    num_openings = -(-num_games // len(seatings))
+    starts = openings_from_seeds(num_openings) if openings is None else openings
+    if len(starts) < num_openings:
+        raise UsageError(f"expected {num_openings} openings for {num_games} games, got {len(starts)}")
+    lineups = [
+        Lineup(
+            agents=[agents[name] for name in seatings[turn]],
+            opening=starts[number].start,
+            opening_name=starts[number].name,
+            seed=number * len(seatings) + turn,
+            label=" ".join(seatings[turn]),
+        )
+        for number, turn in (divmod(i, len(seatings)) for i in range(num_games))
+    ]
+    header = {
+        "format": "moemcts duel 1",
+        "game": game.spec.name,
+        "agents": {name: agent.name for name, agent in agents.items()},
+        "seating": list(seatings[0]),
+    }
+    return DuelSchedule(
+        game=game.spec.name,
+        lineups=lineups,
+        header=header,
+        identity=identity or {},
+        remake=remake,
+        names=tuple(agents),
+        seatings=seatings,
+    )
+
+
+def duel_seatings(game: Game, names: Sequence[str], seating: Sequence[str] = ()) -> tuple[tuple[str, ...], ...]:
+    """Returns who sits where in the games on one opening; see `duel_schedule`."""
+    num_players = game.spec.num_players
+    first = tuple(seating) or tuple(names[player % max(len(names), 1)] for player in range(num_players if names else 0))
+    _check_seating(first, names, num_players)
+    # Turned by 0, 1, ... seats, until one comes again.
+    turned = [first[-shift:] + first[:-shift] if shift else first for shift in range(len(first))]
+    return tuple(dict.fromkeys(turned))
+
+
+def _check_seating(seating: Sequence[str], names: Sequence[str], num_players: int) -> None:
+    if len(names) < 2:
+        raise ValueError(f"expected at least two agents, got {len(names)}")
+    for name in seating:
+        if name not in names:
+            raise unknown_name("agent", name, names)
+    unseated = [name for name in names if name not in seating]
+    if unseated or len(seating) != num_players:
+        raise ValueError(
+            f"expected every one of {len(names)} agents to have one of {num_players} seats, got {' '.join(seating)}"
+        )
+
+
+def _seated(agent: Agent, others: Sequence[Agent], seat: Player) -> list[Agent]:
+    # The field goes round from the seat after the arm's.
+    num_players = len(others) + 1
+    return [agent if player == seat else others[(player - seat) % num_players - 1] for player in range(num_players)]
+
+
+def _field(field: Agent | Sequence[Agent], num_players: int) -> Sequence[Agent]:
+    if not isinstance(field, Sequence):
+        return [field] * (num_players - 1)
+    if len(field) != num_players - 1:
+        raise ValueError(f"expected {num_players - 1} agents in the field, one per other seat, got {len(field)}")
+    return field

@@ -1,0 +1,245 @@
+"""The one place where games advance: tables in lock-step, whose agents are asked once per round."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from moemcts.agents import Agent, Decision, Seat
+from moemcts.errors import AgentFailure, Failure, UsageError
+from moemcts.game import CHANCE, Game, Player, State, Views
+
+_MOST_CHARACTERS = 200
+
+
+@dataclass(eq=False, kw_only=True)
+class Table:
+    """A game in progress: its position and who sits there."""
+
+    state: State
+    agents: Sequence[Agent]
+    """By player."""
+    seats: Sequence[Seat]
+    """By player; their randomness is that of the agents."""
+    chance: np.random.Generator
+    """What dice and cards are drawn from."""
+    players: tuple[Player, ...] = field(init=False)
+    """Who moves now."""
+    is_open: bool = field(default=True, init=False)
+    """Whether it is played on; whoever follows the rounds may end a game early by `close`."""
+
+    def __post_init__(self) -> None:
+        if len(self.agents) != len(self.seats):
+            raise ValueError(f"expected an agent for each of {len(self.seats)} players, got {len(self.agents)}")
+        self.players = self.state.active_players
+
+    def close(self) -> None:
+        """Ends the game here: its position stays, and it takes part in no further round."""
+        self.is_open = False
+
+
+T = TypeVar("T", bound=Table)
+
+
+class Step(NamedTuple, Generic[T]):
+    """What was done at one table in one round; `table.state` is the position that it led to."""
+
+    table: T
+    state: State
+    """The position that was decided in."""
+    players: tuple[Player, ...]
+    """Who moved in it, perhaps `CHANCE`."""
+    decisions: tuple[Decision, ...]
+    """By `players`; empty where an agent failed."""
+    num_legal: tuple[int, ...]
+    """Out of how many actions each was chosen; 1 is a forced move."""
+    failures: dict[Player, Failure]
+    """Of the agents that have no answer: the table is closed, its position that before."""
+
+
+def seats_of(num_players: int, *seed: int) -> list[Seat]:
+    """Returns a game's seats, each with randomness of its own that depends on the seed and the player."""
+    return [
+        Seat(player, np.random.default_rng(np.random.SeedSequence((*seed, player)))) for player in range(num_players)
+    ]
+
+
+def play(
+    game: Game,
+    tables: Iterable[T],
+    *,
+    max_parallel: int = 256,
+    skip_forced: bool = False,
+    patience: float | None = None,
+) -> Iterator[list[Step[T]]]:
+    """Yields what happened in each round, one step per table that is played, up to `max_parallel` side by side.
+
+    In a round every agent is asked once, for all views that wait for it, and chance draws at the tables where it
+    moves. A table that is over or closed gives its place to the next, which is taken from `tables` no earlier, so
+    that what it depends on may be known by then. Tables that are over when they come have no step.
+
+    An agent that raises an error, answers too little or something that is not legal fails where it does, and at no
+    other table: it is asked again for one view at a time. `patience` is how many seconds a decision may take.
+    With `skip_forced` agents are not asked where there is one legal action.
+    """
+    if patience is not None:
+        _check_interruptible()
+    if max_parallel < 1:
+        raise ValueError(f"expected room for at least one game, got max_parallel={max_parallel}")
+    waiting = iter(tables)
+    running: list[T] = []
+    while True:
+        running = [table for table in running if table.is_open and table.players]
+        while len(running) < max_parallel and (following := next(waiting, None)) is not None:
+            if following.is_open and following.players:
+                running.append(following)
+        if not running:
+            return
+        yield _round(game, running, skip_forced, patience)
+
+
+def ask(
+    agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | None = None
+) -> list[Decision | Failure]:
+    """Returns what an agent decides in each view, or why it has not; it never raises what the agent raises.
+
+    Where it raises an error, it is asked for one view at a time with the randomness it began with, so that only those
+    views fail to which it has no answer. Legality is not checked.
+    """
+    states = [seat.rng.bit_generator.state for seat in seats]
+    try:
+        return _answers(agent, views, seats, patience)
+    except _TooSlow:
+        failure = Failure("timeout", f"no decision within {patience:g} s")
+    except Exception as error:
+        failure = Failure("crash", _one_line(error))
+    if len(seats) == 1:
+        return [failure]
+    answers: list[Decision | Failure] = []
+    for row, (seat, state) in enumerate(zip(seats, states, strict=True)):
+        seat.rng.bit_generator.state = state
+        answers += ask(agent, views.take([row]), [seat], patience=patience)
+    return answers
+
+
+@dataclass
+class _Batch:
+    """What one agent is asked in one round."""
+
+    agent: Agent
+    pairs: list[tuple[State, Player]] = field(default_factory=list)
+    seats: list[Seat] = field(default_factory=list)
+    places: list[tuple[int, int]] = field(default_factory=list)
+    """Of each answer: the table's number in the round and that of the player among those who move."""
+
+
+def _round(game: Game, running: Sequence[T], skip_forced: bool, patience: float | None) -> list[Step[T]]:
+    legal = [[table.state.legal_actions(player) for player in table.players] for table in running]
+    answers: list[list[Decision | Failure]] = []
+    batches: dict[int, _Batch] = {}
+    for number, (table, choices) in enumerate(zip(running, legal, strict=True)):
+        given: list[Decision | Failure] = [_NOBODY] * len(choices)
+        for place, (player, actions) in enumerate(zip(table.players, choices, strict=True)):
+            if player == CHANCE:
+                given[place] = Decision(action=int(table.chance.choice(actions, p=_shares(table.state))))
+            elif skip_forced and len(actions) == 1:
+                given[place] = Decision(action=int(actions[0]))
+            else:
+                agent = table.agents[player]
+                batch = batches.setdefault(id(agent), _Batch(agent))
+                batch.pairs.append((table.state, player))
+                batch.seats.append(table.seats[player])
+                batch.places.append((number, place))
+        answers.append(given)
+    for batch in batches.values():
+        found = ask(batch.agent, game.views(batch.pairs), batch.seats, patience=patience)
+        for (number, place), answer in zip(batch.places, found, strict=True):
+            answers[number][place] = _legal(answer, running[number].state, legal[number][place])
+    return [_step(*row) for row in zip(running, answers, legal, strict=True)]
+
+
+def _step(table: T, answers: Sequence[Decision | Failure], legal: Sequence[Sequence[int]]) -> Step[T]:
+    state, players = table.state, table.players
+    num_legal = tuple(map(len, legal))
+    decisions = tuple(answer for answer in answers if isinstance(answer, Decision))
+    if len(decisions) < len(answers):
+        table.close()
+        failures = {
+            player: answer for player, answer in zip(players, answers, strict=True) if isinstance(answer, Failure)
+        }
+        return Step(table, state, players, (), num_legal, failures)
+    table.state = state.play([decision.action for decision in decisions])
+    table.players = table.state.active_players
+    return Step(table, state, players, decisions, num_legal, {})
+
+
+def _legal(answer: Decision | Failure, state: State, legal: Sequence[int]) -> Decision | Failure:
+    if isinstance(answer, Decision) and answer.action not in legal:
+        return Failure("illegal move", f"action {answer.action} is not legal at ply {state.ply}")
+    return answer
+
+
+def _answers(agent: Agent, views: Views, seats: Sequence[Seat], patience: float | None) -> list[Decision | Failure]:
+    failures: dict[int, Failure] = {}
+    try:
+        with _time_limit(None if patience is None else patience * len(seats)):
+            decisions = list(agent.act(views, seats))
+    except AgentFailure as failure:
+        decisions, failures = failure.decisions, failure.failures
+    if len(decisions) != len(seats):
+        raise ValueError(f"expected {len(seats)} decisions, one per view, got {len(decisions)}")
+    answers = [failures.get(row, decision) for row, decision in enumerate(decisions)]
+    for answer in answers:
+        if not isinstance(answer, Decision | Failure):
+            raise TypeError(f"expected a Decision, got {answer!r}")
+    return answers
+
+
+def _shares(state: State) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    # In float32 they need not sum to one closely enough to draw from.
+    chances = np.asarray(state.chances(), dtype=np.float64)
+    return chances / chances.sum()
+
+
+def _check_interruptible() -> None:
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        raise UsageError("expected no limit per decision: an agent cannot be interrupted here")
+
+
+class _TooSlow(BaseException):
+    """Not an Exception, or an agent that catches its own errors would go on."""
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float | None) -> Iterator[None]:
+    """Raises _TooSlow in whatever runs for longer; native code that looks for signals is interrupted as well."""
+    if seconds is None:
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise _TooSlow
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split()) or "no message"
+    shown = text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + " ..."
+    return f"{type(error).__name__}: {shown}"
+
+
+_NOBODY = Decision(action=-1)
+"""Stands where an answer is awaited."""

@@ -1,0 +1,72 @@
+"""Matches of an experiment's networks, as its report reads them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from moemcts.arena.games import GameRecord
+    from moemcts.arena.match import MatchResult
+    from moemcts.report.page import Section
+
+FEW_GAMES = 50
+"""Below so many games of an arm a report says first that they are too few: half a 95 % interval of a score is 14 points
+with 50 independent games, 100 Elo."""
+
+
+@dataclass(frozen=True)
+class Contest(ABC):
+    """The matches of all training seeds, and how they are read."""
+
+    results: tuple[MatchResult, ...]
+    """One per training seed."""
+    limit: str
+    """How moves were chosen, in words."""
+
+    @abstractmethod
+    def summary(self) -> list[str]:
+        """Returns one sentence per finding."""
+
+    @abstractmethod
+    def section(self, title: str, label: str) -> Section:
+        """Returns tables and plots; `label` tells their files from those of other contests."""
+
+    @abstractmethod
+    def numbers(self) -> dict[str, Any]:
+        """Returns the results as JSON values."""
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Who played, by name."""
+        return self.results[0].arms
+
+    @property
+    def num_games(self) -> int:
+        """Games of each arm."""
+        return min(len(self.games(arm)) for arm in self.arms)
+
+    def games(self, arm: str) -> list[GameRecord]:
+        """Returns the games of an arm over all training seeds."""
+        return [game for result in self.results for game in result.games(arm)]
+
+    def caveats(self) -> list[str]:
+        """Returns what has to be known before the findings are read, the weightiest first."""
+        found = []
+        if self.num_games < FEW_GAMES:
+            found.append(
+                f"Too few games to tell: {self.num_games} per arm. Differences below show what a report looks like, "
+                f"not who is better; set match.games to {FEW_GAMES} or more."
+            )
+        return found
+
+    def describe_seeds(self) -> str:
+        """Returns how many training seeds there are, in words."""
+        return f"{len(self.results)} training seed{'s' * (len(self.results) > 1)}"
+
+
+def seeds_apart(results: Sequence[MatchResult]) -> Iterator[tuple[int, MatchResult]]:
+    """Yields the training seeds with their matches where there are several, to be shown one by one."""
+    yield from enumerate(results if len(results) > 1 else ())

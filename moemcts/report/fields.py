@@ -1,0 +1,154 @@
+"""Arms that play the same games against one agent: shares of wins, and paired differences from the single network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from moemcts.arena.intervals import SeedEstimate, seed_interval, wilson_interval
+from moemcts.arena.match import Tally
+from moemcts.arena.verdict import verdict
+from moemcts.report.contest import Contest, seeds_apart
+from moemcts.report.page import Figure, Section
+from moemcts.report.plots import Whisker, win_rates
+from moemcts.report.tables import Table, p_text, points
+
+FIELD = "field"
+"""The arm of the agent that sits in all other seats: what chance and seats alone give."""
+
+
+@dataclass(frozen=True)
+class AgainstField(Contest):
+    """Every arm against the same agent on the same boards; the baseline is the single network."""
+
+    field: str
+    """Who sits in all other seats."""
+
+    @property
+    def baseline(self) -> str:
+        """The arm that the others are compared with."""
+        return self.results[0].baseline
+
+    @property
+    def teams(self) -> list[str]:
+        """The arms of experts."""
+        return [arm for arm in self.arms if arm not in (self.baseline, FIELD)]
+
+    def summary(self) -> list[str]:
+        single = self.pooled(self.baseline)
+        lines = [f"The single network wins {_share(single)} of {single.num_games} games."]
+        for arm in self.teams:
+            found = self.difference(arm)
+            low, high = found.interval
+            words = verdict(100 * found.mean, (100 * low, 100 * high), found.num_observations)
+            lines.append(f"Experts by {arm} win {_share(self.pooled(arm))}: {words}.")
+        return lines
+
+    def section(self, title: str, label: str) -> Section:
+        rows = []
+        for arm in self.arms:
+            tally = self.pooled(arm)
+            row: list[Any] = [arm, tally.num_games]
+            for count in (tally.wins, tally.ties, tally.losses):
+                interval = wilson_interval(count, tally.num_games)
+                row.append(f"{100 * count / max(tally.num_games, 1):.1f} {points(interval)}")
+            if arm == self.baseline:
+                row += [None, None]
+            else:
+                found = self.difference(arm)
+                row += [f"{100 * found.mean:+.1f} {points(found.interval, signed=True)}", p_text(found.p_value)]
+            rows.append([*row, f"{self._mean_plies(arm):.0f}"])
+        columns = ["arm", "games", "wins %", "ties %", "losses %", "wins against single, points", "p", "plies"]
+        parts = "; small: each training seed" if len(self.results) > 1 else ""
+        return Section(
+            title,
+            tables=[Table(columns, rows, self._caption()), self._seats()],
+            figures=[
+                Figure(
+                    f"wins-{label}",
+                    win_rates(self._whiskers(), title=f"Games won, {title.lower()}"),
+                    f"{title}: games won of {rows[0][1]} per arm, with 95 % Wilson intervals{parts}.",
+                )
+            ],
+        )
+
+    def numbers(self) -> dict[str, Any]:
+        return {
+            "arms": {arm: self.pooled(arm).to_json() for arm in self.arms},
+            "differences": {
+                arm: {
+                    "wins": found.mean,
+                    "interval": list(found.interval),
+                    "num_pairs": found.num_observations,
+                    "seed_means": list(found.seed_means),
+                    "p_value": found.p_value,
+                }
+                for arm in self.arms
+                if arm != self.baseline
+                for found in [self.difference(arm)]
+            },
+            "by_seed": [result.to_json() for result in self.results],
+        }
+
+    def difference(self, arm: str) -> SeedEstimate:
+        """Returns how much more often an arm wins than the single network, over paired games and training seeds."""
+        each = [result.difference(arm) for result in self.results]
+        return seed_interval([one.win_differences for one in each], [one.boards for one in each])
+
+    def pooled(self, arm: str) -> Tally:
+        """Returns the games of an arm over all training seeds."""
+        return Tally.of([game.outcome for game in self.games(arm)])
+
+    def _caption(self) -> str:
+        chance = (
+            f" The arm `{FIELD}` is {self.field} itself in the arm's seat: what chance and seats alone give."
+            if FIELD in self.arms
+            else ""
+        )
+        return (
+            f"{self.limit}; against {self.field} in all other seats, seats rotated, the same boards and seeds for "
+            f"every arm; {self.describe_seeds()}.{chance} Shares in percent with 95 % Wilson intervals over all "
+            "games; the difference in wins is paired, with a 95 % interval over training seeds and boards, and p is "
+            "from the same t. The Wilson intervals hold for these networks, not for others like them."
+        )
+
+    def _mean_plies(self, arm: str) -> float:
+        return float(np.mean([game.plies for game in self.games(arm)]))
+
+    def _seats(self) -> Table:
+        seats = range(self.results[0].num_seats)
+        rows = []
+        for arm in self.arms:
+            cells = []
+            for seat in seats:
+                games = [game.outcome for game in self.games(arm) if game.focus == seat]
+                tally = Tally.of(games)
+                cells.append(f"{100 * tally.win_rate:.1f} {points(tally.win_interval)}" if games else None)
+            rows.append([arm, *cells])
+        columns = ["wins % by seat", *(f"seat {seat}" for seat in seats)]
+        return Table(columns, rows, "Seats of many games are not equal.")
+
+    def _whiskers(self) -> list[Whisker]:
+        rows = []
+        for arm in self.arms:
+            is_baseline, tally = arm == self.baseline, self.pooled(arm)
+            rows.append(_whisker(arm, tally, note=f"{tally.num_games} games", is_baseline=is_baseline))
+            rows += [
+                _whisker(f"seed {seed}", result.summary(arm).tally, is_baseline=is_baseline, is_part=True)
+                for seed, result in seeds_apart(self.results)
+            ]
+        return rows
+
+
+def _whisker(label: str, tally: Tally, *, note: str = "", is_baseline: bool, is_part: bool = False) -> Whisker:
+    low, high = tally.win_interval
+    return Whisker(
+        label=label, value=tally.win_rate, low=low, high=high, note=note, is_baseline=is_baseline, is_part=is_part
+    )
+
+
+def _share(tally: Tally) -> str:
+    low, high = tally.win_interval
+    return f"{100 * tally.win_rate:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"

@@ -1,0 +1,54 @@
+"""What the phases of a gate are, in the samples learned from and along one game."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from moemcts.arena.games import GameRecord
+from moemcts.game import Game, State
+from moemcts.gates import PhaseGate
+from moemcts.report.outcomes import Phases, Timeline
+
+if TYPE_CHECKING:
+    from moemcts.experts import ExpertSet
+    from moemcts.learn.data.dataset import Dataset
+
+
+def describe_phases(reference: str, label: str, gate: PhaseGate, dataset: Dataset, timeline: Timeline | None) -> Phases:
+    """Returns how often each phase of a gate is in a dataset, with one game beside it."""
+    return Phases(
+        gate=reference,
+        label=label,
+        text=(type(gate).__doc__ or "").split("\n\n")[0].replace("\n", " "),
+        names=tuple(gate.phase_names),
+        counts=dataset.phase_counts(gate),
+        num_samples=len(dataset),
+        timeline=timeline,
+    )
+
+
+def timeline_of(record: GameRecord, start: State | int, game: Game, team: ExpertSet) -> Timeline | None:
+    """Returns a recorded game as a team saw it from its seat; None where it was never its move."""
+    player = record.focus or 0
+    states = _states(record, start, game)
+    seen = [state for state in states if player in state.active_players]
+    if not seen:
+        return None
+    views = game.views([(state, player) for state in seen])
+    value = team.evaluate(views).value
+    return Timeline(
+        player=player,
+        plies=tuple(state.ply for state in seen),
+        weights=team.gate.weights(views),
+        values=tuple(float(v) for v in (value if value.ndim == 1 else value[:, 0])),
+        outcome=record.outcome or "game without an end",
+        first_ply=states[0].ply,
+        last_ply=states[-1].ply,
+    )
+
+
+def _states(record: GameRecord, start: State | int, game: Game) -> list[State]:
+    states = [game.initial_state(start) if isinstance(start, int) else start]
+    for joint in record.moves:
+        states.append(states[-1].play(joint))
+    return states

@@ -1,0 +1,53 @@
+"""Settings that would start programs of this machine, refused where they come from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from moemcts.errors import UsageError
+from moemcts.plugins import plugins
+from moemcts.references import parse_reference
+from moemcts.runs.settings import LearningConfig
+
+
+def refuse_programs(config: LearningConfig, where: str) -> None:
+    """Raises UsageError if a setting that was read from `where` names an agent that runs programs."""
+    refuse_programs_in(config.model_dump(), where)
+
+
+def refuse_programs_in(values: Mapping[str, Any], where: str) -> None:
+    """Raises UsageError if a value of a table that was read from `where` names an agent that runs programs."""
+    for path, value in texts(values):
+        name = program_agent(value)
+        if name:
+            raise UsageError(
+                f"{where}: {path} = {value!r} runs a program of this machine by agent {name!r}; "
+                "give --allow-programs if you trust where the settings come from"
+            )
+
+
+def program_agent(reference: str) -> str:
+    """Returns the agent that runs programs and is named in a reference or in its options; empty where none is."""
+    if not any(entry.runs_programs for entry in plugins().agents.values()):
+        return ""
+    try:
+        name, options = parse_reference(reference)
+    except UsageError:
+        return ""
+    entry = plugins().agents.get(name)
+    if entry is not None and entry.runs_programs:
+        return name
+    return next(filter(None, (program_agent(text) for _, text in texts(options))), "")
+
+
+def texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yields all texts in tables and lists with their dotted paths."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from texts(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts(item, path)

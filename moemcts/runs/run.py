@@ -1,0 +1,248 @@
+"""A run is a folder: its settings, what it was made with, and parts that are done or not."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import tomli_w
+
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+from moemcts.game import Game
+from moemcts.plugins import plugins
+from moemcts.runs.environment import environment
+from moemcts.runs.kept_gates import keep_gate
+from moemcts.runs.programs import refuse_programs
+from moemcts.runs.settings import LearningConfig, validate
+from moemcts.store import check_path, exclusive, read_json, read_toml, write_json, write_text
+from moemcts.work.progress import Advance, Progress
+
+CONFIG = "config.toml"
+ENVIRONMENT = "env.json"
+PARTS = "parts"
+_COMMANDS = {"experiment": "moemcts run", "training": "moemcts train"}
+_MOST_CHANGES = 3
+"""Changed settings that an error lists."""
+
+Config = TypeVar("Config", bound=LearningConfig)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One piece of a run's work, done once."""
+
+    name: str
+    """That of its file under `parts/`."""
+    task: str
+    """What people are shown; parts of one task depend on those of earlier ones only."""
+    unit: str
+    """What its progress is counted in."""
+    do: Callable[[Advance], None]
+    """Does it, as far as it is not done."""
+    decided_by: Mapping[str, Any]
+    """The settings that decide what comes out, by dotted path."""
+    extent: Mapping[str, Any] = field(default_factory=dict)
+    """The settings that say how much of it there is: where they grow, it goes on."""
+
+
+class Run(ABC, Generic[Config]):
+    """A folder with `config.toml`, `env.json`, and a file in `parts/` for each part that was begun.
+
+    A part's file says what decided it, so that settings that were edited since are noticed before they are believed.
+    """
+
+    kind: ClassVar[str]
+    """As `env.json` has it."""
+    noun: ClassVar[str]
+    """As people have it."""
+    config_type: ClassVar[type[LearningConfig]]
+
+    def __init__(self, folder: Path, config: Config) -> None:
+        """Raises UsageError where the configuration names something that does not exist."""
+        self.folder = folder
+        self.config = config
+        self.game: Game = plugins().game(config.game)
+        plugins().network(config.network, self.game.spec.observation_shape, self.game.spec.num_actions)
+
+    @classmethod
+    def prepare(cls, folder: Path, config: Config) -> Self:
+        """Returns a new run of which nothing is written yet; raises UsageError where the folder holds one already."""
+        check_path(folder)
+        _check_free(folder, cls.noun)
+        return cls(folder, cls.resolved(config))
+
+    @classmethod
+    def create(cls, folder: Path, config: Config) -> Self:
+        """Starts a run in a new or empty folder; raises UsageError where there is one already."""
+        run = cls.prepare(folder, config)
+        run.write()
+        return run
+
+    @classmethod
+    def load(cls, folder: Path, *, allow_programs: bool = False) -> Self:
+        """Opens a run to go on with.
+
+        Raises MoemctsError where there is none, UsageError for one of another kind, and for one whose settings would
+        start programs unless that is allowed: a folder may come from somebody else.
+        """
+        check_path(folder)
+        if not (folder / CONFIG).exists():
+            raise MoemctsError(f"expected a {cls.noun} with a {CONFIG} in {folder}, found none")
+        kind = _read_environment(folder).get("kind", cls.kind)
+        if kind != cls.kind:
+            raise UsageError(f"{folder} is no {cls.noun}; go on with it: {_COMMANDS.get(kind, kind)} --resume {folder}")
+        config: Any = validate(read_toml(folder / CONFIG), cls.config_type)
+        if not allow_programs:
+            refuse_programs(config, str(folder / CONFIG))
+        return cls(folder, config)
+
+    @classmethod
+    def resolved(cls, config: Config) -> Config:
+        """Returns the configuration with what the game decides written out."""
+        network = plugins().complete_network(config.network, plugins().game(config.game))
+        return config.model_copy(update={"network": network})
+
+    def write(self) -> None:
+        """Writes a new run's settings; raises UsageError where another process was faster."""
+        with exclusive(self.folder):
+            _check_free(self.folder, self.noun)
+            for gate in self.gates:
+                keep_gate(self.folder, gate)
+            write_json(self.folder / ENVIRONMENT, {"kind": self.kind, **environment()})
+            # Last: with it the folder is a run.
+            write_text(self.folder / CONFIG, self.config_text())
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Keeps the run to this process.
+
+        Raises MoemctsError if another one has it, ForeignData where a part was made with other settings.
+        """
+        with exclusive(self.folder):
+            for part in self.parts():
+                self._check(part)
+            yield
+
+    @contextlib.contextmanager
+    def timed(self) -> Iterator[None]:
+        """Says in `done.json` that the run is done, and how long this took, unless what is within fails."""
+        started = time.monotonic()
+        yield
+        write_json(self.folder / "done.json", {"seconds_of_last_start": round(time.monotonic() - started, 1)})
+
+    def work(self, progress: Progress) -> None:
+        """Does all parts that are not done yet; the run has to be opened."""
+        for (task, unit), parts in groupby(self.waiting(), key=lambda part: (part.task, part.unit)):
+            with progress.task(task, unit) as advance:
+                self.do_all(list(parts), advance)
+
+    def waiting(self) -> list[Part]:
+        """Returns the parts that are not done yet."""
+        return [part for part in self.parts() if not self.is_done(part)]
+
+    def do_all(self, parts: Sequence[Part], advance: Advance) -> None:
+        """Does parts of one task; here one after the other."""
+        for part in parts:
+            self.do(part.name, advance)
+
+    def do(self, name: str, advance: Advance) -> None:
+        """Does the part of that name and says so in its file."""
+        part = next(part for part in self.parts() if part.name == name)
+        self._write(part, is_done=False)
+        part.do(advance)
+        self._write(part, is_done=True)
+
+    def is_done(self, part: Part) -> bool:
+        """Returns whether a part was finished with these settings."""
+        return self._found(part) == _record(part, is_done=True)
+
+    def config_text(self) -> str:
+        """Returns the configuration, fully resolved, as TOML."""
+        return tomli_w.dumps(self.config.resolved_settings())
+
+    def environment(self) -> dict[str, Any]:
+        """Returns what the run was made with; nothing where its file is lost."""
+        return _read_environment(self.folder)
+
+    def describe_environment(self) -> str:
+        """Returns what the run was made with in words, with the command that started it."""
+        found = self.environment()
+        if not found.keys() >= {"moemcts", "torch", "python", "system", "command"}:
+            return f"- versions are not known: {self.folder / ENVIRONMENT} is missing or damaged"
+        return (
+            f"- moemcts {found['moemcts']}, torch {found['torch']}, Python {found['python']}, {found['system']}\n"
+            f"- `{' '.join(map(str, found['command']))}`"
+        )
+
+    @property
+    @abstractmethod
+    def gates(self) -> Sequence[str]:
+        """The gates that the run uses, as users write them."""
+
+    @abstractmethod
+    def parts(self) -> Sequence[Part]:
+        """Returns all parts, in the order in which they are done."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Returns one line on what is done."""
+
+    def _check(self, part: Part) -> None:
+        found, expected = self._found(part), _record(part, is_done=True)
+        if not found:
+            return
+        before, now = found["decided_by"], expected["decided_by"]
+        changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+        if changed:
+            told = "; ".join(
+                f"{key} was {before.get(key)!r} and is {now.get(key)!r}" for key in changed[:_MOST_CHANGES]
+            )
+            more = f"; and {len(changed) - _MOST_CHANGES} more" if len(changed) > _MOST_CHANGES else ""
+            raise ForeignData(
+                f"{self.folder}: part {part.name} was made with other settings: {told}{more}; "
+                f"put {CONFIG} back, or start another run with --out"
+            )
+
+    def _found(self, part: Part) -> dict[str, Any]:
+        path = self._path(part)
+        if not path.exists():
+            return {}
+        found = read_json(path)
+        if not isinstance(found, dict) or not isinstance(found.get("decided_by"), dict):
+            raise DamagedFile(f"{path} does not say what decided this part; delete it to do the part again")
+        return found
+
+    def _write(self, part: Part, *, is_done: bool) -> None:
+        write_json(self._path(part), _record(part, is_done=is_done))
+
+    def _path(self, part: Part) -> Path:
+        return self.folder / PARTS / f"{part.name}.json"
+
+
+def _record(part: Part, *, is_done: bool) -> dict[str, Any]:
+    values = {"decided_by": dict(part.decided_by), "extent": dict(part.extent), "done": is_done}
+    plain: dict[str, Any] = json.loads(json.dumps(values))
+    return plain
+
+
+def _check_free(folder: Path, noun: str) -> None:
+    if (folder / CONFIG).exists():
+        command = _COMMANDS.get(_read_environment(folder).get("kind", ""), _COMMANDS["experiment"])
+        raise UsageError(f"{folder} holds a run already; go on with it: {command} --resume {folder}")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"expected a folder for the {noun}, but {folder} is a file")
+
+
+def _read_environment(folder: Path) -> dict[str, Any]:
+    # It decides nothing: without it a run goes on, and its report says that it is lost.
+    with contextlib.suppress(MoemctsError):
+        found = read_json(folder / ENVIRONMENT)
+        return found if isinstance(found, dict) else {}
+    return {}

@@ -1,0 +1,217 @@
+"""Workers that are processes: they answer for themselves alone, and end with whoever started them."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import connection
+from typing import Any
+
+from moemcts.errors import MoemctsError
+
+SECONDS_TO_STOP = 20.0
+"""That interrupted workers have to bring what they do to an end, as trainings save their state."""
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""Small networks gain nothing from a second thread and lose much where another process wants the same core."""
+_INTERRUPTED = 130
+_PR_SET_PDEATHSIG = 1
+"""linux/prctl.h"""
+
+
+def num_cores() -> int:
+    """Returns how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Processes:
+    """Does items in processes of their own, each with one thread; see `Workers`."""
+
+    def __init__(self, count: int, *, hint: str = "") -> None:
+        """Takes what to do where a process dies, as the end of the message."""
+        self.count = count
+        self._hint = hint
+
+    def map(
+        self,
+        task: Callable[[Any, Callable[[Any], None]], Any],
+        items: Sequence[Any],
+        *,
+        on_report: Callable[[int, Any], None] = lambda number, message: None,
+        on_done: Callable[[int, Any], None] = lambda number, result: None,
+    ) -> list[Any]:
+        """Raises MoemctsError where a process dies or a task raises anything else."""
+        results: dict[int, Any] = {}
+        waiting = iter(enumerate(items))
+        crew = _start(task, min(self.count, len(items)))
+        busy = {member.pipe: member for member in crew if member.give(next(waiting, None))}
+        try:
+            while busy:
+                for ready in connection.wait(list(busy)):
+                    member = busy[ready]  # type: ignore[index]
+                    kind, number, value = self._hear(member)
+                    if kind == "report":
+                        on_report(number, value)
+                        continue
+                    if kind == "failed":
+                        raise value
+                    results[number] = value
+                    on_done(number, value)
+                    if not member.give(next(waiting, None)):
+                        del busy[member.pipe]
+        finally:
+            _stop(crew)
+        return [results[number] for number in range(len(items))]
+
+    def _hear(self, member: _Member) -> tuple[str, int, Any]:
+        try:
+            message: tuple[str, int, Any] = member.pipe.recv()
+        except (EOFError, OSError):
+            member.process.join()
+            raise MoemctsError(
+                f"a worker process died ({_ending(member.process.exitcode)}), perhaps of too little memory"
+                f"{'; ' * bool(self._hint)}{self._hint}"
+            ) from None
+        return message
+
+
+class _Member:
+    def __init__(self, process: Any, pipe: Any, lifeline: Any) -> None:
+        self.process = process
+        self.pipe = pipe
+        self._lifeline = lifeline
+
+    def give(self, item: tuple[int, Any] | None) -> bool:
+        """Hands over a numbered item, or says that there is none; whether there was one."""
+        # Whoever has died is found when it is listened to.
+        with contextlib.suppress(OSError):
+            self.pipe.send(item)
+        return item is not None
+
+    def close(self) -> None:
+        self.pipe.close()
+        self._lifeline.close()
+
+
+def _start(task: Any, count: int) -> list[_Member]:
+    context = multiprocessing.get_context("spawn")
+    crew = []
+    with _environment(_ONE_THREAD), _interrupts_held():
+        for _ in range(count):
+            ours, theirs = context.Pipe()
+            # Nothing is ever said on it: it breaks when this process ends, however it ends.
+            breath, lifeline = context.Pipe(duplex=False)
+            process = context.Process(target=_work, args=(os.getpid(), theirs, breath, pickle.dumps(task)), daemon=True)
+            process.start()
+            theirs.close()
+            breath.close()
+            crew.append(_Member(process, ours, lifeline))
+    return crew
+
+
+def _stop(crew: Sequence[_Member]) -> None:
+    """Ends the processes: those that still work are interrupted, and killed where they go on for too long."""
+    for member in crew:
+        if member.process.is_alive():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member.process.pid, signal.SIGINT)
+    deadline = time.monotonic() + SECONDS_TO_STOP
+    for member in crew:
+        member.process.join(max(0.0, deadline - time.monotonic()))
+        if member.process.is_alive():
+            member.process.kill()
+            member.process.join()
+        member.close()
+
+
+@contextlib.contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Lets Ctrl-C wait; processes that are started meanwhile begin with it waiting, until they can answer to it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ending(exitcode: int | None) -> str:
+    if exitcode is not None and exitcode < 0:
+        return signal.Signals(-exitcode).name
+    return f"exit code {exitcode}"
+
+
+def _work(parent: int, pipe: Any, breath: Any, pickled: bytes) -> None:
+    # What must be saved first, as the state of a training, is saved by whoever takes the signal over while that is so.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
+    if hasattr(os, "setpgrp"):
+        # Ctrl-C reaches a whole group. Here it comes once, from the process that was started, which says what there
+        # is to say.
+        os.setpgrp()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    _end_with(parent, breath)
+    task: Any = None
+    number = -1
+    try:
+        task = pickle.loads(pickled)
+        while (given := pipe.recv()) is not None:
+            number, item = given
+            pipe.send(
+                ("done", number, task(item, lambda message, number=number: pipe.send(("report", number, message))))
+            )
+    except KeyboardInterrupt:
+        os._exit(_INTERRUPTED)
+    except (EOFError, BrokenPipeError):
+        os._exit(1)
+    except Exception as error:
+        pipe.send(("failed", number, _sendable(error)))
+    pipe.close()
+
+
+def _sendable(error: Exception) -> MoemctsError:
+    if isinstance(error, MoemctsError):
+        return error
+    failure = MoemctsError(f"a worker failed: {type(error).__name__}: {error}")
+    failure.add_note(traceback.format_exc())
+    return failure
+
+
+def _end_with(parent: int, breath: Any) -> None:
+    """Ends this process when the one that started it does."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+    def watch() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            breath.recv()
+        os._exit(1)
+
+    threading.Thread(target=watch, name="lifeline", daemon=True).start()

@@ -1,0 +1,324 @@
+"""A run is a folder: written under its lock, gone on with only as it was begun, and readable whatever was lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moemcts.cli.main import main
+from moemcts.cli.run import make
+from moemcts.cli.train import make as make_training
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
+from moemcts.runs.arms import make_arms
+from moemcts.runs.settings import validate
+from moemcts.store import exclusive, read_toml, write_text, write_toml
+from moemcts.work.progress import Silence
+
+BIN = Path(sys.executable).parent
+NETWORK = "resnet?channels=4&blocks=1"
+SMALL: dict[str, Any] = {
+    "game": "tictactoe",
+    "network": NETWORK,
+    "data": {"samples": 200},
+    "training": {"epochs": 1.0, "batch_size": 64},
+}
+EXPERIMENT = {
+    **SMALL,
+    "gates": ["plies"],
+    "num_seeds": 1,
+    "workers": 1,
+    "search": {"simulations": 4},
+    "match": {"games": 4, "raw_games": 2},
+}
+
+
+def experiment(folder: Path, **changes: Any) -> Experiment:
+    return Experiment.create(folder, validate({**EXPERIMENT, **changes}, ExperimentConfig))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "experiment"
+    make(experiment(folder), Silence())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "training"
+    make_training(Training.create(folder, validate({**SMALL, "gate": "plies"}, TrainingConfig)), Silence())
+    return folder
+
+
+@pytest.fixture
+def copy(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "copy"))
+
+
+def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    values = read_toml(folder / "config.toml")
+    change(values)
+    write_toml(folder / "config.toml", values)
+
+
+def command(*arguments: object, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["moemcts", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    return int(left.value.code or 0)
+
+
+def test_a_finished_run_has_its_parts_and_nothing_left_to_do(finished: Path) -> None:
+    run = Experiment.load(finished)
+    names = ["data", "train-single-0", "train-plies-0", "raw-0", "searched-0"]
+    assert [part.name for part in run.parts()] == names
+    assert run.waiting() == []
+    assert sorted(path.stem for path in (finished / "parts").iterdir()) == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (lambda v: v.update(network="resnet?channels=8&blocks=1"), "part train-single-0.*network was 'resnet"),
+        (lambda v: v.update(schemes=["staged"]), "part train-plies-0.*scheme was 'separated' and is 'staged'"),
+        (lambda v: v["training"].update(epochs=7.0), "part train-single-0.*training.epochs was 1.0 and is 7.0"),
+        (lambda v: v["data"].update(samples=300), "part data was made.*data.samples was 200 and is 300"),
+        (lambda v: v["data"].update(keep=0.5), "part data was made.*data.keep was 1.0 and is 0.5"),
+        (lambda v: v.update(seed=3), "part data was made with other settings: seed was 0 and is 3"),
+        (lambda v: v["search"].update(simulations=9), "part searched-0.*search.simulations was 4 and is 9"),
+        (lambda v: v["match"].update(random_plies=2), "part raw-0.*match.random_plies was None and is 2"),
+        (lambda v: v["match"].update(field="random"), "part raw-0.*match.field was '' and is 'random'"),
+    ],
+)
+def test_settings_that_were_edited_after_they_decided_a_part_are_refused(
+    copy: Path, change: Callable[[dict[str, Any]], object], line: str
+) -> None:
+    edit(copy, change)
+    with pytest.raises(ForeignData, match=line):
+        make(Experiment.load(copy), Silence())
+
+
+def test_a_training_whose_epochs_were_edited_is_refused(trained: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(trained, tmp_path / "copy"))
+    edit(folder, lambda values: values["training"].update(epochs=2.0))
+    with pytest.raises(ForeignData, match=r"part train was made.*training\.epochs was 1\.0 and is 2\.0"):
+        make_training(Training.load(folder), Silence())
+
+
+def test_what_decides_nothing_may_be_edited_and_more_games_go_on(copy: Path) -> None:
+    played = (copy / "matches" / "searched-0.jsonl").read_bytes()
+    edit(copy, lambda values: values["match"].update(games=6, parallel=3))
+    report = make(Experiment.load(copy), Silence())
+    assert report.numbers["searched"]["arms"]["plies"]["num_games"] == 6
+    assert (copy / "matches" / "searched-0.jsonl").read_bytes().startswith(played)
+
+
+def test_an_old_folder_without_parts_goes_on(copy: Path) -> None:
+    numbers = (copy / "report" / "numbers.json").read_bytes()
+    shutil.rmtree(copy / "parts")
+    make(Experiment.load(copy), Silence())
+    assert (copy / "report" / "numbers.json").read_bytes() == numbers
+
+
+def test_a_damaged_part_is_named(copy: Path) -> None:
+    write_text(copy / "parts" / "data.json", "[]")
+    with pytest.raises(DamagedFile, match=r"data\.json does not say what decided this part; delete it"):
+        make(Experiment.load(copy), Silence())
+
+
+@pytest.mark.parametrize("content", [None, "", "[1]", "{}"], ids=["missing", "empty", "foreign", "bare"])
+def test_a_lost_environment_costs_its_lines_of_the_report_only(copy: Path, content: str | None) -> None:
+    if content is None:
+        (copy / "env.json").unlink()
+    else:
+        (copy / "env.json").write_text(content)
+    make(Experiment.load(copy), Silence())
+    assert "versions are not known" in (copy / "report" / "report.md").read_text()
+
+
+def test_a_folder_is_a_run_from_its_last_file_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(path: Path, text: str) -> None:
+        assert path.name == "config.toml", "nothing is written after it"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("moemcts.runs.run.write_text", killed)
+    with pytest.raises(KeyboardInterrupt):
+        experiment(tmp_path / "run")
+    monkeypatch.undo()
+    with pytest.raises(MoemctsError, match=r"expected a run with a config\.toml"):
+        Experiment.load(tmp_path / "run")
+    assert experiment(tmp_path / "run").waiting()
+
+
+def test_who_comes_second_overwrites_nothing(tmp_path: Path) -> None:
+    config = validate(EXPERIMENT, ExperimentConfig)
+    first, second = (Experiment.prepare(tmp_path / "run", config.model_copy(update={"seed": seed})) for seed in (1, 2))
+    first.write()
+    written = (tmp_path / "run" / "config.toml").read_bytes()
+    with pytest.raises(UsageError, match="holds a run already"):
+        second.write()
+    with exclusive(tmp_path / "other"), pytest.raises(MoemctsError, match="is in use by process"):
+        experiment(tmp_path / "other")
+    assert (tmp_path / "run" / "config.toml").read_bytes() == written
+    assert not (tmp_path / "other" / "config.toml").exists()
+
+
+def test_a_run_of_another_kind_is_named(finished: Path, trained: Path) -> None:
+    with pytest.raises(UsageError, match="is no training; go on with it: moemcts run --resume"):
+        Training.load(finished)
+    with pytest.raises(UsageError, match="is no run; go on with it: moemcts train --resume"):
+        Experiment.load(trained)
+
+
+def test_arms_whose_names_differ_in_signs_only_have_folders_of_their_own() -> None:
+    arms = make_arms(["plies?cuts=3,6", "plies?cuts=3.6", "steps"], ["separated"])
+    assert len({arm.label for arm in arms}) == 4
+    assert arms[3].label == "steps"
+
+
+@pytest.mark.parametrize("setting", ["data.agent", "match.field", "match.opponent_model"])
+@pytest.mark.parametrize("agent", ["uci?path=/bin/false", "uci:stockfish", "flat?a=uci:stockfish"])
+def test_a_file_starts_no_program_unless_it_is_allowed(
+    setting: str, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    section, key = setting.split(".")
+    foreign = {"game": "chess", "network": NETWORK, "gates": ["none"], section: {key: agent}}
+    write_toml(tmp_path / "foreign.toml", foreign)
+    write_toml(tmp_path / "run" / "config.toml", foreign)
+    for arguments in (["--config", tmp_path / "foreign.toml", "--dry-run"], ["--resume", tmp_path / "run"]):
+        assert command("run", *arguments, monkeypatch=monkeypatch) == 2
+        error = capsys.readouterr().err
+        assert f"{setting} = {agent!r} runs a program of this machine" in error
+        assert "--allow-programs" in error
+
+
+def test_allowed_programs_are_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    program.chmod(0o755)
+    write_toml(tmp_path / "my.toml", {"game": "chess", "network": NETWORK, "data": {"agent": f"uci?path={program}"}})
+    command("run", "--config", tmp_path / "my.toml", "--dry-run", monkeypatch=monkeypatch)
+    assert not (tmp_path / "started").exists()
+    command("run", "--config", tmp_path / "my.toml", "--dry-run", "--allow-programs", monkeypatch=monkeypatch)
+    assert (tmp_path / "started").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("--data {data} --set data.samples=5000", "data.samples has no effect where data.folder is given"),
+        ("--data {data} --set data.agent=flat", "data.agent has no effect where data.folder is given"),
+        ("--data {data} --validation {data} --set training.validation_fraction=0.2", "has no effect where data.valid"),
+        ("--set seed=1e400", "seed: expected a number up to 1e+15, got inf"),
+        ("--set training.epochs=inf", "training.epochs: expected a number up to 1e+15, got inf"),
+        ("--set training.epochs=NaN", "training.epochs: expected a number up to 1e+15, got nan"),
+        ("--set seed=99999999999", "seed: Input should be less than or equal to 4294967295, got 99999999999"),
+        ("--set seed=" + "9" * 5000, "seed: "),
+        ("--gate plies?cuts=" + "[" * 20000, "gate 'plies?cuts="),
+    ],
+)
+def test_settings_without_effect_or_sense_are_one_line(
+    arguments: str,
+    line: str,
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = arguments.format(data=trained / "data").split()
+    folder = tmp_path / "out"
+    assert command("train", "--game", "tictactoe", *words, "--out", folder, monkeypatch=monkeypatch) == 2
+    error = capsys.readouterr().err
+    assert line in error
+    assert len(error.splitlines()) == 1
+    assert not folder.exists()
+
+
+def test_a_dataset_is_learned_from_as_a_whole_and_its_size_is_no_setting(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["--game", "tictactoe", "--network", NETWORK, "--data", trained / "data", "--preset", "smoke"]
+    assert command("train", *arguments, "--out", tmp_path / "out", monkeypatch=monkeypatch) == 0
+    assert "samples" not in read_toml(tmp_path / "out" / "config.toml")["data"]
+    assert Training.load(tmp_path / "out").waiting() == []
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "\udcff"], ids=["too long", "no UTF-8"])
+@pytest.mark.parametrize("kind", ["run", "train"])
+def test_a_folder_that_cannot_be_is_refused_before_any_work(
+    kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command(kind, "--game", "tictactoe", "--out", name, monkeypatch=monkeypatch) == 2
+    assert "choose another name" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_same_gate_twice_is_named_and_no_table_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gates = ["--gate", "plies", "--gate", "plies"]
+    assert command("run", "--game", "tictactoe", *gates, monkeypatch=monkeypatch) == 2
+    assert capsys.readouterr().err == "error: expected different gates, got 'plies' twice\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are looked up in /proc")
+def test_workers_end_with_the_run_that_was_killed_and_it_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
+    def start(folder: Path) -> subprocess.Popen[bytes]:
+        words = ["run", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--network", NETWORK]
+        words += ["--set", "workers=2", "--set", "data.samples=2000", "--set", "training.epochs=30"]
+        words += ["--set", "match.games=4", "--set", "match.raw_games=0", "--out", str(folder)]
+        words += ["--set", "training.save_interval=5"]
+        return subprocess.Popen([str(BIN / "moemcts"), *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    killed = start(tmp_path / "killed")
+    deadline = time.monotonic() + 300
+    while not list((tmp_path / "killed").rglob("stages/*/*.safetensors")) and time.monotonic() < deadline:
+        assert killed.poll() is None, killed.communicate()
+        time.sleep(0.01)
+    workers = _children(killed.pid)
+    assert len(workers) >= 2
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    deadline = time.monotonic() + 20
+    while (alive := [worker for worker in workers if _is_alive(worker)]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not alive
+    done = subprocess.run(
+        [str(BIN / "moemcts"), "run", "--resume", tmp_path / "killed"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    whole = start(tmp_path / "whole")
+    assert whole.wait() == 0, whole.communicate()
+    files = [
+        *(tmp_path / "whole").glob("experts/*/*.safetensors"),
+        *(tmp_path / "whole").glob("training/*/metrics.jsonl"),
+    ]
+    assert files
+    for file in files:
+        assert (tmp_path / "killed" / file.relative_to(tmp_path / "whole")).read_bytes() == file.read_bytes(), file
+    numbers = [json.loads((tmp_path / name / "report" / "numbers.json").read_text()) for name in ("killed", "whole")]
+    assert numbers[0] == numbers[1]
+
+
+def _children(parent: int) -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+
+
+def _is_alive(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/stat")
+    try:
+        return status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,56 @@
+"""Files are whole or not there, and a folder has one writer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from moemcts.errors import DamagedFile, MoemctsError, UsageError
+from moemcts.store import check_path, exclusive, read_json, write_text
+
+HOLD = "import sys; from pathlib import Path; from moemcts.store import exclusive\n"
+HOLD += "with exclusive(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+
+
+def test_a_folder_has_one_writer_and_says_which(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLD, str(tmp_path / "folder")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        with pytest.raises(MoemctsError, match=f"in use by process {process.pid}"), exclusive(tmp_path / "folder"):
+            pass
+        process.kill()
+    with exclusive(tmp_path / "folder"):
+        assert (tmp_path / "folder" / ".holder").read_text() == str(os.getpid())
+
+
+def test_what_killed_writers_left_is_cleared_at_the_next_start_and_nothing_else(tmp_path: Path) -> None:
+    left = [tmp_path / ".report.md.4711.part", tmp_path / "data" / ".shard-00000.safetensors.12.part"]
+    ours = [tmp_path / "a.part", tmp_path / ".hidden.part", tmp_path / "data" / "shard-00000.safetensors"]
+    for path in [*left, *ours]:
+        write_text(path, "text")
+    (tmp_path / ".import.99.part").mkdir()
+    write_text(tmp_path / ".import.99.part" / "shard", "text")
+    with exclusive(tmp_path):
+        assert not [path for path in [*left, tmp_path / ".import.99.part"] if path.exists()]
+        assert all(path.exists() for path in ours)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "\udcff", "a\0b"], ids=["too long", "no UTF-8", "no name"])
+def test_a_name_that_no_file_can_have_is_one_line(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="choose another name"):
+        check_path(tmp_path / name)
+    with pytest.raises(UsageError, match="choose another name"), exclusive(tmp_path / name):
+        pass
+
+
+def test_json_that_is_none_is_damaged(tmp_path: Path) -> None:
+    write_text(tmp_path / "a.json", "{")
+    with pytest.raises(DamagedFile, match="is not valid JSON"):
+        read_json(tmp_path / "a.json")
+    with pytest.raises(MoemctsError, match="found none"):
+        read_json(tmp_path / "b.json")
