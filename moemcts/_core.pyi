@@ -14,6 +14,10 @@ _S = TypeVar("_S", bound=State)
 
 STATE_TYPES: tuple[type[State], ...]
 
+def gather_rows(
+    data: Sequence[_Bytes], offsets: Sequence[IntArray], parts: IntArray, rows: IntArray
+) -> tuple[_Bytes, IntArray]: ...
+
 # Positions are no subclasses of `State`, but registered with it.
 class _State(State):
     @property
