@@ -52,7 +52,7 @@ class Progress:
 def play_games(
     game: Game,
     lineups: Sequence[Lineup],
-    conditions: Conditions = Conditions(),  # noqa: B008  (frozen)
+    conditions: Conditions = Conditions(),
     *,
     indices: Sequence[int] | None = None,
     on_progress: Callable[[Progress], None] | None = None,

@@ -34,7 +34,7 @@ def play_match(
     journal: Path | None = None,
     workers: Workers | None = None,
     stop: Callable[[GameRecord], bool] | None = None,
-    watch: Watch = Watch(),  # noqa: B008  (frozen)
+    watch: Watch = Watch(),
 ) -> tuple[GameRecord, ...]:
     """Plays the games of a schedule and returns them in its order.
 
@@ -70,7 +70,7 @@ def play_match(
             _play(game, schedule, conditions, left, workers or Here(), hear)
         except _Decided:
             return tuple(played.in_order)
-    return tuple([*played.in_order, *(played.early[index] for index in sorted(played.early))])
+    return (*played.in_order, *(played.early[index] for index in sorted(played.early)))
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,9 @@ from typing import Any
 
 import numpy as np
 
-<<<<<<< HEAD
 from moemcts.agents import Decision, Policy, Seat
 from moemcts.game import Game, Views
-=======
-from moemcts.agents import Seat, Thought
-from moemcts.game import Action, Game, Views
 from moemcts.native import playout_search
->>>>>>> core
 
 
 class PlayoutAgent:
@@ -63,15 +58,9 @@ class PlayoutAgent:
             (self._game.perceived(view.state, view.player, seed), view.player)
             for view, seed in zip((views[row] for row in range(len(views))), seeds, strict=True)
         ]
-<<<<<<< HEAD
-        found = self._game.views(known).playout_search(seeds, **self._options)
+        found = playout_search(self._game.views(known), self._game.spec, seeds, **self._options)
         decisions = []
         for arms, visits, value_sums in found:
-=======
-        found = playout_search(self._game.views(known), self._game.spec, seeds, **self._options)
-        actions = []
-        for seat, (arms, visits, value_sums) in zip(seats, found, strict=True):
->>>>>>> core
             means = np.where(visits > 0, value_sums / np.maximum(visits, 1), -np.inf)
             # The second key decides ties: the mean among those tried equally often, or the other way round.
             keys = (visits, means) if self._takes_best_mean else (means, visits)
