@@ -23,9 +23,9 @@ from moemcts.experts import ExpertSet
 from moemcts.learn.assessment import phase_losses
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.generation import generate
-from moemcts.learn.data.phase_statistics import agreement, census
+from moemcts.learn.data.phase_statistics import agreement, phase_statistics
 from moemcts.learn.gates.fitting import fit_clusters
-from moemcts.learn.inference.network import TorchEvaluator
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.trainer import Trainer
 from moemcts.plugins import plugins
@@ -72,7 +72,7 @@ def _clusters(data: Dataset) -> list[dict[str, object]]:
     lichess = plugins().gate("lichess", data.game)
     for name, without in (("all planes", ()), ("planes without earlier moves", (HISTORY,))):
         fit = fit_clusters(data, 3, seed=0, without=without)
-        found, both = census(data, fit.gate), agreement(data, fit.gate, lichess)
+        found, both = phase_statistics(data, fit.gate), agreement(data, fit.gate, lichess)
         row: dict[str, object] = {
             "name": f"kmeans, 3 phases, {name}",
             "positions": len(data),
@@ -111,7 +111,7 @@ def _experts(data: Dataset, folder: Path, options: Any) -> list[dict[str, object
             )
             evaluator = ExpertSet(team.gate, [TorchEvaluator(one.network) for one in team.trained])
             (found,) = phase_losses({name: evaluator}, held_out, gates["none"])
-            counted = census(held_out, team.gate)
+            counted = phase_statistics(held_out, team.gate)
             row: dict[str, object] = {
                 "name": f"pommerman, {schemes.get(name, 'separated')} by {name}",
                 "network": NETWORK,

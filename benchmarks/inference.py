@@ -28,12 +28,12 @@ from moemcts.evaluation import Evaluation
 from moemcts.game import FloatArray
 from moemcts.gates import SinglePhase
 from moemcts.learn.checkpoint import MANIFEST, load_networks
-from moemcts.learn.files import read_toml
 from moemcts.learn.inference.backends import BACKENDS, PlanesEvaluator, installed_version
 from moemcts.learn.inference.evaluators import make_evaluator
 from moemcts.learn.inference.positions import Positions, positions_of_play
 from moemcts.learn.inference.quantise import agreements, quantised
 from moemcts.plugins import plugins
+from moemcts.store import read_toml
 
 NUM_ROUNDS = 5
 BATCHES = (1, 8, 64)

@@ -22,9 +22,9 @@ from record import add_option, append
 from moemcts.arena import Conditions, DuelResult, duel_schedule, play_match
 from moemcts.arena.openings import openings_from_seeds, random_openings
 from moemcts.learn.checkpoint import MANIFEST
-from moemcts.learn.files import read_toml
 from moemcts.naming import experts_in, resolve_agent
 from moemcts.plugins import plugins
+from moemcts.store import read_toml
 
 NAMES = ("int8", "float32")
 

@@ -71,5 +71,5 @@ def register_replay_formats() -> Sequence[Registration]:  # type: ignore[empty-b
 
 
 @hookspec
-def register_commands(app: typer.Typer) -> None:
-    """Adds commands to the command line."""
+def register_commands(app: typer.Typer, data: typer.Typer) -> None:
+    """Adds commands to the command line; `data` is its group of commands about games and datasets."""

@@ -129,12 +129,15 @@ class Plugins:
         """Returns the name of the agent that plays a game where the user names none: its default, or `random`."""
         return self.default_agent(game) or RANDOM
 
-    def register_commands(self, app: typer.Typer) -> dict[str, str]:
-        """Lets plugins add commands to the command line; returns what went wrong, by plugin, and goes on."""
-        problems = {}
+    def register_commands(self, app: typer.Typer, data: typer.Typer) -> dict[str, str]:
+        """Lets plugins add commands to the command line and to its group `data`.
+
+        Returns what went wrong, by plugin; the others are not harmed.
+        """
+        problems, groups = {}, {"app": app, "data": data}
         for implementation in self._pluggy.hook.register_commands.get_hookimpls():
             try:
-                implementation.function(**dict.fromkeys(implementation.argnames, app))
+                implementation.function(**{name: groups[name] for name in implementation.argnames})
             except (Exception, SystemExit) as error:
                 problems[implementation.plugin_name] = _one_line(error)
         return problems

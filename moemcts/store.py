@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import re
@@ -98,6 +99,19 @@ def _holder(folder: Path) -> str:
     with contextlib.suppress(OSError, UnicodeDecodeError):
         return (folder / _HOLDER).read_text().strip() or "unknown"
     return "unknown"
+
+
+def read_bytes(path: Path) -> bytes:
+    """Returns the content of a file; raises DamagedFile if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DamagedFile(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def digest(data: bytes | memoryview) -> str:
+    """Returns the SHA-256 of bytes, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
 
 
 def write_text(path: Path, text: str) -> None:

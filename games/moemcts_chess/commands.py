@@ -1,4 +1,4 @@
-"""What the chess family adds to the command line: `moemcts analyze`, `moemcts uci` and `moemcts data`."""
+"""What the chess family adds to the command line: `analyze`, `uci`, `bishops`, `data import` and `data figures`."""
 
 from __future__ import annotations
 
@@ -24,18 +24,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Out = Annotated[Path, typer.Option(help="A new folder for what is written.")]
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the commands; those about data go into the group `data`, which another plugin may have opened."""
+def register(app: typer.Typer, data: typer.Typer) -> None:
+    """Adds the commands; those about data go into the group `data`."""
     app.command(rich_help_panel=PANEL)(analyze)
     app.command(rich_help_panel="Measure")(uci)
     app.command(rich_help_panel=PANEL)(bishops)
-    data = next((group.typer_instance for group in app.registered_groups if group.name == "data"), None)
-    if data is None:
-        data = typer.Typer(help="Games in, datasets out.", no_args_is_help=True)
-        app.add_typer(data, name="data", rich_help_panel=PANEL)
     data.command("import")(import_games)
-    data.command("stats")(stats)
-    data.command("generate")(generate)
+    data.command("figures")(figures)
 
 
 def analyze(
@@ -136,8 +131,8 @@ def import_games(
     typer.echo(json.dumps(vars(report), indent=1) if as_json else _report(report, out))
 
 
-def stats(
-    folder: Annotated[Path, typer.Argument(help="A dataset, or an import with its splits.")],
+def figures(
+    data: Annotated[Path, typer.Option(help="A dataset, or an import with its splits.")],
     game: GameOption = "chess",
     gate: Annotated[str, typer.Option(help="A gate of the game.")] = "lichess",
     out: Annotated[Path | None, typer.Option(help="A folder for the figures.")] = None,
@@ -148,7 +143,7 @@ def stats(
     from moemcts_chess.statistics import collect, read_datasets
 
     made = _chess(game)
-    statistics = collect(read_datasets(folder, made), made, plugins().gate(gate, made))
+    statistics = collect(read_datasets(data, made), made, plugins().gate(gate, made))
     summary = statistics.summary()
     if out is not None:
         from moemcts.store import write_json
@@ -160,28 +155,6 @@ def stats(
         typer.echo(json.dumps(summary, indent=1))
     else:
         _print_statistics(summary, is_paper=gate == "lichess" and game.partition("?")[0] == "chess")
-
-
-def generate(
-    out: Out,
-    agent: Annotated[str, typer.Option(help="Who plays, such as `uci:fairy-stockfish` or `uci?path=...&nodes=100`.")],
-    game: GameOption = "chess",
-    opponent: Annotated[str, typer.Option(help="Who plays Black; the same agent otherwise.")] = "",
-    samples: Annotated[int, typer.Option(min=1, help="Decisions to write.")] = 10_000,
-    random_plies: Annotated[int, typer.Option(min=0, help="Random plies at the start, so that games differ.")] = 8,
-    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
-) -> None:
-    """Play games between agents and write them as a dataset, for games without a public collection."""
-    from moemcts.cli.progress import ConsoleProgress
-    from moemcts.learn.data.generation import generate as play_games
-    from moemcts.plugins import plugins
-    from moemcts_chess.engine import Varied
-
-    made = _chess(game)
-    players = [Varied(plugins().agent(name, made), random_plies) for name in (agent, opponent or agent)]
-    with ConsoleProgress().task(f"games of {made.variant}", "samples") as advance:
-        play_games(made, players, samples, seed=seed, out=out, reference=game, on_progress=advance)
-    typer.echo(str(out))
 
 
 def _with_progress(

@@ -74,10 +74,10 @@ def register_replay_formats() -> Sequence[Registration]:
 
 
 @hookimpl
-def register_commands(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer, data: typer.Typer) -> None:
     from moemcts_chess import commands
 
-    commands.register(app)
+    commands.register(app, data)
 
 
 _engine = partial(Registration, runs_programs=True)

@@ -40,13 +40,13 @@ def export(
     """Write experts as ONNX models, checked against PyTorch on positions of every phase."""
     from moemcts.agents import PolicyAgent
     from moemcts.learn.checkpoint import MANIFEST, load_networks
-    from moemcts.learn.files import read_toml
     from moemcts.learn.inference.evaluators import Inference, named_precision
     from moemcts.learn.inference.folder import Team, export_experts, export_folder
     from moemcts.learn.inference.positions import positions_of_dataset, positions_of_play
     from moemcts.naming import experts_in
     from moemcts.plugins import plugins
     from moemcts.runs.sources import open_training_samples
+    from moemcts.store import read_toml
 
     chosen = named_precision(precision)
     folder = experts_in(folder)

@@ -93,14 +93,14 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Count what a gate makes of a dataset: positions and mean ply of its phases, and how often games go back."""
-    from moemcts.learn.data.phase_statistics import agreement, census
+    from moemcts.learn.data.phase_statistics import agreement, phase_statistics
     from moemcts.plugins import plugins
     from moemcts.report.tables import Table
     from moemcts.runs.sources import open_training_samples
 
     made = plugins().game(game)
     weighs, dataset = plugins().gate(gate, made), open_training_samples(data, made)
-    found = census(dataset, weighs)
+    found = phase_statistics(dataset, weighs)
     other = plugins().gate(against, made) if against else None
     both = agreement(dataset, weighs, other) if other else None
     if as_json:

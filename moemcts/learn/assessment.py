@@ -7,12 +7,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import ExpertSet
 from moemcts.game import FloatArray
 from moemcts.gates import PhaseGate
 from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.threads import torch_threads
 
 CHUNK = 1024
 """Views that are evaluated at once."""
@@ -56,8 +58,9 @@ def phase_losses(evaluators: Mapping[str, Evaluator], dataset: Dataset, gate: Ph
     for start in range(0, len(dataset), CHUNK):
         rows = np.arange(start, min(start + CHUNK, len(dataset)))
         views, actions, returns = dataset.views(rows), dataset.actions(rows), dataset.returns(rows)
-        for name, evaluator in evaluators.items():
-            columns[name].append(per_sample_losses(evaluator.evaluate(views), actions, returns[:, 0]))
+        with torch_threads(1):
+            for name, evaluator in evaluators.items():
+                columns[name].append(per_sample_losses(evaluator.evaluate(views), actions, returns[:, 0]))
     empty = np.zeros((3, 0), dtype=np.float64)
     return [
         _means(name, np.concatenate([empty, *parts], axis=1), weights, gate.phase_names)
@@ -80,8 +83,7 @@ def per_sample_losses(evaluation: Evaluation, actions: np.ndarray, returns: Floa
     """Returns cross-entropy, squared error and correctness, `[3, N]`, for actions and returns `[N]`."""
     logits = evaluation.logits.astype(np.float64)
     value = evaluation.value if evaluation.value.ndim == 1 else evaluation.value[:, 0]
-    peak = logits.max(axis=1, keepdims=True)
-    total = peak[:, 0] + np.log(np.exp(logits - peak).sum(axis=1))
+    total = logsumexp(logits, axis=1)
     chosen = logits[np.arange(len(actions)), actions]
     return np.stack([total - chosen, np.square(value - returns), logits.argmax(axis=1) == actions])
 

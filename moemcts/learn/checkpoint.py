@@ -14,15 +14,14 @@ from moemcts.errors import DamagedFile, ForeignData
 from moemcts.experts import ExpertSet, Routing
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
-from moemcts.learn.data.shards import check_encoding
-from moemcts.learn.files import digest, read_bytes, read_toml
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
 from moemcts.learn.gates.saved import LearnedGate, load_gate, save_gate
+from moemcts.learn.identity import check_encoding
 from moemcts.learn.inference.evaluators import Inference, make_evaluator
 from moemcts.learn.inference.folder import read_models
 from moemcts.learn.inference.shared_body import torch_experts
-from moemcts.learn.weights import load_state, network_state, read_state, state_bytes
-from moemcts.store import write_bytes, write_toml
+from moemcts.learn.weights import check_finite, load_state, network_state, read_state, state_bytes
+from moemcts.store import digest, read_bytes, read_toml, write_bytes, write_toml
 
 MANIFEST = "manifest.toml"
 FORMAT = 1
@@ -195,4 +194,5 @@ def _load_expert(path: Path, sha256: str, network: nn.Module) -> None:
     if found != sha256:
         raise DamagedFile(f"{path} is damaged: expected SHA-256 {sha256[:12]}, got {found[:12]}")
     state, _ = read_state(path)
+    check_finite(state, path)
     load_state(network, state, str(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,11 +10,11 @@ from typing import Any
 
 import safetensors
 import safetensors.torch
+import torch
 from torch import Tensor, nn
 
 from moemcts.errors import DamagedFile, ForeignData
-from moemcts.learn.files import digest, read_bytes
-from moemcts.store import write_bytes
+from moemcts.store import digest, read_bytes, write_bytes
 
 State = dict[str, Tensor]
 
@@ -45,12 +46,15 @@ def state_bytes(state: Mapping[str, Tensor], content: Mapping[str, Any] | None =
 
 
 def write_state(path: Path, state: Mapping[str, Tensor], content: Mapping[str, Any]) -> None:
-    """Writes a file that `read_state` reads."""
-    write_bytes(path, state_bytes(state, content))
+    """Writes a file that `read_state` reads, with the SHA-256 of all that is in it."""
+    write_bytes(path, state_bytes(state, {**content, _HASH: _hash(state, content)}))
 
 
 def read_state(path: Path) -> tuple[State, dict[str, Any]]:
-    """Returns tensors and content of a file; raises DamagedFile if it is not what `write_state` wrote."""
+    """Returns tensors and content of a file; raises DamagedFile if it is not what `write_state` or `state_bytes` wrote.
+
+    A file with a hash of its content has to agree with it.
+    """
     data = read_bytes(path)
     try:
         state = safetensors.torch.load(data)
@@ -58,7 +62,31 @@ def read_state(path: Path) -> tuple[State, dict[str, Any]]:
         content = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["content"])
     except (safetensors.SafetensorError, ValueError, KeyError) as error:
         raise DamagedFile(f"{path} is damaged: {error}") from error
+    if not isinstance(content, dict):
+        raise DamagedFile(f"{path} is damaged: expected a dictionary in its header, got {content!r:.40}")
+    expected = content.pop(_HASH, None)
+    if expected is not None and (found := _hash(state, content)) != expected:
+        raise DamagedFile(f"{path} is damaged: expected SHA-256 {str(expected)[:12]}, got {found[:12]}")
     return state, content
+
+
+def check_finite(state: Mapping[str, Tensor], path: Path) -> None:
+    """Raises DamagedFile naming the first tensor of a file that holds what is no finite number."""
+    for name, tensor in state.items():
+        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+            raise DamagedFile(f"{path} cannot be used: {name} holds numbers that are not finite; train it again")
+
+
+_HASH = "sha256"
+
+
+def _hash(state: Mapping[str, Tensor], content: Mapping[str, Any]) -> str:
+    result = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
+    for name, tensor in sorted(state.items()):
+        result.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        # As bytes: not every type of torch's is one of NumPy's.
+        result.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return result.hexdigest()
 
 
 def _shape(tensor: Tensor | None) -> str:

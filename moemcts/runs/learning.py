@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,7 +83,12 @@ def train_experts(
     settings = config.training.model_copy(update={"seed": config.seed + seed})
     scheme = plugins().scheme(arm.scheme)
     team = scheme.fit(
-        Trainer(settings, on_progress=on_progress, ranks=ranks),
+        Trainer(
+            settings,
+            on_progress=on_progress,
+            ranks=ranks,
+            references={"network": config.network, "gate": arm.gate, "scheme": arm.scheme},
+        ),
         lambda: plugins().network(config.network, shape, num_actions),
         sources.training,
         gate,
@@ -110,13 +114,10 @@ def train_experts(
 
 
 def measurements(folder: Path) -> list[Mapping[str, Any]]:
-    """Returns what a training measured that counts: measurements after which it was put back are left out.
+    """Returns what a training measured that counts: measurements after which it was put back are left out."""
+    from moemcts.learn.training.metrics_log import read_log
 
-    A last line that was cut off is left out too.
-    """
-    path = folder / "metrics.jsonl"
-    lines = path.read_text().split("\n")[:-1] if path.exists() else []
-    return [entry for line in lines if not (entry := json.loads(line)).get("spike")]
+    return [entry for entry in read_log(folder / "metrics.jsonl") if not entry.get("spike")]
 
 
 def _count(config: LearningConfig, game: Game, folder: Path, advance: Advance) -> None:

@@ -9,11 +9,11 @@ import torch
 from learning_games import ShuffledTicTacToe, TicTacToe, crowd
 from torch import nn
 
-from moemcts.errors import DamagedFile, ForeignData
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError
 from moemcts.experts import route_majority
 from moemcts.game import Game
 from moemcts.learn.checkpoint import load_experts, save_experts
-from moemcts.learn.inference.network import TorchEvaluator, folded
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator, folded
 from moemcts.learn.networks import catalogue
 from moemcts.learn.weights import read_state
 from moemcts.plugins import plugins
@@ -31,9 +31,9 @@ def trained_network(shape: tuple[int, int, int] = (2, 3, 3), num_actions: int = 
     return network.eval()
 
 
-def save(folder: Path, game: Game | None = None) -> list[nn.Module]:
+def save(folder: Path, game: Game | None = None, networks: list[nn.Module] | None = None) -> list[nn.Module]:
     game = game or TicTacToe()
-    networks = [trained_network() for _ in range(3)]
+    networks = networks or [trained_network() for _ in range(3)]
     save_experts(
         folder,
         networks,
@@ -130,10 +130,19 @@ def test_damaged_experts_are_refused_with_one_line(tmp_path: Path, harm: str) ->
         (tmp_path / "manifest.toml").write_text("")
     else:
         edit(tmp_path, "fingerprint", "fingerpaint")
-    with pytest.raises(DamagedFile) as error:
+    with pytest.raises(MoemctsError if harm == "no manifest" else DamagedFile) as error:
         load_experts(tmp_path, TicTacToe(), plugins())
     assert str(tmp_path) in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_weights_that_are_no_numbers_are_named(tmp_path: Path) -> None:
+    networks = [trained_network() for _ in range(3)]
+    with torch.no_grad():
+        networks[1].get_parameter("body.0.0.weight")[0] = torch.nan
+    save(tmp_path, networks=networks)
+    with pytest.raises(DamagedFile, match=r"expert-1.* cannot be used: body.0.0.weight holds numbers that are not"):
+        load_experts(tmp_path, TicTacToe(), plugins())
 
 
 def test_there_is_one_network_per_phase(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.generation import generate
 from moemcts.learn.data.records import Records
 from moemcts.learn.data.shards import read_shards
-from moemcts.learn.files import read_toml
 from moemcts.search.playouts import PlayoutAgent
+from moemcts.store import read_toml
 
 
 def hashes(folder: Path) -> list[str]:

@@ -26,9 +26,9 @@ from moemcts.learn.inference.choice import choose_backend, measure, random_plane
 from moemcts.learn.inference.evaluators import Inference, make_evaluator, resolve
 from moemcts.learn.inference.export import TOLERANCE, largest_error, onnx_bytes, torch_evaluation
 from moemcts.learn.inference.folder import Team, export_experts
-from moemcts.learn.inference.network import TorchEvaluator
 from moemcts.learn.inference.positions import Positions, positions_of_dataset, positions_of_play
 from moemcts.learn.inference.quantise import agreement, agreements, quantised
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.plugins import plugins
 from moemcts.store import read_toml
 

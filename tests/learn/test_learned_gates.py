@@ -13,14 +13,16 @@ from learning_games import ShuffledTicTacToe, TicTacToe, crowd, make_data, third
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.learn.checkpoint import load_experts, load_networks, save_experts
 from moemcts.learn.data.dataset import Dataset
-from moemcts.learn.data.phase_statistics import agreement, census
+from moemcts.learn.data.phase_statistics import agreement, phase_statistics
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.learn.gates.features import NetworkFeatures
 from moemcts.learn.gates.fitting import Fit, fit_clusters
-from moemcts.learn.gates.learned import NetworkGate, make_gate_network
+from moemcts.learn.gates.gate_file import GateFile
+from moemcts.learn.gates.network_gate import NetworkGate, make_gate_network
 from moemcts.learn.gates.saved import load_gate, save_gate
 from moemcts.learn.networks import catalogue
 from moemcts.learn.schemes.catalogue import Separated
+from moemcts.learn.tensors import tensor_bytes
 from moemcts.plugins import plugins
 from moemcts.testing import check_gate
 
@@ -55,7 +57,7 @@ def trained_network_gate(num_phases: int = 3) -> NetworkGate:
 
 def test_clusters_of_planes_are_ordered_by_ply(fit: Fit, data: Dataset) -> None:
     # Two planes of marks whose means count the moves: what clusters must find is how far the game is.
-    found = census(data, fit.gate)
+    found = phase_statistics(data, fit.gate)
     plies = [phase.mean_ply for phase in found.phases]
     assert plies == sorted(plies)
     assert plies[2] > plies[0] + 3
@@ -163,6 +165,41 @@ def test_a_damaged_gate_is_refused(damage: str, fit: Fit, tmp_path: Path) -> Non
         load_gate(path, TicTacToe(), plugins())
 
 
+@pytest.mark.parametrize("kind", ["kmeans", "learned"])
+def test_one_bit_of_a_gate_does_not_go_unnoticed(kind: str, fit: Fit, tmp_path: Path) -> None:
+    path = tmp_path / "gate.safetensors"
+    gate = fit.gate if kind == "kmeans" else trained_network_gate()
+    save_gate(path, gate)
+    loaded = load_gate(path, TicTacToe(), plugins())
+    assert loaded.parameters == gate.parameters
+    save_gate(tmp_path / "again.safetensors", loaded)
+    whole = path.read_bytes()
+    assert (tmp_path / "again.safetensors").read_bytes() == whole
+    for place in (-1, -40, len(whole) // 2):
+        content = bytearray(whole)
+        content[place] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(DamagedFile, match=r"gate.safetensors is (damaged: expected SHA-256|no file of a gate)"):
+            load_gate(path, TicTacToe(), plugins())
+
+
+def test_a_centre_that_is_no_number_is_named(fit: Fit, tmp_path: Path) -> None:
+    file = fit.gate.file
+    arrays = {name: np.array(array) for name, array in file.arrays.items()}
+    arrays["centres"][1, 0] = np.nan
+    broken = GateFile(arrays, file.header, file.digest)
+    (tmp_path / "gate.safetensors").write_bytes(broken.content)
+    with pytest.raises(DamagedFile, match="cannot be used: centres holds numbers that are not finite; fit it again"):
+        load_gate(tmp_path / "gate.safetensors", TicTacToe(), plugins())
+
+
+def test_a_gate_file_from_before_there_were_hashes_is_read(fit: Fit, tmp_path: Path) -> None:
+    file = fit.gate.file
+    content = tensor_bytes(file.arrays, {"content": json.dumps(file.header)})
+    (tmp_path / "gate.safetensors").write_bytes(content)
+    assert load_gate(tmp_path / "gate.safetensors", TicTacToe(), plugins()).parameters == fit.gate.parameters
+
+
 def test_a_missing_gate_and_an_unfitted_one_say_what_to_do() -> None:
     with pytest.raises(DamagedFile, match=r"cannot read nowhere.safetensors: No such file"):
         plugins().gate("nowhere.safetensors", TicTacToe())
@@ -219,17 +256,17 @@ def test_agreement_is_one_with_itself_and_none_by_chance(data: Dataset, fit: Fit
     assert same.shares == np.eye(3).tolist()
     assert agreement(data, thirds(), fit.gate).adjusted_rand > 0.3
     # Whether a third cell is one's own has little to do with the length of the game.
-    assert 0 <= census(data, thirds()).changes_per_game <= 2
+    assert 0 <= phase_statistics(data, thirds()).changes_per_game <= 2
 
 
-def test_census_counts_returns(data: Dataset) -> None:
+def test_statistics_count_returns_to_earlier_phases(data: Dataset) -> None:
     class Alternating(type(thirds())):  # type: ignore[misc]
         name = "alternating"
 
         def phases(self, views):  # type: ignore[no-untyped-def]
             return views.plies() // 2 % 2
 
-    found = census(data, Alternating([1], ["even", "odd"]))
+    found = phase_statistics(data, Alternating([1], ["even", "odd"]))
     # A player's plies are 0, 2, 4, ... or 1, 3, 5, ...: its phase is another at each of its turns.
     games, turns = np.unique(data.games() * 2 + data.views(np.arange(len(data))).players(), return_counts=True)
     assert found.changes_per_game == pytest.approx((turns - 1).sum() / len(games))

@@ -14,9 +14,9 @@ from torch import nn
 
 from moemcts.experts import ExpertSet, route_mixture
 from moemcts.learn.data.dataset import Dataset
-from moemcts.learn.data.phase_statistics import census
-from moemcts.learn.gates.learned import NetworkGate
-from moemcts.learn.inference.network import TorchEvaluator
+from moemcts.learn.data.phase_statistics import phase_statistics
+from moemcts.learn.gates.network_gate import NetworkGate
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.networks import catalogue
 from moemcts.learn.networks.gate import GateNetwork
 from moemcts.learn.networks.mixture import MixtureNetwork, balance_loss
@@ -184,7 +184,7 @@ def test_a_trained_mixture_is_what_the_search_evaluates(data: Dataset, tmp_path:
 def test_gate_and_experts_learn(data: Dataset, tmp_path: Path) -> None:
     team = fit(data, tmp_path, epochs=12, learning_rate=0.01)
     assert team.trained[0].measurement["validation"]["policy"] < np.log(9) - 0.2
-    found = census(data, team.gate)
+    found = phase_statistics(data, team.gate)
     assert [phase.mean_ply for phase in found.phases] == sorted(phase.mean_ply for phase in found.phases)
     assert found.mean_top_weight > 0.4
     assert min(phase.share for phase in found.phases) > 0.05

@@ -4,6 +4,7 @@ import numpy as np
 from learning_games import TicTacToe
 
 from moemcts.agents import Decision, Policy
+from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.records import GameLog, Records, Visits
 
 
@@ -54,3 +55,40 @@ def test_the_first_samples_survive_the_way_to_disk_and_back() -> None:
 def test_dense_visits_hold_the_shares_of_their_row() -> None:
     visits = Visits.of([(np.array([1, 3]), np.array([0.25, 0.75])), (np.array([0]), np.array([1.0]))])
     assert visits.dense(np.array([1, 0]), 4).tolist() == [[1, 0, 0, 0], [0, 0.25, 0, 0.75]]
+
+
+def test_rows_with_and_without_visits_and_values_stay_apart() -> None:
+    game = TicTacToe()
+    known = play(FIRST_WINS, 0)
+    log = GameLog(1)
+    state = game.initial_state()
+    for i, move in enumerate([4, 0, 3, 1, 5]):
+        log.add(state, [(state.active_players[0], Decision(action=move, value=0.5 if i == 2 else None))])
+        state = state.play([move])
+    silent = log.finish(game, state)
+    assert known.values is None
+    assert silent.visits is None
+    for parts in ([known, silent], [silent, known]):
+        joined = Records.join(parts)
+        copy = Records.of_arrays(joined.arrays())
+        data = Dataset(game, [Records.of_arrays(part.arrays()) for part in parts])
+        rows = np.arange(10)
+        assert copy.visits is not None
+        assert copy.values is not None
+        assert (copy.visits.are_known(rows) == (copy.game == 0)).all()
+        # Without visits, all that is known of a policy is what was played.
+        batch = data.batch(rows, np.ones(10, dtype=np.float32))
+        assert batch.policy is not None
+        assert (batch.policy.argmax(axis=1) == batch.actions).all()
+        assert (batch.policy.sum(axis=1) == 1).all()
+        for values in (copy.values, data.values(rows)):
+            assert np.flatnonzero(~np.isnan(values)).tolist() == [2 + 5 * (parts[0] is known)]
+        assert np.isnan(copy.first(2).values).all() if copy.first(2).values is not None else False
+
+
+def test_files_hold_nothing_of_what_nobody_knew() -> None:
+    log = GameLog(0)
+    state = TicTacToe().initial_state()
+    log.add(state, [(0, Decision(action=4))])
+    names = log.finish(TicTacToe(), state.play([4])).arrays().keys()
+    assert not {name for name in names if name.startswith(("visit", "value"))}

@@ -14,8 +14,8 @@ from moemcts.errors import MoemctsError
 from moemcts.experts import ExpertSet, route_majority, route_mixture
 from moemcts.learn.checkpoint import load_experts, save_experts
 from moemcts.learn.data.dataset import Dataset
-from moemcts.learn.inference.network import TorchEvaluator
 from moemcts.learn.inference.shared_body import SharedBody, torch_experts
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.networks.shared_body import share_a_body
 from moemcts.learn.schemes.catalogue import Separated, SharedStem, Single
 from moemcts.learn.training.config import TrainerConfig

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,10 +26,11 @@ from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.networks import catalogue
 from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, Single, Staged, Weighted
 from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.judgement import Judge, Judgement
+from moemcts.learn.training.metrics_log import read_log
 from moemcts.learn.training.progress import OnProgress, Progress
 from moemcts.learn.training.stages import Stage
-from moemcts.learn.training.trainer import Trained, Trainer
-from moemcts.learn.training.validation import Course, Judgement
+from moemcts.learn.training.trainer import Trained, Trainer, check_training
 
 EVERYTHING = [Stage(weights=(1.0, 1.0, 1.0))]
 
@@ -149,7 +151,7 @@ def test_a_training_killed_at_random_steps_ends_in_the_same_weights(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if "spike" in changes:
-        monkeypatch.setattr(Course, "judge", spiking(Course.judge))
+        monkeypatch.setattr(Judge, "judge", spiking(Judge.judge))
     settings = config(**changes)
     unbroken = fit_staged(data, tmp_path / "unbroken", settings, quiet)
     rng = random.Random(repr(changes))
@@ -176,7 +178,7 @@ def test_a_training_killed_at_random_steps_ends_in_the_same_weights(
 def spiking(judge: Callable[..., Judgement]) -> Callable[..., Judgement]:
     """Returns a judgement for which the second measurement of every stage is a spike, twice."""
 
-    def judge_or_spike(course: Course, settings: TrainerConfig, loss: float | None) -> Judgement:
+    def judge_or_spike(course: Judge, settings: TrainerConfig, loss: float | None) -> Judgement:
         has_accepted = course.accepted is not None
         return "spike" if has_accepted and len(course.returns) < 2 else judge(course, settings, loss)
 
@@ -356,7 +358,7 @@ def test_a_folder_of_another_training_is_refused_with_both_sides(data: Dataset, 
 
 def test_what_does_not_decide_the_weights_may_change_on_the_way(data: Dataset, tmp_path: Path) -> None:
     fit_staged(data, tmp_path, config(epochs=1), quiet)
-    fit_staged(data, tmp_path, config(epochs=1, save_interval=2, threads=None), quiet)
+    fit_staged(data, tmp_path, config(epochs=1, save_interval=2, encoders=1), quiet)
 
 
 def test_a_damaged_state_is_refused(data: Dataset, tmp_path: Path) -> None:
@@ -365,6 +367,81 @@ def test_a_damaged_state_is_refused(data: Dataset, tmp_path: Path) -> None:
     result.write_bytes(result.read_bytes()[:-10])
     with pytest.raises(DamagedFile, match=r"result.safetensors is damaged"):
         fit_staged(data, tmp_path, config(epochs=1), quiet)
+
+
+@pytest.mark.parametrize("place", [-1, -100, 60, 600])
+def test_one_bit_of_a_stage_does_not_go_unnoticed(data: Dataset, tmp_path: Path, place: int) -> None:
+    fit_staged(data, tmp_path, config(epochs=1), quiet)
+    (result,) = (tmp_path / "stages" / "00").iterdir()
+    content = bytearray(result.read_bytes())
+    content[place] ^= 1
+    result.write_bytes(content)
+    with pytest.raises(DamagedFile, match=r"is damaged: .*; delete .*00 and the folders of later stages beside it"):
+        fit_staged(data, tmp_path, config(epochs=1), quiet)
+    shutil.rmtree(tmp_path / "stages")
+    assert fit_staged(data, tmp_path, config(epochs=1), quiet)
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"references": {"scheme": "single"}}, r"begun with references.scheme 'staged', not 'single'"),
+        ({"config": {"epochs": 9.0}}, r"begun with config.epochs 1.0, not 9.0"),
+        ({"data": "other"}, r"begun with data '\w+', not 'other'"),
+        ({"stages": []}, r"begun with stages"),
+    ],
+)
+def test_a_finished_training_says_what_it_was_begun_with(
+    data: Dataset, tmp_path: Path, changes: dict[str, Any], what: str
+) -> None:
+    trainer = Trainer(config(epochs=1), references={"scheme": "staged"})
+    Staged().fit(trainer, Forgetful, data, thirds(), tmp_path)
+    check_training(
+        tmp_path, {"config": config(epochs=1).identity(), "data": data.id, "references": {"scheme": "staged"}}
+    )
+    check_training(tmp_path / "not begun", changes)
+    with pytest.raises(ForeignData, match=what):
+        check_training(tmp_path, changes)
+
+
+def test_half_a_line_of_measurements_is_cut_and_gone_on(data: Dataset, tmp_path: Path) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.step == 10:
+            raise KeyboardInterrupt
+
+    fit_staged(data, tmp_path / "whole", config(epochs=1), quiet)
+    whole = (tmp_path / "whole" / "metrics.jsonl").read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        fit_staged(data, tmp_path / "cut", config(epochs=1), stop)
+    log = tmp_path / "cut" / "metrics.jsonl"
+    first = log.read_bytes().index(b"\n") + 1
+    log.write_bytes(whole[: first + 40])
+    assert len(read_log(log)) == 1
+    fit_staged(data, tmp_path / "cut", config(epochs=1), quiet)
+    lines = log.read_bytes().splitlines(keepends=True)
+    assert lines[0] == whole[:first]
+    assert lines[-1] == whole.splitlines(keepends=True)[-1]
+    assert all(json.loads(line) for line in lines)
+
+
+def test_a_line_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"a": 1}\n[2\n{"a": 3}\n')
+    with pytest.raises(DamagedFile, match="damaged in line 2"):
+        read_log(tmp_path / "metrics.jsonl")
+    assert read_log(tmp_path / "none.jsonl") == []
+
+
+def test_the_threads_of_the_machine_change_nothing(data: Dataset, tmp_path: Path) -> None:
+    found = []
+    for threads in (1, 4):
+        torch.set_num_threads(threads)
+        try:
+            (expert, *_) = fit_staged(data, tmp_path / str(threads), config(epochs=1, threads=1), quiet)
+        finally:
+            torch.set_num_threads(1)
+        found.append(expert.path.read_bytes())
+    assert found[0] == found[1]
+    assert TrainerConfig().threads == 1
 
 
 def test_a_phase_without_held_out_samples_still_ends_with_its_last_weights(tmp_path: Path) -> None:

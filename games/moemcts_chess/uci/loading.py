@@ -80,7 +80,7 @@ def load(
 def game_of(folder: Path) -> tuple[str, dict[str, Any]]:
     """Returns name and options of the game that experts were made for; raises MoemctsError where there are none."""
     from moemcts.learn.checkpoint import MANIFEST
-    from moemcts.learn.files import read_toml
+    from moemcts.store import read_toml
 
     if not (folder / MANIFEST).exists():
         teams = sorted(str(manifest.parent) for manifest in folder.glob(f"experts/*/{MANIFEST}"))

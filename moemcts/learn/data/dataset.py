@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from moemcts.errors import MoemctsError
-from moemcts.game import FloatArray, Game, IntArray, Packed, Symmetry, Views
+from moemcts.game import BoolArray, FloatArray, Game, IntArray, Packed, Symmetry, Views
 from moemcts.gates import PhaseGate
-from moemcts.learn.data.records import PER_SAMPLE, Records, Visits
+from moemcts.learn.data.phase_weights import PhaseWeights
+from moemcts.learn.data.records import PER_SAMPLE, Records, join_values, join_visits
 from moemcts.learn.data.shards import dataset_id, read_shards
+from moemcts.learn.fingerprint import gate_fingerprint
 
 CHUNK = 4096
 """Views that are encoded or gated at once where all of them are."""
@@ -24,11 +25,12 @@ class Batch:
     """B samples with all that a loss needs."""
 
     planes: FloatArray
-    """`[B, C, H, W]`."""
+    """`[B, *observation_shape]`."""
     actions: IntArray
     """What was played, `[B]`."""
     policy: FloatArray | None
-    """The search's visits where they are known, `[B, A]`, rows summing to one."""
+    """The search's visits, `[B, A]`, rows summing to one: all on the action played where they are not known, None where
+    they are known of no sample of the dataset."""
     returns: FloatArray
     """`[B, P]`, column 0 for the viewing player."""
     plies_to_end: IntArray
@@ -43,12 +45,15 @@ class Batch:
 class Dataset:
     """Samples of one game. Phases and planes are computed from positions when asked for: it serves every gate."""
 
-    def __init__(self, game: Game, shards: Sequence[Records], *, name: str = "", rows: IntArray | None = None) -> None:
-        """Joins shards; their positions stay where they are, about 30 bytes per sample are held in memory."""
+    def __init__(self, game: Game, shards: Sequence[Records], *, name: str = "", folder: Path | None = None) -> None:
+        """Joins shards; their positions stay where they are, about 30 bytes per sample are held in memory.
+
+        In `folder`, where one is given, phase weights are kept.
+        """
         self.game = game
         self.id = name
-        self._samples = _Samples(shards)
-        self._rows = np.arange(self._samples.num_samples) if rows is None else rows
+        self._samples = _Samples(game, shards, PhaseWeights(folder, name))
+        self._rows = np.arange(self._samples.num_samples)
         self._phase_weights: dict[str, FloatArray] = {}
 
     @classmethod
@@ -58,7 +63,7 @@ class Dataset:
         Raises ForeignData if it belongs to another game or encoding, DamagedFile if it is not as it was written.
         """
         manifest, shards = read_shards(folder, game)
-        return cls(game, shards, name=dataset_id(manifest))
+        return cls(game, shards, name=dataset_id(manifest), folder=folder)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -81,9 +86,25 @@ class Dataset:
 
     def views(self, rows: IntArray) -> Views:
         """Returns the views of the given rows, in that order."""
-        samples = self._rows[rows]
-        players = np.asarray(self._samples.player[samples], dtype=np.int64)
-        return self.game.unpack(self._samples.positions(samples), players)
+        return self._samples.views(self._rows[rows])
+
+    def positions(self, rows: IntArray) -> Packed:
+        """Returns the positions of the given rows as bytes, in that order."""
+        return self._samples.positions(self._rows[rows])
+
+    def players(self, rows: IntArray) -> IntArray:
+        """Returns through whose eyes the given rows are, `[len(rows)]`."""
+        return np.asarray(self._samples.player[self._rows[rows]], dtype=np.int64)
+
+    def are_searched(self, rows: IntArray) -> BoolArray:
+        """Returns of which of the given rows the search's visits are known."""
+        visits = self._samples.visits
+        return np.zeros(len(rows), dtype=np.bool_) if visits is None else visits.are_known(self._rows[rows])
+
+    def values(self, rows: IntArray) -> FloatArray:
+        """Returns what the players of the given rows expected, `[len(rows)]`, nan where nothing is known of it."""
+        known = self._samples.values
+        return np.full(len(rows), np.nan, dtype=np.float32) if known is None else known[self._rows[rows]]
 
     def take(self, rows: IntArray) -> Dataset:
         """Returns the samples of the given rows as a dataset."""
@@ -107,12 +128,13 @@ class Dataset:
         return self.take(np.flatnonzero(~is_held_out)), self.take(np.flatnonzero(is_held_out))
 
     def phase_weights(self, gate: PhaseGate) -> FloatArray:
-        """Returns how much each phase of the gate applies to each sample, `[N, K]`; computed once per gate."""
-        key = json.dumps([gate.name, list(gate.phase_names), dict(gate.parameters)], sort_keys=True)
+        """Returns how much each phase of the gate applies to each sample, `[N, K]`.
+
+        They are computed once per gate, for all samples of the files, and kept beside these.
+        """
+        key = gate_fingerprint(gate, self.game)
         if key not in self._phase_weights:
-            chunks = [gate.weights(self.views(rows)) for rows in _chunks(len(self))]
-            empty = np.zeros((0, gate.num_phases), dtype=np.float32)
-            self._phase_weights[key] = np.concatenate([empty, *chunks])
+            self._phase_weights[key] = self._samples.phase_weights(gate, key)[self._rows]
         return self._phase_weights[key]
 
     def phase_counts(self, gate: PhaseGate) -> dict[str, float]:
@@ -138,8 +160,7 @@ class Dataset:
         samples = self._rows[rows]
         planes = self.views(rows).observations()
         actions = self.actions(rows)
-        visits = self._samples.visits
-        policy = None if visits is None else visits.dense(samples, self.game.spec.num_actions)
+        policy = self._policy(samples, actions)
         if symmetries:
             for i, symmetry in enumerate(symmetries, 1):
                 chosen = np.flatnonzero(drawn == i)
@@ -158,6 +179,15 @@ class Dataset:
             weights=np.asarray(weights[rows], dtype=np.float32),
         )
 
+    def _policy(self, samples: IntArray, actions: IntArray) -> FloatArray | None:
+        visits = self._samples.visits
+        if visits is None:
+            return None
+        policy = visits.dense(samples, self.game.spec.num_actions)
+        unknown = np.flatnonzero(~visits.are_known(samples))
+        policy[unknown, actions[unknown]] = 1.0
+        return policy
+
     def batches(
         self, weights: FloatArray, size: int, seed: int, *, symmetries: Sequence[Symmetry] = (), start: int = 0
     ) -> Iterator[Batch]:
@@ -172,8 +202,8 @@ class Dataset:
     def chunks(self, weights: FloatArray, size: int = CHUNK) -> Iterator[Batch]:
         """Yields every row with a weight above zero once, in order, untransformed."""
         rows = np.flatnonzero(weights > 0)
-        for part in _chunks(len(rows), size):
-            yield self.batch(rows[part], weights)
+        for part in chunks_of(rows, size):
+            yield self.batch(part, weights)
 
 
 def epoch_rows(weights: FloatArray, size: int, seed: int) -> list[IntArray]:
@@ -187,31 +217,39 @@ def num_batches(weights: FloatArray, size: int) -> int:
     return -(-int((weights > 0).sum()) // size)
 
 
+def chunks_of(rows: IntArray, size: int = CHUNK) -> Iterator[IntArray]:
+    """Yields the rows in parts of at most `size`."""
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
 class _Samples:
     """Shards side by side: arrays per sample in memory, positions as they are."""
 
-    def __init__(self, shards: Sequence[Records]) -> None:
+    def __init__(self, game: Game, shards: Sequence[Records], kept: PhaseWeights) -> None:
         arrays = {name: np.concatenate([getattr(shard, name) for shard in shards]) for name in PER_SAMPLE}
         self.player, self.action = arrays["player"], arrays["action"]
         self.returns, self.game = arrays["returns"], arrays["game"]
         self.plies_to_end, self._position = arrays["plies_to_end"], arrays["position"]
         self.num_samples = len(self.action)
-        visits = [shard.visits for shard in shards if shard.visits is not None]
-        self.visits = Visits.join(visits) if visits else None
-        self._positions = [shard.positions for shard in shards]
+        self.visits, self.values = join_visits(shards), join_values(shards)
+        self._rules = game
+        self._kept = kept
+        self._data = [shard.positions.data for shard in shards]
+        self._offsets = [np.require(shard.positions.offsets, np.int64, "A") for shard in shards]
         self._shard = np.repeat(np.arange(len(shards), dtype=np.int32), [len(shard) for shard in shards])
 
+    def views(self, samples: IntArray) -> Views:
+        """Returns the views of samples, in that order."""
+        return self._rules.unpack(self.positions(samples), np.asarray(self.player[samples], dtype=np.int64))
+
     def positions(self, samples: IntArray) -> Packed:
-        """Returns the positions of samples, in that order."""
-        pieces = []
-        for shard, position in zip(self._shard[samples].tolist(), self._position[samples].tolist(), strict=True):
-            packed = self._positions[shard]
-            pieces.append(packed.data[packed.offsets[position] : packed.offsets[position + 1]])
-        lengths = [0, *map(len, pieces)]
-        data = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.uint8)
-        return Packed(data, np.cumsum(lengths, dtype=np.int64))
+        """Returns the positions of samples as bytes, in that order."""
+        from moemcts._core import gather_rows
 
+        parts, rows = self._shard[samples].astype(np.int64), self._position[samples].astype(np.int64)
+        return Packed(*gather_rows(self._data, self._offsets, parts, rows))
 
-def _chunks(length: int, size: int = CHUNK) -> Iterator[IntArray]:
-    for start in range(0, length, size):
-        yield np.arange(start, min(start + size, length))
+    def phase_weights(self, gate: PhaseGate, fingerprint: str) -> FloatArray:
+        """Returns the phase weights of all samples, `[N, K]`."""
+        return self._kept.of(gate, fingerprint, self.num_samples, self.views)

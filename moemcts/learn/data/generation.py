@@ -13,6 +13,7 @@ from moemcts.errors import AgentFailure
 from moemcts.game import CHANCE, Game
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.data.shards import ShardWriter
+from moemcts.learn.threads import torch_threads
 from moemcts.play import Step, Table, play, seats_of
 
 
@@ -52,10 +53,11 @@ def generate(
     while writer.num_samples < num_samples:
         before = writer.num_samples
         numbers = range(writer.num_shards * games_per_shard, (writer.num_shards + 1) * games_per_shard)
-        records = _Shard(games, numbers, num_samples - before).play(
-            parallel_games,
-            lambda done, before=before: on_progress(min(before + done, num_samples), num_samples),  # type: ignore[misc]
-        )
+        with torch_threads(1):
+            records = _Shard(games, numbers, num_samples - before).play(
+                parallel_games,
+                lambda done, before=before: on_progress(min(before + done, num_samples), num_samples),  # type: ignore[misc]
+            )
         writer.append(records)
     if not writer.is_complete:
         writer.finish()

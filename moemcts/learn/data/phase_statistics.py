@@ -22,7 +22,7 @@ class PhaseCount:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Census:
+class PhaseStatistics:
     """What a gate makes of a dataset; the phase of a position is its weightiest."""
 
     num_positions: int
@@ -45,7 +45,7 @@ class Agreement:
     """1 where both divide alike, 0 as by chance (Hubert and Arabie 1985)."""
 
 
-def census(dataset: Dataset, gate: PhaseGate) -> Census:
+def phase_statistics(dataset: Dataset, gate: PhaseGate) -> PhaseStatistics:
     """Returns the counts of a gate's phases."""
     weights = dataset.phase_weights(gate).astype(np.float64)
     plies, players = _plies_and_players(dataset)
@@ -57,7 +57,7 @@ def census(dataset: Dataset, gate: PhaseGate) -> Census:
     is_next = (np.diff(games[order]) == 0) & (np.diff(players[order]) == 0)
     num_courses = int((~is_next).sum()) + 1 if len(dataset) else 1
     steps = np.diff(phases)[is_next]
-    return Census(
+    return PhaseStatistics(
         num_positions=len(dataset),
         phases=[
             PhaseCount(name=name, share=float(total / max(len(dataset), 1)), mean_ply=float(ply))

@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.agents import Decision, Policy
-from moemcts.game import Action, FloatArray, Game, IntArray, Packed, Player, State
+from moemcts.game import Action, BoolArray, FloatArray, Game, IntArray, Packed, Player, State
 
 
 @dataclass(frozen=True)
 class Visits:
-    """Shares of a search's visits, one ragged row per sample: a policy target richer than one action."""
+    """Shares of a search's visits, one ragged row per sample: a policy target richer than one action.
+
+    The row of a sample whose player weighed no actions is empty.
+    """
 
     offsets: IntArray
     """Row `i` is `offsets[i]:offsets[i + 1]` of the others."""
@@ -23,12 +26,17 @@ class Visits:
     shares: FloatArray
 
     def dense(self, rows: IntArray, num_actions: int) -> FloatArray:
-        """Returns the rows over all actions, `[len(rows), A]`."""
+        """Returns the rows over all actions, `[len(rows), A]`; one without shares is zero everywhere."""
+        counts = self.offsets[rows + 1] - self.offsets[rows]
+        starts = np.cumsum(counts) - counts
+        index = np.arange(counts.sum()) + np.repeat(self.offsets[rows] - starts, counts)
         policy = np.zeros((len(rows), num_actions), dtype=np.float32)
-        for i, row in enumerate(rows):
-            span = slice(self.offsets[row], self.offsets[row + 1])
-            policy[i, self.actions[span]] = self.shares[span]
+        policy[np.repeat(np.arange(len(rows)), counts), self.actions[index]] = self.shares[index]
         return policy
+
+    def are_known(self, rows: IntArray) -> BoolArray:
+        """Returns which of the rows have shares."""
+        return np.asarray(self.offsets[rows + 1] > self.offsets[rows])
 
     @classmethod
     def join(cls, parts: Sequence[Visits]) -> Self:
@@ -67,6 +75,9 @@ class Records:
     game: IntArray
     """The number of the game, `[N]`."""
     visits: Visits | None = None
+    """What the players' searches made of the actions; None where no sample has any."""
+    values: FloatArray | None = None
+    """What the players expected, `[N]`, nan where nothing; None where nobody expected anything."""
 
     def __len__(self) -> int:
         return len(self.action)
@@ -82,7 +93,9 @@ class Records:
         if self.visits is not None:
             ends = self.visits.offsets[: num_samples + 1]
             visits = Visits(ends, self.visits.actions[: ends[-1]], self.visits.shares[: ends[-1]])
-        return Records(positions=Packed(self.positions.data[: offsets[-1]], offsets), visits=visits, **per_sample)
+        values = None if self.values is None else self.values[:num_samples]
+        positions = Packed(self.positions.data[: offsets[-1]], offsets)
+        return Records(positions=positions, visits=visits, values=values, **per_sample)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Returns what is written to disk, in as few bytes as hold it."""
@@ -92,6 +105,8 @@ class Records:
         small |= {"position_data": self.positions.data, "position_offsets": self.positions.offsets}
         if self.visits is not None:
             small |= {f"visit_{field.name}": getattr(self.visits, field.name) for field in fields(Visits)}
+        if self.values is not None:
+            small["value"] = self.values.astype(np.float32)
         return small
 
     @classmethod
@@ -103,6 +118,7 @@ class Records:
         return cls(
             positions=Packed(arrays["position_data"], arrays["position_offsets"]),
             visits=visits,
+            values=arrays.get("value"),
             **{name: arrays[name] for name in PER_SAMPLE},
         )
 
@@ -113,12 +129,9 @@ class Records:
         starts = np.cumsum([0, *(len(part.positions) for part in parts)])
         joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in PER_SAMPLE}
         joined["position"] = np.concatenate([part.position + start for part, start in zip(parts, starts, strict=False)])
-        visits = []
-        if any(part.visits for part in parts):
-            visits = [part.visits or Visits.of([_NO_SHARES] * len(part)) for part in parts]
         data = np.concatenate([part.positions.data for part in parts])
         offsets = _join_offsets([part.positions.offsets for part in parts])
-        return cls(positions=Packed(data, offsets), visits=Visits.join(visits) if visits else None, **joined)
+        return cls(positions=Packed(data, offsets), visits=join_visits(parts), values=join_values(parts), **joined)
 
 
 PER_SAMPLE = {
@@ -132,8 +145,22 @@ PER_SAMPLE = {
 """The arrays with one row per sample and their types on disk."""
 
 
+def join_visits(parts: Sequence[Records]) -> Visits | None:
+    """Returns the visits of all parts, rows of parts that have none being empty; None where no part has any."""
+    if all(part.visits is None for part in parts):
+        return None
+    return Visits.join([part.visits or Visits.of([_NO_SHARES] * len(part)) for part in parts])
+
+
+def join_values(parts: Sequence[Records]) -> FloatArray | None:
+    """Returns the values of all parts, nan in parts that have none; None where no part has any."""
+    if all(part.values is None for part in parts):
+        return None
+    unknown = [np.full(len(part), np.nan, dtype=np.float32) if part.values is None else part.values for part in parts]
+    return np.concatenate(unknown)
+
+
 _NO_SHARES: tuple[IntArray, FloatArray] = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))
-"""The row of a sample whose player weighed no actions."""
 
 
 class GameLog:
@@ -146,6 +173,7 @@ class GameLog:
         self._plies: list[int] = []
         self._decisions: list[tuple[int, Player, Action]] = []
         self._policies: list[Policy | None] = []
+        self._values: list[float | None] = []
 
     def add(self, state: State, decisions: Sequence[tuple[Player, Decision]]) -> None:
         """Notes what players decided in a position."""
@@ -156,6 +184,7 @@ class GameLog:
         self._plies.append(state.ply)
         self._decisions += [(position, player, decision.action) for player, decision in decisions]
         self._policies += [decision.policy for _, decision in decisions]
+        self._values += [decision.value for _, decision in decisions]
         self.num_samples += len(decisions)
 
     def finish(self, game: Game, final: State) -> Records:
@@ -172,6 +201,7 @@ class GameLog:
             plies_to_end=final.ply - np.array(self._plies, dtype=np.int64)[position],
             game=np.full(len(action), self.number, dtype=np.int64),
             visits=_visits(self._policies),
+            values=_values(self._values),
         )
 
 
@@ -180,6 +210,12 @@ def _visits(policies: Sequence[Policy | None]) -> Visits | None:
     if not any(policies):
         return None
     return Visits.of([_NO_SHARES if policy is None else (policy.actions, policy.shares) for policy in policies])
+
+
+def _values(values: Sequence[float | None]) -> FloatArray | None:
+    if all(value is None for value in values):
+        return None
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float32)
 
 
 def _join_offsets(parts: Sequence[IntArray]) -> IntArray:

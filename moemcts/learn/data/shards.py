@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from moemcts.errors import DamagedFile, ForeignData
 from moemcts.game import Game
+from moemcts.learn.data.record_checks import check_records
 from moemcts.learn.data.records import Records
-from moemcts.learn.files import digest, map_tensors, read_toml, tensor_bytes
+from moemcts.learn.data.verified import Verified
 from moemcts.learn.fingerprint import encoding_fingerprint
-from moemcts.store import write_bytes, write_toml
+from moemcts.learn.identity import check_encoding, check_same
+from moemcts.learn.tensors import map_tensors, tensor_bytes
+from moemcts.store import digest, read_toml, write_bytes, write_toml
 
 MANIFEST = "manifest.toml"
 FORMAT = 1
@@ -98,8 +99,9 @@ class ShardWriter:
 def read_shards(folder: Path, game: Game) -> tuple[dict[str, Any], list[Records]]:
     """Returns the manifest and the shards of a complete dataset, positions left on disk until they are looked at.
 
-    Raises ForeignData if it belongs to another game or encoding, DamagedFile if it is unfinished or not as it
-    was written.
+    Every shard is hashed and looked at when it is first opened, and again when its file is another one. Raises
+    ForeignData if it belongs to another game or encoding, DamagedFile if it is unfinished, not as it was written, or
+    holds what no game of this kind can have made.
     """
     manifest = read_toml(folder / MANIFEST)
     try:
@@ -111,42 +113,30 @@ def read_shards(folder: Path, game: Game) -> tuple[dict[str, Any], list[Records]
                 f"{folder} is unfinished, {manifest['num_samples']} samples so far; "
                 "generate it again with the same settings to complete it"
             )
-        shards = [
-            Records.of_arrays(map_tensors(folder / shard["file"], shard["sha256"])) for shard in manifest["shards"]
-        ]
+        entries = [(folder / str(shard["file"]), str(shard["sha256"])) for shard in manifest["shards"]]
     except (KeyError, TypeError) as error:
         raise DamagedFile(f"{folder / MANIFEST} is no manifest of a dataset: {error} is missing") from error
+    if not entries:
+        raise DamagedFile(f"{folder / MANIFEST} names no shard: the dataset is empty")
+    verified = Verified(folder)
+    shards = [_read_shard(path, sha256, game, verified) for path, sha256 in entries]
+    verified.save()
     return manifest, shards
+
+
+def _read_shard(path: Path, sha256: str, game: Game, verified: Verified) -> Records:
+    is_known = verified.knows(path, sha256)
+    arrays = map_tensors(path, None if is_known else sha256)
+    try:
+        records = Records.of_arrays(arrays)
+    except KeyError as error:
+        raise DamagedFile(f"{path} is no shard of a dataset: {error} is missing") from error
+    if not is_known:
+        check_records(records, game, path)
+        verified.note(path, sha256)
+    return records
 
 
 def dataset_id(manifest: Mapping[str, Any]) -> str:
     """Returns a name for exactly these samples: 16 hexadecimal digits."""
     return digest(" ".join(shard["sha256"] for shard in manifest["shards"]).encode())[:16]
-
-
-def check_encoding(where: Path, reference: str, encoding: Mapping[str, str], game: Game) -> None:
-    """Raises ForeignData, naming both sides, unless `encoding` is the fingerprint of the game."""
-    own = encoding_fingerprint(game)
-    for part in ("planes", "actions"):
-        if encoding[part] != own[part]:
-            raise ForeignData(
-                f"{where} was made for {reference} with {part} {encoding[part][:12]}, "
-                f"but {game.spec.name} here has {part} {own[part][:12]}; it is another game or another encoding"
-            )
-
-
-def check_same(where: Path, expected: Mapping[str, Any], found: Mapping[str, Any], prefix: str = "") -> None:
-    """Raises ForeignData naming the first entry in which `found`, read from `where`, differs from `expected`."""
-    for key, value in expected.items():
-        other = found.get(key)
-        if isinstance(value, Mapping) and isinstance(other, Mapping):
-            check_same(where, value, other, f"{prefix}{key}.")
-        elif _plain(other) != _plain(value):
-            raise ForeignData(
-                f"{where} was begun with {prefix}{key} {other!r}, not {value!r}; "
-                "use the same settings to continue it, or another folder"
-            )
-
-
-def _plain(value: Any) -> Any:
-    return [_plain(item) for item in value] if isinstance(value, list | tuple | np.ndarray) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 
 from moemcts.errors import DamagedFile, ForeignData
 from moemcts.game import Game
-from moemcts.learn.data.shards import check_encoding
-from moemcts.learn.files import digest, read_bytes, tensor_bytes
 from moemcts.learn.fingerprint import encoding_fingerprint
+from moemcts.learn.identity import check_encoding
+from moemcts.learn.tensors import tensor_bytes
+from moemcts.store import digest, read_bytes
 
 FORMAT = 1
 Arrays = dict[str, NDArray[Any]]
@@ -25,16 +27,17 @@ Arrays = dict[str, NDArray[Any]]
 class GateFile:
     """What a learned gate is made of: arrays, and a header of JSON values."""
 
-    def __init__(self, content: bytes, arrays: Arrays, header: Mapping[str, Any]) -> None:
-        self.content = content
-        """The file, byte by byte."""
+    def __init__(self, arrays: Arrays, header: Mapping[str, Any], digest: str) -> None:
         self.arrays = arrays
         self.header = header
+        self.digest = digest
+        """A name for exactly this gate: 16 hexadecimal digits."""
 
     @property
-    def digest(self) -> str:
-        """A name for exactly this gate: 16 hexadecimal digits."""
-        return digest(self.content)[:16]
+    def content(self) -> bytes:
+        """The file, byte by byte, with its name and a hash of all that is in it."""
+        header = {**self.header, "digest": self.digest}
+        return _bytes(self.arrays, {**header, _HASH: _hash(self.arrays, header)})
 
     @classmethod
     def of(cls, kind: str, arrays: Arrays, game: Game, header: Mapping[str, Any]) -> GateFile:
@@ -46,13 +49,16 @@ class GateFile:
             "encoding": encoding_fingerprint(game),
             **header,
         }
-        return cls(tensor_bytes(arrays, {"content": json.dumps(header)}), arrays, header)
+        # Copies: what the gate was made of may go on learning.
+        arrays = {name: np.array(array) for name, array in arrays.items()}
+        return cls(arrays, header, digest(_bytes(arrays, header))[:16])
 
     @classmethod
     def read(cls, path: Path, game: Game) -> GateFile:
         """Returns the file at `path`.
 
-        Raises ForeignData if it belongs to another game or encoding, DamagedFile if it is no gate's file.
+        Raises ForeignData if it belongs to another game or encoding, DamagedFile if it is no gate's file, not as it
+        was written, or has a number that is none.
         """
         content = read_bytes(path)
         try:
@@ -66,7 +72,32 @@ class GateFile:
         if found != FORMAT:
             raise ForeignData(f"{path} has format {found}; this version reads {FORMAT}")
         check_encoding(path, reference, encoding, game)
-        return cls(content, {name: np.asarray(array) for name, array in arrays.items()}, header)
+        arrays = {name: np.asarray(array) for name, array in arrays.items()}
+        expected = header.pop(_HASH, None)
+        if expected is not None and (got := _hash(arrays, header)) != expected:
+            raise DamagedFile(f"{path} is damaged: expected SHA-256 {str(expected)[:12]}, got {got[:12]}")
+        for name, array in arrays.items():
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                raise DamagedFile(
+                    f"{path} cannot be used: {name} holds numbers that are not finite; fit the gate again"
+                )
+        # Files without a hash are from before there was one: their name is that of their bytes.
+        return cls(arrays, header, header.pop("digest", None) or digest(content)[:16])
+
+
+_HASH = "sha256"
+
+
+def _bytes(arrays: Arrays, header: Mapping[str, Any]) -> bytes:
+    return tensor_bytes(arrays, {"content": json.dumps(header)})
+
+
+def _hash(arrays: Arrays, header: Mapping[str, Any]) -> str:
+    result = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        result.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        result.update(array.tobytes())
+    return result.hexdigest()
 
 
 def numbered(num_phases: int) -> tuple[str, ...]:

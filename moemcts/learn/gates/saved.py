@@ -11,7 +11,7 @@ from moemcts.game import Game
 from moemcts.learn.gates.clusters import ClusterGate
 from moemcts.learn.gates.features import Features, NetworkFeatures, NetworkMakers, PlaneFeatures
 from moemcts.learn.gates.gate_file import GateFile
-from moemcts.learn.gates.learned import NetworkGate, make_gate_network
+from moemcts.learn.gates.network_gate import NetworkGate, make_gate_network
 from moemcts.store import write_bytes
 
 LearnedGate = ClusterGate | NetworkGate

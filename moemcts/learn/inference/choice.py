@@ -21,7 +21,7 @@ from moemcts.errors import MoemctsError
 from moemcts.game import FloatArray
 from moemcts.learn.inference.backends import BACKENDS, Backend, PlanesEvaluator, installed_version, run_model
 from moemcts.learn.inference.export import check_error, largest_error, onnx_bytes, torch_evaluation
-from moemcts.learn.inference.network import TorchEvaluator
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.store import read_toml, write_toml
 
 BUDGET = 1.0

@@ -10,7 +10,7 @@ from moemcts.errors import UsageError, unknown_name
 from moemcts.learn.inference.backends import BACKENDS, PRECISIONS, Backend, PlanesEvaluator, Precision, run_model
 from moemcts.learn.inference.choice import BATCH_SIZE, choose_backend, random_planes
 from moemcts.learn.inference.export import check_error, largest_error, onnx_bytes, torch_evaluation
-from moemcts.learn.inference.network import TorchEvaluator
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 
 AUTO = "auto"
 NUM_CHECKED = 4

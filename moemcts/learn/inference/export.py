@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from moemcts.errors import MissingExtra, MoemctsError
 from moemcts.evaluation import Evaluation
 from moemcts.game import FloatArray
-from moemcts.learn.inference.network import folded
+from moemcts.learn.inference.torch_evaluator import folded
 
 INPUT = "planes"
 OUTPUTS = ("logits", "value")

@@ -11,13 +11,12 @@ from torch import nn
 
 from moemcts import __version__
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
-from moemcts.learn.files import digest, read_bytes, read_toml
 from moemcts.learn.inference.backends import BACKENDS, Precision, installed_version, require, run_model
 from moemcts.learn.inference.export import check_error, largest_error, onnx_bytes, torch_evaluation, with_metadata
-from moemcts.learn.inference.network import TorchEvaluator
 from moemcts.learn.inference.positions import Positions
 from moemcts.learn.inference.quantise import agreements, evaluate_in_batches, quantised
-from moemcts.store import write_bytes, write_toml
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+from moemcts.store import digest, read_bytes, read_toml, write_bytes, write_toml
 
 MANIFEST = "manifest.toml"
 FORMAT = 1

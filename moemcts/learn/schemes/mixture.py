@@ -17,7 +17,7 @@ import numpy as np
 from moemcts.errors import UsageError
 from moemcts.gates import PhaseGate, SinglePhase
 from moemcts.learn.data.dataset import CHUNK, Dataset
-from moemcts.learn.gates.learned import NetworkGate, has_to_learn, make_gate_network
+from moemcts.learn.gates.network_gate import NetworkGate, has_to_learn, make_gate_network
 from moemcts.learn.schemes.catalogue import check_positive
 from moemcts.learn.schemes.scheme import MakeNetwork, Scheme, Team
 from moemcts.learn.training.stages import Stage

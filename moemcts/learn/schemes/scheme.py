@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from moemcts.errors import UsageError
 from moemcts.gates import PhaseGate
-from moemcts.learn.gates.learned import has_to_learn
+from moemcts.learn.gates.network_gate import has_to_learn
 from moemcts.learn.training.stages import Stage, plan
 
 if TYPE_CHECKING:

@@ -1,15 +1,9 @@
-"""How far a training is, and the measurements it leaves behind."""
+"""How far a training is."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-from moemcts.errors import MoemctsError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,28 +58,3 @@ class Meter:
     def end_stage(self, num_steps: int) -> None:
         """Notes that a stage of so many steps is done, now or by an earlier run."""
         self._before += num_steps
-
-
-class MetricsLog:
-    """Measurements as lines of JSON, appended to a file."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.num_bytes = path.stat().st_size if path.exists() else 0
-
-    def append(self, entry: Mapping[str, Any]) -> None:
-        """Writes one line; raises MoemctsError where it cannot be written."""
-        line = (json.dumps(entry) + "\n").encode()
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self._path, "ab") as file:
-                file.write(line)
-        except OSError as error:
-            raise MoemctsError(f"cannot write {self._path}: {error.strerror or error}") from error
-        self.num_bytes += len(line)
-
-    def rewind(self, num_bytes: int) -> None:
-        """Forgets what was written after the first `num_bytes`, which will be measured again."""
-        if num_bytes < self.num_bytes:
-            os.truncate(self._path, num_bytes)
-            self.num_bytes = num_bytes

@@ -25,7 +25,7 @@ def pace(
 
     `learning_rate` and `momentum` are the highest that the schedule reaches; with `one_cycle` and `cosine`, momentum
     is lowest, `min_momentum`, where the learning rate is highest. `plateau` is constant between the reductions, which
-    measurements decide: `Course.learning_rate`.
+    measurements decide: `Judge.learning_rate`.
     """
     if schedule in ("constant", "plateau"):
         return Pace(learning_rate, momentum)

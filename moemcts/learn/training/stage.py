@@ -13,22 +13,22 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import DamagedFile, MoemctsError
 from moemcts.game import FloatArray
 from moemcts.learn.data.dataset import Dataset, num_batches
 from moemcts.learn.networks.outputs import Outputs
 from moemcts.learn.networks.shared_body import freeze_body
-from moemcts.learn.training.averages import by_phase, columns, measure, summary
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.interrupts import deferred_interrupts
 from moemcts.learn.training.loader import Loaded, Loader, Tensors, seed_of
 from moemcts.learn.training.losses import Losses, sample_losses, total_loss
+from moemcts.learn.training.measurement import by_phase, columns, measure, summary
+from moemcts.learn.training.metrics_log import MetricsLog
 from moemcts.learn.training.optimisers import make_optimiser, optimiser_tensors, restore_optimiser, set_pace
-from moemcts.learn.training.position import Position, Speed, Sums
-from moemcts.learn.training.progress import MetricsLog
 from moemcts.learn.training.ranks import Ranks
 from moemcts.learn.training.sample_weights import sample_weights
 from moemcts.learn.training.schedule import pace
+from moemcts.learn.training.stage_state import Speed, StageState, Sums
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.weights import State, load_state, network_state, read_state, write_state
 
@@ -108,7 +108,7 @@ class StageRun:
         self._held_out_weights = sample_weights(stage, material.validation, material.validation_phases)
         self.num_steps = stage_steps(config, stage, weights)
         self._optimiser = make_optimiser(config, machine.network)
-        self._position = Position(metrics_bytes=num_bytes)
+        self._state = StageState(metrics_bytes=num_bytes)
         self._pending: list[dict[str, Tensor]] = []
         self._speed = Speed()
         self.loss = math.nan
@@ -123,8 +123,8 @@ class StageRun:
         self._resume()
         with deferred_interrupts() as is_interrupted:
             while not self._is_over():
-                course = self._position.course
-                batches = self._loader.batches(self._position.step, self.num_steps, course.returns)
+                judge = self._state.judge
+                batches = self._loader.batches(self._state.step, self.num_steps, judge.returns)
                 try:
                     with contextlib.closing(batches):
                         for loaded in batches:
@@ -136,7 +136,7 @@ class StageRun:
         return self._finish()
 
     def _is_over(self) -> bool:
-        return self._position.step >= self.num_steps or self._position.course.is_over
+        return self._state.step >= self.num_steps or self._state.judge.is_over
 
     def _do_step(
         self, loaded: Loaded, on_step: Callable[[int, int, float, float], None], is_interrupted: Callable[[], bool]
@@ -145,7 +145,7 @@ class StageRun:
         self._learn(loaded)
         seconds = loaded.waited + time.perf_counter() - began
         self._speed.add(loaded.num_samples, seconds, loaded.waited)
-        step = self._position.step
+        step = self._state.step
         if self._is_due(step):
             self._measure()
             self._save(GOOD)
@@ -163,18 +163,18 @@ class StageRun:
             raise
 
     def _learn(self, loaded: Loaded) -> None:
-        config, step, course = self.config, self._position.step, self._position.course
+        config, step, judge = self.config, self._state.step, self._state.judge
         now = pace(
             config.schedule,
             step,
             self.num_steps,
-            learning_rate=config.learning_rate * self._stage.learning_rate * course.learning_rate(config),
+            learning_rate=config.learning_rate * self._stage.learning_rate * judge.learning_rate(config),
             momentum=config.momentum,
             min_momentum=config.min_momentum,
         )
         set_pace(self._optimiser, now)
         # What a network draws at random in a step depends on the step alone: no state of a generator to store.
-        torch.manual_seed(seed_of(self._seed, step, len(course.returns), self._ranks.rank))
+        torch.manual_seed(seed_of(self._seed, step, len(judge.returns), self._ranks.rank))
         self._network.train()
         batch = loaded.batch.to(self._machine.device)
         losses = self._losses(batch, self._machine.forward)
@@ -188,7 +188,7 @@ class StageRun:
         self._optimiser.step()
         means = {name: column.detach().mean() * share for name, column in columns(losses).items()}
         self._pending.append({"loss": loss.detach() / self._ranks.size, **means})
-        self._position.step += 1
+        self._state.step += 1
         if len(self._pending) == CHECK_INTERVAL:
             self._check()
 
@@ -204,7 +204,7 @@ class StageRun:
         """Adds the losses of the last steps to the sums; raises _Diverged if one is no number."""
         if not self._pending:
             return
-        sums, first = self._position.sums, self._position.step - len(self._pending)
+        sums, first = self._state.sums, self._state.step - len(self._pending)
         names = list(self._pending[0])
         # One transfer for all steps: a GPU is not made to wait for each number.
         table = self._ranks.sum(torch.stack([torch.stack([step[name] for name in names]) for step in self._pending]))
@@ -219,7 +219,7 @@ class StageRun:
     def _check_weights(self) -> None:
         self._check()
         if not all(bool(parameter.isfinite().all()) for parameter in self._network.parameters()):
-            raise _Diverged("a weight is no number", self._position.step)
+            raise _Diverged("a weight is no number", self._state.step)
 
     def _is_due(self, step: int) -> bool:
         return step % (self.config.validation_interval or self._loader.per_epoch) == 0 or step == self.num_steps
@@ -233,20 +233,20 @@ class StageRun:
         self._ranks.share_buffers(self._network)
         entry = self._measurement()
         held_out = entry["validation"]
-        before = self._position.course.accepted
-        judgement = self._position.course.judge(self.config, held_out and held_out["loss"])
+        before = self._state.judge.accepted
+        judgement = self._state.judge.judge(self.config, held_out and held_out["loss"])
         self._write_log({**entry, "spike": True} if judgement == "spike" else entry)
         if judgement == "spike":
             jump = f", more than {self.config.spike:g} times the {before:.4g} before," if before else ""
-            raise _Diverged(f"the held-out loss is {held_out['loss']:.4g}{jump}", self._position.step)
-        self._position.sums = Sums()
-        best = self._position.best and self._position.best["validation"]
+            raise _Diverged(f"the held-out loss is {held_out['loss']:.4g}{jump}", self._state.step)
+        self._state.sums = Sums()
+        best = self._state.best and self._state.best["validation"]
         if self.config.keep == "last" or not best or (held_out and held_out["loss"] < best["loss"]):
-            self._position.best = entry
-            self._write(BEST, network_state(self._network), {"step": self._position.step})
+            self._state.best = entry
+            self._write(BEST, network_state(self._network), {"step": self._state.step})
 
     def _measurement(self) -> dict[str, Any]:
-        material, position, factors = self._material, self._position, self.config.shares()
+        material, state, factors = self._material, self._state, self.config.shares()
         self._network.eval()
 
         def losses_of(batch: Tensors) -> Losses:
@@ -256,10 +256,10 @@ class StageRun:
         entry = {
             **self._head,
             "stage": self.name,
-            "step": position.step,
+            "step": state.step,
             "num_steps": self.num_steps,
-            "epoch": position.step / self._loader.per_epoch,
-            "training": position.sums.means(),
+            "epoch": state.step / self._loader.per_epoch,
+            "training": state.sums.means(),
             "validation": summary(per_sample, self._held_out_weights, factors),
             "phases": by_phase(per_sample, material.validation_phases, material.phase_names, factors),
         }
@@ -271,7 +271,7 @@ class StageRun:
     def _write_log(self, entry: Mapping[str, Any]) -> None:
         if self._ranks.is_first:
             self._log.append(entry)
-            self._timings.append({"stage": self.name, "step": self._position.step, **self._speed.rates()})
+            self._timings.append({"stage": self.name, "step": self._state.step, **self._speed.rates()})
         self._speed = Speed()
 
     def _go_back(self, what: str, step: int) -> None:
@@ -280,7 +280,7 @@ class StageRun:
         Raises MoemctsError where there is none, or where this has happened too often.
         """
         self._pending.clear()
-        num_returns = len(self._position.course.returns)
+        num_returns = len(self._state.judge.returns)
         if not (self._folder / GOOD).exists() or num_returns >= self.config.max_spikes or not self.config.spike:
             often = f" after going back {num_returns} times" if num_returns else ""
             raise MoemctsError(
@@ -288,19 +288,19 @@ class StageRun:
                 f"now {self.config.learning_rate}, or set clip; what was learned until the last saved state is kept "
                 f"in {self._folder}"
             )
-        returns = self._position.course.returns
+        returns = self._state.judge.returns
         self._restore(GOOD)
         # What the log says of the way to the spike stays there; only what comes after it is written again.
-        self._position.course.returns = [*returns, self._position.step]
+        self._state.judge.returns = [*returns, self._state.step]
         self._save(RESUME)
 
     def _save(self, name: str) -> None:
         self._check_weights()
         self._ranks.share_buffers(self._network)
-        self._position.metrics_bytes = self._log.num_bytes
+        self._state.metrics_bytes = self._log.num_bytes
         tensors: State = {f"network.{key}": tensor for key, tensor in network_state(self._network).items()}
         tensors |= {f"optimiser.{key}": tensor for key, tensor in optimiser_tensors(self._optimiser).items()}
-        self._write(name, tensors, {"identity": self._identity, "position": self._position.to_json()})
+        self._write(name, tensors, {"identity": self._identity, "position": self._state.to_json()})
 
     def _resume(self) -> None:
         found = [name for name in (GOOD, RESUME) if (self._folder / name).exists()]
@@ -314,16 +314,16 @@ class StageRun:
 
     def _rewind_log(self) -> None:
         if self._ranks.is_first:
-            self._log.rewind(self._position.metrics_bytes)
+            self._log.rewind(self._state.metrics_bytes)
 
     def _reached(self, name: str) -> tuple[int, int]:
         """Returns how far a state is: after more returns is further."""
-        position = Position.of(read_state(self._folder / name)[1]["position"])
-        return len(position.course.returns), position.step
+        state = StageState.of(read_stage(self._folder / name)[1]["position"])
+        return len(state.judge.returns), state.step
 
     def _restore(self, name: str) -> None:
-        tensors, content = read_state(self._folder / name)
-        self._position = Position.of(content["position"])
+        tensors, content = read_stage(self._folder / name)
+        self._state = StageState.of(content["position"])
         load_state(self._network, _part(tensors, "network."), str(self._folder / name))
         self._optimiser = make_optimiser(self.config, self._network)
         restore_optimiser(self._optimiser, _part(tensors, "optimiser."))
@@ -339,9 +339,9 @@ class StageRun:
         self._ranks.wait()
 
     def _finish(self) -> dict[str, Any]:
-        state, _ = read_state(self._folder / BEST)
+        state, _ = read_stage(self._folder / BEST)
         load_state(self._network, state, str(self._folder / BEST))
-        best = self._position.best or {}
+        best = self._state.best or {}
         content = {"identity": self._identity, "measurement": best, "metrics_bytes": self._log.num_bytes}
         self._write(RESULT, state, content)
         for name in (RESUME, GOOD, BEST):
@@ -352,6 +352,16 @@ class StageRun:
 RESUME, GOOD = "resume.safetensors", "good.safetensors"
 """States between measurements, and at the last measurement whose loss was no spike."""
 BEST, RESULT = "best.safetensors", "result.safetensors"
+
+
+def read_stage(path: Path) -> tuple[State, dict[str, Any]]:
+    """Returns tensors and content of a stage's file; raises DamagedFile, saying what helps, if it is not whole."""
+    try:
+        return read_state(path)
+    except DamagedFile as error:
+        raise DamagedFile(
+            f"{error}; delete {path.parent} and the folders of later stages beside it: they are trained again"
+        ) from error
 
 
 def stage_steps(config: TrainerConfig, stage: Stage, weights: FloatArray) -> int:

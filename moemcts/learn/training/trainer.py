@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import dataclasses
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,22 @@ import numpy as np
 import torch
 from torch import nn
 
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.errors import DamagedFile, MoemctsError, UsageError
 from moemcts.gates import PhaseGate
 from moemcts.learn.data.dataset import Dataset, num_batches
-from moemcts.learn.data.shards import check_same
 from moemcts.learn.fingerprint import gate_fingerprint
+from moemcts.learn.identity import check_same
 from moemcts.learn.networks.shared_body import freeze_body, require_heads
+from moemcts.learn.threads import torch_threads
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.progress import Meter, MetricsLog, OnProgress
+from moemcts.learn.training.metrics_log import MetricsLog
+from moemcts.learn.training.progress import Meter, OnProgress
 from moemcts.learn.training.ranks import ALONE, Ranks, device_of
 from moemcts.learn.training.sample_weights import sample_weights
-from moemcts.learn.training.stage import GOOD, RESULT, RESUME, Machine, Material, StageRun, stage_steps
+from moemcts.learn.training.stage import GOOD, RESULT, RESUME, Machine, Material, StageRun, read_stage, stage_steps
 from moemcts.learn.training.stages import PlanStep, Stage, last_steps, plan
-from moemcts.learn.weights import State, load_state, network_state, read_state, state_digest
+from moemcts.learn.weights import State, load_state, network_state, state_digest
+from moemcts.store import read_bytes, write_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,16 +47,26 @@ class Trained:
 class Trainer:
     """Trains networks; an interrupted training goes on when it is called again with the same settings and folder.
 
-    The folder holds `metrics.jsonl`, one line per measurement, `timings.jsonl`, how fast it was between them, and
-    `stages/`, one folder per stage with its state and in the end its weights. On a CPU a resumed training ends in the
+    The folder holds `identity.json`, what decides the outcome, `metrics.jsonl`, one line per measurement,
+    `timings.jsonl`, how fast it was between them, and `stages/`, one folder per stage with its state and in the end its
+    weights. On a CPU a resumed training ends in the
     same weights, to the last bit, as an unbroken one.
     """
 
     def __init__(
-        self, config: TrainerConfig, *, on_progress: OnProgress = lambda progress: None, ranks: Ranks = ALONE
+        self,
+        config: TrainerConfig,
+        *,
+        on_progress: OnProgress = lambda progress: None,
+        ranks: Ranks = ALONE,
+        references: Mapping[str, str] | None = None,
     ) -> None:
-        """With several ranks, each calls this and what follows with the same arguments and takes its part."""
+        """With several ranks, each calls this and what follows with the same arguments and takes its part.
+
+        `references` is what users called the network, gate and scheme: it is stored, and has to be equal to go on.
+        """
         self.config = config
+        self._references = dict(references or {})
         self._on_progress = on_progress
         self._ranks = ranks
         self._device = device_of(config.device, ranks)
@@ -126,6 +138,11 @@ class Trainer:
             "gate": gate_fingerprint(gate, material.training.game),
             "initial_weights": state_digest(initial),
         }
+        whole = {**identity, "references": self._references, "stages": [list(map(asdict, own)) for own in stages]}
+        check_training(folder, whole)
+        if self._ranks.is_first and not (folder / IDENTITY).exists():
+            write_json(folder / IDENTITY, whole)
+        self._ranks.wait()
         meter = Meter(self._on_progress, sum(sizes))
         with self._borrowed():
             machine = self._machine(network, trains_heads)
@@ -182,12 +199,9 @@ class Trainer:
     @contextlib.contextmanager
     def _borrowed(self) -> Iterator[None]:
         """Borrows torch's random generators and threads, and explains a full memory."""
-        threads = torch.get_num_threads()
         devices = [self._device] if self._device.type == "cuda" else []
         try:
-            with torch.random.fork_rng(devices=devices):
-                if self.config.threads is not None:
-                    torch.set_num_threads(self.config.threads)
+            with torch.random.fork_rng(devices=devices), torch_threads(self.config.threads):
                 yield
         except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
             if not _is_full(error):
@@ -196,8 +210,25 @@ class Trainer:
                 f"out of memory on {self._device} with batches of {self.config.batch_size} samples; use a smaller "
                 "batch_size, prefetch or network, or precision bf16; what was saved is kept"
             ) from error
-        finally:
-            torch.set_num_threads(threads)
+
+
+IDENTITY = "identity.json"
+
+
+def check_training(folder: Path, expected: Mapping[str, Any]) -> None:
+    """Raises ForeignData, naming both sides, if a training in the folder was begun with something else than expected.
+
+    `expected` has any of what `identity.json` has: `config`, as `TrainerConfig.identity` says it, `data`, `validation`
+    and `test` by their datasets' names, `references`, `gate`, `initial_weights`, `stages`. Where nothing was begun,
+    nothing is wrong.
+    """
+    path = folder / IDENTITY
+    if path.exists():
+        try:
+            found = json.loads(read_bytes(path))
+        except ValueError as error:
+            raise DamagedFile(f"{path} is damaged: {error}; delete it to go on without looking") from error
+        check_same(folder, json.loads(json.dumps(expected)), found if isinstance(found, dict) else {})
 
 
 def _is_full(error: Exception) -> bool:
@@ -234,17 +265,17 @@ class _Training:
     def run(self, step: PlanStep) -> None:
         """Trains the next stage of the plan, goes on with it, or finds it done."""
         folder = self._stage_folder(len(self._results))
-        stages = [dataclasses.asdict(stage) for stage in step.chain]
+        stages = [asdict(stage) for stage in step.chain]
         identity = json.loads(json.dumps({**self._identity, "stages": stages}))
         for name in (RESULT, RESUME, GOOD):
             if (folder / name).exists():
-                check_same(folder, identity, read_state(folder / name)[1]["identity"])
+                check_same(folder, identity, read_stage(folder / name)[1]["identity"])
         run = self._stage_run(step, folder, identity)
         if not (folder / RESULT).exists():
             run.run(
                 lambda done, size, seconds, waited: self._meter.step(run.name, done, size, seconds, waited, run.loss)
             )
-        state, content = read_state(folder / RESULT)
+        state, content = read_stage(folder / RESULT)
         self._results.append((state, content["measurement"]))
         self._num_bytes = content["metrics_bytes"]
         self._meter.end_stage(run.num_steps)

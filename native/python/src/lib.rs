@@ -3,6 +3,7 @@
 mod alpha_beta;
 mod chess;
 mod game;
+mod packed;
 mod playouts;
 mod pommerman;
 mod python_game;
@@ -19,6 +20,8 @@ mod _core {
     use crate::chess::{chess_divisions, chess_measure, chess_measures, chess_pack, chess_unpack};
     #[pymodule_export]
     use crate::chess::{ChessImporter, ChessRules, ChessSearch, ChessState, ChessViews};
+    #[pymodule_export]
+    use crate::packed::gather_rows;
     #[pymodule_export]
     use crate::playouts::{python_playout_search, python_playouts};
     #[pymodule_export]

@@ -52,9 +52,17 @@ def test_analyze_shows_phases_features_and_moves(tmp_path: Path) -> None:
         (("data", "import", "no.pgn", "--out", "OUT", "--since", "May"), 2, "expected a date like"),
         (("data", "import", "no.pgn", "--out", "OUT", "--test", "2"), 2, "expected a share from 0 to 1"),
         (("data", "import", "no.pgn", "--out", "OUT", "--test", "0.1", "--validation", "2012-09"), 2, "for both"),
-        (("data", "stats", "no-folder"), 1, "expected a dataset in no-folder"),
-        (("data", "generate", "--agent", "uci:shredder", "--out", "OUT"), 2, "no agent named 'uci:shredder'"),
-        (("data", "generate", "--agent", "uci?path=shredder", "--out", "OUT"), 2, "no engine 'shredder' on the path"),
+        (("data", "figures", "--data", "no-folder"), 1, "expected a dataset in no-folder"),
+        (
+            ("data", "generate", "--game", "chess", "--agent", "uci:shredder", "--out", "OUT"),
+            2,
+            "no agent named 'uci:shredder'",
+        ),
+        (
+            ("data", "generate", "--game", "chess", "--agent", "uci?path=shredder", "--out", "OUT"),
+            2,
+            "no engine 'shredder' on the path",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_an_exit_code(
@@ -67,7 +75,7 @@ def test_a_mistake_is_one_line_and_an_exit_code(
     assert not list(tmp_path.iterdir())
 
 
-def test_data_import_and_stats_speak_json(tmp_path: Path) -> None:
+def test_data_import_and_figures_speak_json(tmp_path: Path) -> None:
     path = tmp_path / "games.pgn"
     path.write_text(random_pgn(20) + "\n" + pgn("1. e4 e4 0-1"))
     done = moemcts("data", "import", path, "--out", tmp_path / "out", "--validation", "0.3", "--json")
@@ -75,11 +83,19 @@ def test_data_import_and_stats_speak_json(tmp_path: Path) -> None:
     assert (report["num_games"], report["num_damaged"]) == (20, 1)
     assert set(report["splits"]) == {"train", "validation"}
     stats = moemcts(
-        "data", "stats", tmp_path / "out", "--gate", "movecount?phases=2", "--out", tmp_path / "figures", "--json"
+        "data",
+        "figures",
+        "--data",
+        tmp_path / "out",
+        "--gate",
+        "movecount?phases=2",
+        "--out",
+        tmp_path / "figures",
+        "--json",
     )
     assert json.loads(stats.stdout)["positions"] == report["num_positions"]
     assert len(list((tmp_path / "figures").glob("*.png"))) == 8
-    text = moemcts("data", "stats", tmp_path / "out").stdout
+    text = moemcts("data", "figures", "--data", tmp_path / "out").stdout
     assert "share of positions" in text
     assert "paper" in text
 
@@ -88,7 +104,8 @@ def test_generate_writes_games_of_engines(tmp_path: Path) -> None:
     engine("fairy-stockfish")
     agent = "uci:fairy-stockfish?nodes=20"
     out = tmp_path / "out"
-    done = moemcts("data", "generate", "--game", "antichess", "--agent", agent, "--samples", 60, "--out", out)
+    command = ["data", "generate", "--game", "antichess", "--agent", agent, "--random-plies", 8, "--samples", 60]
+    done = moemcts(*command, "--out", out)
     assert done.returncode == 0, done.stderr
-    stats = json.loads(moemcts("data", "stats", out, "--game", "antichess", "--json").stdout)
+    stats = json.loads(moemcts("data", "figures", "--data", out, "--game", "antichess", "--json").stdout)
     assert stats["positions"] == 60

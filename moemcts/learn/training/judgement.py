@@ -12,7 +12,7 @@ Judgement = Literal["better", "no better", "spike"]
 
 
 @dataclass(kw_only=True)
-class Course:
+class Judge:
     """The memory of a stage's held-out losses; all of it JSON values."""
 
     accepted: float | None = None
@@ -52,5 +52,5 @@ class Course:
         return float(config.plateau_factor**self.num_reductions)
 
     def to_json(self) -> dict[str, Any]:
-        """Returns what `Course(**values)` takes."""
+        """Returns what `Judge(**values)` takes."""
         return {**vars(self), "returns": list(self.returns)}

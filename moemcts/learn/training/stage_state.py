@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from moemcts.learn.training.validation import Course
+from moemcts.learn.training.judgement import Judge
 
 
 @dataclass(kw_only=True)
@@ -28,7 +28,7 @@ class Sums:
 
 
 @dataclass(kw_only=True)
-class Position:
+class StageState:
     """What is stored beside the tensors, as JSON values."""
 
     step: int = 0
@@ -36,14 +36,18 @@ class Position:
     best: dict[str, Any] | None = None
     """The measurement with the lowest held-out loss so far."""
     sums: Sums = field(default_factory=Sums)
-    course: Course = field(default_factory=Course)
+    judge: Judge = field(default_factory=Judge)
 
     def to_json(self) -> dict[str, Any]:
-        return {**vars(self), "sums": vars(self.sums), "course": self.course.to_json()}
+        values = {**vars(self), "sums": vars(self.sums), "course": self.judge.to_json()}
+        del values["judge"]
+        return values
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Position:
-        return cls(**{**values, "sums": Sums(**values["sums"]), "course": Course(**values["course"])})
+    def of(cls, values: Mapping[str, Any]) -> StageState:
+        values = dict(values)
+        judge = Judge(**values.pop("course"))
+        return cls(**{**values, "sums": Sums(**values["sums"]), "judge": judge})
 
 
 @dataclass

@@ -1,0 +1,127 @@
+"""`moemcts data generate | stats`: games become datasets; plugins add commands of their own to the group."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from moemcts.errors import UsageError
+
+if TYPE_CHECKING:
+    from moemcts.game import Game
+    from moemcts.learn.data.dataset import Dataset
+
+group = typer.Typer(help="Games in, datasets out.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+def register(app: typer.Typer) -> None:
+    if not group.registered_commands:
+        group.command()(generate)
+        group.command()(stats)
+    app.add_typer(group, name="data", rich_help_panel="Games and data")
+
+
+def generate(
+    game: Annotated[str, typer.Option(help="A registered game; see `moemcts games`.")],
+    out: Annotated[Path, typer.Option(help="A folder for the dataset; the same command goes on with what is there.")],
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(help="Who plays, in all seats; repeat it, once per seat. The game's default agent if not given."),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Decisions to write.")] = 10_000,
+    keep: Annotated[
+        float, typer.Option(min=0, max=1, help="Random share of the positions to write, of as many more games.")
+    ] = 1.0,
+    random_plies: Annotated[
+        int, typer.Option(min=0, help="Random plies at the start, so that games of agents that draw nothing differ.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Play games between agents and write their decisions as a dataset."""
+    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.learn.data.generation import generate as play_games
+    from moemcts.learn.data.varied import Varied
+    from moemcts.plugins import plugins
+    from moemcts.store import exclusive
+
+    if not keep > 0:
+        raise UsageError(f"expected a share to keep above 0, got {keep}")
+    made = plugins().game(game)
+    num_seats = made.spec.num_players
+    names = agent or [plugins().player(made)]
+    if len(names) not in (1, num_seats):
+        raise UsageError(f"expected --agent once, or once for each of {num_seats} seats, got it {len(names)} times")
+    players = {name: plugins().agent(name, made) for name in names}
+    if random_plies:
+        players = {name: Varied(player, random_plies) for name, player in players.items()}
+    seats = [players[names[seat % len(names)]] for seat in range(num_seats)]
+    with exclusive(out), ConsoleProgress().task(f"games of {made.spec.name}", "samples") as advance:
+        play_games(made, seats, samples, seed=seed, out=out, reference=game, keep=keep, on_progress=advance)
+    typer.echo(json.dumps({"data": str(out), "samples": samples}) if as_json else str(out))
+
+
+def stats(
+    data: Annotated[Path, typer.Option(help="A dataset, or an import with train, validation and test in it.")],
+    game: Annotated[str | None, typer.Option(help="The game, if it is not the one that the dataset names.")] = None,
+    gate: Annotated[list[str] | None, typer.Option(help="A gate whose phases are counted; may be repeated.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Count games, results, lengths, repeated positions, and the phases of gates."""
+    from moemcts.plugins import plugins
+    from moemcts.runs.settings import DataConfig
+    from moemcts.runs.sources import open_sources
+
+    made = plugins().game(game or _named_game(data))
+    sources = open_sources(DataConfig(folder=str(data)), data, made)
+    parts = {"training": sources.training, "validation": sources.validation, "test": sources.test}
+    found = {name: _numbers(part, made, gate or []) for name, part in parts.items() if part is not None}
+    if as_json:
+        typer.echo(json.dumps(found, indent=1))
+    else:
+        typer.echo("\n\n".join(_text(name, numbers, len(found) > 1) for name, numbers in found.items()))
+
+
+def _named_game(folder: Path) -> str:
+    """Returns the game that a dataset says it is of."""
+    from moemcts.store import read_toml
+
+    inside = folder / "train" / "manifest.toml"
+    return str(read_toml(inside if inside.exists() else folder / "manifest.toml").get("game", ""))
+
+
+def _numbers(dataset: Dataset, game: Game, gates: list[str]) -> dict[str, Any]:
+    from moemcts.learn.data.phase_statistics import phase_statistics
+    from moemcts.learn.data.summary import summary
+    from moemcts.plugins import plugins
+
+    phases = {name: asdict(phase_statistics(dataset, plugins().gate(name, game))) for name in gates}
+    return {"id": dataset.id, **asdict(summary(dataset)), "gates": phases}
+
+
+def _text(name: str, numbers: dict[str, Any], is_named: bool) -> str:
+    from moemcts.report.tables import Table
+
+    lengths = numbers["lengths"]
+    lines = [
+        (f"{name}: " if is_named else "") + f"{numbers['num_samples']:,} samples of {numbers['num_games']:,} games "
+        f"of {lengths['shortest']:.0f} to {lengths['longest']:.0f} plies, {lengths['mean']:.1f} on average",
+        f"{100 * numbers['repeated']:.1f} % repeat an earlier position, "
+        f"{100 * numbers['searched']:.1f} % know the visits of a search",
+        "",
+    ]
+    rows = [
+        [str(seat), *(f"{100 * result[key]:.1f} %" for key in ("won", "tied", "lost")), f"{result['mean']:+.3f}"]
+        for seat, result in enumerate(numbers["results"])
+    ]
+    lines.append(Table(["seat", "won", "tied", "lost", "mean return"], rows).text())
+    for gate, found in numbers["gates"].items():
+        cells = [[one["name"], f"{100 * one['share']:.1f} %", f"{one['mean_ply']:.1f}"] for one in found["phases"]]
+        lines += ["", Table([f"phase of {gate}", "samples", "mean ply"], cells).text()]
+    return "\n".join(lines)

@@ -1,0 +1,111 @@
+"""Phase weights of a dataset: computed once for each gate, and kept in files beside the samples."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from moemcts.errors import DamagedFile, MoemctsError
+from moemcts.game import FloatArray, IntArray, Views
+from moemcts.gates import PhaseGate
+from moemcts.learn.tensors import tensor_bytes
+from moemcts.store import digest, read_bytes, write_bytes
+
+FOLDER = "phases"
+CHUNK = 4096
+"""Views that a gate sees at once."""
+NUM_COMPARED = 64
+"""Samples whose weights are computed again whenever a file is opened: a gate that was changed is found out."""
+
+
+class PhaseWeights:
+    """The phase weights of one dataset.
+
+    A file is named by the gate's fingerprint and says which samples and gate it is of. Of a gate that puts every
+    sample into one phase it holds the phases, else the weights. Where nothing can be written, nothing is kept.
+    """
+
+    def __init__(self, folder: Path | None, dataset: str) -> None:
+        """`folder` is that of the dataset, None where it is in memory only; `dataset` names exactly its samples."""
+        # A folder that may not be written, as that of a shared dataset, has its files beside it.
+        self._folders = [] if folder is None else [folder / FOLDER, folder.with_name(f".{folder.name}.{FOLDER}")]
+        self._dataset = dataset
+        self._known: dict[str, FloatArray] = {}
+
+    def of(self, gate: PhaseGate, fingerprint: str, num_samples: int, views: Callable[[IntArray], Views]) -> FloatArray:
+        """Returns the weights of all samples, `[N, K]`, given what makes views of rows."""
+        if fingerprint not in self._known:
+            found = self._read(gate, fingerprint, num_samples, views)
+            if found is None:
+                found = _computed(gate, np.arange(num_samples), views)
+                self._write(found, fingerprint)
+            self._known[fingerprint] = found
+        return self._known[fingerprint]
+
+    def _read(
+        self, gate: PhaseGate, fingerprint: str, num_samples: int, views: Callable[[IntArray], Views]
+    ) -> FloatArray | None:
+        """Returns what is kept, None where there is nothing, or it is not what this gate says here."""
+        rows = np.unique(np.linspace(0, max(num_samples - 1, 0), NUM_COMPARED).astype(np.int64))[:num_samples]
+        for folder in self._folders:
+            with contextlib.suppress(DamagedFile):
+                weights = _read_file(folder / _name(fingerprint), self._head(fingerprint), gate.num_phases)
+                if len(weights) == num_samples and np.allclose(weights[rows], _computed(gate, rows, views), atol=1e-5):
+                    return weights
+        return None
+
+    def _write(self, weights: FloatArray, fingerprint: str) -> None:
+        array: NDArray[Any] = weights
+        if _are_hard(weights):
+            array = weights.argmax(axis=1).astype(np.uint8)
+        head = {**self._head(fingerprint), "sha256": digest(array.tobytes()), "phases": weights.shape[1]}
+        content = tensor_bytes({"weights" if array is weights else "phases": array}, {"content": json.dumps(head)})
+        for folder in self._folders:
+            try:
+                write_bytes(folder / _name(fingerprint), content)
+            except MoemctsError:
+                continue
+            return
+
+    def _head(self, fingerprint: str) -> dict[str, str]:
+        return {"dataset": self._dataset, "gate": fingerprint}
+
+
+def _computed(gate: PhaseGate, rows: IntArray, views: Callable[[IntArray], Views]) -> FloatArray:
+    chunks = [gate.weights(views(rows[start : start + CHUNK])) for start in range(0, len(rows), CHUNK)]
+    return np.concatenate([np.zeros((0, gate.num_phases), dtype=np.float32), *chunks])
+
+
+def _are_hard(weights: FloatArray) -> bool:
+    """Returns whether every row has one phase, and its number fits a byte."""
+    num_samples, num_phases = weights.shape
+    num_ones, num_counting = int(np.count_nonzero(weights == 1)), int(np.count_nonzero(weights))
+    return bool(num_phases <= 256 and num_ones == num_counting == num_samples)
+
+
+def _read_file(path: Path, head: dict[str, str], num_phases: int) -> FloatArray:
+    """Returns the weights in a file; raises DamagedFile where they are not those of `head`."""
+    content = read_bytes(path)
+    try:
+        (array,) = safetensors.numpy.load(content).values()
+        size = int.from_bytes(content[:8], "little")
+        found = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["content"])
+        expected = {**head, "sha256": digest(array.tobytes()), "phases": num_phases}
+    except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise DamagedFile(f"{path} holds no phase weights: {error}") from error
+    if found != expected:
+        raise DamagedFile(f"{path} holds other phase weights: expected {expected}, got {found}")
+    weights: FloatArray = array if array.ndim == 2 else np.eye(num_phases, dtype=np.float32)[array]
+    return weights
+
+
+def _name(fingerprint: str) -> str:
+    return f"{fingerprint[:16]}.safetensors"

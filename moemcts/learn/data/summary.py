@@ -1,0 +1,68 @@
+"""What is in a dataset: games, results, lengths, positions that it holds more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from moemcts.learn.data.dataset import Dataset, chunks_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """Counts of one dataset."""
+
+    num_samples: int
+    num_games: int
+    results: tuple[Mapping[str, float], ...]
+    """Of each seat: the share of games that it won, tied and lost, which is a return above, at and below zero, and its
+    mean return."""
+    lengths: Mapping[str, float]
+    """Plies of the games: the shortest, the median, the mean and the longest."""
+    repeated: float
+    """Share of samples whose position, through the same eyes, an earlier sample has too."""
+    searched: float
+    """Share of samples whose player weighed its actions."""
+
+
+def summary(dataset: Dataset) -> Summary:
+    """Returns the counts of a dataset, which is not empty."""
+    rows = np.arange(len(dataset))
+    players, games = dataset.players(rows), dataset.games()
+    _, last = np.unique(games, return_index=True)
+    # Column 0 is the viewer: seat `k` is `k - player` columns further on.
+    returns = dataset.returns(last)
+    num_seats = returns.shape[1]
+    seats = (np.arange(num_seats) - players[last][:, None]) % num_seats
+    by_seat = np.take_along_axis(returns, seats, axis=1)
+    plies = np.concatenate([np.zeros(0, dtype=np.int64), *(dataset.views(part).plies() for part in chunks_of(rows))])
+    lengths = (plies + dataset.plies_to_end())[last]
+    return Summary(
+        num_samples=len(dataset),
+        num_games=len(last),
+        results=tuple(_result(column) for column in by_seat.T),
+        lengths={
+            "shortest": float(lengths.min()),
+            "median": float(np.median(lengths)),
+            "mean": float(lengths.mean()),
+            "longest": float(lengths.max()),
+        },
+        repeated=_repeated(dataset),
+        searched=float(dataset.are_searched(rows).mean()),
+    )
+
+
+def _result(returns: np.ndarray) -> dict[str, float]:
+    won, tied, lost = (float(np.mean(condition)) for condition in (returns > 0, returns == 0, returns < 0))
+    return {"won": won, "tied": tied, "lost": lost, "mean": float(returns.mean())}
+
+
+def _repeated(dataset: Dataset) -> float:
+    found: set[tuple[bytes, int]] = set()
+    for rows in chunks_of(np.arange(len(dataset))):
+        packed, players = dataset.positions(rows), dataset.players(rows).tolist()
+        data, ends = packed.data.tobytes(), packed.offsets.tolist()
+        found.update((data[a:b], player) for a, b, player in zip(ends, ends[1:], players, strict=False))
+    return 1 - len(found) / max(len(dataset), 1)

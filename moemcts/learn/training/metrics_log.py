@@ -1,0 +1,58 @@
+"""The measurements that a training leaves behind, as lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from moemcts.errors import DamagedFile, MoemctsError
+from moemcts.store import read_bytes
+
+
+class MetricsLog:
+    """Measurements as lines of JSON, appended to a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.num_bytes = path.stat().st_size if path.exists() else 0
+
+    def append(self, entry: Mapping[str, Any]) -> None:
+        """Writes one line; raises MoemctsError where it cannot be written."""
+        line = (json.dumps(entry) + "\n").encode()
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with open(self._path, "ab") as file:
+                file.write(line)
+        except OSError as error:
+            raise MoemctsError(f"cannot write {self._path}: {error.strerror or error}") from error
+        self.num_bytes += len(line)
+
+    def rewind(self, num_bytes: int) -> None:
+        """Forgets what was written after the first `num_bytes`, which will be measured again, and half a line."""
+        if not self.num_bytes:
+            return
+        kept = read_bytes(self._path)[:num_bytes]
+        whole = kept.rfind(b"\n") + 1
+        if whole < self.num_bytes:
+            os.truncate(self._path, whole)
+            self.num_bytes = whole
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """Returns the lines of a log; none where there is no file, and without the half line of a writer that was killed.
+
+    Raises DamagedFile naming a line that is none.
+    """
+    if not path.exists():
+        return []
+    *lines, _ = read_bytes(path).split(b"\n")
+    entries = []
+    for number, line in enumerate(lines, 1):
+        try:
+            entries.append(dict(json.loads(line)))
+        except (ValueError, TypeError) as error:
+            raise DamagedFile(f"{path} is damaged in line {number}: {error}") from error
+    return entries

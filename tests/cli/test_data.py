@@ -1,0 +1,89 @@
+"""Datasets from the command line, for every game."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from moemcts.cli.main import main
+from moemcts.learn.data.dataset import Dataset
+from moemcts.plugins import plugins
+
+
+@pytest.fixture
+def moemcts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Runs a command in an empty folder; returns exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["moemcts", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        seen = capsys.readouterr()
+        return int(left.value.code or 0), seen.out, seen.err
+
+    return run
+
+
+def test_generated_data_is_counted(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    generate = ["data", "generate", "--game", "tictactoe", "--samples", 200, "--seed", 3, "--out", "made"]
+    code, out, _ = moemcts(*generate, "--agent", "uct?simulations=30", "--agent", "random")
+    assert (code, out) == (0, "made\n")
+    code, out, _ = moemcts("data", "stats", "--data", "made", "--gate", "plies", "--gate", "none", "--json")
+    assert code == 0
+    found = json.loads(out)["training"]
+    assert found["num_samples"] == 200
+    assert 5 <= found["lengths"]["shortest"] <= found["lengths"]["mean"] <= found["lengths"]["longest"] <= 9
+    first, second = found["results"]
+    assert first["won"] == second["lost"] > first["lost"]
+    assert sum(first[key] for key in ("won", "tied", "lost")) == pytest.approx(1)
+    # Every second decision is of the agent that searches; every game has the same start.
+    assert 0.4 < found["searched"] < 0.6
+    assert found["repeated"] > 0.05
+    assert [len(gate["phases"]) for gate in found["gates"].values()] == [3, 1]
+    code, out, _ = moemcts("data", "stats", "--data", "made", "--gate", "plies")
+    assert out.startswith("200 samples of ")
+    assert "phase of plies" in out
+
+
+def test_the_same_command_goes_on_and_another_one_is_refused(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    generate = ["data", "generate", "--game", "tictactoe", "--samples", 50, "--out", "made"]
+    assert moemcts(*generate)[0] == 0
+    assert moemcts(*generate)[0] == 0
+    code, _, err = moemcts(*generate, "--seed", 1)
+    assert code == 1
+    assert "was begun with source.seed 0, not 1" in err
+
+
+def test_random_plies_make_games_of_a_fixed_agent_differ(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    generate = ["data", "generate", "--game", "tictactoe", "--agent", "uct?simulations=20", "--samples", 60]
+    assert moemcts(*generate, "--random-plies", 3, "--out", "made")[0] == 0
+    game = plugins().game("tictactoe")
+    data = Dataset.open(tmp_path / "made", game)
+    assert len(data) == 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("generate", "--game", "tictacto", "--out", "made"), 2, "no game named 'tictacto'; did you mean 'tictactoe'?"),
+        (("generate", "--game", "tictactoe", "--out", "made", "--keep", "0"), 2, "expected a share to keep above 0"),
+        (
+            ("generate", "--game", "tictactoe", "--out", "made", *("--agent", "random") * 3),
+            2,
+            "expected --agent once, or once for each of 2 seats, got it 3 times",
+        ),
+        (("stats", "--data", "nowhere"), 1, "expected a file nowhere/manifest.toml, found none"),
+        (("stats", "--data", "nowhere", "--game", "tictactoe"), 1, "expected a dataset in nowhere, found none"),
+    ],
+)
+def test_a_mistake_is_one_line_and_leaves_nothing(  # type: ignore[no-untyped-def]
+    moemcts, arguments: tuple[str, ...], code: int, message: str, tmp_path: Path
+) -> None:
+    found, _, err = moemcts("data", *arguments)
+    assert found == code
+    assert message in err
+    assert not list(tmp_path.iterdir())
