@@ -14,10 +14,6 @@ _S = TypeVar("_S", bound=State)
 
 STATE_TYPES: tuple[type[State], ...]
 
-def gather_rows(
-    data: Sequence[_Bytes], offsets: Sequence[IntArray], parts: IntArray, rows: IntArray
-) -> tuple[_Bytes, IntArray]: ...
-
 # Positions are no subclasses of `State`, but registered with it.
 class _State(State):
     @property
@@ -84,6 +80,9 @@ class _Search:
 
 class PythonSearch(_Search): ...
 
+def gather_rows(
+    data: Sequence[_Bytes], offsets: Sequence[IntArray], parts: IntArray, rows: IntArray
+) -> tuple[_Bytes, IntArray]: ...
 def python_playouts(views: Views, num_players: int, num: int, seed: int, *, discount: float = 1.0) -> FloatArray: ...
 def python_playout_search(
     views: Views,

@@ -55,7 +55,7 @@ def generate(
         raise UsageError(f"expected a share to keep above 0, got {keep}")
     made = plugins().game(game)
     num_seats = made.spec.num_players
-    names = agent or [plugins().default_agent(made)]
+    names = agent or [plugins().player(made)]
     if len(names) not in (1, num_seats):
         raise UsageError(f"expected --agent once, or once for each of {num_seats} seats, got it {len(names)} times")
     players = {name: plugins().agent(name, made) for name in names}

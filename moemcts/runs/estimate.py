@@ -10,7 +10,8 @@ import numpy as np
 
 from moemcts.agents import Agent, Seat
 from moemcts.evaluation import UniformEvaluator
-from moemcts.game import Game, Player, State
+from moemcts.game import CHANCE, Game, State
+from moemcts.play import Table, play
 from moemcts.plugins import plugins
 from moemcts.search import Search
 from moemcts.work import num_cores
@@ -46,7 +47,7 @@ def estimate(experiment: Experiment) -> Estimate:
     The rates are measured on this machine; the length of games is that of the agents that make the data.
     """
     config, game = experiment.config, experiment.game
-    agent = experiment.agent(config.data.agent or plugins().default_agent(game))
+    agent = experiment.agent(config.data.agent or plugins().player(game))
     states, seconds, num_samples, num_games = _sample_games(game, agent)
     network_rate, num_parameters = _network_rate(game, config.network, states)
     search_rate = _search_rate(experiment, states)
@@ -79,20 +80,20 @@ def _sample_games(game: Game, agent: Agent) -> tuple[list[State], float, int, fl
     states, num_samples, num_games, started = [], 0, 0.0, time.perf_counter()
     index = 0
     while time.perf_counter() - started < 0.4 or not num_games:
-        state = game.initial_state(index)
-        seats = [Seat(player, np.random.default_rng([index, player])) for player in range(game.spec.num_players)]
-        while players := state.active_players:
-            states.append(state)
-            num_samples += len(players)
-            state = state.play(_actions(game, agent, state, players, seats))
+        num_players = game.spec.num_players
+        table = Table(
+            state=game.initial_state(index),
+            agents=[agent] * num_players,
+            seats=[Seat(player, np.random.default_rng([index, player])) for player in range(num_players)],
+            chance=np.random.default_rng([index, num_players]),
+        )
+        for (step,) in play(game, [table]):
+            if step.players != (CHANCE,):
+                states.append(step.state)
+                num_samples += len(step.players)
         num_games += 1
         index += 1
     return states[:: max(1, len(states) // 512)], time.perf_counter() - started, num_samples, num_games
-
-
-def _actions(game: Game, agent: Agent, state: State, players: tuple[Player, ...], seats: list[Seat]) -> list[int]:
-    views = game.views([(state, player) for player in players])
-    return [decision.action for decision in agent.act(views, [seats[player] for player in players])]
 
 
 def _network_rate(game: Game, reference: str, states: list[State]) -> tuple[float, int]:

@@ -44,7 +44,7 @@ def play_games(config: LearningConfig, game: Game, out: Path, advance: Advance) 
     """Plays the games to learn from, as far as they are not there yet."""
     from moemcts.learn.data.generation import generate
 
-    agent = plugins().agent(config.data.agent or plugins().default_agent(game), game)
+    agent = plugins().agent(config.data.agent or plugins().player(game), game)
     generate(
         game,
         [agent] * game.spec.num_players,
@@ -83,7 +83,12 @@ def train_experts(
     settings = config.training.model_copy(update={"seed": config.seed + seed})
     scheme = plugins().scheme(arm.scheme)
     team = scheme.fit(
-        Trainer(settings, on_progress=on_progress, ranks=ranks),
+        Trainer(
+            settings,
+            on_progress=on_progress,
+            ranks=ranks,
+            references={"network": config.network, "gate": arm.gate, "scheme": arm.scheme},
+        ),
         lambda: plugins().network(config.network, shape, num_actions),
         sources.training,
         gate,
@@ -109,10 +114,7 @@ def train_experts(
 
 
 def measurements(folder: Path) -> list[Mapping[str, Any]]:
-    """Returns what a training measured that counts: measurements after which it was put back are left out.
-
-    A last line that was cut off is left out too.
-    """
+    """Returns what a training measured that counts: measurements after which it was put back are left out."""
     from moemcts.learn.training.metrics_log import read_log
 
     return [entry for entry in read_log(folder / "metrics.jsonl") if not entry.get("spike")]

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from games_for_tests import NativeTicTacToe
 from games_of_the_arena import Leaver, LeavesAt, StayOrLeave
+from matches_for_tests import duel, match
 
 from moemcts.agents import RandomAgent
-from moemcts.arena import MatchResult, Opening, duel, match, openings_from_seeds, read_openings
+from moemcts.arena import MatchResult, Opening, Watch, openings_from_seeds, read_openings
 from moemcts.arena.journal import Journal
 from moemcts.arena.rating import Sprt
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
@@ -92,7 +93,7 @@ def test_a_match_broken_off_and_gone_on_with_equals_an_unbroken_one(tmp_path: Pa
                 raise Stop
 
         with pytest.raises(Stop):
-            small_match(path, max_parallel=4, on_progress=stop)
+            small_match(path, max_parallel=4, watch=Watch(on_progress=stop))
         # A crash in the middle of a line.
         with path.open("ab") as file:
             file.write(b'{"index":39,"label":"exp')
@@ -213,7 +214,7 @@ def test_openings_come_from_a_file(tmp_path: Path) -> None:
     path.write_text("# three positions, one of them twice\n9 0 1 2 3\n\n8 0 1 2 3\n9 0 1 2 3\n7 0 1 3\n")
     suite = read_openings(GAME, path)
     assert [opening.name for opening in suite.openings] == ["line 2", "line 4", "line 6"]
-    assert suite.complaint == f"{path}: 1 positions repeated, each taken once"
+    assert suite.complaint == f"{path}: 1 position repeated, each taken once"
     result = match(GAME, {"a": LeavesAt(99)}, LeavesAt(98), num_games=8, openings=suite.openings)
     assert [game.plies for game in result.records] == [9] * 4 + [8] * 4
 

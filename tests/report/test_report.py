@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from moemcts.arena import Difference, MatchResult
-from moemcts.arena.games import GameRecord, Outcome
+from moemcts.arena import Difference, GameRecord, MatchResult, Outcome
 from moemcts.arena.ranking import Ranking, fit_ratings
 from moemcts.errors import MoemctsError
 from moemcts.report import Figure, Report, Section, Table, write_report

@@ -54,10 +54,19 @@ class Trainer:
     """
 
     def __init__(
-        self, config: TrainerConfig, *, on_progress: OnProgress = lambda progress: None, ranks: Ranks = ALONE
+        self,
+        config: TrainerConfig,
+        *,
+        on_progress: OnProgress = lambda progress: None,
+        ranks: Ranks = ALONE,
+        references: Mapping[str, str] | None = None,
     ) -> None:
-        """With several ranks, each calls this and what follows with the same arguments and takes its part."""
+        """With several ranks, each calls this and what follows with the same arguments and takes its part.
+
+        `references` is what users called the network, gate and scheme: it is stored, and has to be equal to go on.
+        """
         self.config = config
+        self._references = dict(references or {})
         self._on_progress = on_progress
         self._ranks = ranks
         self._device = device_of(config.device, ranks)
@@ -129,7 +138,7 @@ class Trainer:
             "gate": gate_fingerprint(gate, material.training.game),
             "initial_weights": state_digest(initial),
         }
-        whole = {**identity, "stages": [list(map(asdict, own)) for own in stages]}
+        whole = {**identity, "references": self._references, "stages": [list(map(asdict, own)) for own in stages]}
         check_training(folder, whole)
         if self._ranks.is_first and not (folder / IDENTITY).exists():
             write_json(folder / IDENTITY, whole)
@@ -210,7 +219,8 @@ def check_training(folder: Path, expected: Mapping[str, Any]) -> None:
     """Raises ForeignData, naming both sides, if a training in the folder was begun with something else than expected.
 
     `expected` has any of what `identity.json` has: `config`, as `TrainerConfig.identity` says it, `data`, `validation`
-    and `test` by their datasets' names, `gate`, `initial_weights`, `stages`. Where nothing was begun, nothing is wrong.
+    and `test` by their datasets' names, `references`, `gate`, `initial_weights`, `stages`. Where nothing was begun,
+    nothing is wrong.
     """
     path = folder / IDENTITY
     if path.exists():
