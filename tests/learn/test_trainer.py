@@ -530,7 +530,7 @@ def test_the_test_set_is_measured_by_phase_and_decides_nothing(data: Dataset, tm
     games = data.games()
     test, rest = data.take(np.flatnonzero(games < 8)), data.take(np.flatnonzero(games >= 8))
     runs = [
-        Separated().fit(Trainer(config()), Forgetful, rest, thirds(), tmp_path / str(i), test=given)
+        Separated().fit(Trainer(config()), Forgetful, rest, thirds(), tmp_path / str(i), test=given).trained
         for i, given in enumerate((test, None))
     ]
     assert same(*runs)
