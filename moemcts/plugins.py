@@ -130,11 +130,12 @@ class Plugins:
         return self.default_agent(game) or RANDOM
 
     def register_commands(self, app: typer.Typer, data: typer.Typer) -> dict[str, str]:
-        """Lets plugins add commands to the command line and to its group `data`.
+        """Lets plugins add commands to the command line and its group `data`.
 
-        Returns what went wrong, by plugin; the others are not harmed.
+        Returns what went wrong, by plugin, and goes on with the others.
         """
-        problems, groups = {}, {"app": app, "data": data}
+        problems = {}
+        groups = {"app": app, "data": data}
         for implementation in self._pluggy.hook.register_commands.get_hookimpls():
             try:
                 implementation.function(**{name: groups[name] for name in implementation.argnames})
