@@ -394,9 +394,7 @@ def test_one_bit_of_a_stage_does_not_go_unnoticed(data: Dataset, tmp_path: Path,
 def test_a_finished_training_says_what_it_was_begun_with(
     data: Dataset, tmp_path: Path, changes: dict[str, Any], what: str
 ) -> None:
-    Staged().fit(
-        Trainer(config(epochs=1), references={"scheme": "staged"}), Forgetful, data, thirds(), tmp_path
-    )
+    Staged().fit(Trainer(config(epochs=1), references={"scheme": "staged"}), Forgetful, data, thirds(), tmp_path)
     check_training(tmp_path, {"config": config(epochs=1).identity(), "data": data.id})
     check_training(tmp_path / "not begun", changes)
     with pytest.raises(ForeignData, match=what):
