@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from moemcts.game import Game
     from moemcts.learn.data.dataset import Dataset
 
-group = typer.Typer(help="Games in, datasets out.", no_args_is_help=True)
-
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
-def register(app: typer.Typer) -> None:
-    if not group.registered_commands:
-        group.command()(generate)
-        group.command()(stats)
+def register(app: typer.Typer) -> typer.Typer:
+    """Adds the group and returns it, for what plugins add to it."""
+    group = typer.Typer(help="Games in, datasets out.", no_args_is_help=True)
+    group.command()(generate)
+    group.command()(stats)
     app.add_typer(group, name="data", rich_help_panel="Games and data")
+    return group
 
 
 def generate(

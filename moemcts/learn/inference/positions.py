@@ -25,7 +25,7 @@ class Positions:
     """N views, encoded."""
 
     planes: FloatArray
-    """`[N, C, H, W]`."""
+    """`[N, *observation_shape]`."""
     legal: BoolArray
     """`[N, A]`."""
     phases: IntArray
