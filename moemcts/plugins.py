@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from moemcts.gates import PhaseGate
     from moemcts.learn.schemes.scheme import Scheme
 
+_MOST_CHARACTERS = 80
+"""Of a wrong value, in an error."""
 GROUP = "moemcts"
 RANDOM = "random"
 """The agent that plays every game."""
@@ -191,6 +193,11 @@ def plugins() -> Plugins:
     return Plugins(modules, infos)
 
 
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
+
+
 def _one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
@@ -275,7 +282,7 @@ def _checked(owner: str, option: str, kind: Any, value: Any) -> Any:
         except ValidationError as error:
             faults.append(error)
     reason = faults[0].errors()[0]["msg"]
-    raise UsageError(f"{owner}: expected {option} as {_shown(kind)}, got {value!r}: {reason}")
+    raise UsageError(f"{owner}: expected {option} as {_shown(kind)}, got {_shortened(value)}: {reason}")
 
 
 def _shown(kind: Any) -> str:
