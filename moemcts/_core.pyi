@@ -266,6 +266,10 @@ def pommerman_decisions(
     arrays: Mapping[str, NDArray[Any]],
 ) -> list[list[tuple[Action, int, bool, float]]]: ...
 
+def gather_rows(
+    data: Sequence[_Bytes], offsets: Sequence[IntArray], parts: IntArray, rows: IntArray
+) -> tuple[_Bytes, IntArray]: ...
+
 class TicTacToeState(_State):
     @staticmethod
     def initial() -> TicTacToeState: ...
