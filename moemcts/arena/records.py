@@ -82,7 +82,7 @@ class GameRecord:
         }
         read["start_key"] = int(values["start_key"], 16)
         read["agents"] = tuple(values["agents"])
-        read["returns"] = tuple(float(value) for value in values["returns"])
+        read["returns"] = tuple(map(float, values["returns"]))
         if len(read["returns"]) != len(read["agents"]) or not all(map(math.isfinite, read["returns"])):
             raise ValueError(f"expected {len(read['agents'])} returns, one per player, got {values['returns']}")
         read["moves"] = tuple(tuple(map(int, joint.split(","))) for joint in values["moves"].split())
