@@ -80,9 +80,6 @@ class _Search:
 
 class PythonSearch(_Search): ...
 
-def gather_rows(
-    data: Sequence[_Bytes], offsets: Sequence[IntArray], parts: IntArray, rows: IntArray
-) -> tuple[_Bytes, IntArray]: ...
 def python_playouts(views: Views, num_players: int, num: int, seed: int, *, discount: float = 1.0) -> FloatArray: ...
 def python_playout_search(
     views: Views,
@@ -265,7 +262,6 @@ def pommerman_replay(rules: PommermanRules, arrays: Mapping[str, NDArray[Any]]) 
 def pommerman_decisions(
     arrays: Mapping[str, NDArray[Any]],
 ) -> list[list[tuple[Action, int, bool, float]]]: ...
-
 def gather_rows(
     data: Sequence[_Bytes], offsets: Sequence[IntArray], parts: IntArray, rows: IntArray
 ) -> tuple[_Bytes, IntArray]: ...
