@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from moemcts.gates import PhaseGate
     from moemcts.learn.schemes.scheme import Scheme
 
+_MOST_CHARACTERS = 80
+"""Of a wrong value, in an error."""
 GROUP = "moemcts"
 RANDOM = "random"
 """The agent that plays every game."""
@@ -130,12 +132,11 @@ class Plugins:
         return self.default_agent(game) or RANDOM
 
     def register_commands(self, app: typer.Typer, data: typer.Typer) -> dict[str, str]:
-        """Lets plugins add commands to the command line and its group `data`.
+        """Lets plugins add commands to the command line and to its group `data`.
 
-        Returns what went wrong, by plugin, and goes on with the others.
+        Returns what went wrong, by plugin; the others are not harmed.
         """
-        problems = {}
-        groups = {"app": app, "data": data}
+        problems, groups = {}, {"app": app, "data": data}
         for implementation in self._pluggy.hook.register_commands.get_hookimpls():
             try:
                 implementation.function(**{name: groups[name] for name in implementation.argnames})
@@ -190,6 +191,11 @@ def plugins() -> Plugins:
             modules.append((point.name, module))
         infos.append(PluginInfo(point.name, point.value, *distribution, error, details))
     return Plugins(modules, infos)
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
 
 
 def _one_line(error: BaseException) -> str:
@@ -276,7 +282,7 @@ def _checked(owner: str, option: str, kind: Any, value: Any) -> Any:
         except ValidationError as error:
             faults.append(error)
     reason = faults[0].errors()[0]["msg"]
-    raise UsageError(f"{owner}: expected {option} as {_shown(kind)}, got {value!r}: {reason}")
+    raise UsageError(f"{owner}: expected {option} as {_shown(kind)}, got {_shortened(value)}: {reason}")
 
 
 def _shown(kind: Any) -> str:
