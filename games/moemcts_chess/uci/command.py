@@ -30,14 +30,12 @@ def uci(
     from moemcts_chess.uci.session import Session
 
     with _protocol_channel() as out:
-        session = Session(out, gates=_gates())
+        session = Session(out, gates=_gates(), is_strict=bool(experts or options))
         for name, value in [*_named_by(experts), *map(_split, options or [])]:
             try:
                 session.options.set(name, value)
             except ValueError as error:
                 raise UsageError(f"--set {name}={value}: {error}") from None
-        if experts or options:
-            session.load()
         signal.signal(signal.SIGTERM, _end_input)
         session.run(sys.stdin.buffer)
 
