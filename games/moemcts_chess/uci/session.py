@@ -37,16 +37,25 @@ class Unloadable(MoemctsError):
 class Session:
     """One interface's engine. Commands are answered at once, also while a search is going on in its thread."""
 
-    def __init__(self, out: TextIO, *, gates: Sequence[str] = (), is_strict: bool = False) -> None:
+    def __init__(
+        self,
+        out: TextIO,
+        *,
+        gates: Sequence[str] = (),
+        is_strict: bool = False,
+        on_loaded: Callable[[], None] = lambda: None,
+    ) -> None:
         """Takes where to write, and the names of gates that experts can be put behind.
 
-        A strict session ends where the first that is loaded cannot be had, others do without.
+        A strict session ends where the first that is loaded cannot be had, others do without. `on_loaded` is called
+        when all is there that searches are going to need.
         """
         self.options = Options(gates)
         self._out = out
         self._lock = threading.Lock()
         self._log: Path | None = None
         self._is_strict = is_strict
+        self._on_loaded = on_loaded
         self._knowledge: Knowledge | None = None
         self._position: tuple[str, list[str]] = ("startpos", [])
         self._state: Any = None
@@ -295,6 +304,7 @@ class Session:
         if self._knowledge is None:
             self._knowledge = load(self.options, self.remark, self._refuse if self._is_strict else None)
             self._is_strict = False
+            self._on_loaded()
         return self._knowledge
 
     def _refuse(self, error: MoemctsError) -> None:
