@@ -44,6 +44,8 @@ def main() -> None:
     parser.add_argument("--compliance", action="store_true")
     add_option(parser)
     options = parser.parse_args()
+    # Rows name what was asked for, not where it lies.
+    sys.argv[1:] = [f"--network {options.network} --games {options.games} --openings chess.epd --seed {options.seed}"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         experts = make_experts(folder / "experts", options.network, options.seed)
@@ -57,6 +59,7 @@ def main() -> None:
             play(options, experts, control, pgn)
             row = {"name": f"{options.network} at {control} on a CPU, against itself"} | counts(pgn)
             row |= {
+                "nice": os.getpriority(os.PRIO_PROCESS, 0),
                 "load": [round(before, 1), *(round(load, 1) for load in os.getloadavg()[::2])],
                 "seed": options.seed,
             }
