@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=100)
     parser.add_argument("--openings", type=Path, help="an EPD file; the start position otherwise")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--pin", action="store_true", help="each engine on a core of its own")
     parser.add_argument("--compliance", action="store_true")
     add_option(parser)
     options = parser.parse_args()
@@ -60,6 +61,8 @@ def main() -> None:
             row = {"name": f"{options.network} at {control} on a CPU, against itself"} | counts(pgn)
             row |= {
                 "nice": os.getpriority(os.PRIO_PROCESS, 0),
+                "pinned": options.pin,
+                "real time": os.sched_getscheduler(0) != os.SCHED_OTHER,
                 "load": [round(before, 1), *(round(load, 1) for load in os.getloadavg()[::2])],
                 "seed": options.seed,
             }
@@ -91,8 +94,10 @@ def play(options: argparse.Namespace, experts: Path, control: str, pgn: Path) ->
     """Plays a match and writes its games."""
     limit = control if control.startswith("st=") else f"tc={control}"
     command = [str(options.fastchess.resolve())]
-    for name in ("white", "black"):
-        command += ["-engine", f"name={name}", f"cmd={_engine()}", f"args=uci --experts {experts}"]
+    for core, name in enumerate(("white", "black")):
+        run = f"{_engine()} uci --experts {experts}"
+        program, _, arguments = (f"taskset -c {core} {run}" if options.pin else run).partition(" ")
+        command += ["-engine", f"name={name}", f"cmd={program}", f"args={arguments}"]
     command += ["-each", limit, "-rounds", str(options.games // 2), "-repeat", "-concurrency", "1"]
     if options.openings:
         command += ["-openings", f"file={options.openings.resolve()}", "format=epd", "order=random"]

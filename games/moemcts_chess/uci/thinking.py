@@ -173,11 +173,14 @@ class Thinking:
     def _batches(self, search: Search) -> Iterator[None]:
         """Searches until the time is up; yields after every batch, and every so many descents without one.
 
-        Batches are as large as the time allows; the first is evaluated whatever it takes, as there is no move before.
+        Batches are as large as the time allows; where nothing was searched yet, the first is evaluated whatever it
+        takes.
         """
         pace, most = self._task.pace, self._task.config.leaves_per_tree
         limit, step = self._task.limits.simulations, max(DESCENTS_PER_LOOK, 4 * most)
-        done, size = 0, max(pace.fitting(self._left(), most), 1)
+        done, size = 0, pace.fitting(self._left(), most)
+        if not size and not search.results()[0].visits.any():
+            size = 1
         while size and done < limit:
             # Fewer descents than a batch has leaves make a smaller batch.
             allowed = min(done + (step if size == most else size), limit)
