@@ -22,9 +22,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 from games_for_tests import NativeConnectFour, NativeTicTacToe
 from record import add_option, append
 
-from moemcts import _core
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import Game
+from moemcts.native import core
 from moemcts.plugins import plugins
 from moemcts.search import Search, SearchConfig
 from moemcts.search.engine import Opponents
@@ -61,13 +61,13 @@ def native_rates() -> dict[str, float]:
 
 def four_simple_agents_work() -> Work:
     """Returns work that plays whole games of four SimpleAgents, in environment steps."""
-    rules = _core.PommermanRules("PommeFFACompetition-v0")
+    rules = core.PommermanRules("PommeFFACompetition-v0")
     seed = 0
 
     def work() -> int:
         nonlocal seed
         seed += 50
-        lengths, _, _ = _core.pommerman_games(rules, ["simple"] * 4, list(range(seed, seed + 50)), False)
+        lengths, _, _ = core.pommerman_games(rules, ["simple"] * 4, list(range(seed, seed + 50)), False)
         return int(lengths.sum())
 
     return work

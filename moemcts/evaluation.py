@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from moemcts.game import BoolArray, FloatArray, GameSpec, Views
+from moemcts.native import playouts
 
 
 @dataclass(frozen=True)
@@ -61,15 +62,15 @@ class RolloutEvaluator:
     """
 
     def __init__(self, spec: GameSpec, *, num_rollouts: int = 1, seed: int = 0) -> None:
-        self._num_actions = spec.num_actions
+        self._spec = spec
         self._num_rollouts = num_rollouts
         self._seed = seed
 
     def evaluate(self, views: Views) -> Evaluation:
-        means = views.playouts(self._num_rollouts, self._seed)
+        means = playouts(views, self._spec, self._num_rollouts, self._seed)
         columns = np.arange(means.shape[1])
         value = np.take_along_axis(means, (columns + views.players()[:, None]) % len(columns), axis=1)
-        return Evaluation(np.zeros((len(views), self._num_actions), dtype=np.float32), value)
+        return Evaluation(np.zeros((len(views), self._spec.num_actions), dtype=np.float32), value)
 
 
 class CachedEvaluator:

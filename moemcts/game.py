@@ -6,10 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import TypeVar
+
+from moemcts._core import PythonSearch
 
 Player = int
 Action = int
@@ -17,6 +20,9 @@ JointAction = Sequence[Action]
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+CHANCE: Player = -1
+"""Who moves where dice are rolled or cards are drawn: a player that draws, and is never counted in `num_players`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +33,19 @@ class GameSpec:
     num_players: int
     num_actions: int
     """Actions of all players in all positions are indices below this number, the size of a policy."""
-    observation_shape: tuple[int, int, int]
-    """Planes, rows, columns."""
+    observation_shape: tuple[int, ...]
+    """What a network sees of a position: planes, rows, columns, or an array of any other rank."""
     max_plies: int
     """No game is longer than this."""
     utility_sum: float | None = 0.0
-    """What the returns of a finished game sum to; None if that differs from game to game."""
+    """What the returns of a finished game sum to; None if that differs from game to game.
+
+    With a number, rewards sum to zero; with a discount, it is 0 or None.
+    """
+    discount: float = 1.0
+    """What a position's value is worth one step before, in (0, 1]; the step into a chance node is not discounted."""
+    score_unit: float = 1.0
+    """What a value of 1 is in the game's own score, for people: rewards and returns are scores divided by it."""
     plane_names: tuple[str, ...] = ()
     """What each plane shows, for people; empty where the game does not say."""
     rows_upward: bool = False
@@ -41,41 +54,77 @@ class GameSpec:
     """Where actions are the cells of so many planes, `action = (plane * rows + row) * columns + column` on the board of
     the observations, networks end in such planes; 0 where actions are of another kind."""
 
+    def __post_init__(self) -> None:
+        if not 0 < self.discount <= 1:
+            raise ValueError(f"expected a discount in (0, 1], got {self.discount!r}")
+        if self.discount < 1 and self.utility_sum not in (0, None):
+            raise ValueError(f"expected utility_sum 0 or None with a discount, got {self.utility_sum!r}")
+        if not 0 < self.score_unit < float("inf"):
+            raise ValueError(f"expected a score_unit above 0, got {self.score_unit!r}")
 
-@runtime_checkable
-class State(Protocol):
+
+class State(ABC):
     """A position: a value that nothing changes.
 
-    Native and Python-written states look the same. A Python-written one may inherit from this class to get
-    `search_actions`.
+    Positions written in Python inherit from this class; native ones are registered with it by `moemcts.native`. What
+    a player still gets from a position is what is paid on the way, `rewards`, and at the end `returns`:
+    `v(parent) = rewards(child) + discount * v(child)`, `v(end) = returns()`, both scaled so that values stay in
+    [-1, 1].
     """
 
+    __slots__ = ()
+
     @property
+    @abstractmethod
     def ply(self) -> int:
-        """How many moves (or simultaneous steps) were played since the start of the game."""
+        """How many moves (or simultaneous steps, or draws of chance) were played since the start of the game."""
 
     @property
+    @abstractmethod
     def active_players(self) -> tuple[Player, ...]:
-        """Who moves now, ascending; empty exactly when the game is over."""
+        """Who moves now, ascending; empty exactly when the game is over, `(CHANCE,)` where chance moves."""
 
+    @abstractmethod
     def legal_actions(self, player: Player) -> Sequence[Action]:
-        """Returns the legal actions of an active player, ascending."""
+        """Returns the legal actions of an active player, ascending; those of `CHANCE` are the outcomes."""
 
     def search_actions(self, player: Player) -> Sequence[Action]:
         """Returns the legal actions worth searching, a non-empty part of the legal ones, ascending."""
         return self.legal_actions(player)
 
+    def chances(self) -> FloatArray:
+        """Returns the probability of each of `legal_actions(CHANCE)`, summing to one; ValueError elsewhere."""
+        raise ValueError("expected a position where chance moves")
+
+    @abstractmethod
     def play(self, actions: JointAction) -> Self:
         """Returns the position after one action per active player, in ascending order of players."""
 
+    def rewards(self) -> FloatArray:
+        """Returns what the step into this position paid each player, `[P]`."""
+        return np.zeros_like(self.returns())
+
+    @abstractmethod
     def returns(self) -> FloatArray:
         """Returns what is decided so far, `[P]` in [-1, 1]; 0 for whom nothing is decided."""
 
-    def observation(self, player: Player) -> FloatArray:
-        """Returns the planes `[C, H, W]` that a network sees when it plays for `player`."""
+    def is_decided(self, player: Player) -> bool:
+        """Returns whether the return of `player` is final: it is never active again, and nothing is paid to it."""
+        return not self.active_players or bool(self.returns()[player] != 0)
 
+    @abstractmethod
+    def observation(self, player: Player) -> FloatArray:
+        """Returns what a network sees when it plays for `player`, as `GameSpec.observation_shape` says."""
+
+    @abstractmethod
     def key(self) -> int:
         """Returns 64 bits over all that the rest of the game depends on."""
+
+
+NO_REWARDS = State.rewards
+"""What positions have that are paid nothing; the native search asks those of others."""
+
+S = TypeVar("S", bound=State, default=Any)
 
 
 class View(NamedTuple):
@@ -96,7 +145,7 @@ class Views(Protocol):
         """Returns the views of the given rows, in that order."""
 
     def observations(self) -> FloatArray:
-        """Returns the planes of every view, `[N, C, H, W]`."""
+        """Returns the observation of every view, `[N, *observation_shape]`."""
 
     def players(self) -> IntArray:
         """Returns whose view each row is, `[N]`."""
@@ -106,27 +155,6 @@ class Views(Protocol):
 
     def legal_mask(self) -> BoolArray:
         """Returns which actions are legal for the viewing player, `[N, A]`; no action where it is not active."""
-
-    def playouts(self, num: int, seed: int) -> FloatArray:
-        """Returns the mean returns of `num` random playouts from each view, by player, `[N, P]`.
-
-        A row depends on its position, its player and the seed.
-        """
-
-    def playout_search(
-        self,
-        seeds: Sequence[int],
-        *,
-        playouts: int | None = None,
-        seconds: float | None = None,
-        exploration: float | None = None,
-        depth: int | None = None,
-    ) -> Sequence[tuple[IntArray, IntArray, NDArray[np.float64]]]:
-        """Returns actions, visits and sums of values of each view, searched by random playouts.
-
-        Limits are per view. `exploration` is UCB1's constant, None for equally many playouts of each action; `depth`
-        is how many plies keep statistics, None for all: 1 is a flat search, None with a constant is UCT.
-        """
 
 
 @dataclass(frozen=True)
@@ -169,20 +197,21 @@ class Symmetry:
 
     name: str
     planes: Callable[[FloatArray], FloatArray]
-    """Maps observations `[N, C, H, W]` to those of the transformed positions."""
+    """Maps observations `[N, *observation_shape]` to those of the transformed positions."""
     actions: IntArray
     """`actions[a]` is the action that `a` becomes, `[A]`."""
 
 
-class Game(ABC):
-    """The rules of one game.
+class Game(ABC, Generic[S]):
+    """The rules of one game, whose positions are of type `S`.
 
     Laws, asserted by `moemcts.testing.check_game`:
 
     - every active player has a legal action, and legal actions are ascending indices below `num_actions`;
     - `play` and all other methods of a state change nothing on it;
-    - a return that is not zero before the end of the game is final, and its player is never active again;
-    - the returns of a finished game lie in [-1, 1] and sum to `utility_sum`;
+    - chance moves alone, never first, and its chances are a distribution over its outcomes;
+    - a decided player's return is final, and that player is never active or paid again;
+    - the returns of a finished game lie in [-1, 1] and sum to `utility_sum`; rewards are numbers;
     - equal seeds give equal games;
     - states and actions survive `parse(format(x))`, and states survive `unpack(pack(x))`;
     - positions that differ in legal actions or observations differ in `key`;
@@ -193,15 +222,15 @@ class Game(ABC):
     spec: GameSpec
 
     @abstractmethod
-    def initial_state(self, seed: int = 0) -> State:
-        """Returns a start position; the seed decides everything that is random about it."""
+    def initial_state(self, seed: int = 0) -> S:
+        """Returns a start position, where a player moves; the seed decides everything that is random about it."""
 
     @abstractmethod
-    def parse_state(self, text: str) -> State:
+    def parse_state(self, text: str) -> S:
         """Returns the position written as `text`; raises ValueError saying what was expected."""
 
     @abstractmethod
-    def format_state(self, state: State) -> str:
+    def format_state(self, state: S) -> str:
         """Returns one line that `parse_state` reads back."""
 
     def read_starts(self, path: Path, *, plies: int | None = None) -> Iterator[Start] | None:
@@ -211,18 +240,18 @@ class Game(ABC):
         """
         return None
 
-    def parse_action(self, state: State, player: Player, text: str) -> Action:
+    def parse_action(self, state: S, player: Player, text: str) -> Action:
         """Returns the action written as `text`; raises ValueError naming the legal ones."""
         names = {self.format_action(state, player, action): action for action in state.legal_actions(player)}
         if text not in names:
             raise ValueError(f"expected one of {', '.join(names)}, got {text!r}")
         return names[text]
 
-    def format_action(self, state: State, player: Player, action: Action) -> str:
+    def format_action(self, state: S, player: Player, action: Action) -> str:
         """Returns the action as the game's players write it."""
         return str(action)
 
-    def render(self, state: State) -> str:
+    def render(self, state: S) -> str:
         """Returns the position drawn as text, for people."""
         return self.format_state(state)
 
@@ -230,18 +259,18 @@ class Game(ABC):
         """Returns all symmetries but the identity."""
         return ()
 
-    def perceived(self, state: State, player: Player, seed: int = 0) -> State:
+    def perceived(self, state: S, player: Player, seed: int = 0) -> S:
         """Returns a position as `player` may believe it to be, in which its search is rooted.
 
         With perfect information that is the position itself.
         """
         return state
 
-    def views(self, pairs: Sequence[tuple[State, Player]]) -> Views:
+    def views(self, pairs: Sequence[tuple[S, Player]]) -> Views:
         """Returns the views as one batch."""
         return ViewList(self.spec, pairs)
 
-    def pack(self, states: Sequence[State]) -> Packed:
+    def pack(self, states: Sequence[S]) -> Packed:
         """Returns the positions as bytes, small enough for millions of them."""
         return Packed.of([self.format_state(state).encode() for state in states])
 
@@ -252,8 +281,6 @@ class Game(ABC):
 
     def search_type(self) -> Any:
         """Returns the native search class for this game's states; games written in Python share one."""
-        from moemcts._core import PythonSearch
-
         return PythonSearch
 
 
@@ -294,26 +321,3 @@ class ViewList:
             if player in state.active_players:
                 mask[row, list(state.legal_actions(player))] = True
         return mask
-
-    def playouts(self, num: int, seed: int) -> FloatArray:
-        from moemcts._core import python_playouts
-
-        means: FloatArray = python_playouts(self._views, self._spec.num_players, num, seed)
-        return means
-
-    def playout_search(
-        self,
-        seeds: Sequence[int],
-        *,
-        playouts: int | None = None,
-        seconds: float | None = None,
-        exploration: float | None = None,
-        depth: int | None = None,
-    ) -> Sequence[tuple[IntArray, IntArray, NDArray[np.float64]]]:
-        from moemcts._core import python_playout_search
-
-        options = {"playouts": playouts, "seconds": seconds, "exploration": exploration, "depth": depth}
-        arms: Sequence[tuple[IntArray, IntArray, NDArray[np.float64]]] = python_playout_search(
-            self._views, self._spec.num_players, seeds, **options
-        )
-        return arms

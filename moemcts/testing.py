@@ -6,6 +6,7 @@ Each raises `BrokenLaw`, an AssertionError, that says which law does not hold an
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from moemcts.agents import Agent, Seat
 from moemcts.evaluation import Evaluator, UniformEvaluator
-from moemcts.game import FloatArray, Game, Player, State, Symmetry, View
+from moemcts.game import CHANCE, FloatArray, Game, Player, State, Symmetry, View
 from moemcts.gates import PhaseGate
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Search
@@ -39,11 +40,11 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
     laws = _Laws()
     names, num_planes = game.spec.plane_names, game.spec.observation_shape[0]
     laws.expect("planes are named or not", len(names) in (0, num_planes), f"{len(names)} names of {num_planes} planes")
-    planes, (_, rows, columns) = game.spec.policy_planes, game.spec.observation_shape
+    planes, cells = game.spec.policy_planes, math.prod(game.spec.observation_shape[1:])
     laws.expect(
         "policy planes, where there are some, have as many cells as there are actions",
-        planes in (0, game.spec.num_actions / (rows * columns)),
-        f"got {planes} planes of {rows} x {columns} for {game.spec.num_actions} actions",
+        planes in (0, game.spec.num_actions / cells),
+        f"got {planes} planes of {cells} cells for {game.spec.num_actions} actions",
     )
     for index in range(num_games):
         rng = np.random.default_rng([seed, index])
@@ -112,7 +113,11 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
     for index in range(num_games):
         state = game.initial_state(index)
         seats = [Seat(p, np.random.default_rng([seed, index, p])) for p in range(game.spec.num_players)]
+        rng = np.random.default_rng([seed, index])
         while players := state.active_players:
+            if players == (CHANCE,):
+                state = state.play([_draw(state, rng)])
+                continue
             views = game.views([(state, player) for player in players])
             actions = [int(action) for action in agent.act(views, [seats[player] for player in players])]
             for player, action in zip(players, actions, strict=True):
@@ -144,7 +149,8 @@ def _random_game(game: Game, rng: np.random.Generator, seed: int) -> tuple[list[
         legal = [states[-1].legal_actions(player) for player in players]
         if not all(len(actions) for actions in legal):
             raise BrokenLaw(f"every active player has a legal action: one of {players} has none")
-        joints.append([int(rng.choice(actions)) for actions in legal])
+        is_chance = players == (CHANCE,)
+        joints.append([_draw(states[-1], rng)] if is_chance else [int(rng.choice(actions)) for actions in legal])
         states.append(states[-1].play(joints[-1]))
     return states, joints
 
@@ -152,18 +158,30 @@ def _random_game(game: Game, rng: np.random.Generator, seed: int) -> tuple[list[
 def _random_pairs(game: Game, num_games: int, seed: int) -> Iterator[tuple[State, Player]]:
     for index in range(num_games):
         for state in _random_game(game, np.random.default_rng([seed, index]), index)[0]:
-            yield from ((state, player) for player in state.active_players)
+            yield from ((state, player) for player in state.active_players if player != CHANCE)
+
+
+def _draw(state: State, rng: np.random.Generator) -> int:
+    """Returns an outcome where chance moves."""
+    outcomes, chances = state.legal_actions(CHANCE), np.asarray(state.chances(), dtype=np.float64)
+    if len(chances) != len(outcomes) or not (chances >= 0).all() or abs(chances.sum() - 1) > TOLERANCE:
+        raise BrokenLaw(f"chances are a distribution: got {chances} for the outcomes {list(outcomes)}")
+    return int(rng.choice(outcomes, p=chances / chances.sum()))
 
 
 def _check_position(game: Game, state: State, laws: _Laws) -> None:
     spec = game.spec
     players = state.active_players
+    before = _snapshot(game, state)
+    _check_step(game, state, laws)
+    if players == (CHANCE,):
+        _check_chance(state, laws)
+        players = ()
     laws.expect(
-        "active players ascend below num_players",
+        "active players ascend below num_players, chance moves alone",
         list(players) == sorted(set(players)) and all(0 <= player < spec.num_players for player in players),
         f"got {players} of {spec.num_players}",
     )
-    before = _snapshot(game, state)
     for player in players:
         legal = [int(action) for action in state.legal_actions(player)]
         laws.expect("every active player has a legal action", bool(legal), f"player {player} has none")
@@ -172,7 +190,7 @@ def _check_position(game: Game, state: State, laws: _Laws) -> None:
             legal == sorted(set(legal)) and legal[0] >= 0 and legal[-1] < spec.num_actions,
             f"got {legal} of {spec.num_actions}",
         )
-        searched = [int(action) for action in getattr(state, "search_actions", state.legal_actions)(player)]
+        searched = [int(action) for action in state.search_actions(player)]
         laws.expect(
             "actions worth searching are a part of the legal ones",
             bool(searched) and searched == [action for action in legal if action in searched],
@@ -186,7 +204,8 @@ def _check_position(game: Game, state: State, laws: _Laws) -> None:
         laws.expect(
             "observations have the declared shape and are numbers",
             planes.shape == spec.observation_shape and bool(np.isfinite(planes).all()),
-            f"expected {spec.observation_shape}, got {planes.shape}",
+            f"expected {spec.observation_shape}, got {planes.shape}"
+            + (", not all of them numbers" if planes.shape == spec.observation_shape else ""),
         )
     if players:
         state.play([int(state.legal_actions(player)[-1]) for player in players])
@@ -195,6 +214,43 @@ def _check_position(game: Game, state: State, laws: _Laws) -> None:
     laws.expect("states survive parse(format(x))", _snapshot(game, again) == before, game.format_state(state))
     if players:
         _check_views(game, state, laws)
+
+
+def _check_step(game: Game, state: State, laws: _Laws) -> None:
+    """Checks what the step into a position paid, and for whom the game is decided."""
+    spec = game.spec
+    rewards = np.asarray(state.rewards())
+    laws.expect(
+        "rewards are numbers",
+        rewards.shape == (spec.num_players,) and bool(np.isfinite(rewards).all()),
+        f"expected those of {spec.num_players} players, got {rewards}",
+    )
+    laws.expect(
+        "rewards sum to zero where the returns have a fixed sum",
+        spec.utility_sum is None or abs(float(rewards.sum())) < TOLERANCE,
+        f"got {rewards}",
+    )
+    decided = [player for player in range(spec.num_players) if state.is_decided(player)]
+    laws.expect(
+        "a decided player is never active again",
+        not set(decided) & set(state.active_players),
+        f"{decided} are decided, {state.active_players} active",
+    )
+    laws.expect(
+        "all are decided at the end",
+        bool(state.active_players) or len(decided) == spec.num_players,
+        f"only {decided} of {spec.num_players} are",
+    )
+
+
+def _check_chance(state: State, laws: _Laws) -> None:
+    outcomes, chances = [int(outcome) for outcome in state.legal_actions(CHANCE)], np.asarray(state.chances())
+    laws.expect("outcomes of chance ascend", outcomes == sorted(set(outcomes)) and outcomes[0] >= 0, f"got {outcomes}")
+    laws.expect(
+        "chances are a distribution",
+        chances.shape == (len(outcomes),) and bool((chances >= 0).all()) and abs(float(chances.sum()) - 1) < TOLERANCE,
+        f"got {chances} for the outcomes {outcomes}",
+    )
 
 
 def _check_views(game: Game, state: State, laws: _Laws) -> None:
@@ -240,13 +296,14 @@ def _check_course(game: Game, states: list[State], joints: list[list[int]], seed
             abs(float(final.sum()) - spec.utility_sum) < TOLERANCE,
             f"expected {spec.utility_sum}, got {final}",
         )
+    laws.expect("a player moves first", states[0].active_players != (CHANCE,), "the first position is chance's")
     for i, state in enumerate(states[:-1]):
-        for player, value in enumerate(state.returns()):
-            if value == 0:
-                continue
+        for player in (player for player in range(spec.num_players) if state.is_decided(player)):
+            value = state.returns()[player]
             laws.expect(
-                "a return before the end is final",
-                all(later.returns()[player] == value and player not in later.active_players for later in states[i:]),
+                "a decided return is final, and its player is not active or paid again",
+                all(later.returns()[player] == value and player not in later.active_players for later in states[i:])
+                and not any(later.rewards()[player] for later in states[i + 1 :]),
                 f"player {player} had {value} at ply {state.ply} of {plies[-1]}",
             )
 
@@ -274,6 +331,9 @@ def _check_mapped_game(
     mapped = states[0]
     for state, joint in zip(states, joints, strict=False):
         for player in state.active_players:
+            if player == CHANCE:
+                # What its outcomes become is not said.
+                return
             expected = sorted(int(symmetry.actions[action]) for action in state.legal_actions(player))
             found = [int(action) for action in mapped.legal_actions(player)]
             laws.expect(
@@ -330,6 +390,7 @@ def _snapshot(game: Game, state: State) -> tuple[object, ...]:
         players,
         tuple(tuple(int(action) for action in state.legal_actions(player)) for player in players),
         tuple(float(value) for value in state.returns()),
+        tuple(float(value) for value in state.rewards()),
         tuple(np.asarray(state.observation(player)).tobytes() for player in range(game.spec.num_players)),
         state.key(),
     )

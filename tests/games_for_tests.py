@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 
-from moemcts import _core
-from moemcts.game import Action, FloatArray, Game, GameSpec, Player, State
+from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, Player, State
+from moemcts.native import core
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,15 @@ class TreeGame:
     branching: int
     depth: int
     simultaneous: bool
+    has_chance: bool = field(default=False, repr=False)
+    has_rewards: bool = field(default=False, repr=False)
+    has_outs: bool = field(default=False, repr=False)
+    """Whether players drop out, with a return of 0."""
+    discount: float = field(default=1.0, repr=False)
 
 
 @dataclass(frozen=True)
-class TreeState:
+class TreeState(State):
     rules: TreeGame
     path: tuple[tuple[int, ...], ...] = ()
 
@@ -41,16 +46,43 @@ class TreeState:
     def active_players(self) -> tuple[Player, ...]:
         if len(self.path) >= self.rules.depth or (self.path and self._draw("over") % 5 == 0):
             return ()
+        players = [player for player in range(self.rules.num_players) if not self._is_out(player)]
+        if not players:
+            return ()
+        if self.rules.has_chance and self.path and self._draw("chance") % 3 == 0:
+            return (CHANCE,)
         if not self.rules.simultaneous:
-            return (len(self.path) % self.rules.num_players,)
+            return (players[len(self.path) % len(players)],)
         count = 1 + self._draw("count") % self.rules.num_players
-        order = sorted(range(self.rules.num_players), key=lambda player: self._draw("order", player))
+        order = sorted(players, key=lambda player: self._draw("order", player))
         return tuple(sorted(order[:count]))
+
+    def _is_out(self, player: Player) -> bool:
+        """Returns whether the player dropped out on the way."""
+        befores = (TreeState(self.rules, self.path[:i]) for i in range(1, len(self.path) + 1))
+        return self.rules.has_outs and any(before._draw("out", player) % 8 == 0 for before in befores)
+
+    def is_decided(self, player: Player) -> bool:
+        return self._is_out(player) or super().is_decided(player)
 
     def legal_actions(self, player: Player) -> Sequence[Action]:
         count = 1 + self._draw("legal", player) % self.rules.branching
         order = sorted(range(self.rules.branching), key=lambda action: self._draw("action", player, action))
         return sorted(order[:count])
+
+    def chances(self) -> FloatArray:
+        weights = [1 + self._draw("weight", outcome) % 9 for outcome in self.legal_actions(CHANCE)]
+        return (np.array(weights) / sum(weights)).astype(np.float32)
+
+    def rewards(self) -> FloatArray:
+        num_players = self.rules.num_players
+        if not self.rules.has_rewards or not self.path or self._draw("paid") % 2:
+            return np.zeros(num_players, dtype=np.float32)
+        before = TreeState(self.rules, self.path[:-1])
+        paid = [self._draw("reward", player) % 201 / 1000 - 0.1 for player in range(num_players)]
+        if num_players > 1 and not self.rules.has_outs:
+            paid = list(np.array(paid) - np.mean(paid))
+        return np.array([0 if before._is_out(player) else value for player, value in enumerate(paid)], dtype=np.float32)
 
     def play(self, actions: Sequence[Action]) -> Self:
         assert len(actions) == len(self.active_players)
@@ -62,6 +94,7 @@ class TreeState:
             draws = [self._draw("return", player) % 2001 / 1000 - 1 for player in range(self.rules.num_players)]
             returns[:] = np.array(draws) - np.mean(draws)
             returns /= max(1.0, float(np.abs(returns).max()))
+            returns[[self._is_out(player) for player in range(self.rules.num_players)]] = 0
         return returns
 
     def observation(self, player: Player) -> FloatArray:
@@ -72,7 +105,7 @@ class TreeState:
         return self._draw("key")
 
 
-class HashedTree(Game):
+class HashedTree(Game[TreeState]):
     """A random game of any number of players, with turns or simultaneous moves."""
 
     def __init__(self, rules: TreeGame) -> None:
@@ -83,6 +116,8 @@ class HashedTree(Game):
             num_actions=rules.branching,
             observation_shape=(1, 1, 4),
             max_plies=rules.depth,
+            utility_sum=None if rules.has_outs or (rules.has_rewards and rules.num_players == 1) else 0.0,
+            discount=rules.discount,
         )
 
     def initial_state(self, seed: int = 0) -> TreeState:
@@ -92,8 +127,7 @@ class HashedTree(Game):
         moves = [tuple(map(int, move.split(","))) for move in text.split()]
         return TreeState(self.rules, tuple(moves))
 
-    def format_state(self, state: State) -> str:
-        assert isinstance(state, TreeState)
+    def format_state(self, state: TreeState) -> str:
         return " ".join(",".join(map(str, move)) for move in state.path)
 
 
@@ -101,8 +135,8 @@ class NativeTicTacToe(Game):
     """Tic-tac-toe on the native core."""
 
     spec = GameSpec(name="native-tictactoe", num_players=2, num_actions=9, observation_shape=(2, 3, 3), max_plies=9)
-    state_type = _core.TicTacToeState
-    views_type = _core.TicTacToeViews
+    state_type = core.TicTacToeState
+    views_type = core.TicTacToeViews
 
     def initial_state(self, seed: int = 0) -> State:
         return self.state_type.initial()  # type: ignore[no-any-return]
@@ -120,15 +154,15 @@ class NativeTicTacToe(Game):
         return self.views_type(pairs)
 
     def search_type(self):  # type: ignore[no-untyped-def]
-        return _core.TicTacToeSearch
+        return core.TicTacToeSearch
 
 
 class NativeConnectFour(NativeTicTacToe):
     """Connect four on the native core."""
 
     spec = GameSpec(name="native-connectfour", num_players=2, num_actions=7, observation_shape=(2, 6, 7), max_plies=42)
-    state_type = _core.ConnectFourState
-    views_type = _core.ConnectFourViews
+    state_type = core.ConnectFourState
+    views_type = core.ConnectFourViews
 
     def search_type(self):  # type: ignore[no-untyped-def]
-        return _core.ConnectFourSearch
+        return core.ConnectFourSearch

@@ -11,7 +11,7 @@ import pytest
 from games_for_tests import HashedTree, TreeGame, TreeState
 
 from moemcts.evaluation import Evaluation
-from moemcts.game import Packed, Symmetry, Views
+from moemcts.game import CHANCE, Packed, Symmetry, Views
 from moemcts.gates import PlyGate
 from moemcts.plugins import plugins
 from moemcts.testing import BrokenLaw, check_agent, check_evaluator, check_game, check_gate
@@ -38,6 +38,16 @@ def half_won(state: TreeState) -> Any:
     return np.array([0.5, -0.5], np.float32) if state.ply == 2 else TreeState.returns(state)
 
 
+def decided_in_turn(state: TreeState, player: int) -> bool:
+    return not state.active_players or player == 1 - state.ply % 2
+
+
+def rising(state: TreeState) -> Any:
+    """Returns more with every ply."""
+    value = state.ply / 100 if state.active_players else 0.0
+    return np.array([value, -value], np.float32)
+
+
 @pytest.mark.parametrize(
     ("methods", "law"),
     [
@@ -47,9 +57,19 @@ def half_won(state: TreeState) -> Any:
         ({"search_actions": lambda self, player: [99]}, "worth searching are a part"),
         ({"observation": lambda self, player: np.zeros((2, 1, 4), np.float32)}, "declared shape"),
         ({"observation": lambda self, player: np.full((1, 1, 4), np.nan, np.float32)}, "declared shape"),
-        ({"returns": lambda self: np.array([1, 1], np.float32)}, "a return before the end is final|sum to"),
+        ({"returns": lambda self: np.array([1, 1], np.float32)}, "a decided player is never active again"),
         ({"returns": lambda self: np.array([5, -5], np.float32) * (not self.active_players)}, "in \\[-1, 1\\]"),
-        ({"returns": half_won}, "a return before the end is final"),
+        ({"returns": half_won}, "a decided player is never active again"),
+        ({"is_decided": lambda self, player: False}, "all are decided at the end"),
+        ({"is_decided": lambda self, player: self.ply % 2 == 0 or not self.active_players}, "never active again"),
+        ({"returns": rising, "is_decided": decided_in_turn}, "decided return is final"),
+        ({"rewards": lambda self: np.zeros(3, np.float32)}, "rewards are numbers"),
+        ({"rewards": lambda self: np.ones(2, np.float32)}, "rewards sum to zero"),
+        ({"active_players": property(lambda self: (CHANCE, 0) if self.ply < 3 else ())}, "chance moves alone"),
+        (
+            {"active_players": property(lambda self: (CHANCE,) if self.ply < 3 else ())},
+            "chance",
+        ),
         ({"key": lambda self: 7}, "different keys"),
         ({"key": lambda self: -1}, "64 bits"),
         ({"ply": property(lambda self: 3)}, "plies count up"),

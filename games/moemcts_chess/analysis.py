@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from moemcts import _core
+from moemcts.native import core
 from moemcts_chess.game import ChessGame
 
 
@@ -21,7 +21,7 @@ def analysis(game: ChessGame, state: Any) -> dict[str, Any]:
             continue
         gate = plugins().gate(name, game)
         phases[name] = gate.phase_names[int(gate.weights(views)[0].argmax())]
-    features = {name: state.measure(name) for name in _core.chess_measures() if name not in phases}
+    features = {name: state.measure(name) for name in core.chess_measures() if name not in phases}
     moves = [state.uci(action) for player in players for action in state.legal_actions(player)]
     return {
         "game": game.spec.name,

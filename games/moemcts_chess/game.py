@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 
-from moemcts import _core
-from moemcts.game import Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, Start, State, Symmetry, Views
+from moemcts.game import Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, Start, Symmetry
+from moemcts.native import core
 from moemcts_chess.planenames import plane_names
 
 VARIANTS = (
@@ -29,17 +29,7 @@ WITHOUT_CASTLING = ("antichess", "racingkings")
 NUM_CHESS960 = 960
 
 
-class _Native(Protocol):
-    """What a native state has beyond `State`."""
-
-    def format(self) -> str: ...
-
-    def action(self, text: str) -> Action: ...
-
-    def uci(self, action: Action) -> str: ...
-
-
-class ChessGame(Game):
+class ChessGame(Game[core.ChessState]):
     """One variant; White is player 0, Black player 1.
 
     Draws that a player could claim, by fifty moves or the third occurrence of a position, end the game. Results are
@@ -53,7 +43,7 @@ class ChessGame(Game):
 
         Raises ValueError for an unknown name.
         """
-        self.rules = _core.ChessRules(variant, planes=planes, policy=policy, max_plies=max_plies)
+        self.rules = core.ChessRules(variant, planes=planes, policy=policy, max_plies=max_plies)
         self.variant = variant
         self.spec = GameSpec(
             name=variant,
@@ -66,23 +56,23 @@ class ChessGame(Game):
             policy_planes=self.rules.num_actions // 64,
         )
 
-    def initial_state(self, seed: int = 0) -> State:
+    def initial_state(self, seed: int = 0) -> core.ChessState:
         """Returns the start position; in Chess960 the one whose Scharnagl number the seed draws."""
         if self.variant == "chess960":
             return self.chess960(int(np.random.default_rng(seed).integers(NUM_CHESS960)))
-        return cast(State, _core.ChessState.start(self.rules))
+        return core.ChessState.start(self.rules)
 
-    def chess960(self, number: int) -> State:
+    def chess960(self, number: int) -> core.ChessState:
         """Returns the Chess960 start position of a Scharnagl number; 518 is that of chess."""
-        return cast(State, _core.ChessState.chess960(self.rules, number))
+        return core.ChessState.chess960(self.rules, number)
 
-    def parse_state(self, text: str) -> State:
+    def parse_state(self, text: str) -> core.ChessState:
         """Returns the position of a FEN, or of `startpos`, perhaps followed by `; moves e2e4 e7e5`."""
-        return cast(State, _core.ChessState.parse(self.rules, text))
+        return core.ChessState.parse(self.rules, text)
 
-    def format_state(self, state: State) -> str:
+    def format_state(self, state: core.ChessState) -> str:
         """Returns the FEN, followed by the past that the planes and repetitions still look at."""
-        return cast(_Native, state).format()
+        return state.format()
 
     def read_starts(self, path: Path, *, plies: int | None = None) -> Iterator[Start] | None:
         """Yields the positions of an EPD file or the ends of the lines of a PGN file, by the name's ending."""
@@ -92,15 +82,15 @@ class ChessGame(Game):
             return read_epd(self, path)
         return read_pgn(self, path, plies) if path.suffix == ".pgn" else None
 
-    def parse_action(self, state: State, player: Player, text: str) -> Action:
+    def parse_action(self, state: core.ChessState, player: Player, text: str) -> Action:
         """Returns the move written in UCI or SAN; raises ValueError naming the legal ones."""
-        return cast(_Native, state).action(text)
+        return state.action(text)
 
-    def format_action(self, state: State, player: Player, action: Action) -> str:
+    def format_action(self, state: core.ChessState, player: Player, action: Action) -> str:
         """Returns the move in UCI: castling is e1g1, in Chess960 e1h1."""
-        return cast(_Native, state).uci(action)
+        return state.uci(action)
 
-    def render(self, state: State) -> str:
+    def render(self, state: core.ChessState) -> str:
         """Returns the board drawn as text, White below, and the FEN under it."""
         from moemcts_chess.board import text_board
 
@@ -110,18 +100,18 @@ class ChessGame(Game):
         """Returns the mirror from file a to file h for variants without castling."""
         return (self._mirror(),) if self.variant in WITHOUT_CASTLING else ()
 
-    def views(self, pairs: Sequence[tuple[State, Player]]) -> Views:
-        return cast(Views, _core.ChessViews([(state, int(player)) for state, player in pairs]))
+    def views(self, pairs: Sequence[tuple[core.ChessState, Player]]) -> core.ChessViews:
+        return core.ChessViews([(state, int(player)) for state, player in pairs])
 
-    def pack(self, states: Sequence[State]) -> Packed:
+    def pack(self, states: Sequence[core.ChessState]) -> Packed:
         """Returns 80 bytes per position, and 8 more for each position that it could still repeat."""
-        return Packed(*_core.chess_pack(list(states)))
+        return Packed(*core.chess_pack(list(states)))
 
-    def unpack(self, packed: Packed, players: IntArray) -> Views:
-        return cast(Views, _core.chess_unpack(self.rules, packed.data, packed.offsets, players))
+    def unpack(self, packed: Packed, players: IntArray) -> core.ChessViews:
+        return core.chess_unpack(self.rules, packed.data, packed.offsets, players)
 
     def search_type(self) -> Any:
-        return _core.ChessSearch
+        return core.ChessSearch
 
     def planes(self) -> list[str]:
         """Returns the name of the feature that each plane belongs to."""

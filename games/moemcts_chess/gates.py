@@ -24,7 +24,7 @@ class Measured(Protocol):
 
 
 def measure(views: Views, name: str) -> IntArray:
-    """Returns a number that describes each view's position, `[N]`; the names are `moemcts._core.chess_measures()`."""
+    """Returns a number that describes each view's position, `[N]`; the names are `core.chess_measures()`."""
     return cast(Measured, views).measure(name)
 
 

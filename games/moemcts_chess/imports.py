@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from moemcts import _core
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import IntArray, Packed
+from moemcts.native import core
 from moemcts.store import write_json
 from moemcts_chess.game import ChessGame
 
@@ -241,7 +241,7 @@ def _blocks(
     before = 0
     for file, path in enumerate(paths):
         try:
-            reader = _core.ChessImporter(path, game.rules, threads=num_threads, **asdict(wanted))
+            reader = core.ChessImporter(path, game.rules, threads=num_threads, **asdict(wanted))
             while (raw := reader.next_games()) is not None:
                 _count(raw, path, report)
                 numbers = np.arange(report.num_games, report.num_games + len(raw["lengths"]), dtype=np.int64)

@@ -75,7 +75,7 @@ def _end(game: ChessGame, read: PgnGame, plies: int | None) -> State:
     if read.errors:
         raise ValueError(str(read.errors[0]))
     start = read.board()
-    expected = type(board(game.variant, game.initial_state().fen()))  # type: ignore[attr-defined]
+    expected = type(board(game.variant, game.initial_state().fen()))
     if type(start) is not expected:
         raise ValueError(f"expected a game of {game.variant}, got one of {type(start).uci_variant}")
     state = game.parse_state(read.headers.get("FEN", "startpos"))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from moemcts import _core
 from moemcts.errors import MoemctsError
 from moemcts.game import Game, IntArray, Packed
 from moemcts.gates import PhaseGate
+from moemcts.native import core
 
 if TYPE_CHECKING:
     from moemcts.learn.records import Records
@@ -114,7 +114,7 @@ class _Part:
     returns: np.ndarray[Any, Any]
 
     def measure(self, name: str) -> IntArray:
-        numbers: IntArray = _core.chess_measure(self.positions.data, self.positions.offsets, name)
+        numbers: IntArray = core.chess_measure(self.positions.data, self.positions.offsets, name)
         return numbers
 
 
@@ -151,7 +151,7 @@ class _Counts:
         backwards = (np.diff(phases) < 0) & (np.diff(of_game) == 0)
         self._returns.append(np.bincount(of_game[1:][backwards], minlength=len(starts)))
         bounds = np.append(starts, len(of_game))
-        divided = _core.chess_divisions(part.positions.data, part.positions.offsets, bounds)
+        divided = core.chess_divisions(part.positions.data, part.positions.offsets, bounds)
         for rows, moves_of_phase in zip(divided, self._divisions, strict=True):
             moves_of_phase.append(numbers[rows[rows >= 0]])
         self._num_games += len(starts)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from moemcts import _core
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.game import Action, FloatArray, Views
+from moemcts.native import core
 from moemcts_chess.game import ChessGame
 
 
@@ -42,7 +42,7 @@ class Tablebase:
         given = folders.split(os.pathsep) if isinstance(folders, str) else folders
         paths = [Path(folder) for folder in given if folder]
         try:
-            self._tables: Any = _core.ChessTables(game.rules, paths)
+            self._tables: Any = core.ChessTables(game.rules, paths)
         except ValueError as error:
             raise MoemctsError(str(error)) from None
         except OSError as error:

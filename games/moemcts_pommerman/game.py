@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from moemcts.errors import unknown_name
-from moemcts.game import Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, State, Symmetry, Views
+from moemcts.game import Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, Symmetry
 from moemcts_pommerman import native
 
 Corners = Literal["standard", "shuffled"]
@@ -32,14 +32,14 @@ _SYMMETRY_NAMES = (
 )
 
 
-class Pommerman(Game):
+class Pommerman(Game[native.State]):
     """One of the reference's environments as a game of simultaneous moves.
 
     The returns are those that PommerLearn trains on: winner 1, loser -1, tie 0. Alone against all, the dead have lost
     at once; teams wait for the end. The reference's own rewards are what `PommermanState.step` returns.
     """
 
-    def __init__(self, rules: Any, *, corners: Corners = "standard") -> None:
+    def __init__(self, rules: native.Rules, *, corners: Corners = "standard") -> None:
         """Makes the game of `native.Rules`; raises ValueError where `corners` is no arrangement of the players."""
         if corners not in ("standard", "shuffled"):
             raise ValueError(f"expected corners 'standard' or 'shuffled', got {corners!r}")
@@ -57,52 +57,47 @@ class Pommerman(Game):
             plane_names=tuple(native.planes()),
         )
 
-    def initial_state(self, seed: int = 0) -> State:
-        state: State = native.State.initial(self.rules, seed % 2**64, self.corners == "shuffled")
-        return state
+    def initial_state(self, seed: int = 0) -> native.State:
+        return native.State.initial(self.rules, seed % 2**64, self.corners == "shuffled")
 
-    def parse_state(self, text: str) -> State:
+    def parse_state(self, text: str) -> native.State:
         """Returns the state written as the base64 of its record; raises ValueError for any other text."""
         try:
             record = base64.urlsafe_b64decode(text)
         except (binascii.Error, ValueError) as error:
             raise ValueError(f"expected a Pommerman state in base64, got {text!r}") from error
-        state: State = native.State.unpack(record)
-        return state
+        return native.State.unpack(record)
 
-    def format_state(self, state: State) -> str:
-        return base64.urlsafe_b64encode(_native(state).pack()).decode()
+    def format_state(self, state: native.State) -> str:
+        return base64.urlsafe_b64encode(state.pack()).decode()
 
-    def format_action(self, state: State, player: Player, action: Action) -> str:
+    def format_action(self, state: native.State, player: Player, action: Action) -> str:
         return ACTION_NAMES[action]
 
-    def render(self, state: State) -> str:
-        return str(_native(state).to_text())
+    def render(self, state: native.State) -> str:
+        return state.to_text()
 
     def symmetries(self) -> Sequence[Symmetry]:
         """Returns the seven symmetries of the square; planes of moving bombs turn with the board."""
         return [_symmetry(number, name) for number, name in enumerate(_SYMMETRY_NAMES) if number]
 
-    def perceived(self, state: State, player: Player, seed: int = 0) -> State:
+    def perceived(self, state: native.State, player: Player, seed: int = 0) -> native.State:
         """Returns the state without what `player` does not know.
 
         Hidden items are gone. In fog, cells out of sight are passages without bombs and flames, players out of sight
         stand far away, and all others have what players start with: an approximation without memory.
         """
-        known: State = _native(state).perceived(player)
-        return known
+        return state.perceived(player)
 
-    def views(self, pairs: Sequence[tuple[State, Player]]) -> Views:
-        views: Views = native.Views(list(pairs))
-        return views
+    def views(self, pairs: Sequence[tuple[native.State, Player]]) -> native.Views:
+        return native.Views(list(pairs))
 
-    def pack(self, states: Sequence[State]) -> Packed:
+    def pack(self, states: Sequence[native.State]) -> Packed:
         return Packed(*native.Views([(state, 0) for state in states]).pack())
 
-    def unpack(self, packed: Packed, players: IntArray) -> Views:
+    def unpack(self, packed: Packed, players: IntArray) -> native.Views:
         data, offsets = np.ascontiguousarray(packed.data), np.ascontiguousarray(packed.offsets, dtype=np.int64)
-        views: Views = native.Views.unpack(data, offsets, np.ascontiguousarray(players, dtype=np.int64))
-        return views
+        return native.Views.unpack(data, offsets, np.ascontiguousarray(players, dtype=np.int64))
 
     def search_type(self) -> Any:
         return native.Search
@@ -122,20 +117,12 @@ def variant(
 
 def variant_ids() -> list[str]:
     """Returns the ids of all environments of the reference."""
-    ids: list[str] = native.ids()
-    return ids
-
-
-def _native(state: State) -> Any:
-    if not isinstance(state, native.State):
-        raise TypeError(f"expected a Pommerman state, got {type(state).__name__}")
-    return state
+    return native.ids()
 
 
 def _symmetry(number: int, name: str) -> Symmetry:
     def planes(observations: FloatArray) -> FloatArray:
         given = np.ascontiguousarray(observations, dtype=np.float32)
-        transformed: FloatArray = native.transform(number, given)
-        return transformed
+        return native.transform(number, given)
 
     return Symmetry(name, planes, np.array(native.transform_actions(number), dtype=np.int64))

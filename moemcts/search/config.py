@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from moemcts.game import GameSpec
 
@@ -72,6 +72,8 @@ class SearchConfig(BaseModel):
     q_value_weight: float = Field(default=0.0, ge=0)
     """What the second most visited move gains by a higher mean value: the difference times this, in shares of the most
     visited one's visits (CrazyAra 1)."""
+    replies: Literal["kept", "drawn"] = "kept"
+    """Whether a player given an agent replies once per node (Weil et al. 2023), or anew at every descent."""
     solver: bool = False
     """Whether ends of the game prove the positions above them; two players, both searched, of opposite interests."""
     leaves_per_tree: int = Field(default=1, ge=1)
@@ -87,6 +89,14 @@ class SearchConfig(BaseModel):
             raise ValueError("expected a limit: simulations, nodes or seconds")
         return self
 
+    @model_serializer(mode="wrap")
+    def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leaves out what files did not have before, so that they stay as they were."""
+        fields: dict[str, Any] = dump(self)
+        if fields.get("replies") == "kept":
+            del fields["replies"]
+        return fields
+
     def options(self, spec: GameSpec) -> dict[str, Any]:
         """Returns what the native search is made with."""
         parent, offset, reduction = FIRST_PLAY_URGENCIES[self.first_play_urgency]
@@ -95,6 +105,7 @@ class SearchConfig(BaseModel):
             simulations = 2 * self.nodes
         options = self.model_dump(exclude=_NOT_FOR_TREES)
         return options | {
+            "replies": self.replies,
             "simulations": simulations,
             "fpu_parent": parent,
             "fpu_offset": offset,
@@ -102,4 +113,5 @@ class SearchConfig(BaseModel):
             "num_players": spec.num_players,
             "num_actions": spec.num_actions,
             "utility_sum": spec.utility_sum,
+            "discount": spec.discount,
         }

@@ -9,6 +9,7 @@ import numpy as np
 
 from moemcts.agents import Seat, Thought
 from moemcts.game import Action, Game, Views
+from moemcts.native import playout_search
 
 
 class PlayoutAgent:
@@ -57,7 +58,7 @@ class PlayoutAgent:
             (self._game.perceived(view.state, view.player, seed), view.player)
             for view, seed in zip((views[row] for row in range(len(views))), seeds, strict=True)
         ]
-        found = self._game.views(known).playout_search(seeds, **self._options)
+        found = playout_search(self._game.views(known), self._game.spec, seeds, **self._options)
         actions = []
         for seat, (arms, visits, value_sums) in zip(seats, found, strict=True):
             means = np.where(visits > 0, value_sums / np.maximum(visits, 1), -np.inf)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.evaluation import Evaluation
-from moemcts.game import Action, GameSpec, Player, State
+from moemcts.game import CHANCE, Action, GameSpec, Player, State
 from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
 
 Reply = Callable[[State, Player], Action]
@@ -79,8 +79,14 @@ class Node:
     state: State
     values: NDArray[np.float32]
     seats: list[SeatStatistics] = field(default_factory=list)
+    chances: list[float] = field(default_factory=list)
+    """Probabilities of the outcomes where chance moves."""
     replies: dict[Player, Action] = field(default_factory=dict)
+    """What opponents do here, where their replies are kept."""
+    steps: list[tuple[Float64s, float]] = field(default_factory=list)
+    """What each step from the parent paid and what a value is worth before it, as far as that changes anything."""
     children: dict[tuple[int, ...], Node] = field(default_factory=dict)
+    """By the indices of the chosen actions or of the outcome, and by the replies drawn."""
     visits: int = 0
     in_flight: int = 0
     is_pending: bool = False
@@ -114,6 +120,8 @@ class ReferenceSearch:
         self.num_nodes = 0
         self.num_simulations = 0
         self.pending: list[tuple[Node, Path]] = []
+        if root.active_players == (CHANCE,):
+            raise ValueError("expected a root where a player moves, got one where chance does: play an outcome first")
         self.root = self._node(root, root_actions or {})
 
     def select(self) -> list[tuple[State, Player]]:
@@ -163,15 +171,18 @@ class ReferenceSearch:
             return True
         while True:
             chosen = tuple(self._choose(node, seat) for seat in node.seats)
-            is_known = chosen in node.children
+            outcome = (self._draw(node.chances),) if node.chances else ()
+            replies = self._replies(node.state) if self.config.replies == "drawn" else node.replies
+            way = chosen + outcome + (tuple(replies.values()) if self.config.replies == "drawn" else ())
+            is_known = way in node.children
             if not is_known:
-                node.children[chosen] = self._grow(node, chosen)
+                node.children[way] = self._grow(node, chosen, outcome, replies)
             path.append((node, chosen))
-            node = node.children[chosen]
+            node = node.children[way]
             if node.plies_left is not None:
                 self._finish(node, path, held=0)
                 if not is_known:
-                    self._prove(path)
+                    self._prove(node, path)
                 return True
             if node.is_pending:
                 if is_known:
@@ -200,18 +211,36 @@ class ReferenceSearch:
                 best, best_score = i, q + u
         return best
 
+    def _draw(self, chances: Sequence[float]) -> int:
+        """Returns the index of an outcome, in proportion to its probability."""
+        rest, last = self.rng.uniform(), 0
+        for i, chance in enumerate(chances):
+            if chance > 0:
+                last = i
+                rest -= chance
+                if rest < 0:
+                    break
+        return last
+
+    def _replies(self, state: State) -> dict[Player, Action]:
+        return {
+            player: self.opponents[player](state, player) for player in state.active_players if player in self.opponents
+        }
+
     def _solves(self) -> bool:
         """Returns whether proofs mean something: each of two players is searched, one's gain is the other's loss."""
         return self.config.solver and self.spec.num_players == 2 and self.spec.utility_sum == 0 and not self.opponents
 
-    def _prove(self, path: Path) -> None:
+    def _prove(self, end: Node, path: Path) -> None:
         """Proves all that follows from a new end of the game, from its parent up (Winands et al. 2008).
 
         A node is proven where its player has an action that wins, or where all its actions lead to proven nodes. It
-        takes the value of the best of them, the soonest to win, or the latest to anything else.
+        takes the value of the best of them, the soonest to win, or the latest to anything else. Where chance moves,
+        several players do, or a step pays or is discounted, nothing is proven.
         """
+        child = end
         for node, _ in reversed(path):
-            if not self._solves() or len(node.seats) != 1:
+            if not self._solves() or len(node.seats) != 1 or child.steps:
                 return
             proofs = [_proof(node, i) for i in range(len(node.seats[0].actions))]
             known = {i: value for i, value in enumerate(proofs) if value is not None}
@@ -223,29 +252,52 @@ class ReferenceSearch:
             chosen = pick(best, key=lambda child: child.plies_left or 0)
             node.values = chosen.values.copy()
             node.plies_left = (chosen.plies_left or 0) + 1
+            child = node
 
-    def _grow(self, node: Node, chosen: Sequence[int]) -> Node:
-        actions = dict(node.replies)
+    def _grow(
+        self, node: Node, chosen: Sequence[int], outcome: Sequence[int], replies: Mapping[Player, Action]
+    ) -> Node:
+        actions = dict(replies)
+        for i in outcome:
+            actions[CHANCE] = node.state.legal_actions(CHANCE)[i]
         for seat, i in zip(node.seats, chosen, strict=True):
             actions[seat.player] = seat.actions[i]
-        return self._node(node.state.play([actions[player] for player in node.state.active_players]))
+        state = node.state.play([actions[player] for player in node.state.active_players])
+        return self._node(state, steps=self._steps(state))
 
-    def _node(self, state: State, given: Mapping[Player, Sequence[Action]] = MappingProxyType({})) -> Node:
-        """Returns a new node, after playing on through positions where only opponents move."""
+    def _steps(self, state: State) -> list[tuple[Float64s, float]]:
+        """Returns the step into a position, if it pays something or is discounted; none is into a chance node."""
+        rewards = np.asarray(state.rewards(), dtype=np.float32).astype(np.float64)
+        discount = 1.0 if state.active_players == (CHANCE,) else self.spec.discount
+        return [(rewards, discount)] if rewards.any() or discount != 1.0 else []
+
+    def _node(
+        self,
+        state: State,
+        given: Mapping[Player, Sequence[Action]] = MappingProxyType({}),
+        steps: Sequence[tuple[Float64s, float]] = (),
+    ) -> Node:
+        """Returns a new node, after playing on through positions where only opponents move and reply for good."""
         self.num_nodes += 1
+        steps = list(steps)
+        nothing = np.zeros(self.spec.num_players, dtype=np.float32)
         while True:
             active = state.active_players
-            searched = [player for player in active if player not in self.opponents]
+            searched = [player for player in active if player not in self.opponents and player != CHANCE]
             if not searched and self._is_decided(state):
                 values = np.asarray(state.returns(), dtype=np.float32)
-                return Node(state, values, plies_left=0)
-            replies = {player: self.opponents[player](state, player) for player in active if player in self.opponents}
-            if searched:
+                return Node(state, values, steps=steps, plies_left=0)
+            if active == (CHANCE,):
+                chances = [float(np.float32(chance)) for chance in state.chances()]
+                return Node(state, nothing, steps=steps, chances=chances)
+            replies = {} if self.config.replies == "drawn" else self._replies(state)
+            if searched or self.config.replies == "drawn":
                 break
             state = state.play([replies[player] for player in active])
-        node = Node(state, np.zeros(self.spec.num_players, dtype=np.float32), replies=replies, is_pending=True)
+            steps += self._steps(state)
+        node = Node(state, nothing, replies=replies, steps=steps, is_pending=bool(searched))
         for player in searched:
-            actions = sorted(given[player]) if player in given else list(map(int, _search_actions(state, player)))
+            actions = sorted(given[player]) if player in given else list(map(int, state.search_actions(player)))
             n = len(actions)
             node.seats.append(
                 SeatStatistics(player, actions, np.zeros(n, dtype=np.float32), [0] * n, [0] * n, [0.0] * n)
@@ -253,9 +305,8 @@ class ReferenceSearch:
         return node
 
     def _is_decided(self, state: State) -> bool:
-        returns = state.returns()
         searched = [player for player in range(self.spec.num_players) if player not in self.opponents]
-        return not state.active_players or all(returns[player] != 0 for player in searched)
+        return not state.active_players or all(state.is_decided(player) for player in searched)
 
     def _priors(self, logits: NDArray[np.float32], actions: Sequence[Action]) -> NDArray[np.float32]:
         scaled = [float(logits[action]) / self.config.policy_temperature for action in actions]
@@ -307,18 +358,22 @@ class ReferenceSearch:
 
     def _finish(self, leaf: Node, path: Path, held: int) -> None:
         self.num_simulations += leaf is not self.root
-        self._visit(leaf, leaf.values, held)
+        values, child = leaf.values.astype(np.float64), leaf
+        self._visit(leaf, values, held)
         for node, chosen in reversed(path):
-            self._visit(node, leaf.values, held)
+            for rewards, discount in reversed(child.steps):
+                values = rewards + discount * values
+            child = node
+            self._visit(node, values, held)
             for seat, i in zip(node.seats, chosen, strict=True):
                 if seat.visits[i] == 0:
                     seat.visited_prior += float(seat.priors[i])
                 seat.visits[i] += 1
                 seat.in_flight[i] -= held
-                seat.value_sums[i] += float(leaf.values[seat.player])
+                seat.value_sums[i] += float(values[seat.player])
 
     @staticmethod
-    def _visit(node: Node, values: NDArray[np.float32], held: int) -> None:
+    def _visit(node: Node, values: Float64s, held: int) -> None:
         node.visits += 1
         node.in_flight -= held
         for seat in node.seats:
@@ -328,9 +383,5 @@ class ReferenceSearch:
 def _proof(node: Node, i: int) -> float | None:
     """Returns what an action is proven to be worth to a node's only player."""
     child = node.children.get((i,))
-    return None if child is None or child.plies_left is None else float(child.values[node.seats[0].player])
-
-
-def _search_actions(state: State, player: Player) -> Sequence[Action]:
-    search_actions = getattr(state, "search_actions", state.legal_actions)
-    return list(search_actions(player))
+    is_known = child is not None and child.plies_left is not None and not child.steps
+    return float(child.values[node.seats[0].player]) if child is not None and is_known else None

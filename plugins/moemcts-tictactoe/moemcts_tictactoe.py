@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from moemcts.game import Action, FloatArray, Game, GameSpec, JointAction, Player, State, Symmetry
+from moemcts.game import Action, FloatArray, Game, GameSpec, Player, State, Symmetry
 from moemcts.hookspecs import Registration, hookimpl
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
@@ -40,7 +41,7 @@ class Board(State):
     def legal_actions(self, player: Player) -> Sequence[Action]:
         return [cell for cell, mark in enumerate(self.cells) if not mark]
 
-    def play(self, actions: JointAction) -> Board:
+    def play(self, actions: Sequence[Action]) -> Board:
         (cell,) = actions
         if self.cells[cell]:
             raise ValueError(f"expected an empty cell, one of {self.legal_actions(0)}, got {cell}")
@@ -61,7 +62,7 @@ class Board(State):
         return sum(mark * 3**cell for cell, mark in enumerate(self.cells))
 
 
-class TicTacToe(Game):
+class TicTacToe(Game[Board]):
     """Three in a row on a board of three by three."""
 
     spec = GameSpec(
@@ -81,30 +82,28 @@ class TicTacToe(Game):
             raise ValueError(f"expected nine of {MARKS!r}, got {text!r}")
         return Board(tuple(MARKS.index(mark) for mark in text))
 
-    def format_state(self, state: Board) -> str:  # type: ignore[override]
+    def format_state(self, state: Board) -> str:
         return "".join(MARKS[mark] for mark in state.cells)
 
-    def format_action(self, state: State, player: Player, action: Action) -> str:
+    def format_action(self, state: Board, player: Player, action: Action) -> str:
         return "abc"[action % 3] + "321"[action // 3]
 
-    def render(self, state: Board) -> str:  # type: ignore[override]
+    def render(self, state: Board) -> str:
         rows = [" ".join(MARKS[mark] for mark in state.cells[row : row + 3]) for row in (0, 3, 6)]
         return "\n".join(f"{3 - i} {row}" for i, row in enumerate(rows)) + "\n  a b c"
 
     def symmetries(self) -> Sequence[Symmetry]:
-        cells = np.arange(9).reshape(3, 3)
+        cells = np.arange(9, dtype=np.float32).reshape(3, 3)
         found = []
-        for turns in range(4):
-            for flip in (False, True):
-                moved = _transform(cells, turns, flip).ravel()
-                actions = np.empty(9, dtype=np.int64)
-                actions[moved] = np.arange(9)
-                planes = lambda x, turns=turns, flip=flip: _transform(x, turns, flip)  # noqa: E731
-                found.append(Symmetry(f"{90 * turns} degrees{', mirrored' * flip}", planes, actions))
-        return found[1:]
+        for number in range(1, 8):
+            transform = partial(_transform, turns=number // 2, flip=number % 2 == 1)
+            # What lies on cell `actions[a]` afterwards lay on cell `a`.
+            actions = np.argsort(transform(cells).ravel())
+            found.append(Symmetry(f"{number // 2 * 90} degrees{', mirrored' * (number % 2)}", transform, actions))
+        return found
 
 
-def _transform(planes: np.ndarray, turns: int, flip: bool) -> np.ndarray:
+def _transform(planes: FloatArray, turns: int, flip: bool) -> FloatArray:
     turned = np.rot90(planes, turns, axes=(-2, -1))
     return np.ascontiguousarray(turned[..., ::-1] if flip else turned)
 

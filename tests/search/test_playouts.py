@@ -12,6 +12,7 @@ from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, Tree
 from moemcts.agents import RandomAgent
 from moemcts.arena import duel
 from moemcts.errors import UsageError
+from moemcts.native import playout_search, playouts
 from moemcts.plugins import plugins
 from moemcts.search.playouts import PlayoutAgent
 from moemcts.testing import check_agent
@@ -35,17 +36,17 @@ def test_a_row_of_playouts_depends_on_its_position_alone(name: str) -> None:
     player = state.active_players[0]
     after = state.play([state.legal_actions(player)[0] for player in state.active_players])
     views = game.views([(state, player), (after, after.active_players[0])])
-    both = views.playouts(5, 7)
+    both = playouts(views, game.spec, 5, 7)
     assert both.shape == (2, game.spec.num_players)
-    assert np.array_equal(both[::-1], views.take([1, 0]).playouts(5, 7))
-    assert np.array_equal(both, views.playouts(5, 7))
+    assert np.array_equal(both[::-1], playouts(views.take([1, 0]), game.spec, 5, 7))
+    assert np.array_equal(both, playouts(views, game.spec, 5, 7))
 
 
 def test_a_game_in_python_is_searched_like_the_native_one() -> None:
     native, python = NativeTicTacToe(), plugins().game("tictactoe")
     for options in ({"depth": 1}, {"exploration": 1.4}, {"exploration": 0.5, "depth": 2}):
         found = [
-            game.views([(game.initial_state(), 0)] * 2).playout_search([5, 6], playouts=300, **options)
+            playout_search(game.views([(game.initial_state(), 0)] * 2), game.spec, [5, 6], playouts=300, **options)
             for game in (native, python)
         ]
         for first, second in zip(*found, strict=True):
@@ -79,7 +80,8 @@ def test_every_seat_of_any_game_is_searched(simultaneous: bool) -> None:
     for player in state.active_players:
         for exploration in (None, 1.0):
             depth = 1 if exploration is None else None
-            arms = game.views([(state, player)]).playout_search([9], playouts=50, exploration=exploration, depth=depth)
+            views = game.views([(state, player)])
+            arms = playout_search(views, game.spec, [9], playouts=50, exploration=exploration, depth=depth)
             assert arms[0][0].tolist() == list(state.legal_actions(player))
             assert arms[0][1].sum() == 50
     check_agent(PlayoutAgent(game, playouts=20, depth=1), game, num_games=2)

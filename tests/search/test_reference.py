@@ -35,6 +35,10 @@ rules = st.builds(
     branching=st.integers(1, 5),
     depth=st.integers(1, 7),
     simultaneous=st.booleans(),
+    has_chance=st.booleans(),
+    has_rewards=st.booleans(),
+    has_outs=st.booleans(),
+    discount=st.sampled_from([1.0, 0.9]),
 )
 
 
@@ -96,6 +100,35 @@ def test_native_visits_are_those_of_the_definition_against_opponents(rules, conf
     expected = reference_visits(game, root, config, evaluator, seed, opponents)
     (result,) = native_results(game, [(root, player)], config, evaluator, [seed], agent)
     assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
+
+
+class DrawnReplies:
+    """Replies at random, by the random numbers of its seat."""
+
+    name = "drawn"
+
+    def act(self, views: Views, seats: list[Seat]) -> list[int]:
+        return [int(seat.rng.choice(views[row].state.legal_actions(seat.player))) for row, seat in enumerate(seats)]
+
+
+@settings(max_examples=100, deadline=None)
+@given(rules.filter(lambda r: r.num_players > 1), configs, st.integers(0, 2**63))
+def test_drawn_replies_are_those_of_the_definition(rules, config, seed):  # type: ignore[no-untyped-def]
+    game = HashedTree(rules)
+    root = game.initial_state()
+    player = root.active_players[0]
+    evaluator = HashedEvaluator(game.spec.num_actions, 1)
+    # With several leaves per batch, replies are asked for in another order.
+    config = config.model_copy(update={"leaves_per_tree": 1, "replies": "drawn"})
+    rngs = {other: np.random.default_rng([seed, other]) for other in range(game.spec.num_players) if other != player}
+    opponents = {
+        other: lambda state, who, rng=rng: int(rng.choice(state.legal_actions(who))) for other, rng in rngs.items()
+    }
+    expected = reference_visits(game, root, config, evaluator, seed, opponents)
+    (result,) = native_results(game, [(root, player)], config, evaluator, [seed], DrawnReplies())
+    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
+    assert result.num_nodes == expected.num_nodes
+    assert result.num_simulations == expected.num_simulations
 
 
 @pytest.mark.parametrize("game", [NativeTicTacToe(), NativeConnectFour()], ids=lambda game: game.spec.name)

@@ -44,13 +44,16 @@ pub struct Found {
 
 /// Returns the best action, or None where the game is over; the same for every call with the same limits but time.
 ///
+/// `stop` is asked now and then whether to end early.
+///
 /// Iterative deepening, principal variation search, a transposition table and a search of captures at the leaves
 /// (Marsland, A Review of Game-Tree Pruning, 1986), in which a compulsory capture is not declined at first.
-pub fn search(state: &Chess, limits: &Limits) -> Option<Found> {
+pub fn search(state: &Chess, limits: &Limits, stop: &dyn Fn() -> bool) -> Option<Found> {
     let mut search = Searcher {
         table: vec![None; TABLE_SIZE],
         history: vec![0; 64 * 64],
         limits: *limits,
+        stop,
         started: Instant::now(),
         nodes: 0,
         is_first: true,
@@ -94,12 +97,13 @@ struct Entry {
     bound: Bound,
 }
 
-struct Searcher {
+struct Searcher<'a> {
     /// By position; how it was reached is not part of the key, so draws by repetition are seen on the way only.
     table: Vec<Option<Entry>>,
     /// How often a quiet move from a square to a square was too good.
     history: Vec<u32>,
     limits: Limits,
+    stop: &'a dyn Fn() -> bool,
     started: Instant,
     nodes: u64,
     /// Whether this is the iteration that nothing breaks off.
@@ -108,7 +112,7 @@ struct Searcher {
     best: Option<(Move, i32)>,
 }
 
-impl Searcher {
+impl Searcher<'_> {
     /// Returns the score for the side to move, or None where a limit is met.
     fn value(&mut self, state: &Chess, depth: i32, ply: i32, mut alpha: i32, beta: i32) -> Option<i32> {
         if let Some(score) = decided(state, ply) {
@@ -209,7 +213,8 @@ impl Searcher {
             return Some(());
         }
         let is_due = self.nodes.is_multiple_of(CLOCK_NODES);
-        let is_late = is_due && self.limits.time.is_some_and(|limit| self.started.elapsed() >= limit);
+        let is_late =
+            is_due && (self.limits.time.is_some_and(|limit| self.started.elapsed() >= limit) || (self.stop)());
         (self.nodes <= self.limits.nodes && !is_late).then_some(())
     }
 

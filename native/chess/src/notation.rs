@@ -145,9 +145,27 @@ pub fn unpack(bytes: &[u8], rules: Rules) -> Result<Chess, String> {
 }
 
 /// Returns how many leaves the tree of legal moves has at that depth, by the rules alone: draws end nothing.
-pub fn perft(state: &Chess, depth: u32) -> u64 {
-    shakmaty::perft(state.position(), depth)
+///
+/// None where `stop`, which is asked now and then, says so.
+pub fn perft(state: &Chess, depth: u32, stop: &dyn Fn() -> bool) -> Option<u64> {
+    leaves(state.position(), depth, stop)
 }
+
+fn leaves(position: &VariantPosition, depth: u32, stop: &dyn Fn() -> bool) -> Option<u64> {
+    if depth <= PERFT_UNASKED {
+        return (!stop()).then(|| shakmaty::perft(position, depth));
+    }
+    let mut sum = 0;
+    for m in position.legal_moves() {
+        let mut child = position.clone();
+        child.play_unchecked(m);
+        sum += leaves(&child, depth - 1, stop)?;
+    }
+    Some(sum)
+}
+
+/// Trees of this depth are counted in less than a second.
+const PERFT_UNASKED: u32 = 4;
 
 /// Returns the state after legal actions, or None where one is not legal.
 pub fn replay(mut state: Chess, actions: &[u32]) -> Option<Chess> {

@@ -88,6 +88,12 @@ impl Chess {
         self.position.turn()
     }
 
+    /// Returns how many moves were played, by the move number.
+    pub fn num_plies(&self) -> u32 {
+        let fullmoves = self.position.fullmoves().get();
+        (fullmoves - 1).saturating_mul(2).saturating_add(self.turn().is_black().into())
+    }
+
     /// Returns the last eight moves as pairs of squares, the newest first; 64 where there is none.
     pub fn last_moves(&self) -> [u8; 2 * HISTORY] {
         self.moves
@@ -179,7 +185,7 @@ impl Chess {
     }
 
     fn ended(&self) -> Option<End> {
-        outcome::end(&self.position, &self.rules, self.repetitions, self.ply())
+        outcome::end(&self.position, &self.rules, self.repetitions, self.num_plies())
     }
 }
 
@@ -187,9 +193,8 @@ impl State for Chess {
     type Error = Infallible;
 
     /// By the move number, so that a position read from a FEN knows how far its game is.
-    fn ply(&self) -> u32 {
-        let fullmoves = self.position.fullmoves().get();
-        (fullmoves - 1).saturating_mul(2).saturating_add(self.turn().is_black().into())
+    fn ply(&self) -> Result<u32, Infallible> {
+        Ok(self.num_plies())
     }
 
     fn active_players(&self) -> Result<Players, Infallible> {
@@ -220,9 +225,13 @@ impl State for Chess {
         Ok(())
     }
 
+    fn is_decided(&self, _: Player) -> Result<bool, Infallible> {
+        Ok(self.is_over())
+    }
+
     /// Sees the position, how often it and the positions before it occurred, both counters, the last moves, the rules.
     fn key(&self) -> Result<u64, Infallible> {
-        let counters = u64::from(self.position.halfmoves()) << 32 | u64::from(self.ply());
+        let counters = u64::from(self.position.halfmoves()) << 32 | u64::from(self.num_plies());
         let rules = u64::from(self.variant().id) << 32 | u64::from(self.rules.max_plies);
         let [newer, older] = [0, 8].map(|i| u64::from_le_bytes(std::array::from_fn(|j| self.moves[i + j])));
         let past = [self.path, u64::from(self.repetitions), counters, rules, newer, older];

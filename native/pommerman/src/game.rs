@@ -13,8 +13,8 @@ use crate::{BOMB, MAX_PLAYERS, NUM_ACTIONS, RIGHT, STOP, UP};
 impl moemcts_tree::State for State {
     type Error = Infallible;
 
-    fn ply(&self) -> u32 {
-        u32::from(self.step)
+    fn ply(&self) -> Result<u32, Infallible> {
+        Ok(u32::from(self.step))
     }
 
     /// Alone against all: the living. In a team also the dead, whose game is decided with their team's; they stop.
@@ -74,6 +74,10 @@ impl moemcts_tree::State for State {
             *value = f32::from(decided);
         }
         Ok(())
+    }
+
+    fn is_decided(&self, player: Player) -> Result<bool, Infallible> {
+        Ok(self.is_over() || self.decided()[player] != 0)
     }
 
     fn key(&self) -> Result<u64, Infallible> {

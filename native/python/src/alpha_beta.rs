@@ -1,6 +1,7 @@
 //! Alpha-beta on views of the chess family.
 
 use crate::chess::ChessViews;
+use crate::signals::Signals;
 use moemcts_chess::alpha_beta::{search, Limits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -29,7 +30,12 @@ impl ChessViews {
             nodes: nodes.unwrap_or(u64::MAX),
             time: seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
         };
-        let found: Option<Vec<_>> = py.detach(|| self.0.iter().map(|(state, _)| search(state, &limits)).collect());
+        let signals = Signals::default();
+        let found: Option<Vec<_>> = py.detach(|| {
+            let views = self.0.iter().take_while(|_| !signals.came());
+            views.map(|(state, _)| search(state, &limits, &|| signals.came())).collect()
+        });
+        signals.check()?;
         let found = found.ok_or_else(|| PyValueError::new_err("expected positions in which the game goes on"))?;
         Ok(found.into_iter().map(|one| (one.action, one.score, one.depth, one.nodes)).collect())
     }

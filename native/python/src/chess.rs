@@ -9,9 +9,10 @@ use moemcts_tree::NoAgent;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::native_game;
+use crate::signals::Signals;
 
 native_game! {
     binding: ChessBinding, state: Chess, agent: NoAgent,
@@ -79,6 +80,15 @@ impl ChessRules {
     #[getter]
     fn num_actions(&self) -> usize {
         self.0.policy.num_actions()
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((&'static str,), Bound<'py, PyDict>)> {
+        let options = PyDict::new(py);
+        options.set_item("planes", self.planes())?;
+        options.set_item("policy", self.policy())?;
+        options.set_item("max_plies", self.max_plies())?;
+        Ok(((self.variant(),), options))
     }
 
     /// Returns name, number of planes and unit of each feature of the plane set.
@@ -158,8 +168,24 @@ impl ChessState {
     }
 
     /// Returns how many leaves the tree of legal moves has at that depth; draws end nothing.
-    fn perft(&self, py: Python<'_>, depth: u32) -> u64 {
-        py.detach(|| notation::perft(&self.0, depth))
+    fn perft(&self, py: Python<'_>, depth: u32) -> PyResult<u64> {
+        let signals = Signals::default();
+        let leaves = py.detach(|| notation::perft(&self.0, depth, &|| signals.came()));
+        signals.check()?;
+        Ok(leaves.unwrap_or_default())
+    }
+
+    /// Returns the position that was packed by `pack`.
+    #[staticmethod]
+    fn unpack(rules: &ChessRules, data: &[u8]) -> PyResult<Self> {
+        notation::unpack(data, rules.0).map(Self).map_err(PyValueError::new_err)
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (ChessRules, Bound<'py, PyBytes>))> {
+        let state = &slf.get().0;
+        let data = PyBytes::new(slf.py(), &notation::pack(state));
+        Ok((slf.get_type().getattr("unpack")?, (ChessRules(*state.rules()), data)))
     }
 
     /// Returns the `chess.Board` of the variant, without the moves that led to it.

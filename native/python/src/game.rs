@@ -1,6 +1,6 @@
 //! What turns a native game into Python's State, Views and Search classes.
 
-use moemcts_tree::{Action, Agent, Observe, Player, SearchError, State};
+use moemcts_tree::{Action, Agent, Observe, Player, Players, SearchError, State, CHANCE};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -28,27 +28,27 @@ pub trait Binding: Send + Sync + 'static {
 pub fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
     match error {
         SearchError::Game(error) => error.into(),
-        SearchError::NotFinite { row } => {
-            PyValueError::new_err(format!("expected numbers from the evaluator, got NaN or infinity in row {row}"))
-        }
-        SearchError::NoAction(player) => {
-            PyValueError::new_err(format!("expected a legal action for active player {player}, the game gave none"))
-        }
-        SearchError::ActionRange { action, num_actions } => {
-            PyValueError::new_err(format!("expected actions below {num_actions}, the game gave {action}"))
-        }
-        SearchError::RootActions { player, legal, got } => PyValueError::new_err(format!(
-            "expected root actions of player {player}, one or more of {legal:?}, got {got:?}"
-        )),
-        SearchError::Row(row) => PyValueError::new_err(format!("row {row} waits for no evaluation")),
-        SearchError::Replies { expected, got } => {
-            PyRuntimeError::new_err(format!("expected {expected} replies, got {got}"))
-        }
+        SearchError::Replies { .. } => PyRuntimeError::new_err(error.to_string()),
+        error => PyValueError::new_err(error.to_string()),
     }
 }
 
-pub fn active_players<S: State<Error: Into<PyErr>>>(state: &S) -> PyResult<Vec<Player>> {
-    Ok(state.active_players().map_err(Into::into)?.iter().collect())
+/// Returns players as Python numbers them: chance is -1.
+pub fn numbered(players: Players) -> Vec<i64> {
+    players.iter().map(|player| if player == CHANCE { -1 } else { player as i64 }).collect()
+}
+
+/// Returns the player of a number that Python gave.
+pub fn player(number: i64) -> PyResult<Player> {
+    match usize::try_from(number) {
+        Ok(player) if player < Players::MAX => Ok(player),
+        _ if number == -1 => Ok(CHANCE),
+        _ => Err(PyValueError::new_err(format!("expected players below {}, got {number}", Players::MAX))),
+    }
+}
+
+pub fn active_players<S: State<Error: Into<PyErr>>>(state: &S) -> PyResult<Players> {
+    state.active_players().map_err(Into::into)
 }
 
 pub fn legal_actions<S: State<Error: Into<PyErr>>>(state: &S, player: Player) -> PyResult<Vec<Action>> {
@@ -70,14 +70,16 @@ pub fn play<S: State<Error: Into<PyErr>>>(state: &S, joint: &[Action]) -> PyResu
     let players = active_players(state)?;
     if joint.len() != players.len() {
         return Err(PyValueError::new_err(format!(
-            "expected one action for each of the active players {players:?}, got {joint:?}"
+            "expected one action for each of the active players {:?}, got {joint:?}",
+            numbered(players)
         )));
     }
-    for (&player, action) in players.iter().zip(joint) {
+    for (player, action) in players.iter().zip(joint) {
         let legal = legal_actions(state, player)?;
         if !legal.contains(action) {
             return Err(PyValueError::new_err(format!(
-                "expected a legal action of player {player}, one of {legal:?}, got {action}"
+                "expected a legal action of {}, one of {legal:?}, got {action}",
+                named(player)
             )));
         }
     }
@@ -90,6 +92,27 @@ pub fn returns<'py, S: Observe<Error: Into<PyErr>>>(py: Python<'py>, state: &S) 
     let mut out = vec![0.0; state.dimensions().num_players];
     state.returns(&mut out).map_err(Into::into)?;
     Ok(PyArray1::from_vec(py, out))
+}
+
+pub fn rewards<'py, S: Observe<Error: Into<PyErr>>>(py: Python<'py>, state: &S) -> PyResult<Bound<'py, PyArray1<f32>>> {
+    let mut out = vec![0.0; state.dimensions().num_players];
+    state.rewards(&mut out).map_err(Into::into)?;
+    Ok(PyArray1::from_vec(py, out))
+}
+
+/// Returns the probabilities of the outcomes of chance; raises ValueError where it does not move.
+pub fn chances<'py, S: State<Error: Into<PyErr>>>(py: Python<'py>, state: &S) -> PyResult<Bound<'py, PyArray1<f32>>> {
+    if !active_players(state)?.contains(CHANCE) {
+        return Err(PyValueError::new_err("expected a position where chance moves"));
+    }
+    let mut out = Vec::new();
+    state.chances(&mut out).map_err(Into::into)?;
+    Ok(PyArray1::from_vec(py, out))
+}
+
+pub fn is_decided<S: Observe<Error: Into<PyErr>>>(state: &S, player: Player) -> PyResult<bool> {
+    check_player(state, player)?;
+    state.is_decided(player).map_err(Into::into)
 }
 
 pub fn observation<'py, S: Observe<Error: Into<PyErr>>>(
@@ -166,12 +189,22 @@ pub fn view<'py>(py: Python<'py>, state: impl IntoPyObject<'py>, player: Player)
     class.call1(PyTuple::new(py, [state, player.into_pyobject(py)?.into_any().unbind()])?)
 }
 
+/// Returns how errors name a player.
+fn named(player: Player) -> String {
+    if player == CHANCE {
+        "chance".to_owned()
+    } else {
+        format!("player {player}")
+    }
+}
+
 fn check_active<S: State<Error: Into<PyErr>>>(state: &S, player: Player) -> PyResult<()> {
     let players = active_players(state)?;
-    if players.contains(&player) {
+    if players.contains(player) {
         return Ok(());
     }
-    Err(PyValueError::new_err(format!("expected one of the active players {players:?}, got {player}")))
+    let (players, got) = (numbered(players), numbered(Players::one(player)));
+    Err(PyValueError::new_err(format!("expected one of the active players {players:?}, got {}", got[0])))
 }
 
 pub fn check_player<S: Observe>(state: &S, player: Player) -> PyResult<()> {
@@ -201,21 +234,33 @@ macro_rules! native_game {
         #[pymethods]
         impl $py_state {
             #[getter]
-            fn ply(&self) -> u32 {
-                moemcts_tree::State::ply(&self.0)
+            fn ply(&self) -> PyResult<u32> {
+                Ok(moemcts_tree::State::ply(&self.0)?)
             }
 
             #[getter]
             fn active_players<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
-                pyo3::types::PyTuple::new(py, $crate::game::active_players(&self.0)?)
+                pyo3::types::PyTuple::new(py, $crate::game::numbered($crate::game::active_players(&self.0)?))
             }
 
-            fn legal_actions(&self, player: usize) -> PyResult<Vec<u32>> {
-                $crate::game::legal_actions(&self.0, player)
+            fn legal_actions(&self, player: i64) -> PyResult<Vec<u32>> {
+                $crate::game::legal_actions(&self.0, $crate::game::player(player)?)
             }
 
-            fn search_actions(&self, player: usize) -> PyResult<Vec<u32>> {
-                $crate::game::search_actions(&self.0, player)
+            fn search_actions(&self, player: i64) -> PyResult<Vec<u32>> {
+                $crate::game::search_actions(&self.0, $crate::game::player(player)?)
+            }
+
+            fn chances<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray1<f32>>> {
+                $crate::game::chances(py, &self.0)
+            }
+
+            fn rewards<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray1<f32>>> {
+                $crate::game::rewards(py, &self.0)
+            }
+
+            fn is_decided(&self, player: usize) -> PyResult<bool> {
+                $crate::game::is_decided(&self.0, player)
             }
 
             fn play(&self, actions: Vec<u32>) -> PyResult<Self> {
@@ -232,6 +277,14 @@ macro_rules! native_game {
 
             fn key(&self) -> PyResult<u64> {
                 Ok(moemcts_tree::State::key(&self.0)?)
+            }
+
+            fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+                slf
+            }
+
+            fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+                slf
             }
         }
 
@@ -252,6 +305,22 @@ macro_rules! native_game {
                     })
                     .collect::<PyResult<_>>()
                     .map(Self)
+            }
+
+            #[allow(clippy::type_complexity)]
+            fn __reduce__<'py>(
+                slf: &Bound<'py, Self>,
+            ) -> (Bound<'py, pyo3::types::PyType>, (Vec<($py_state, usize)>,)) {
+                let pairs = slf.get().0.iter().map(|(state, player)| ($py_state(state.clone()), *player));
+                (slf.get_type(), (pairs.collect(),))
+            }
+
+            fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+                slf
+            }
+
+            fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+                slf
             }
 
             fn __len__(&self) -> usize {
@@ -275,11 +344,9 @@ macro_rules! native_game {
                 numpy::PyArray1::from_iter(py, self.0.iter().map(|(_, player)| *player as i64))
             }
 
-            fn plies<'py>(&self, py: Python<'py>) -> Bound<'py, numpy::PyArray1<i64>> {
-                numpy::PyArray1::from_iter(
-                    py,
-                    self.0.iter().map(|(state, _)| i64::from(moemcts_tree::State::ply(state))),
-                )
+            fn plies<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray1<i64>>> {
+                let plies = self.0.iter().map(|(state, _)| Ok(i64::from(moemcts_tree::State::ply(state)?)));
+                Ok(numpy::PyArray1::from_vec(py, plies.collect::<PyResult<_>>()?))
             }
 
             fn legal_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray2<bool>>> {
@@ -287,17 +354,20 @@ macro_rules! native_game {
             }
 
             /// Returns the mean returns of random playouts from each view, by player, `[N, P]`.
+            #[pyo3(signature = (num, seed, *, discount=1.0))]
             fn playouts<'py>(
                 &self,
                 py: Python<'py>,
                 num: u32,
                 seed: u64,
+                discount: f64,
             ) -> PyResult<Bound<'py, numpy::PyArray2<f32>>> {
-                $crate::playouts::playouts(py, &self.0, $crate::game::num_players(&self.0), num, seed)
+                $crate::playouts::playouts(py, &self.0, $crate::game::num_players(&self.0), num, seed, discount)
             }
 
             /// Searches each view by playouts; returns actions, visits and sums of values of each.
-            #[pyo3(signature = (seeds, *, playouts=None, seconds=None, exploration=None, depth=None))]
+            #[pyo3(signature = (seeds, *, playouts=None, seconds=None, exploration=None, depth=None, discount=1.0))]
+            #[allow(clippy::too_many_arguments)]
             fn playout_search<'py>(
                 &self,
                 py: Python<'py>,
@@ -306,8 +376,9 @@ macro_rules! native_game {
                 seconds: Option<f64>,
                 exploration: Option<f64>,
                 depth: Option<u32>,
+                discount: f64,
             ) -> PyResult<Vec<$crate::playouts::Arms<'py>>> {
-                let config = $crate::playouts::config(playouts, seconds, exploration, depth)?;
+                let config = $crate::playouts::config(playouts, seconds, exploration, depth, discount)?;
                 $crate::playouts::search_views(py, &self.0, $crate::game::num_players(&self.0), seeds, config)
             }
         }

@@ -7,6 +7,7 @@ mod playouts;
 mod pommerman;
 mod python_game;
 mod search;
+mod signals;
 mod syzygy;
 mod toys;
 
@@ -36,4 +37,19 @@ mod _core {
     use crate::toys::{ConnectFourSearch, ConnectFourState, ConnectFourViews};
     #[pymodule_export]
     use crate::toys::{TicTacToeSearch, TicTacToeState, TicTacToeViews};
+    use pyo3::prelude::*;
+    use pyo3::types::PyTuple;
+
+    /// Notes which classes are positions, so that `moemcts.native` can register them.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        let states = [
+            py.get_type::<ChessState>(),
+            py.get_type::<PommermanState>(),
+            py.get_type::<TicTacToeState>(),
+            py.get_type::<ConnectFourState>(),
+        ];
+        module.add("STATE_TYPES", PyTuple::new(py, states)?)
+    }
 }

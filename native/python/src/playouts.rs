@@ -1,7 +1,8 @@
 //! Random playouts and the searches that rest on them, for native views and for games written in Python.
 
-use crate::game::{search_error, Binding};
+use crate::game::Binding;
 use crate::python_game::PythonBinding;
+use crate::signals::Signals;
 use moemcts_tree::{playout, playout_search, Arm, Player, Players, PlayoutConfig, Rng, SearchError, State};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -20,18 +21,20 @@ pub fn playouts<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
     num_players: usize,
     num: u32,
     seed: u64,
+    discount: f64,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
     if num == 0 {
         return Err(PyValueError::new_err("expected at least one playout, got 0"));
     }
+    let signals = Signals::default();
     let means: Result<Vec<f32>, SearchError<S::Error>> = py.detach(|| {
         let mut means = Vec::with_capacity(pairs.len() * num_players);
         for (state, player) in pairs {
-            means.extend(mean_returns(state, *player, num_players, num, seed)?);
+            means.extend(mean_returns(state, *player, num_players, num, seed, discount, &signals)?);
         }
         Ok(means)
     });
-    PyArray1::from_vec(py, means.map_err(search_error)?).reshape([pairs.len(), num_players])
+    PyArray1::from_vec(py, means.map_err(|error| signals.error(error))?).reshape([pairs.len(), num_players])
 }
 
 /// Searches each view by playouts, one after the other.
@@ -45,11 +48,13 @@ pub fn search_views<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
     if seeds.len() != pairs.len() {
         return Err(PyValueError::new_err(format!("expected {} seeds, got {}", pairs.len(), seeds.len())));
     }
+    let signals = Signals::default();
     let found: Result<Vec<Vec<Arm>>, _> = py.detach(|| {
         let roots = pairs.iter().zip(seeds);
         roots
             .map(|((state, player), seed)| {
-                playout_search(state, *player, num_players, &config, &mut Rng::new(seed)).map_err(search_error)
+                playout_search(state, *player, num_players, &config, &mut Rng::new(seed), &|| signals.came())
+                    .map_err(|error| signals.error(error))
             })
             .collect()
     });
@@ -71,6 +76,7 @@ pub fn config(
     seconds: Option<f64>,
     exploration: Option<f64>,
     depth: Option<u32>,
+    discount: f64,
 ) -> PyResult<PlayoutConfig> {
     let is_bad = |number: Option<f64>| number.is_some_and(|number| !number.is_finite() || number < 0.0);
     if playouts.is_none() && seconds.is_none() {
@@ -88,23 +94,27 @@ pub fn config(
         time: seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
         exploration,
         depth: depth.unwrap_or(u32::MAX),
+        discount,
     })
 }
 
 /// Does what the views of native games do, for views `[(state, player)]` of a game written in Python.
 #[pyfunction]
+#[pyo3(signature = (views, num_players, num, seed, *, discount=1.0))]
 pub fn python_playouts<'py>(
     views: &Bound<'py, PyAny>,
     num_players: usize,
     num: u32,
     seed: u64,
+    discount: f64,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-    playouts(views.py(), &pairs(views)?, checked(num_players)?, num, seed)
+    playouts(views.py(), &pairs(views)?, checked(num_players)?, num, seed, discount)
 }
 
 /// Does what the views of native games do, for views `[(state, player)]` of a game written in Python.
 #[pyfunction]
-#[pyo3(signature = (views, num_players, seeds, *, playouts=None, seconds=None, exploration=None, depth=None))]
+#[pyo3(signature = (views, num_players, seeds, *, playouts=None, seconds=None, exploration=None, depth=None, discount=1.0))]
+#[allow(clippy::too_many_arguments)]
 pub fn python_playout_search<'py>(
     views: &Bound<'py, PyAny>,
     num_players: usize,
@@ -113,8 +123,9 @@ pub fn python_playout_search<'py>(
     seconds: Option<f64>,
     exploration: Option<f64>,
     depth: Option<u32>,
+    discount: f64,
 ) -> PyResult<Vec<Arms<'py>>> {
-    let config = config(playouts, seconds, exploration, depth)?;
+    let config = config(playouts, seconds, exploration, depth, discount)?;
     search_views(views.py(), &pairs(views)?, checked(num_players)?, seeds, config)
 }
 
@@ -135,14 +146,19 @@ fn mean_returns<S: State>(
     num_players: usize,
     num: u32,
     seed: u64,
+    discount: f64,
+    signals: &Signals,
 ) -> Result<impl Iterator<Item = f32>, SearchError<S::Error>> {
     let mut rng = Rng::new(seed ^ root.key()?.rotate_left(1) ^ (player as u64).rotate_right(1));
     let mut sums = vec![0.0f64; num_players];
-    let mut returns = vec![0.0f32; num_players];
+    let mut values = vec![0.0f64; num_players];
     for _ in 0..num {
+        if signals.came() {
+            return Err(SearchError::Interrupted);
+        }
         let mut state = root.clone();
-        playout(&mut state, Players::all(num_players), &mut returns, &mut rng)?;
-        sums.iter_mut().zip(&returns).for_each(|(sum, &value)| *sum += f64::from(value));
+        playout(&mut state, Players::all(num_players), discount, &mut values, &mut rng)?;
+        sums.iter_mut().zip(&values).for_each(|(sum, value)| *sum += value);
     }
     Ok(sums.into_iter().map(move |sum| (sum / f64::from(num)) as f32))
 }

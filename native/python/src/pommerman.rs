@@ -51,6 +51,30 @@ impl PommermanRules {
         Ok(Self(rules))
     }
 
+    /// The rules of these numbers; `game_type` is the reference's.
+    #[staticmethod]
+    fn of(
+        game_type: u8,
+        board_size: u8,
+        view: u8,
+        blast_cap: u8,
+        first_collapse: u16,
+        max_steps: u16,
+    ) -> PyResult<Self> {
+        let game_type = GameType::from_number(game_type)
+            .ok_or_else(|| value_error(format!("expected a game type of 1 to 4, got {game_type}")))?;
+        let rules = Rules { game_type, board_size, view, blast_cap, first_collapse, max_steps };
+        rules.check().map_err(value_error)?;
+        Ok(Self(rules))
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (u8, u8, u8, u8, u16, u16))> {
+        let Rules { game_type, board_size, view, blast_cap, first_collapse, max_steps } = slf.get().0;
+        let numbers = (game_type as u8, board_size, view, blast_cap, first_collapse, max_steps);
+        Ok((slf.get_type().getattr("of")?, numbers))
+    }
+
     /// The number of the game type in the reference: 1 free-for-all, 2 team, 3 team with radio, 4 one against one.
     #[getter]
     fn game_type(&self) -> u8 {

@@ -1,39 +1,41 @@
 //! The adapter through which a game written in Python enters the native tree.
 
 use crate::game::Binding;
-use moemcts_tree::{Action, NoAgent, Player, Players, State};
+use moemcts_tree::{Action, NoAgent, Player, Players, State, CHANCE};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+/// `State.rewards` itself, which says that nothing is paid.
+static NO_REWARDS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// A Python state; every method asks the interpreter.
-pub struct PythonState(Py<PyAny>);
+pub struct PythonState {
+    state: Py<PyAny>,
+    /// Whether its class says what steps pay; most pay nothing, and need not be asked.
+    pays: bool,
+}
 
 impl Clone for PythonState {
     fn clone(&self) -> Self {
-        Python::attach(|py| Self(self.0.clone_ref(py)))
+        Python::attach(|py| Self { state: self.state.clone_ref(py), pays: self.pays })
     }
 }
 
 impl State for PythonState {
     type Error = PyErr;
+    const HAS_REWARDS: bool = true;
 
-    fn ply(&self) -> u32 {
-        Python::attach(|py| self.0.bind(py).getattr(intern!(py, "ply"))?.extract()).unwrap_or(0)
+    fn ply(&self) -> PyResult<u32> {
+        Python::attach(|py| self.state.bind(py).getattr(intern!(py, "ply"))?.extract())
     }
 
     fn active_players(&self) -> PyResult<Players> {
         Python::attach(|py| {
             let mut players = Players::NONE;
-            for player in self.0.bind(py).getattr(intern!(py, "active_players"))?.try_iter()? {
-                let player: Player = player?.extract()?;
-                if player >= Players::MAX {
-                    return Err(PyValueError::new_err(format!(
-                        "expected players below {}, got {player}",
-                        Players::MAX
-                    )));
-                }
-                players = players.with(player);
+            for player in self.state.bind(py).getattr(intern!(py, "active_players"))?.try_iter()? {
+                players = players.with(crate::game::player(player?.extract()?)?);
             }
             Ok(players)
         })
@@ -44,36 +46,52 @@ impl State for PythonState {
     }
 
     fn search_actions(&self, player: Player, out: &mut Vec<Action>) -> PyResult<()> {
-        Python::attach(|py| match self.0.bind(py).hasattr(intern!(py, "search_actions"))? {
-            true => self.actions(player, out, |py| intern!(py, "search_actions")),
-            false => self.legal_actions(player, out),
-        })
+        self.actions(player, out, |py| intern!(py, "search_actions"))
     }
 
     fn play(&mut self, joint: &[Action]) -> PyResult<()> {
         Python::attach(|py| {
-            self.0 = self.0.bind(py).call_method1(intern!(py, "play"), (joint.to_vec(),))?.unbind();
+            let before = self.state.bind(py);
+            let after = before.call_method1(intern!(py, "play"), (joint.to_vec(),))?;
+            if !after.get_type().is(before.get_type()) {
+                self.pays = pays(&after)?;
+            }
+            self.state = after.unbind();
             Ok(())
         })
     }
 
     fn returns(&self, out: &mut [f32]) -> PyResult<()> {
         Python::attach(|py| {
-            let returns: Vec<f32> = self.0.bind(py).call_method0(intern!(py, "returns"))?.extract()?;
-            if returns.len() != out.len() {
-                return Err(PyValueError::new_err(format!(
-                    "expected returns of {} players, got {}",
-                    out.len(),
-                    returns.len()
-                )));
-            }
-            out.copy_from_slice(&returns);
+            let returns: Vec<f32> = self.state.bind(py).call_method0(intern!(py, "returns"))?.extract()?;
+            write(&returns, "returns", out)
+        })
+    }
+
+    fn rewards(&self, out: &mut [f32]) -> PyResult<()> {
+        if !self.pays {
+            return Ok(());
+        }
+        Python::attach(|py| {
+            let rewards: Vec<f32> = self.state.bind(py).call_method0(intern!(py, "rewards"))?.extract()?;
+            write(&rewards, "rewards", out)
+        })
+    }
+
+    fn chances(&self, out: &mut Vec<f32>) -> PyResult<()> {
+        Python::attach(|py| {
+            let chances: Vec<f32> = self.state.bind(py).call_method0(intern!(py, "chances"))?.extract()?;
+            out.extend(chances);
             Ok(())
         })
     }
 
+    fn is_decided(&self, player: Player) -> PyResult<bool> {
+        Python::attach(|py| self.state.bind(py).call_method1(intern!(py, "is_decided"), (player,))?.extract())
+    }
+
     fn key(&self) -> PyResult<u64> {
-        Python::attach(|py| self.0.bind(py).call_method0(intern!(py, "key"))?.extract())
+        Python::attach(|py| self.state.bind(py).call_method0(intern!(py, "key"))?.extract())
     }
 }
 
@@ -85,13 +103,30 @@ impl PythonState {
         method: impl Fn(Python<'_>) -> &Bound<'_, pyo3::types::PyString>,
     ) -> PyResult<()> {
         Python::attach(|py| {
-            let actions = self.0.bind(py).call_method1(method(py), (player,))?;
+            let player = if player == CHANCE { -1 } else { player as i64 };
+            let actions = self.state.bind(py).call_method1(method(py), (player,))?;
             for action in actions.try_iter()? {
                 out.push(action?.extract()?);
             }
             Ok(())
         })
     }
+}
+
+/// Returns whether a state's class has `rewards` of its own.
+fn pays(state: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = state.py();
+    let nothing = NO_REWARDS.import(py, "moemcts.game", "NO_REWARDS")?;
+    Ok(!state.get_type().getattr(intern!(py, "rewards"))?.is(nothing))
+}
+
+fn write(numbers: &[f32], what: &str, out: &mut [f32]) -> PyResult<()> {
+    if numbers.len() != out.len() || numbers.iter().any(|number| !number.is_finite()) {
+        let num = out.len();
+        return Err(PyValueError::new_err(format!("expected {what} of {num} players, all numbers, got {numbers:?}")));
+    }
+    out.copy_from_slice(numbers);
+    Ok(())
 }
 
 /// Holds the game, which knows how to make views.
@@ -111,14 +146,15 @@ impl Binding for PythonBinding {
     fn pairs(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<(PythonState, Player)>> {
         (0..views.len()?)
             .map(|row| {
-                let (state, player): (Py<PyAny>, Player) = views.get_item(row)?.extract()?;
-                Ok((PythonState(state), player))
+                let (state, player): (Bound<'_, PyAny>, Player) = views.get_item(row)?.extract()?;
+                let pays = pays(&state)?;
+                Ok((PythonState { state: state.unbind(), pays }, player))
             })
             .collect()
     }
 
     fn views<'py>(&self, py: Python<'py>, pairs: Vec<(PythonState, Player)>) -> PyResult<Bound<'py, PyAny>> {
-        let pairs: Vec<_> = pairs.into_iter().map(|(state, player)| (state.0, player)).collect();
+        let pairs: Vec<_> = pairs.into_iter().map(|(state, player)| (state.state, player)).collect();
         self.0.bind(py).call_method1(intern!(py, "views"), (pairs,))
     }
 

@@ -1,6 +1,7 @@
 //! The search class, the same for every game.
 
 use crate::game::{rows, search_error, Binding};
+use crate::signals::Signals;
 use moemcts_tree::tree::{Line, Status};
 use moemcts_tree::{Action, Config, Exploration, Limits, Player, Players, Rng, Search, Tree};
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
@@ -72,7 +73,10 @@ impl<B: Binding> Core<B> {
         let beside = others.into_iter().zip(kept).zip(root_actions);
         for (((state, player), seed), ((others, kept), actions)) in roots.into_iter().zip(seeds).zip(beside) {
             // A kept tree knows all actions of its root.
-            let grown = kept.filter(|_| actions.is_none()).and_then(|kept| self.regrow(&kept, &state, player));
+            let grown = match kept.filter(|_| actions.is_none()) {
+                Some(kept) => self.regrow(&kept, &state, player)?,
+                None => None,
+            };
             trees.push(match grown {
                 Some(tree) => tree,
                 None => {
@@ -95,12 +99,14 @@ impl<B: Binding> Core<B> {
         SearchOf<B>: Send,
     {
         let search = &mut self.search;
+        let signals = Signals::default();
+        let stop = || signals.came();
         let selected = match (self.is_parallel, B::IS_NATIVE) {
-            (true, _) => py.detach(|| search.select_parallel()),
-            (false, true) => py.detach(|| search.select()),
-            (false, false) => search.select(),
+            (true, _) => py.detach(|| search.select_parallel(&stop)),
+            (false, true) => py.detach(|| search.select(&stop)),
+            (false, false) => search.select(&stop),
         };
-        self.selected = selected.map_err(search_error)?;
+        self.selected = selected.map_err(|error| signals.error(error))?;
         let pairs = self
             .selected
             .clone()
@@ -149,6 +155,14 @@ impl<B: Binding> Core<B> {
             )));
         }
         // A column of values for the viewer alone is a matrix of one column.
+        if value.ndim() == 2 && value.len() != given.len() * self.num_players {
+            return Err(PyValueError::new_err(format!(
+                "expected value [{n}] or [{n}, {players}], got shape {shape:?}",
+                n = given.len(),
+                players = self.num_players,
+                shape = value.shape()
+            )));
+        }
         let value = value
             .to_shape((given.len(), value.len() / given.len().max(1)))
             .map_err(|e| PyValueError::new_err(e.to_string()))?;
@@ -246,36 +260,29 @@ impl<B: Binding> Core<B> {
         let away: Players = modelled.iter().map(|(player, _)| *player).chain(others.outside).collect();
         let searched = Players::all(self.num_players).without(away);
         let mut tree = ground.unwrap_or_default();
-        tree.plant(state, self.num_players, searched, modelled, rng).map_err(search_error)?;
+        tree.plant(state, self.num_players, searched, modelled, rng, &self.search.config).map_err(search_error)?;
         if tree.seats_of(0).iter().all(|seat| seat.player != player) {
             return Err(PyValueError::new_err(format!(
                 "expected a root where player {player} is active and searched, got active players {:?}",
-                tree.states[0].active_players_list()?
+                crate::game::numbered(crate::game::active_players(&tree.states[0])?)
             )));
         }
         Ok(tree)
     }
 
-    fn regrow(&self, kept: &KeptTree, state: &B::State, player: Player) -> Option<Tree<B::State, B::Agent>> {
-        let tree = kept.0.lock().ok()?.take()?;
-        let mut tree = *tree.downcast::<Tree<B::State, B::Agent>>().ok()?;
+    /// Returns a kept tree from the position on, where it fits this search and holds that position.
+    fn regrow(&self, kept: &KeptTree, state: &B::State, player: Player) -> PyResult<Option<Tree<B::State, B::Agent>>> {
+        let grown = kept.0.lock().ok().and_then(|mut tree| tree.take());
+        let Some(Ok(tree)) = grown.map(|tree| tree.downcast::<Tree<B::State, B::Agent>>()) else { return Ok(None) };
+        let mut tree = *tree;
         let levels = 2 * self.num_players as u32;
-        let is_found = tree.reroot(state, levels).unwrap_or(false);
-        (is_found && tree.seats_of(0).iter().any(|seat| seat.player == player)).then_some(tree)
+        let is_found =
+            tree.draws_replies == self.search.config.draws_replies && tree.reroot(state, levels).map_err(Into::into)?;
+        Ok((is_found && tree.seats_of(0).iter().any(|seat| seat.player == player)).then_some(tree))
     }
 }
 
 type SearchOf<B> = Search<<B as Binding>::State, <B as Binding>::Agent>;
-
-trait ActiveList {
-    fn active_players_list(&self) -> PyResult<Vec<Player>>;
-}
-
-impl<S: moemcts_tree::State<Error: Into<PyErr>>> ActiveList for S {
-    fn active_players_list(&self) -> PyResult<Vec<Player>> {
-        crate::game::active_players(self)
-    }
-}
 
 fn option<'py, T>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<T>
 where
@@ -305,6 +312,12 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
             time: option::<Option<f64>>(options, "seconds")?.map(Duration::from_secs_f64),
         },
         utility_sum: option(options, "utility_sum")?,
+        discount: option(options, "discount")?,
+        draws_replies: match option::<String>(options, "replies")?.as_str() {
+            "drawn" => true,
+            "kept" => false,
+            other => return Err(PyValueError::new_err(format!("expected replies kept or drawn, got {other:?}"))),
+        },
         num_actions: option(options, "num_actions")?,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use moemcts_chess::Tables;
+use moemcts_chess::{Rules, Tables};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -14,6 +14,8 @@ use crate::chess::{ChessRules, ChessState, ChessViews};
 pub struct ChessTables {
     tables: Tables,
     num_files: usize,
+    rules: Rules,
+    folders: Vec<PathBuf>,
 }
 
 #[pymethods]
@@ -25,11 +27,15 @@ impl ChessTables {
         let mut tables = Tables::of(variant)
             .ok_or_else(|| PyValueError::new_err(format!("there are no Syzygy tables for {}", variant.name)))?;
         let mut num_files = 0;
-        for folder in folders {
+        for folder in &folders {
             num_files +=
-                tables.add(&folder).map_err(|error| PyOSError::new_err(format!("{}: {error}", folder.display())))?;
+                tables.add(folder).map_err(|error| PyOSError::new_err(format!("{}: {error}", folder.display())))?;
         }
-        Ok(Self { tables, num_files })
+        Ok(Self { tables, num_files, rules: rules.0, folders })
+    }
+
+    fn __getnewargs__(&self) -> (ChessRules, &[PathBuf]) {
+        (ChessRules(self.rules), &self.folders)
     }
 
     /// How many files are tables of the variant.

@@ -23,6 +23,16 @@ impl TicTacToeState {
     fn initial() -> Self {
         Self(moemcts_toys::TicTacToe::default())
     }
+
+    /// The position with these stones of the player to move and of the other one.
+    #[staticmethod]
+    fn of(own: u64, other: u64) -> Self {
+        Self(moemcts_toys::TicTacToe::of(own, other))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (u64, u64))> {
+        Ok((slf.get_type().getattr("of")?, slf.get().0.stones()))
+    }
 }
 
 #[pymethods]
@@ -31,5 +41,15 @@ impl ConnectFourState {
     #[staticmethod]
     fn initial() -> Self {
         Self(moemcts_toys::ConnectFour::default())
+    }
+
+    /// The position with these stones of the player to move and of the other one.
+    #[staticmethod]
+    fn of(own: u64, other: u64) -> Self {
+        Self(moemcts_toys::ConnectFour::of(own, other))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (u64, u64))> {
+        Ok((slf.get_type().getattr("of")?, slf.get().0.stones()))
     }
 }

@@ -69,20 +69,34 @@ pub type TicTacToe = Stones<TicTacToeRules>;
 pub type ConnectFour = Stones<ConnectFourRules>;
 
 impl<R: Rules> Stones<R> {
+    /// Returns the position with these stones of the player to move and of the other one; they are not checked.
+    pub fn of(own: u64, other: u64) -> Self {
+        Self { own, other, rules: std::marker::PhantomData }
+    }
+
+    /// Returns the stones of the player to move and of the other one.
+    pub fn stones(&self) -> (u64, u64) {
+        (self.own, self.other)
+    }
+
+    fn num_stones(&self) -> u32 {
+        (self.own | self.other).count_ones()
+    }
+
     fn is_over(&self) -> bool {
-        R::wins(self.other) || self.ply() as usize == R::ROWS * R::COLUMNS
+        R::wins(self.other) || self.num_stones() as usize == R::ROWS * R::COLUMNS
     }
 
     fn mover(&self) -> Player {
-        self.ply() as Player % 2
+        self.num_stones() as Player % 2
     }
 }
 
 impl<R: Rules> State for Stones<R> {
     type Error = Infallible;
 
-    fn ply(&self) -> u32 {
-        (self.own | self.other).count_ones()
+    fn ply(&self) -> Result<u32, Infallible> {
+        Ok(self.num_stones())
     }
 
     fn active_players(&self) -> Result<Players, Infallible> {
@@ -108,6 +122,10 @@ impl<R: Rules> State for Stones<R> {
             out[1 - self.mover()] = 1.0;
         }
         Ok(())
+    }
+
+    fn is_decided(&self, _: Player) -> Result<bool, Infallible> {
+        Ok(self.is_over())
     }
 
     fn key(&self) -> Result<u64, Infallible> {

@@ -22,6 +22,10 @@ pub struct Config {
     pub limits: Limits,
     /// What returns sum to, if the game has a fixed sum.
     pub utility_sum: Option<f64>,
+    /// What a value is worth one step before.
+    pub discount: f64,
+    /// Whether opponents reply anew at every descent; otherwise once per node.
+    pub draws_replies: bool,
     pub num_actions: usize,
 }
 

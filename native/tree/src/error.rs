@@ -19,6 +19,16 @@ pub enum SearchError<E> {
     Row(usize),
     /// Opponents' replies are missing or too many.
     Replies { expected: usize, got: usize },
+    /// The probabilities of a chance node are no distribution over its outcomes.
+    Chances { num_outcomes: usize, chances: Vec<f32> },
+    /// Chance moves together with a player.
+    MixedChance,
+    /// Chance moves at a root.
+    ChanceRoot,
+    /// An evaluator's value is out of range.
+    ValueRange { row: usize, value: f32 },
+    /// Whoever waits for the search wants it to end.
+    Interrupted,
 }
 
 impl<E> From<E> for SearchError<E> {
@@ -27,10 +37,10 @@ impl<E> From<E> for SearchError<E> {
     }
 }
 
-impl<E: fmt::Debug> fmt::Display for SearchError<E> {
+impl<E> fmt::Display for SearchError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Game(error) => write!(f, "the game failed: {error:?}"),
+            Self::Game(_) => write!(f, "the game failed"),
             Self::NoAction(player) => {
                 write!(f, "expected a legal action for active player {player}, the game gave none")
             }
@@ -40,9 +50,23 @@ impl<E: fmt::Debug> fmt::Display for SearchError<E> {
             Self::RootActions { player, legal, got } => {
                 write!(f, "expected root actions of player {player}, one or more of {legal:?}, got {got:?}")
             }
-            Self::NotFinite { row } => write!(f, "expected numbers from the evaluator, got NaN in row {row}"),
+            Self::NotFinite { row } => {
+                write!(f, "expected numbers from the evaluator, got NaN or infinity in row {row}")
+            }
             Self::Row(row) => write!(f, "row {row} waits for no evaluation"),
             Self::Replies { expected, got } => write!(f, "expected {expected} replies, got {got}"),
+            Self::Chances { num_outcomes, chances } => write!(
+                f,
+                "expected the chances of {num_outcomes} outcomes, from 0 and summing to one, the game gave {chances:?}"
+            ),
+            Self::MixedChance => write!(f, "expected chance to move alone, the game let players move with it"),
+            Self::ChanceRoot => {
+                write!(f, "expected a root where a player moves, got one where chance does: play an outcome first")
+            }
+            Self::ValueRange { row, value } => {
+                write!(f, "expected values in [-1, 1] from the evaluator, got {value} in row {row}")
+            }
+            Self::Interrupted => write!(f, "interrupted"),
         }
     }
 }

@@ -2,19 +2,23 @@
 
 use crate::rng::Rng;
 
-/// A seat at the table, `0..num_players`.
+/// A seat at the table, `0..num_players`, or `CHANCE`.
 pub type Player = usize;
+
+/// Who moves where dice are rolled: a player that draws, and is not among the `num_players`.
+pub const CHANCE: Player = 31;
 
 /// An index into the policy output of a network, `0..num_actions`.
 pub type Action = u32;
 
-/// A set of players, at most 32.
+/// A set of players, at most 31, and of chance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Players(u32);
 
 impl Players {
     pub const NONE: Self = Self(0);
-    pub const MAX: usize = 32;
+    pub const CHANCE: Self = Self(1 << CHANCE);
+    pub const MAX: usize = 31;
 
     /// Returns the players `0..num_players`.
     pub fn all(num_players: usize) -> Self {
@@ -76,10 +80,13 @@ impl FromIterator<Player> for Players {
 pub trait State: Clone {
     type Error;
 
-    /// Returns how many half-moves (or simultaneous steps) were played since the start of the game.
-    fn ply(&self) -> u32;
+    /// Whether anything is ever paid before the end of a game.
+    const HAS_REWARDS: bool = false;
 
-    /// Returns who moves now; empty exactly when the game is over.
+    /// Returns how many half-moves (or simultaneous steps) were played since the start of the game.
+    fn ply(&self) -> Result<u32, Self::Error>;
+
+    /// Returns who moves now; empty exactly when the game is over, chance alone where it moves.
     fn active_players(&self) -> Result<Players, Self::Error>;
 
     /// Appends the legal actions of an active player, ascending.
@@ -93,11 +100,39 @@ pub trait State: Clone {
     /// Plays one legal action per active player, in ascending order of players.
     fn play(&mut self, joint: &[Action]) -> Result<(), Self::Error>;
 
+    /// Appends the probability of each legal action of `CHANCE`, where it moves.
+    fn chances(&self, _out: &mut Vec<f32>) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Writes what the step into this position paid each player; `out` is zero on entry.
+    fn rewards(&self, _out: &mut [f32]) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// Writes what is decided so far for each player, in `[-1, 1]`; 0 where nothing is.
     fn returns(&self, out: &mut [f32]) -> Result<(), Self::Error>;
 
+    /// Returns whether the return of a player is final; it is never active again.
+    fn is_decided(&self, player: Player) -> Result<bool, Self::Error>;
+
     /// Returns 64 bits over all that the rest of the game depends on.
     fn key(&self) -> Result<u64, Self::Error>;
+}
+
+/// Returns whether the returns of all these players are final.
+pub(crate) fn all_decided<S: State>(state: &S, players: Players) -> Result<bool, S::Error> {
+    for player in players.iter() {
+        if !state.is_decided(player)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Returns what a position's value is worth one step before: a chance node is a part of the step into it.
+pub(crate) fn step_discount<S: State>(state: &S, discount: f64) -> Result<f64, S::Error> {
+    Ok(if state.active_players()?.contains(CHANCE) { 1.0 } else { discount })
 }
 
 /// The sizes that a game's variant decides.

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod chance;
 pub mod config;
 pub mod error;
 pub mod game;
@@ -12,8 +13,8 @@ pub mod tree;
 
 pub use config::{Config, Exploration, Limits};
 pub use error::SearchError;
-pub use game::{Action, Agent, Dimensions, NoAgent, Observe, Player, Players, State};
-pub use playouts::{playout, playout_search, Arm, PlayoutConfig};
+pub use game::{Action, Agent, Dimensions, NoAgent, Observe, Player, Players, State, CHANCE};
+pub use playouts::{playout, playout_search, Arm, PlayoutConfig, Stop};
 pub use rng::Rng;
 pub use search::Search;
 pub use tree::Tree;

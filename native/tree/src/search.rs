@@ -3,10 +3,16 @@
 use crate::config::Config;
 use crate::error::SearchError;
 use crate::game::{Action, Agent, Player, Players, State};
+use crate::playouts::Stop;
 use crate::tree::{Descent, NodeId, Status, Tree, ROOT};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// How often a thread that waits for others asks whether to end.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// One evaluation that a leaf waits for.
 #[derive(Clone, Copy, Debug)]
@@ -76,18 +82,20 @@ impl<S: State, A: Agent<S>> Search<S, A> {
     }
 
     /// Descends in all trees, one after the other; returns the new rows, none when the search is over.
-    pub fn select(&mut self) -> Result<Range<usize>, SearchError<S::Error>> {
+    pub fn select(&mut self, stop: Stop<'_>) -> Result<Range<usize>, SearchError<S::Error>> {
         let config = self.config.clone();
         let started = self.started;
         let mut leaves = Vec::new();
         for tree in &mut self.trees {
-            leaves.push(collect(tree, &config, started)?);
+            leaves.push(collect(tree, &config, started, stop)?);
         }
         Ok(self.note(leaves))
     }
 
     /// Does what `select` does with all cores; the result is the same.
-    pub fn select_parallel(&mut self) -> Result<Range<usize>, SearchError<S::Error>>
+    ///
+    /// This thread asks `stop` meanwhile, the others do not.
+    pub fn select_parallel(&mut self, stop: Stop<'_>) -> Result<Range<usize>, SearchError<S::Error>>
     where
         S: Send,
         A: Send,
@@ -95,7 +103,24 @@ impl<S: State, A: Agent<S>> Search<S, A> {
     {
         let config = &self.config;
         let started = self.started;
-        let leaves: Result<Vec<_>, _> = self.trees.par_iter_mut().map(|tree| collect(tree, config, started)).collect();
+        let trees = &mut self.trees;
+        let is_stopped = AtomicBool::new(false);
+        let stops = || is_stopped.load(Ordering::Relaxed);
+        let (found, finds) = mpsc::channel();
+        let leaves: Result<Vec<_>, _> = rayon::in_place_scope(|scope| {
+            scope.spawn(|_| {
+                let leaves = trees.par_iter_mut().map(|tree| collect(tree, config, started, &stops)).collect();
+                // Nobody waits any more where this thread panics.
+                let _ = found.send(leaves);
+            });
+            loop {
+                match finds.recv_timeout(LOOK) {
+                    Ok(leaves) => return leaves,
+                    Err(RecvTimeoutError::Timeout) => is_stopped.store(stop(), Ordering::Relaxed),
+                    Err(RecvTimeoutError::Disconnected) => return Err(SearchError::Interrupted),
+                }
+            }
+        });
         Ok(self.note(leaves?))
     }
 
@@ -132,16 +157,23 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         tree.receive(found.node, found.seat, row, logits, value, &self.config)
     }
 
-    fn note(&mut self, leaves: Vec<Vec<NodeId>>) -> Range<usize> {
+    fn note(&mut self, leaves: Vec<Vec<Descent>>) -> Range<usize> {
         if self.outstanding == 0 {
             self.rows.clear();
         }
         let start = self.rows.len();
         for (t, (tree, nodes)) in self.trees.iter().zip(leaves).enumerate() {
-            for node in nodes {
-                let players = tree.awaited(node);
+            for descent in nodes {
+                let (node, players) = match descent {
+                    Descent::Leaf(node) => (node, tree.awaited(node)),
+                    Descent::Suspended(node) => (node, tree.outside(node)),
+                    Descent::Terminal | Descent::Collision => continue,
+                };
                 if !players.is_empty() {
                     self.awaiting.push(Awaiting { tree: t as u32, node, players });
+                }
+                if matches!(descent, Descent::Suspended(_)) {
+                    continue;
                 }
                 for (seat, player) in tree.viewers(node).enumerate() {
                     self.rows.push(Some(Row { tree: t as u32, node, seat: seat as u32, player }));
@@ -156,14 +188,25 @@ impl<S: State, A: Agent<S>> Search<S, A> {
     }
 }
 
-/// Returns the leaves of one tree's share of a batch.
+/// Returns the leaves of one tree's share of a batch, and the descents that wait for replies.
 fn collect<S: State, A: Agent<S>>(
     tree: &mut Tree<S, A>,
     config: &Config,
     started: Instant,
-) -> Result<Vec<NodeId>, SearchError<S::Error>> {
+    stop: Stop<'_>,
+) -> Result<Vec<Descent>, SearchError<S::Error>> {
     let mut leaves = Vec::new();
+    while let Some(descent) = tree.resume(config)? {
+        if matches!(descent, Descent::Leaf(_) | Descent::Suspended(_)) {
+            leaves.push(descent);
+        }
+    }
+    let mut descents: u32 = 0;
     while leaves.len() < config.leaves_per_tree && !tree.is_done(config) {
+        descents += 1;
+        if descents.is_multiple_of(64) && stop() {
+            return Err(SearchError::Interrupted);
+        }
         let is_first = tree.nodes[ROOT as usize].visits == 0;
         // Looking at the clock costs as much as a descent of a small game does.
         let is_due = tree.simulations.is_multiple_of(16) || leaves.is_empty();
@@ -171,9 +214,9 @@ fn collect<S: State, A: Agent<S>>(
             break;
         }
         match tree.descend(config)? {
-            Descent::Leaf(node) => leaves.push(node),
             Descent::Terminal => {}
             Descent::Collision => break,
+            descent => leaves.push(descent),
         }
     }
     Ok(leaves)

@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 from chess_oracle import end, measures, random_games
 
-from moemcts import _core
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import Views
 from moemcts.learn.dataset import Dataset
+from moemcts.native import core
 from moemcts.search import Search, SearchConfig
 from moemcts_chess.game import VARIANTS, ChessGame
 
@@ -123,11 +123,11 @@ def speed() -> list[Row]:
         packed = game.pack(states * 10)
 
         def gate(packed: object = packed) -> int:
-            _core.chess_measure(packed.data, packed.offsets, "lichess")  # type: ignore[attr-defined]
+            core.chess_measure(packed.data, packed.offsets, "lichess")
             return 20_000
 
         def planes(views: object = views) -> int:
-            views.observations()  # type: ignore[attr-defined]
+            views.observations()
             return 1000
 
         rows.append(row(f"lichess gate on packed positions, {variant}, one core", rate(gate), "positions/s"))
@@ -152,7 +152,7 @@ def agreement() -> list[Row]:
         rows.append(row(f"positions that agree with python-chess, {variant}", count, "positions", 100))
         for state, board in random_games(ChessGame(variant, max_plies=LONG), 12_000, seed=101):
             expected_measures = measures(board, START_PIECES.get(variant, 32))
-            assert {name: state.measure(name) for name in _core.chess_measures()} == expected_measures, state
+            assert {name: state.measure(name) for name in core.chess_measures()} == expected_measures, state
             total += 1
     rows.append(row("positions whose gates agree with python-chess", total, "positions", 101))
     return rows

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from chess_oracle import crazyara_score, lichess_score, measures, random_games
 
-from moemcts import _core
+from moemcts.native import core
 from moemcts.plugins import Plugins, plugins
 from moemcts_chess import gates
 from moemcts_chess.game import VARIANTS, ChessGame
@@ -24,7 +24,7 @@ def test_all_measures_agree_with_python_chess(variant: str) -> None:
     game = ChessGame(variant)
     for state, board in random_games(game, NUM_POSITIONS, seed=4):
         expected = measures(board, START_PIECES.get(variant, 32))
-        assert {name: state.measure(name) for name in _core.chess_measures()} == expected, state
+        assert {name: state.measure(name) for name in core.chess_measures()} == expected, state
 
 
 def test_crazyaras_table_differs_in_the_start_position() -> None:
@@ -39,10 +39,10 @@ def test_views_bytes_and_states_are_measured_alike() -> None:
     states = [state for state, _ in random_games(game, 300, seed=5)]
     packed = game.pack(states)
     views = game.views([(state, 0) for state in states])
-    for name in _core.chess_measures():
+    for name in core.chess_measures():
         expected = [state.measure(name) for state in states]
         assert views.measure(name).tolist() == expected
-        assert _core.chess_measure(packed.data, packed.offsets, name).tolist() == expected
+        assert core.chess_measure(packed.data, packed.offsets, name).tolist() == expected
     with pytest.raises(ValueError, match="expected one of lichess"):
         views.measure("lichesss")
 
@@ -91,7 +91,7 @@ def test_lichess_divides_a_game_once() -> None:
         "4k2r/8/8/8/8/8/8/4K2R w - - 0 40",
     ]
     packed = game.pack([game.parse_state(fen) for fen in fens])
-    divided = _core.chess_divisions(packed.data, packed.offsets, np.array([0, 4]))
+    divided = core.chess_divisions(packed.data, packed.offsets, np.array([0, 4]))
     assert [rows.tolist() for rows in divided] == [[1], [3]]
-    divided = _core.chess_divisions(packed.data, packed.offsets, np.array([0, 1, 3]))
+    divided = core.chess_divisions(packed.data, packed.offsets, np.array([0, 1, 3]))
     assert [rows.tolist() for rows in divided] == [[-1, 1], [-1, -1]]

@@ -1,6 +1,8 @@
 //! Scripted agents in searches, in seats, and in whole games between themselves.
 
 use super::{value_error, PommermanRules, PommermanState};
+use crate::signals::Signals;
+use moemcts_pommerman::simple_agent::Memory;
 use moemcts_pommerman::{Corners, Scripted, State};
 use moemcts_tree::Rng;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
@@ -16,6 +18,10 @@ impl PommermanScripted {
     fn new(name: &str) -> PyResult<Self> {
         find_scripted(name).map(Self)
     }
+
+    fn __getnewargs__(&self) -> (&'static str,) {
+        (self.0.name(),)
+    }
 }
 
 /// A scripted agent in a seat: it remembers, and draws its own random numbers.
@@ -30,6 +36,28 @@ impl PommermanPlayer {
     #[new]
     fn new(name: &str, seed: u64) -> PyResult<Self> {
         Ok(Self { agent: find_scripted(name)?, rng: Rng::new(seed) })
+    }
+
+    /// The player that `__reduce__` describes: a direction and recent cells where its agent remembers.
+    #[staticmethod]
+    fn restored(name: &str, memory: Option<(u8, Vec<u8>)>, rng: u64) -> PyResult<Self> {
+        let agent = match memory {
+            Some((previous, recent)) => Scripted::Simple(Memory::new(previous, &recent).map_err(value_error)?),
+            None => find_scripted(name)?,
+        };
+        Ok(Self { agent, rng: Rng::new(rng) })
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (&'static str, Option<(u8, Vec<u8>)>, u64))> {
+        let player = slf.borrow();
+        let memory = match &player.agent {
+            Scripted::Simple(memory) => Some((memory.previous, memory.recent().to_vec())),
+            _ => None,
+        };
+        Ok((slf.get_type().getattr("restored")?, (player.agent.name(), memory, player.rng.state())))
     }
 
     /// The action of this player in a state.
@@ -70,8 +98,9 @@ pub fn pommerman_games<'py>(
     }
     let corners = if is_shuffled { Corners::Shuffled } else { Corners::Standard };
     let (mut lengths, mut living, mut deaths) = (Vec::new(), Vec::new(), Vec::new());
+    let signals = Signals::default();
     py.detach(|| {
-        for &seed in &seeds {
+        for &seed in seeds.iter().take_while(|_| !signals.came()) {
             let mut rng = Rng::new(seed);
             let mut state = State::new(rules.0, corners, &mut rng);
             let mut seats = agents.clone();
@@ -94,6 +123,7 @@ pub fn pommerman_games<'py>(
             deaths.extend(last);
         }
     });
+    signals.check()?;
     let shape = [seeds.len(), num_players];
     Ok((
         PyArray1::from_vec(py, lengths),

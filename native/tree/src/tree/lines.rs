@@ -51,12 +51,13 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let mut at = from;
         loop {
             let best: Option<Vec<EdgeId>> = match self.nodes[at as usize].status {
-                Status::Pending | Status::Terminal => return,
+                // What comes after chance depends on it.
+                Status::Pending | Status::Chance | Status::Terminal => return,
                 Status::Expanded => self.seats_of(at).iter().map(|seat| self.most_visited(seat)).collect(),
                 Status::Proven => self.best_proven(at).map(|edge| vec![edge]),
             };
             let Some(chosen) = best else { return };
-            let Some(child) = self.child(at, &chosen) else { return };
+            let Some(child) = self.most_visited_child(at, &chosen) else { return };
             if !chosen.is_empty() {
                 line.push(self.actions_of(&chosen));
             }
@@ -76,17 +77,25 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         })
     }
 
+    /// Returns the child that the chosen edges lead to, the most visited of several that differ in drawn replies.
+    fn most_visited_child(&self, node: NodeId, chosen: &[EdgeId]) -> Option<NodeId> {
+        let links = self.chain(self.edges[self.anchor(node, chosen) as usize].child);
+        links
+            .filter(|&child| self.choices_of(child) == chosen)
+            .max_by_key(|&child| (self.nodes[child as usize].visits, Reverse(child)))
+    }
+
+    fn chain(&self, head: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors((head != NONE).then_some(head), |&child| {
+            let next = self.nodes[child as usize].sibling;
+            (next != NONE).then_some(next)
+        })
+    }
+
     fn children(&self, node: NodeId) -> Vec<NodeId> {
         let Some(seat) = self.seats_of(node).first() else { return Vec::new() };
         let heads = self.edges_of(seat).iter().map(|edge| edge.child);
-        heads
-            .flat_map(|head| {
-                std::iter::successors((head != NONE).then_some(head), |&child| {
-                    let next = self.nodes[child as usize].sibling;
-                    (next != NONE).then_some(next)
-                })
-            })
-            .collect()
+        heads.flat_map(|head| self.chain(head)).collect()
     }
 
     fn choices_of(&self, child: NodeId) -> &[EdgeId] {

@@ -26,13 +26,13 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(false)
     }
 
+    /// Returns how many nodes where players move lie above a node.
     fn depth(&self, node: NodeId) -> u32 {
-        std::iter::successors(Some(node), |&n| {
+        let above = std::iter::successors(Some(node), |&n| {
             let parent = self.nodes[n as usize].parent;
             (parent != NONE).then_some(parent)
-        })
-        .count() as u32
-            - 1
+        });
+        above.skip(1).filter(|&n| self.nodes[n as usize].status != Status::Chance).count() as u32
     }
 
     fn keep_below(&mut self, root: NodeId) {
@@ -44,6 +44,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let replies = std::mem::take(&mut self.replies);
         let agents = std::mem::take(&mut self.agents);
         let values = std::mem::take(&mut self.values);
+        let steps = std::mem::take(&mut self.steps);
+        self.suspended.clear();
         let stride = self.modelled.len();
         self.in_flight = 0;
         let mut node_at = vec![NONE; old.len()];
@@ -63,8 +65,11 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 let parent = node_at[node.parent as usize];
                 let num_choices = self.nodes[parent as usize].num_seats;
                 let start = self.choices.len() as u32;
-                let led = &choices[node.choices as usize..(node.choices + num_choices) as usize];
+                let num_drawn = self.num_drawn(&self.nodes[parent as usize]);
+                let led = &choices[node.choices as usize..(node.choices + num_choices + num_drawn) as usize];
+                let (led, drawn) = led.split_at(num_choices as usize);
                 self.choices.extend(led.iter().map(|&edge| edge_at[edge as usize]));
+                self.choices.extend_from_slice(drawn);
                 let anchor = match led.first() {
                     Some(&edge) => edge_at[edge as usize],
                     None => self.nodes[parent as usize].passage,
@@ -88,6 +93,10 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             let kept = node.first_reply as usize..(node.first_reply + node.num_replies) as usize;
             self.replies.extend_from_slice(&replies[kept]);
             node.first_reply = first_reply;
+            let kept = node.num_steps as usize * (self.num_players + 1);
+            let first_step = self.steps.len() as u32;
+            self.steps.extend_from_slice(&steps[node.first_step as usize..node.first_step as usize + kept]);
+            node.first_step = first_step;
             self.agents.extend_from_slice(&agents[i * stride..(i + 1) * stride]);
             self.values.extend_from_slice(&values[i * self.num_players..(i + 1) * self.num_players]);
             self.nodes.push(node);

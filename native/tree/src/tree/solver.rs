@@ -1,6 +1,6 @@
 //! What ends of games prove about the positions above them.
 
-use super::{EdgeId, NodeId, Status, Tree, NONE, ROOT};
+use super::{EdgeId, Node, NodeId, Status, Tree, NONE, ROOT};
 use crate::config::Config;
 use crate::game::{Agent, State};
 use std::cmp::Ordering;
@@ -23,8 +23,13 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let mut child = end;
         loop {
             let parent = self.nodes[child as usize].parent;
-            // Simultaneous moves prove nothing: what is best against one reply need not be against another.
-            if parent == NONE || self.nodes[parent as usize].num_seats != 1 {
+            // Simultaneous moves prove nothing: what is best against one reply need not be against another. Nor does
+            // what chance may lead to, nor what is worth something else one step before.
+            if parent == NONE
+                || self.nodes[parent as usize].num_seats != 1
+                || self.nodes[parent as usize].status == Status::Chance
+                || !self.is_known(child)
+            {
                 return;
             }
             let value = self.value_of(child, parent);
@@ -51,7 +56,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     pub fn proof_of(&self, edge: EdgeId, config: &Config) -> Option<(f32, u32)> {
         let child = self.edges[edge as usize].child;
         let is_alone = self.nodes[ROOT as usize].num_seats == 1;
-        let is_known = is_alone && self.solves(config) && child != NONE && self.is_ended(child);
+        let is_known = is_alone && self.solves(config) && child != NONE && self.is_known(child);
         is_known.then(|| (self.value_of(child, ROOT), self.nodes[child as usize].plies_left + 1))
     }
 
@@ -61,7 +66,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let edges = seat.first_edge..seat.first_edge + seat.num_edges;
         let proven = edges.filter(|&edge| {
             let child = self.edges[edge as usize].child;
-            child != NONE && self.is_ended(child)
+            child != NONE && self.is_known(child)
         });
         proven.max_by(|&a, &b| self.compare(node, a, b))
     }
@@ -80,7 +85,9 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.values[node as usize * self.num_players + mover]
     }
 
-    fn is_ended(&self, node: NodeId) -> bool {
-        matches!(self.nodes[node as usize].status, Status::Terminal | Status::Proven)
+    /// Returns whether a node's value is proven, and is that of the edge which leads to it.
+    fn is_known(&self, node: NodeId) -> bool {
+        let Node { status, num_steps, .. } = self.nodes[node as usize];
+        matches!(status, Status::Terminal | Status::Proven) && num_steps == 0
     }
 }

@@ -5,6 +5,9 @@ use crate::config::Config;
 use crate::error::SearchError;
 use crate::game::{Action, Agent, Player, Players, State};
 
+/// How far values of low precision may be outside [-1, 1].
+const TOLERANCE: f32 = 1e-3;
+
 impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Takes one evaluation of a pending leaf, seen by its `seat`-th searched player; the last one completes the leaf.
     ///
@@ -20,6 +23,9 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     ) -> Result<(), SearchError<S::Error>> {
         if value.iter().any(|v| !v.is_finite()) {
             return Err(SearchError::NotFinite { row });
+        }
+        if let Some(&value) = value.iter().find(|v| v.abs() > 1.0 + TOLERANCE) {
+            return Err(SearchError::ValueRange { row, value });
         }
         let seat = (self.nodes[node as usize].first_seat + seat) as usize;
         self.set_priors(seat, row, logits, config)?;
@@ -143,7 +149,10 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             self.simulations += 1;
         }
         self.in_flight -= held;
-        let values = &self.values[leaf as usize * self.num_players..][..self.num_players];
+        let mut values = std::mem::take(&mut self.scratch.running);
+        values.clear();
+        values
+            .extend(self.values[leaf as usize * self.num_players..][..self.num_players].iter().copied().map(f64::from));
         let mut at = leaf;
         loop {
             let node = &mut self.nodes[at as usize];
@@ -151,11 +160,18 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             node.in_flight -= held;
             let seats = node.first_seat as usize..(node.first_seat + node.num_seats) as usize;
             for seat in &mut self.seats[seats] {
-                seat.value_sum += f64::from(values[seat.player]);
+                seat.value_sum += value_for(&values, seat.player);
             }
-            let Node { parent, choices, .. } = *node;
+            let Node { parent, choices, first_step, num_steps, .. } = *node;
             if parent == NONE {
-                return;
+                break;
+            }
+            // v(parent) = rewards(child) + discount * v(child), the step nearest to the child first.
+            let stride = self.num_players + 1;
+            let steps = first_step as usize..first_step as usize + num_steps as usize * stride;
+            for step in self.steps[steps].chunks_exact(stride).rev() {
+                let discount = step[self.num_players];
+                values.iter_mut().zip(step).for_each(|(value, reward)| *value = reward + discount * *value);
             }
             let Node { first_seat, num_seats, .. } = self.nodes[parent as usize];
             for i in 0..num_seats {
@@ -166,9 +182,15 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 }
                 edge.visits += 1;
                 edge.in_flight -= held;
-                edge.value_sum += f64::from(values[seat.player]);
+                edge.value_sum += value_for(&values, seat.player);
             }
             at = parent;
         }
+        self.scratch.running = values;
     }
+}
+
+/// Returns what a value is for a player; chance has none.
+fn value_for(values: &[f64], player: Player) -> f64 {
+    values.get(player).copied().unwrap_or(0.0)
 }

@@ -1,0 +1,83 @@
+"""The public face of the native core: what games and plugins take from it.
+
+A game with native positions takes its own classes from `core`, which is typed; nothing outside the framework imports
+the compiled module itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moemcts import _core as core
+from moemcts.game import FloatArray, GameSpec, IntArray, State, Views
+
+__all__ = ["Arms", "NativeViews", "core", "playout_search", "playouts"]
+
+for _state in core.STATE_TYPES:
+    State.register(_state)
+
+Arms = tuple[IntArray, IntArray, NDArray[np.float64]]
+"""Actions, visits and sums of values of one root."""
+
+
+@runtime_checkable
+class NativeViews(Protocol):
+    """Views that play random games without the interpreter."""
+
+    def playouts(self, num: int, seed: int, *, discount: float = 1.0) -> FloatArray: ...
+
+    def playout_search(
+        self,
+        seeds: Sequence[int],
+        *,
+        playouts: int | None = None,
+        seconds: float | None = None,
+        exploration: float | None = None,
+        depth: int | None = None,
+        discount: float = 1.0,
+    ) -> list[Arms]: ...
+
+
+def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:
+    """Returns the mean returns of `num` random playouts from each view, by player, `[N, P]`.
+
+    A row depends on its position, its player and the seed. Rewards on the way and the discount count.
+    """
+    if isinstance(views, NativeViews):
+        return views.playouts(num, seed, discount=spec.discount)
+    return core.python_playouts(views, spec.num_players, num, seed, discount=spec.discount)
+
+
+def playout_search(
+    views: Views,
+    spec: GameSpec,
+    seeds: Sequence[int],
+    *,
+    playouts: int | None = None,
+    seconds: float | None = None,
+    exploration: float | None = None,
+    depth: int | None = None,
+) -> list[Arms]:
+    """Returns actions, visits and sums of values of each view, searched by random playouts.
+
+    Limits are per view. `exploration` is UCB1's constant, None for equally many playouts of each action; `depth` is how
+    many plies keep statistics, None for all: 1 is a flat search, None with a constant is UCT.
+    """
+    if isinstance(views, NativeViews):
+        return views.playout_search(
+            seeds, playouts=playouts, seconds=seconds, exploration=exploration, depth=depth, discount=spec.discount
+        )
+    return core.python_playout_search(
+        views,
+        spec.num_players,
+        seeds,
+        playouts=playouts,
+        seconds=seconds,
+        exploration=exploration,
+        depth=depth,
+        discount=spec.discount,
+    )

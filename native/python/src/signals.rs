@@ -1,0 +1,71 @@
+//! Native loops that may take long look for signals, so that Ctrl-C ends them.
+
+use crate::game::search_error;
+use moemcts_tree::SearchError;
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Asking the interpreter costs a lock: this many milliseconds pass between two looks.
+const INTERVAL: u64 = 50;
+
+/// Watches for signals during one call.
+pub struct Signals {
+    started: Instant,
+    looked: AtomicU64,
+    has_come: AtomicBool,
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl Default for Signals {
+    fn default() -> Self {
+        Self {
+            started: Instant::now(),
+            looked: AtomicU64::new(0),
+            has_come: AtomicBool::new(false),
+            raised: Mutex::new(None),
+        }
+    }
+}
+
+impl Signals {
+    /// Returns whether a signal's handler raised an exception; looks every now and then, on the main thread.
+    pub fn came(&self) -> bool {
+        if self.has_come.load(Ordering::Relaxed) {
+            return true;
+        }
+        let now = self.started.elapsed().as_millis() as u64;
+        if now < self.looked.load(Ordering::Relaxed) + INTERVAL {
+            return false;
+        }
+        self.looked.store(now, Ordering::Relaxed);
+        let Err(error) = Python::attach(|py| py.check_signals()) else { return false };
+        if let Ok(mut raised) = self.raised.lock() {
+            *raised = Some(error);
+        }
+        self.has_come.store(true, Ordering::Relaxed);
+        true
+    }
+
+    /// Returns the handler's exception where the loop was interrupted, and otherwise what went wrong in it.
+    pub fn error<E: Into<PyErr>>(&self, error: SearchError<E>) -> PyErr {
+        match error {
+            SearchError::Interrupted => self.exception(),
+            error => search_error(error),
+        }
+    }
+
+    /// Raises what a handler raised.
+    pub fn check(&self) -> PyResult<()> {
+        match self.raised.lock().ok().and_then(|mut raised| raised.take()) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns what the handler raised.
+    fn exception(&self) -> PyErr {
+        self.check().err().unwrap_or_else(|| pyo3::exceptions::PyKeyboardInterrupt::new_err(()))
+    }
+}

@@ -1,0 +1,55 @@
+"""Ctrl-C ends what runs natively."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+SETUP = """
+import os, signal, sys, threading, time
+import numpy as np
+from moemcts.agents import Seat
+from moemcts.plugins import plugins
+from moemcts.search import Search, SearchConfig
+from moemcts.evaluation import UniformEvaluator
+threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+def act(name, game):
+    game = plugins().game(game)
+    state = game.initial_state(0)
+    plugins().agent(name, game).act(game.views([(state, 0)]), [Seat(0, np.random.default_rng(0))])
+def proven(threads):
+    # Every descent ends in a known result, and none is ever proven: one `select` would go on for hours.
+    game = plugins().game("pommerman-1v1?max_steps=1")
+    roots = [(game.initial_state(seed), 0) for seed in range(4)]
+    search = Search(game, SearchConfig(simulations=4_000_000_000, num_threads=threads))
+    search.reset(game.views(roots), list(range(4)))
+    search.run(UniformEvaluator(game.spec))
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "act('uct?seconds=99999', 'chess')",
+        "act('flat?seconds=99999', 'pommerman')",
+        "act('alpha-beta?depth=30', 'chess')",
+        "plugins().game('chess').initial_state().perft(9)",
+        "plugins().game('chess').views([(plugins().game('chess').initial_state(), 0)]).playouts(2**31, 0)",
+        "proven(1)",
+        "proven(2)",
+    ],
+)
+def test_an_interrupt_ends_a_native_loop(call: str) -> None:
+    script = SETUP.replace("{call}", call)
+    started = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "interrupted\n", done.stderr
+    # Two seconds of it are imports; the machine may be busy.
+    assert time.monotonic() - started < 60
