@@ -165,7 +165,6 @@ def test_an_import_that_is_interrupted_or_killed_leaves_nothing_for_the_next(tmp
         assert "Traceback" not in said
         if number == signal.SIGINT:
             assert process.returncode == 130
-            assert said.strip().endswith("interrupted")
             assert not list(tmp_path.glob(".out.*.part"))
     assert len(list(tmp_path.glob(".out.*.part"))) == 1
     path.write_text(pgn())
