@@ -11,7 +11,7 @@ from pathlib import Path
 
 from record import add_option, append
 
-from moemcts.arena.match import Tally, match
+from moemcts.arena import Conditions, Tally, match_schedule, play_match
 from moemcts.arena.openings import openings_from_seeds
 from moemcts.evaluation import UniformEvaluator
 from moemcts.runs import Experiment
@@ -33,15 +33,9 @@ def main() -> None:
     for seed in range(config.num_seeds):
         first = experiment.first_board(seed)
         boards = openings_from_seeds(config.match.games, first=first)
-        result = match(
-            game,
-            {"constant": agent},
-            experiment.agent(experiment.field.name),
-            num_games=config.match.games,
-            openings=boards,
-            seed=first,
-        )
-        outcomes += [record.outcome for record in result.records]
+        field = experiment.agent(experiment.field.name)
+        schedule = match_schedule(game, {"constant": agent}, field, num_games=config.match.games, openings=boards)
+        outcomes += [record.outcome for record in play_match(game, schedule, Conditions(seed=first))]
     tally = Tally.of(outcomes)
     row: dict[str, object] = {"name": f"{config.game}, constant, searched", "game": config.game, "arm": "constant"}
     row |= {"kind": "searched", "value": round(tally.win_rate, 4), "unit": "share of games won"}

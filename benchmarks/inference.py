@@ -68,7 +68,7 @@ class Eager:
 def random_subject(name: str) -> Subject:
     """Returns a network with random weights that has seen positions of its game."""
     game = plugins().game(NETWORKS[name])
-    agent = plugins().agent(plugins().default_agent(game), game)
+    agent = plugins().agent(plugins().player(game), game)
     positions = positions_of_play(game, SinglePhase(), [agent], per_phase=512)
     torch.manual_seed(0)
     network = plugins().network(name, game.spec.observation_shape, game.spec.num_actions).train()
@@ -84,7 +84,7 @@ def trained_subject(folder: Path) -> Subject:
     manifest = read_toml(folder / MANIFEST)
     game = plugins().game(manifest["game"])
     loaded = load_networks(folder, game, plugins())
-    agent = plugins().agent(plugins().default_agent(game), game)
+    agent = plugins().agent(plugins().player(game), game)
     positions = positions_of_play(game, loaded.gate, [agent], per_phase=512 // loaded.gate.num_phases)
     return Subject(f"{manifest['network']} of {folder}", "trained", loaded.networks[0], positions)
 

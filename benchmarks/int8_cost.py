@@ -19,7 +19,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import torch
 from record import add_option, append
 
-from moemcts.arena.duel import duel
+from moemcts.arena import Conditions, DuelResult, duel_schedule, play_match
 from moemcts.arena.openings import openings_from_seeds, random_openings
 from moemcts.learn.checkpoint import MANIFEST
 from moemcts.naming import experts_in, resolve_agent
@@ -50,17 +50,17 @@ def main() -> None:
     agents = {name: resolve_agent(f"{folder}?{common}&precision={name}", game) for name in NAMES}
     num_openings = -(-options.games // 2)
     first = options.seed * 1_000_000
-    result = duel(
+    schedule = duel_schedule(
         game,
         agents,
         num_games=options.games,
         openings=random_openings(game, num_openings, num_plies=options.plies, first=first)
         if options.plies
         else openings_from_seeds(num_openings, first=first),
-        seed=options.seed,
-        path=options.out,
         identity={"plies": options.plies},
     )
+    records = play_match(game, schedule, Conditions(seed=options.seed), journal=options.out)
+    result = DuelResult.of(schedule, records)
     found = result.to_json()
     ours = next(agent for agent in found["agents"] if agent["name"] == "int8")
     difference = ours["pentanomial_elo"] or ours["elo"]

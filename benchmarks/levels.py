@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 
 from record import add_option, append
 
-from moemcts.arena import DuelResult, duel
+from moemcts.arena import Conditions, DuelResult, duel_schedule, play_match
 from moemcts.arena.openings import starts
 from moemcts.arena.ranking import fit_ratings
 from moemcts.game import Game
@@ -96,15 +96,15 @@ def play(game: Game, matches: Sequence[Pairing], seconds: float, seed: int) -> d
             for number, match in enumerate(matches):
                 if num_pairs > 1 and time.monotonic() > deadline:
                     return found
-                found[match] = duel(
+                schedule = duel_schedule(
                     game,
                     {name: agents[name] for name in match.names},
                     num_games=2 * num_pairs,
                     openings=openings,
-                    seed=seed,
-                    max_parallel=1 if match.is_timed else 2,
-                    path=Path(folder) / f"{number}.jsonl",
                 )
+                conditions = Conditions(seed=seed, max_parallel=1 if match.is_timed else 2)
+                records = play_match(game, schedule, conditions, journal=Path(folder) / f"{number}.jsonl")
+                found[match] = DuelResult.of(schedule, records)
             print(f"{num_pairs} pairs of games, {max(0.0, deadline - time.monotonic()):,.0f} s left", flush=True)
     return found
 

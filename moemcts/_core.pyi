@@ -262,6 +262,9 @@ def pommerman_replay(rules: PommermanRules, arrays: Mapping[str, NDArray[Any]]) 
 def pommerman_decisions(
     arrays: Mapping[str, NDArray[Any]],
 ) -> list[list[tuple[Action, int, bool, float]]]: ...
+def gather_rows(
+    data: Sequence[_Bytes], offsets: Sequence[IntArray], parts: IntArray, rows: IntArray
+) -> tuple[_Bytes, IntArray]: ...
 
 class TicTacToeState(_State):
     @staticmethod

@@ -116,6 +116,17 @@ class PolicyAgent:
         ]
 
 
+class Named:
+    """Plays as another agent, under the name that a user gave it."""
+
+    def __init__(self, agent: Agent, name: str) -> None:
+        self.name = name
+        self._agent = agent
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        return self._agent.act(views, seats)
+
+
 def phases(evaluator: Evaluator, views: Views) -> list[tuple[str, int | None]]:
     """Returns the name of each view's weightiest phase and its number; of evaluators without a gate nothing."""
     gate: PhaseGate | None = getattr(evaluator, "gate", None)

@@ -55,6 +55,7 @@ def register_networks() -> Sequence[Registration]:
         Registration("nextvit", catalogue.nextvit, "convolution blocks and a transformer block, 256 channels"),
         Registration("levit", catalogue.levit, "residual stem and attention with learned distances, 256 channels"),
         Registration("vit", catalogue.vit, "Vision Transformer; the board is one patch, patch=1 makes cells tokens"),
+        Registration("mlp", catalogue.mlp, "dense layers, for observations of any shape; 3 layers of 256"),
         Registration("cnn", catalogue.cnn, "the Prague thesis' five plain convolutions with dense heads"),
     ]
 

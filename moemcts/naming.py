@@ -1,25 +1,118 @@
-"""Agents as users name them: registered ones, and the experts in a folder."""
+"""How a reference becomes an agent, and what else a file of its games must agree with: registered names, experts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moemcts.agents import Agent, PolicyAgent
+from moemcts.agents import Agent, Named, PolicyAgent
+from moemcts.arena.openings import Opening
 from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.experts import ROUTINGS
 from moemcts.game import Game
-from moemcts.plugins import plugins
-from moemcts.references import parse_reference
+from moemcts.plugins import checked_options, plugins
+from moemcts.references import format_reference, parse_reference
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.engine import Opponents
 
 LIMITS = ("simulations", "nodes", "seconds")
-EXPERT_OPTIONS = (*LIMITS, "leaves", "routing", "opponents", "c_init", "noise", "backend", "precision")
-TEAM_OPTIONS = ("only", "else")
+TIMES = ("seconds", "movetime")
+"""Options that limit an agent by the clock."""
+QUEUE = "queue"
+"""The routing that looks across batches, beside those of `ROUTINGS`."""
 EXPERTS = "experts:"
 """What may stand before a folder of experts."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """An agent as a user names it."""
+
+    reference: str
+    agent: Agent
+    resolved: str
+    """The reference that also names what was chosen here, such as what runs the networks: elsewhere it makes the same
+    agent."""
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the clock limits it: then games that run beside each other take time from each other."""
+        return is_timed(self.reference)
+
+    @property
+    def named(self) -> Agent:
+        """The agent, under its reference."""
+        return Named(self.agent, self.reference)
+
+
+def contestants(
+    references: Sequence[str],
+    game: Game,
+    limits: Mapping[str, Any] | None = None,
+    *,
+    resolved: Mapping[str, str] | None = None,
+) -> dict[str, Contestant]:
+    """Returns agents by their references; `resolved` are references that say more, from another process.
+
+    Raises UsageError for doubles.
+    """
+    if len(set(references)) < len(references):
+        raise UsageError(f"expected different agents, got {', '.join(references)}")
+    found = {}
+    for reference in references:
+        given = (resolved or {}).get(reference, reference)
+        agent = resolve_agent(given, game, limits)
+        known = given if given != reference else _more(agent, reference)
+        found[reference] = Contestant(reference, agent, known)
+    return found
+
+
+def is_timed(reference: str) -> bool:
+    """Returns whether the clock limits the agent of a reference."""
+    return any(option in TIMES for option in parse_reference(reference)[1])
+
+
+def says_more(reference: str, other: str) -> bool:
+    """Returns whether a reference is another one with further options."""
+    (name, options), (other_name, other_options) = parse_reference(reference), parse_reference(other)
+    return name == other_name and options != other_options and options == options | other_options
+
+
+def _more(agent: Agent, reference: str) -> str:
+    """Returns the name of an agent where that is its reference with more options, as experts name their backend."""
+    return agent.name if says_more(agent.name, reference) else reference
+
+
+def with_options(reference: str, options: Mapping[str, Any]) -> str:
+    """Returns a reference with options in place of, or beside, its own."""
+    name, given = parse_reference(reference)
+    return format_reference(name, {**given, **options})
+
+
+def folder_of(reference: str) -> Path:
+    """Returns the folder that a reference to experts names."""
+    return Path(parse_reference(reference)[0].removeprefix(EXPERTS))
+
+
+def identity_of(references: Sequence[str], openings: Sequence[Opening]) -> dict[str, Any]:
+    """Returns what else decides the games of these agents: their weights and where games start."""
+    digest = hashlib.blake2b(digest_size=8)
+    for opening in openings:
+        start = opening.start if isinstance(opening.start, int) else opening.start.key()
+        digest.update(f"{opening.name} {start}\n".encode())
+    return {"experts": {name: _manifests(name) for name in references}, "openings": digest.hexdigest()}
+
+
+def _manifests(reference: str) -> list[str]:
+    """Returns the hashes of the manifests of all experts that an agent plays with, which hold those of the weights."""
+    _, options = parse_reference(reference)
+    folders = [folder_of(reference), *([Path(str(options["else"]))] if "else" in options else [])]
+    manifests = [place for folder in folders for place in (folder, folder / "experts") if place.is_dir()]
+    files = [place / "manifest.toml" for place in manifests if (place / "manifest.toml").exists()]
+    return [hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files]
 
 
 def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None = None) -> Agent:
@@ -27,26 +120,27 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
 
     `runs/X/experts/steps-0?simulations=200` searches with these experts; 0 simulations plays their policy. `limits`
     (simulations, nodes, seconds) are those of experts that name none. `experts:FOLDER?only=endgame&else=OTHER` plays
-    with one expert of a folder, and with those of another in all other phases.
+    with one expert of a folder, and with those of another in all other phases. `routing=queue` lets leaves wait until
+    the batch of their expert is full, `batch` positions.
     `backend` and `precision` say what runs their networks. `auto`, the default, takes the quickest here, and the
     agent's name says which one that is: games are the same only where it is the same.
     """
     name, options = parse_reference(reference)
     is_folder = name.startswith(EXPERTS)
-    name = name.removeprefix(EXPERTS)
-    if not is_folder and (name in plugins().agents or not Path(name).exists()):
+    folder = folder_of(reference)
+    if not is_folder and (name in plugins().agents or not folder.exists()):
+        if "/" in name and name not in plugins().agents:
+            raise UsageError(f"no agent or folder of experts {name!r}; `moemcts agents` lists the agents")
         return plugins().agent(reference, game)
-    for option in options:
-        if option not in (*EXPERT_OPTIONS, *TEAM_OPTIONS):
-            raise unknown_name("option of an expert agent", option, (*EXPERT_OPTIONS, *TEAM_OPTIONS))
     if not any(name in options for name in LIMITS):
         options |= limits or {}
     if "simulations" not in options and any(name in options for name in LIMITS):
         options["simulations"] = None
+    # `else` is no word that Python takes for an option.
+    renamed = {"baseline" if option == "else" else option: value for option, value in options.items()}
     if ("only" in options) != ("else" in options):
         raise UsageError(f"expected only=PHASE and else=FOLDER together in {reference!r}")
-    options["baseline"] = options.pop("else", None)
-    return _expert_agent(Path(name), game, reference, **options)
+    return _expert_agent(folder, game, reference, **checked_options("an expert agent", _expert_agent, renamed))
 
 
 def experts_in(folder: Path) -> Path:
@@ -60,6 +154,13 @@ def experts_in(folder: Path) -> Path:
     teams = sorted(str(manifest.parent) for manifest in folder.glob("experts/*/manifest.toml"))
     hint = f"; it holds {', '.join(teams)}" if teams else ""
     raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
+
+
+def phases_of(experts: str, game: Game) -> list[str]:
+    """Returns the phases that the experts of a reference are for."""
+    from moemcts.learn.checkpoint import load_experts
+
+    return list(load_experts(experts_in(folder_of(experts)), game, plugins()).gate.phase_names)
 
 
 def opponents_named(name: str, game: Game) -> Opponents:
@@ -84,12 +185,13 @@ def _expert_agent(
     simulations: int | None = 100,
     leaves: int = 4,
     routing: str = "",
+    batch: int = 64,
     opponents: str = "",
     c_init: float = 2.5,
     noise: float = 0.0,
     nodes: int | None = None,
     seconds: float | None = None,
-    only: Any = (),
+    only: Sequence[str] = (),
     baseline: str | None = None,
     backend: str = "auto",
     precision: str = "float32",
@@ -97,15 +199,14 @@ def _expert_agent(
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.inference.evaluators import resolve
 
-    if routing and routing not in ROUTINGS:
-        raise unknown_name("routing", routing, ROUTINGS)
+    if routing and routing not in (*ROUTINGS, QUEUE):
+        raise unknown_name("routing", routing, (*ROUTINGS, QUEUE))
     loaded = load_networks(experts_in(folder), game, plugins())
     inference = resolve(backend, precision, loaded.networks[0], game.spec.observation_shape)
     experts = loaded.expert_set(inference, routing=ROUTINGS.get(routing))
     if baseline is not None:
         others = load_networks(experts_in(Path(baseline)), game, plugins())
-        phases = only if isinstance(only, list) else [only]
-        experts = experts.only([str(phase) for phase in phases], others.expert_set(inference))
+        experts = experts.only(only, others.expert_set(inference))
     if backend == "auto":
         label += f"{'&' if '?' in label else '?'}backend={inference.backend}"
     if simulations == 0:
@@ -121,11 +222,12 @@ def _expert_agent(
         )
     except ValueError as error:
         raise UsageError(f"{label}: {error}") from None
-    model = opponents_named(opponents or default_model(game), game)
-    return SearchAgent(game, experts, config, opponents=model, name=label)
+    model = opponents_named(opponents, game) if opponents else _default_opponents(game)
+    queue = batch if routing == QUEUE else None
+    return SearchAgent(game, experts, config, opponents=model, queue=queue, name=label)
 
 
-def default_model(game: Game) -> str:
-    """Returns the game's default agent, or `self` where it has none."""
+def _default_opponents(game: Game) -> Opponents:
+    """Returns the game's default agent; where it has none the search plays every seat."""
     name = plugins().default_agent(game)
-    return "self" if name == "random" else name
+    return None if name is None else plugins().agent(name, game)

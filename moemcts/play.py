@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from moemcts.agents import Agent, Decision, Seat
 from moemcts.errors import AgentFailure, Failure, UsageError
-from moemcts.game import CHANCE, Game, Player, State, Views
+from moemcts.game import CHANCE, Action, Game, Player, State, Views
 
 _MOST_CHARACTERS = 200
 
@@ -70,6 +71,11 @@ def seats_of(num_players: int, *seed: int) -> list[Seat]:
     ]
 
 
+def random_action(state: State, player: Player, rng: np.random.Generator) -> Action:
+    """Returns any legal action of a player with equal probability; of chance, an outcome by its probability."""
+    return int(rng.choice(state.legal_actions(player), p=_shares(state) if player == CHANCE else None))
+
+
 def play(
     game: Game,
     tables: Iterable[T],
@@ -104,9 +110,10 @@ def play(
         yield _round(game, running, skip_forced, patience)
 
 
-def ask(
-    agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | None = None
-) -> list[Decision | Failure]:
+Answer = Decision | Failure
+
+
+def ask(agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | None = None) -> list[Answer]:
     """Returns what an agent decides in each view, or why it has not; it never raises what the agent raises.
 
     Where it raises an error, it is asked for one view at a time with the randomness it began with, so that only those
@@ -121,7 +128,7 @@ def ask(
         failure = Failure("crash", _one_line(error))
     if len(seats) == 1:
         return [failure]
-    answers: list[Decision | Failure] = []
+    answers: list[Answer] = []
     for row, (seat, state) in enumerate(zip(seats, states, strict=True)):
         seat.rng.bit_generator.state = state
         answers += ask(agent, views.take([row]), [seat], patience=patience)
@@ -141,13 +148,13 @@ class _Batch:
 
 def _round(game: Game, running: Sequence[T], skip_forced: bool, patience: float | None) -> list[Step[T]]:
     legal = [[table.state.legal_actions(player) for player in table.players] for table in running]
-    answers: list[list[Decision | Failure]] = []
+    answers: list[list[Answer]] = []
     batches: dict[int, _Batch] = {}
     for number, (table, choices) in enumerate(zip(running, legal, strict=True)):
-        given: list[Decision | Failure] = [_NOBODY] * len(choices)
+        given: list[Answer] = [_NOBODY] * len(choices)
         for place, (player, actions) in enumerate(zip(table.players, choices, strict=True)):
             if player == CHANCE:
-                given[place] = Decision(action=int(table.chance.choice(actions, p=_shares(table.state))))
+                given[place] = Decision(action=random_action(table.state, CHANCE, table.chance))
             elif skip_forced and len(actions) == 1:
                 given[place] = Decision(action=int(actions[0]))
             else:
@@ -164,7 +171,7 @@ def _round(game: Game, running: Sequence[T], skip_forced: bool, patience: float 
     return [_step(*row) for row in zip(running, answers, legal, strict=True)]
 
 
-def _step(table: T, answers: Sequence[Decision | Failure], legal: Sequence[Sequence[int]]) -> Step[T]:
+def _step(table: T, answers: Sequence[Answer], legal: Sequence[Sequence[int]]) -> Step[T]:
     state, players = table.state, table.players
     num_legal = tuple(map(len, legal))
     decisions = tuple(answer for answer in answers if isinstance(answer, Decision))
@@ -179,13 +186,13 @@ def _step(table: T, answers: Sequence[Decision | Failure], legal: Sequence[Seque
     return Step(table, state, players, decisions, num_legal, {})
 
 
-def _legal(answer: Decision | Failure, state: State, legal: Sequence[int]) -> Decision | Failure:
+def _legal(answer: Answer, state: State, legal: Sequence[int]) -> Answer:
     if isinstance(answer, Decision) and answer.action not in legal:
         return Failure("illegal move", f"action {answer.action} is not legal at ply {state.ply}")
     return answer
 
 
-def _answers(agent: Agent, views: Views, seats: Sequence[Seat], patience: float | None) -> list[Decision | Failure]:
+def _answers(agent: Agent, views: Views, seats: Sequence[Seat], patience: float | None) -> list[Answer]:
     failures: dict[int, Failure] = {}
     try:
         with _time_limit(None if patience is None else patience * len(seats)):
@@ -201,10 +208,10 @@ def _answers(agent: Agent, views: Views, seats: Sequence[Seat], patience: float 
     return answers
 
 
-def _shares(state: State) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _shares(state: State) -> NDArray[np.float64]:
     # In float32 they need not sum to one closely enough to draw from.
     chances = np.asarray(state.chances(), dtype=np.float64)
-    return chances / chances.sum()
+    return np.asarray(chances / chances.sum())
 
 
 def _check_interruptible() -> None:

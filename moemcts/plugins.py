@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from moemcts.gates import PhaseGate
     from moemcts.learn.schemes.scheme import Scheme
 
+_MOST_CHARACTERS = 80
+"""Of a wrong value, in an error."""
 GROUP = "moemcts"
+RANDOM = "random"
+"""The agent that plays every game."""
 SAVED_GATE = ".safetensors"
 """What names of gates end with that are paths."""
 
@@ -100,7 +104,7 @@ class Plugins:
         spec, added = game.spec, dict[str, Any]()
         if spec.policy_planes:
             added["policy_planes"] = spec.policy_planes
-        if (spec.num_players > 2 or spec.utility_sum is None) and self.default_agent(game) == "random":
+        if (spec.num_players > 2 or spec.utility_sum is None) and self.default_agent(game) is None:
             added["num_values"] = spec.num_players
         missing = {key: value for key, value in added.items() if key in (accepted or ()) and key not in options}
         # What the user wrote stays as it was written.
@@ -118,18 +122,21 @@ class Plugins:
         )
         return write
 
-    def default_agent(self, game: Game) -> str:
-        """Returns the name of the agent that plays the training games of a game."""
+    def default_agent(self, game: Game) -> str | None:
+        """Returns the name of the agent that a game declares its default; None where it declares none."""
         names = [name for name, entry in self.for_game(self.agents, game.spec.name).items() if entry.default]
-        return names[0] if names else "random"
+        return names[0] if names else None
+
+    def player(self, game: Game) -> str:
+        """Returns the name of the agent that plays a game where the user names none: its default, or `random`."""
+        return self.default_agent(game) or RANDOM
 
     def register_commands(self, app: typer.Typer, data: typer.Typer) -> dict[str, str]:
-        """Lets plugins add commands to the command line and its group `data`.
+        """Lets plugins add commands to the command line and to its group `data`.
 
-        Returns what went wrong, by plugin, and goes on with the others.
+        Returns what went wrong, by plugin; the others are not harmed.
         """
-        problems = {}
-        groups = {"app": app, "data": data}
+        problems, groups = {}, {"app": app, "data": data}
         for implementation in self._pluggy.hook.register_commands.get_hookimpls():
             try:
                 implementation.function(**{name: groups[name] for name in implementation.argnames})
@@ -148,7 +155,7 @@ class Plugins:
         if name not in entries:
             raise unknown_name(kind, name, entries)
         make = entries[name].make
-        _check_options(kind, name, make, options)
+        options = checked_options(f"{kind} {name!r}", make, options)
         try:
             made = make(*arguments, **options)
         except MoemctsError:
@@ -186,29 +193,42 @@ def plugins() -> Plugins:
     return Plugins(modules, infos)
 
 
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
+
+
 def _one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def option_names(make: Callable[..., Any]) -> list[str] | None:
-    """Returns the keywords that a maker takes; None where it takes any.
+    """Returns the keywords that a maker takes; None where it takes any."""
+    types = option_types(make)
+    return None if types is None else list(types)
+
+
+def option_types(make: Callable[..., Any]) -> dict[str, Any] | None:
+    """Returns the keywords that a maker takes with their types, None for one that is not known; None if it takes any.
 
     `**options: Unpack[SomeTypedDict]` stands for the keys of that dictionary.
     """
-    names: list[str] = []
+    found: dict[str, Any] = {}
     for parameter in inspect.signature(make).parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY:
-            names.append(parameter.name)
+            found[parameter.name] = _annotation(make, parameter)
         elif parameter.kind is parameter.VAR_KEYWORD:
             unpacked = typing.get_args(_annotation(make, parameter))
             if not unpacked or not typing.is_typeddict(unpacked[0]):
                 return None
-            names += typing.get_type_hints(unpacked[0])
-    return names
+            found |= typing.get_type_hints(unpacked[0])
+    return found
 
 
 def _annotation(make: Callable[..., Any], parameter: inspect.Parameter) -> Any:
     """Returns the type of one parameter; those of others may name what is imported for type checkers only."""
+    if parameter.annotation is parameter.empty:
+        return None
     while isinstance(make, functools.partial):
         make = make.func
     alone = types.SimpleNamespace(__annotations__={"it": parameter.annotation})
@@ -228,10 +248,42 @@ def _by_name(kind: str, results: Iterable[Iterable[Registration]]) -> dict[str, 
     return entries
 
 
-def _check_options(kind: str, name: str, make: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    keywords = option_names(make)
-    if keywords is None:
-        return
+def checked_options(owner: str, make: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the options as a maker's annotations want them: one item becomes a list, a whole number a number.
+
+    Raises UsageError for an option that it does not take and for a value of another type.
+    """
+    types = option_types(make)
+    if types is None:
+        return dict(options)
     for option in options:
-        if option not in keywords:
-            raise unknown_name(f"option of {kind} {name!r}", option, keywords)
+        if option not in types:
+            raise unknown_name(f"option of {owner}", option, types)
+    return {option: _checked(owner, option, types[option], value) for option, value in options.items()}
+
+
+def _checked(owner: str, option: str, kind: Any, value: Any) -> Any:
+    """Returns a value as a type has it; None stands for a type that is not known here."""
+    if kind is None:
+        return value
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+    from pydantic.errors import PydanticUserError
+
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(kind, config=ConfigDict(coerce_numbers_to_str=True))
+    except PydanticUserError:
+        # A type that is the maker's own to check.
+        return value
+    faults: list[ValidationError] = []
+    # One item is a list of one where a list is wanted.
+    for candidate in (value, [value]):
+        try:
+            return adapter.validate_python(candidate)
+        except ValidationError as error:
+            faults.append(error)
+    reason = faults[0].errors()[0]["msg"]
+    raise UsageError(f"{owner}: expected {option} as {_shown(kind)}, got {_shortened(value)}: {reason}")
+
+
+def _shown(kind: Any) -> str:
+    return kind.__name__ if isinstance(kind, type) else str(kind).replace("collections.abc.", "").replace("typing.", "")

@@ -13,7 +13,7 @@ def parse_reference(text: str) -> tuple[str, dict[str, Any]]:
     """Returns the name and the options of `name?option=value&option=value`.
 
     Values are integers, numbers, `true`, `false`, lists separated by commas, or words.
-    Raises UsageError if an option has no value.
+    Raises UsageError if an option has no value or comes twice.
     """
     name, _, query = text.partition("?")
     options: dict[str, Any] = {}
@@ -21,7 +21,10 @@ def parse_reference(text: str) -> tuple[str, dict[str, Any]]:
         key, equals, value = part.partition("=")
         if not equals or not key:
             raise UsageError(f"expected option=value in {text!r}, got {part!r}")
-        options[key.replace("-", "_")] = parse_value(value)
+        key = key.replace("-", "_")
+        if key in options:
+            raise UsageError(f"expected option {key!r} once in {text!r}, got it twice")
+        options[key] = parse_value(value)
     return name, options
 
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moemcts.agents import Agent, Seat
+from moemcts.agents import Agent
 from moemcts.evaluation import Evaluator, UniformEvaluator
 from moemcts.game import CHANCE, FloatArray, Game, Player, State, Symmetry, View
 from moemcts.gates import PhaseGate
+from moemcts.play import Table, play, seats_of
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Search
 
@@ -111,19 +112,18 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
     """Asserts that an agent plays legal actions from every seat."""
     laws = _Laws()
     for index in range(num_games):
-        state = game.initial_state(index)
-        seats = [Seat(p, np.random.default_rng([seed, index, p])) for p in range(game.spec.num_players)]
-        rng = np.random.default_rng([seed, index])
-        while players := state.active_players:
-            if players == (CHANCE,):
-                state = state.play([_draw(state, rng)])
-                continue
-            views = game.views([(state, player) for player in players])
-            actions = [decision.action for decision in agent.act(views, [seats[player] for player in players])]
-            for player, action in zip(players, actions, strict=True):
-                legal = [int(a) for a in state.legal_actions(player)]
-                laws.expect("actions are legal", action in legal, f"player {player} played {action}, legal: {legal}")
-            state = state.play(actions)
+        num_players = game.spec.num_players
+        table = Table(
+            state=game.initial_state(index),
+            agents=[agent] * num_players,
+            seats=seats_of(num_players, seed, index),
+            chance=np.random.default_rng([seed, index, num_players]),
+        )
+        for (step,) in play(game, [table]):
+            for player in step.players:
+                failure = step.failures.get(player)
+                found = "" if failure is None else f"player {player}, {failure.kind}: {failure.reason}"
+                laws.expect("actions are legal", failure is None, found)
     return laws.checked
 
 

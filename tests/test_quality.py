@@ -53,6 +53,17 @@ def test_rust_is_formatted_clean_and_right(command: list[str]) -> None:
     run(tool("cargo"), *command, folder=ROOT / "native")
 
 
+def test_only_the_framework_imports_the_compiled_core() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for folder in ("games", "plugins", "benchmarks", "tests", "docs")
+        for path in (ROOT / folder).rglob("*.py")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.search(r"(import|from) .*\b_core\b|moemcts\._core", line) and path != Path(__file__)
+    ]
+    assert not found, "take it from moemcts.native"
+
+
 def test_the_framework_names_no_game() -> None:
     games = "|".join(path.name.removeprefix("moemcts_") for path in (ROOT / "games").glob("moemcts_*"))
     named = [

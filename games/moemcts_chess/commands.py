@@ -219,6 +219,8 @@ def _date(text: str, rest: int) -> int:
     if not 1 <= len(parts) <= 3 or not all(part.isdigit() for part in parts) or len(parts[0]) != 4:
         raise UsageError(f"expected a date like 2017-05-31, 2017-05 or 2017, got {text!r}")
     year, month, day = [*map(int, parts), rest, rest][:3]
+    if not 1 <= (month if len(parts) > 1 else 1) <= 12 or not 1 <= (day if len(parts) > 2 else 1) <= 31:
+        raise UsageError(f"expected a month from 01 to 12 and a day from 01 to 31, got {text!r}")
     return 10_000 * year + 100 * month + day
 
 
@@ -227,7 +229,10 @@ def _split(validation: str, test: str, seed: int) -> Split:
 
     given = [text for text in (validation, test) if text]
     if all("-" in text for text in given):
-        return MonthSplit(_months(validation), _months(test))
+        months = _months(validation), _months(test)
+        if both := sorted({*months[0]} & {*months[1]}):
+            raise UsageError(f"expected other months for test than for validation, got {_month(both[0])} for both")
+        return MonthSplit(*months)
     if any("-" in text for text in given):
         raise UsageError(f"expected months or shares for both splits, got {validation!r} and {test!r}")
     for_validation, for_test = _share(validation), _share(test)
@@ -237,7 +242,19 @@ def _split(validation: str, test: str, seed: int) -> Split:
 
 
 def _months(text: str) -> list[int]:
-    return [_date(month, 0) // 100 for month in text.split(",") if month]
+    return [_whole_month(month.strip()) for month in text.split(",") if month.strip()]
+
+
+def _whole_month(text: str) -> int:
+    """Returns 201209 for 2012-09."""
+    date = _date(text, 0)
+    if not date // 100 % 100 or date % 100:
+        raise UsageError(f"expected a month like 2012-09, got {text!r}")
+    return date // 100
+
+
+def _month(number: int) -> str:
+    return f"{number // 100}-{number % 100:02}"
 
 
 def _share(text: str) -> float:

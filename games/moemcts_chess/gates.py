@@ -33,7 +33,7 @@ class LichessGate(HardGate):
 
     Endgame: at most 6 majors and minors of both sides. Otherwise middlegame: at most 10, or fewer than 4 pieces on a
     side's first rank, or mixedness above 150. Lichess divides whole games; here each position is judged alone, as the
-    papers do, so that a promotion can lead back. `moemcts data stats` also divides
+    papers do, so that a promotion can lead back. `moemcts data figures` also divides
     games as Lichess shows them.
 
     Antichess counts no kings, like Lichess. In crazyhouse only the board counts, not what is in hand. In horde White

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import time
@@ -285,6 +286,7 @@ def _new_folder(out: Path) -> Iterator[Path]:
     """Opens a folder that takes its name when all is written, and is gone if anything fails."""
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
+        _clear(out)
         part.mkdir(parents=True)
         yield part
         os.replace(part, out)
@@ -292,6 +294,28 @@ def _new_folder(out: Path) -> Iterator[Path]:
         raise MoemctsError(f"cannot write {out}: {error.strerror or error}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _clear(out: Path) -> None:
+    """Removes what imports that were killed have left of the folder."""
+    for part in out.parent.glob(f".{glob.escape(out.name)}.*.part"):
+        process = part.name.split(".")[-2]
+        if process.isdigit() and not _is_running(int(process)):
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    if os.name == "nt":
+        # There a signal is no question; what may belong to another stays.
+        return process != os.getpid()
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    # Ours is not at work yet, so this name was another's that had our number.
+    return process != os.getpid()
 
 
 def _uniform(numbers: IntArray, seed: int) -> np.ndarray[Any, Any]:

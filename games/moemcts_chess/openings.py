@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from moemcts.errors import MoemctsError
 from moemcts.game import Start, State
 from moemcts_chess.board import board, python_chess
 
@@ -30,13 +32,22 @@ def read_epd(game: ChessGame, path: Path) -> Iterator[Start]:
 
 
 def read_pgn(game: ChessGame, path: Path, plies: int | None) -> Iterator[Start]:
-    """Yields the positions at the ends of the main lines of a PGN file, or after `plies` of them."""
-    library = python_chess()
+    """Yields the positions at the ends of the main lines of a PGN file, or after `plies` of them.
+
+    Raises MoemctsError where the file holds no text.
+    """
+    library, builder = python_chess(), _builder()
     # Bytes that are no text stand in comments and names at worst, which say nothing here.
-    with io.StringIO(path.read_text(encoding="utf-8-sig", errors="replace")) as file:
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    if "\0" in text:
+        raise MoemctsError(f"expected games as text in {path}, found binary data; unpack it if it is compressed")
+    with io.StringIO(text) as file:
         number = 0
-        while (read := library.pgn.read_game(file)) is not None:
+        while (read := library.pgn.read_game(file, Visitor=builder)) is not None:
             number += 1
+            if not read.variations and dict(read.headers) == dict(library.pgn.Headers()):
+                yield Start(f"game {number}", None, fault="expected tags and moves, found neither")
+                continue
             try:
                 yield Start(f"game {number}", _end(game, read, plies), _title(read))
             except ValueError as error:
@@ -74,6 +85,22 @@ def _end(game: ChessGame, read: PgnGame, plies: int | None) -> State:
         player = state.active_players[0]
         state = state.play([game.parse_action(state, player, move.uci())])
     return state
+
+
+@functools.cache
+def _builder() -> Any:
+    """Returns what makes games for python-chess; errors are kept, not logged."""
+
+    class Builder(python_chess().pgn.GameBuilder):  # type: ignore[misc]
+        def handle_error(self, error: Exception) -> None:
+            self.game.errors.append(error)
+
+        def end_variation(self) -> None:
+            # Behind an illegal move python-chess closes variations that it has never opened.
+            if len(self.variation_stack) > 1:
+                super().end_variation()
+
+    return Builder
 
 
 def _title(read: PgnGame) -> str:

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import gymnasium
-import numpy as np
-from gymnasium import spaces
 
 from moemcts.agents import Agent
 from moemcts_pommerman.game import Corners, variant
 from moemcts_pommerman.running import RunningGame, make_agent
-from moemcts_pommerman.spaces import action_space, observation_space, planes_space
+from moemcts_pommerman.spaces import Form, action_space, space_of
 
 IDS = {
     "moemcts/PommermanFFA-v0": "PommeFFACompetition-v0",
@@ -25,9 +23,10 @@ IDS = {
 class PommermanEnv(gymnasium.Env[Any, Any]):
     """One seat of a game of Pommerman.
 
-    Observations are the reference's dictionaries (`observation="planes"`: the 23 planes `[23, n, n]`), rewards the
-    reference's. An episode ends with the game, or with the learning agent's death where everyone plays for himself;
-    in a team its actions no longer count then. The limit of steps is a rule of the game, hence no truncation.
+    Observations are the 23 planes `[23, n, n]` that networks see (`observation="dictionary"`: the reference's
+    dictionaries, which libraries for learning do not take as they are), rewards the reference's. An episode ends with
+    the game, or with the learning agent's death where everyone plays for himself; in a team its actions no longer
+    count then. The limit of steps is a rule of the game, hence no truncation.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}  # noqa: RUF012
@@ -38,7 +37,7 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         *,
         opponents: str | Agent | Sequence[str | Agent] = "simple",
         seat: int | Literal["rotate"] = "rotate",
-        observation: Literal["dictionary", "planes"] = "dictionary",
+        observation: Form = "planes",
         corners: Corners = "standard",
         render_mode: str | None = None,
         **rules: int,
@@ -51,9 +50,8 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         """
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"expected render_mode 'ansi', 'rgb_array' or None, got {render_mode!r}")
-        if observation not in ("dictionary", "planes"):
-            raise ValueError(f"expected observation 'dictionary' or 'planes', got {observation!r}")
         self.game = variant(env, corners=corners, **rules)
+        self.observation_space = space_of(observation, self.game.rules)
         num_players = self.game.spec.num_players
         if seat != "rotate" and seat not in range(num_players):
             raise ValueError(f"expected seat 'rotate' or a number below {num_players}, got {seat!r}")
@@ -67,10 +65,8 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         self._episodes = 0
         self.seat = 0
         self.render_mode = render_mode
-        self._is_planes = observation == "planes"
+        self._observation: Form = observation
         self.action_space = action_space(self.game.rules)
-        space: spaces.Space[Any] = observation_space(self.game.rules)
-        self.observation_space = planes_space(self.game.rules) if self._is_planes else space
         self._running: RunningGame | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -110,10 +106,7 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         return to_array(state)
 
     def _observe(self, running: RunningGame) -> Any:
-        if self._is_planes:
-            planes: np.ndarray[Any, Any] = running.state.observation(self.seat)
-            return planes
-        return running.observation(self.seat)
+        return running.observation(self.seat, self._observation)
 
     def _current(self) -> RunningGame:
         if self._running is None:

@@ -10,7 +10,7 @@ import numpy as np
 from moemcts.errors import MissingExtra
 from moemcts_pommerman.game import Corners, variant
 from moemcts_pommerman.running import RunningGame
-from moemcts_pommerman.spaces import Observation, action_space, observation_space
+from moemcts_pommerman.spaces import Form, action_space, space_of
 
 try:
     from pettingzoo import ParallelEnv
@@ -21,7 +21,8 @@ except ModuleNotFoundError as error:
 class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
     """All seats of a game of Pommerman, `agent_0` to `agent_3`.
 
-    Observations are the reference's dictionaries, rewards the reference's. Where everyone plays for himself the dead
+    Observations are the 23 planes `[23, n, n]` or, with `observation="dictionary"`, the reference's dictionaries;
+    rewards are the reference's. Where everyone plays for himself the dead
     leave with their -1; in a team they stay until the game is over, and what they do no longer counts.
     """
 
@@ -36,18 +37,23 @@ class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
         self,
         env: str = "PommeFFACompetition-v0",
         *,
+        observation: Form = "planes",
         corners: Corners = "standard",
         render_mode: str | None = None,
         **rules: int,
     ) -> None:
-        """Makes an environment; `rules` are `first_collapse` and `max_steps`."""
+        """Makes an environment; `rules` are `first_collapse` and `max_steps`.
+
+        Raises ValueError or UsageError for an observation, a mode or an environment that does not exist.
+        """
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"expected render_mode 'ansi', 'rgb_array' or None, got {render_mode!r}")
         self.game = variant(env, corners=corners, **rules)
         self.render_mode = render_mode
         self.possible_agents = [f"agent_{player}" for player in range(self.game.spec.num_players)]
         self.agents: list[str] = []
-        self._spaces = {name: observation_space(self.game.rules) for name in self.possible_agents}
+        self._observation: Form = observation
+        self._spaces = {name: space_of(observation, self.game.rules) for name in self.possible_agents}
         self._actions = {name: action_space(self.game.rules) for name in self.possible_agents}
         self._rng = np.random.default_rng()
         self._running: RunningGame | None = None
@@ -60,7 +66,7 @@ class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+    ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Starts a game; equal seeds give equal boards."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
@@ -70,7 +76,7 @@ class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
 
     def step(
         self, actions: dict[str, Any]
-    ) -> tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
+    ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
         """Plays a step; agents without an action stop."""
         running = self._current()
         running.step({self._player(name): action for name, action in actions.items()})
@@ -98,8 +104,8 @@ class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
     def close(self) -> None:
         self._running = None
 
-    def _observations(self, running: RunningGame) -> dict[str, Observation]:
-        return {name: running.observation(self._player(name)) for name in self.agents}
+    def _observations(self, running: RunningGame) -> dict[str, Any]:
+        return {name: running.observation(self._player(name), self._observation) for name in self.agents}
 
     def _player(self, name: str) -> int:
         if name not in self.possible_agents:

@@ -12,7 +12,7 @@ from moemcts.errors import unknown_name
 from moemcts_pommerman import native
 from moemcts_pommerman.agents import ScriptedAgent
 from moemcts_pommerman.game import Pommerman
-from moemcts_pommerman.spaces import SILENCE, Observation, observe, split_action
+from moemcts_pommerman.spaces import SILENCE, Form, observe, split_action
 
 SCRIPTS = ("simple", "random", "stop")
 
@@ -35,8 +35,10 @@ class RunningGame:
             return ()
         return tuple(player for player, reward in enumerate(self.rewards) if reward > 0)
 
-    def observation(self, player: int) -> Observation:
-        """Returns what `player` observes."""
+    def observation(self, player: int, form: Form = "dictionary") -> Any:
+        """Returns what `player` observes: planes `[23, n, n]`, or the reference's dictionary."""
+        if form == "planes":
+            return self.state.observation(player)
         return observe(self.state, player, self.messages[(player + 2) % len(self.messages)])
 
     def step(self, actions: Mapping[int, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import gymnasium
 import numpy as np
@@ -12,12 +12,21 @@ from gymnasium import spaces
 from moemcts_pommerman import native
 
 Observation = dict[str, Any]
+Form = Literal["planes", "dictionary"]
+"""How environments show a state: as networks see it, or as the reference does."""
 # Words of a message: the reference's action space says 0..7, its documentation 1..8.
 _NUM_WORDS = 2
 _VOCABULARY = 8
 _MAX_ITEM = 13
 _MAX_AMMO = 10
 SILENCE = (0, 0)
+
+
+def space_of(form: Form, rules: Any) -> gymnasium.Space[Any]:
+    """Returns the space of observations in that form; raises ValueError where there is no such form."""
+    if form not in get_args(Form):
+        raise ValueError(f"expected observation 'planes' or 'dictionary', got {form!r}")
+    return planes_space(rules) if form == "planes" else observation_space(rules)
 
 
 def observation_space(rules: Any) -> spaces.Dict:

@@ -1,39 +1,40 @@
 """The arena: matches that prove something, and what they prove."""
 
-from moemcts.arena.duel import DuelResult, duel
-from moemcts.arena.games import GameRecord, Lineup, Outcome, OutcomeRule, Progress, last_one_standing, play_games
-from moemcts.arena.match import (
-    ArmSummary,
-    Difference,
-    MatchResult,
-    Tally,
-    difference_over_seeds,
-    match,
-    win_rate_over_seeds,
-)
+from moemcts.arena.duel import DuelResult, SequentialTest
+from moemcts.arena.games import Conditions, Progress, play_games
+from moemcts.arena.match import ArmSummary, Difference, MatchResult
 from moemcts.arena.openings import Opening, Suite, openings_from_seeds, read_openings
+from moemcts.arena.outcomes import Outcome, Score, Tally, last_one_standing
+from moemcts.arena.playing import Watch, play_match
+from moemcts.arena.records import GameRecord, Lineup
+from moemcts.arena.schedules import DuelSchedule, MatchSchedule, Schedule, duel_schedule, match_schedule
 from moemcts.arena.verdict import verdict
 
 __all__ = [
     "ArmSummary",
+    "Conditions",
     "Difference",
     "DuelResult",
+    "DuelSchedule",
     "GameRecord",
     "Lineup",
     "MatchResult",
+    "MatchSchedule",
     "Opening",
     "Outcome",
-    "OutcomeRule",
     "Progress",
+    "Schedule",
+    "Score",
+    "SequentialTest",
     "Suite",
     "Tally",
-    "difference_over_seeds",
-    "duel",
+    "Watch",
+    "duel_schedule",
     "last_one_standing",
-    "match",
+    "match_schedule",
     "openings_from_seeds",
     "play_games",
+    "play_match",
     "read_openings",
     "verdict",
-    "win_rate_over_seeds",
 ]

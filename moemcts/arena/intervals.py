@@ -8,8 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,14 +59,10 @@ def wilson_interval(num_successes: int, num_trials: int, *, confidence: float = 
         raise ValueError(f"expected 0 to {num_trials} successes of {num_trials} trials, got {num_successes}")
     if not num_trials:
         return 0.0, 1.0
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    share = num_successes / num_trials
-    scale = 1 + z * z / num_trials
-    centre = (share + z * z / (2 * num_trials)) / scale
-    margin = z / scale * math.sqrt(share * (1 - share) / num_trials + (z / (2 * num_trials)) ** 2)
-    low = 0.0 if num_successes == 0 else max(0.0, centre - margin)
-    high = 1.0 if num_successes == num_trials else min(1.0, centre + margin)
-    return low, high
+    from scipy.stats import binomtest
+
+    interval = binomtest(num_successes, num_trials).proportion_ci(confidence, method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def mcnemar_test(num_only_first: int, num_only_second: int) -> float:
@@ -76,10 +70,10 @@ def mcnemar_test(num_only_first: int, num_only_second: int) -> float:
 
     The counts are of the pairs that only the first, and only the second, has won; 1 where there are none.
     """
+    from scipy.stats import binomtest
+
     total = num_only_first + num_only_second
-    tail = sum(math.comb(total, k) for k in range(min(num_only_first, num_only_second) + 1))
-    # Whole numbers until here: 2 ** total is far beyond a float for long matches.
-    return min(1.0, 2 * tail / 2**total) if total else 1.0
+    return float(binomtest(num_only_first, total).pvalue) if total else 1.0
 
 
 def sign_flip_test(
@@ -142,32 +136,6 @@ def mean_interval(
     )
 
 
-def bootstrap_interval(
-    values: ArrayLike,
-    clusters: ArrayLike | None = None,
-    *,
-    seed: int = 0,
-    num_samples: int = 4000,
-    confidence: float = 0.95,
-) -> Interval:
-    """Returns the percentile bootstrap interval of the mean, resampling whole clusters (Efron 1979).
-
-    It is empty where all clusters agree; `mean_interval` is not.
-    """
-    flat = np.asarray(values, dtype=np.float64)
-    if not len(flat):
-        raise ValueError("expected at least one value, got none")
-    sums, num_clusters = _cluster_sums(flat, clusters)
-    sizes, _ = _cluster_sums(np.ones_like(flat), clusters)
-    rng = np.random.default_rng(seed)
-    means = np.empty(num_samples)
-    for i in range(num_samples):
-        rows = rng.integers(0, num_clusters, size=num_clusters)
-        means[i] = sums[rows].sum() / sizes[rows].sum()
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
-
-
 def seed_interval(
     groups: Sequence[ArrayLike],
     clusters: Sequence[ArrayLike] | None = None,
@@ -208,7 +176,7 @@ def seed_interval(
         seed_variance = max(0.0, between - games)
         error = math.sqrt(max(between, games) / num_seeds)
         margin = t_quantile((1 + confidence) / 2, num_seeds - 1) * error
-        p_value = 2 - 2 * _t_cdf(abs(mean) / error, num_seeds - 1)
+        p_value = _two_sided(mean / error, num_seeds - 1)
         low, high = max(mean - margin, bounds[0]), min(mean + margin, bounds[1])
     return SeedEstimate(
         mean=mean,
@@ -223,18 +191,18 @@ def seed_interval(
     )
 
 
-@lru_cache(maxsize=1024)
 def t_quantile(p: float, degrees: int) -> float:
-    """Returns the quantile of Student's t with `degrees` of freedom, by bisection to 1e-12 relative."""
-    if p < 0.5:
-        return -t_quantile(1 - p, degrees)
-    low, high = 0.0, 1.0
-    while _t_cdf(high, degrees) < p:
-        high *= 2
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _t_cdf(middle, degrees) < p else (low, middle)
-    return (low + high) / 2
+    """Returns the quantile of Student's t with `degrees` of freedom."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, p))
+
+
+def _two_sided(t: float, degrees: int) -> float:
+    """Returns the probability of a Student's t as far from zero."""
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(degrees, -abs(t)))
 
 
 def _cluster_sums(values: ArrayLike, clusters: ArrayLike | None) -> tuple[NDArray[np.float64], int]:
@@ -246,27 +214,3 @@ def _cluster_sums(values: ArrayLike, clusters: ArrayLike | None) -> tuple[NDArra
         raise ValueError(f"expected a cluster for each of {len(flat)} values, got {len(rows)}")
     sums = np.bincount(rows, weights=flat, minlength=len(names))
     return sums.astype(np.float64), len(names)
-
-
-def _t_cdf(t: float, degrees: int) -> float:
-    """Returns the distribution function for t >= 0, in closed form (Abramowitz & Stegun 26.7.3, 26.7.4)."""
-    if degrees > 2000:
-        return _t_cdf_by_expansion(t, degrees)
-    theta = math.atan(t / math.sqrt(degrees))
-    cosine2 = math.cos(theta) ** 2
-    is_odd = degrees % 2
-    term = math.cos(theta) if is_odd else 1.0
-    total = term if degrees > 1 else 0.0
-    for k in range(3 if is_odd else 2, degrees - 1, 2):
-        term *= (k - 1) / k * cosine2
-        total += term
-    total *= math.sin(theta)
-    if is_odd:
-        total = 2 / math.pi * (theta + total)
-    return 0.5 + total / 2
-
-
-def _t_cdf_by_expansion(t: float, degrees: int) -> float:
-    """Returns the distribution function through a normal variable (A & S 26.7.8); within 1e-7 from 2000 degrees."""
-    z = t * (1 - 1 / (4 * degrees)) / math.sqrt(1 + t * t / (2 * degrees))
-    return NormalDist().cdf(z)

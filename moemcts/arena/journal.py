@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
@@ -9,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+from filelock import FileLock, Timeout
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
 
@@ -34,14 +37,21 @@ class Journal:
         expected = json.loads(json.dumps(header))
         if path.exists() and not path.is_file():
             raise MoemctsError(f"cannot write {path}: expected a file")
+        self._lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(path, "ab+", buffering=0)  # noqa: SIM115  (closed by `close`)
+            self._lock.acquire()
+        except Timeout:
+            raise MoemctsError(f"{path} is in use by a match that is still running") from None
         except OSError as error:
             raise self._failure(error) from error
         try:
-            self._lock()
-            found = self._read()
+            self._file = open(path, "ab+", buffering=0)  # noqa: SIM115  (closed by `close`)
+        except OSError as error:
+            self._unlock()
+            raise self._failure(error) from error
+        try:
+            found = self._read(_line(expected))
             if not found:
                 self.append(expected)
             elif found[0] != expected:
@@ -49,12 +59,13 @@ class Journal:
             self.lines = found[1:]
         except BaseException:
             self._file.close()
+            self._unlock()
             raise
         self._synced_at = time.monotonic()
 
     def append(self, line: Mapping[str, Any]) -> None:
         """Writes one line."""
-        data = json.dumps(line, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        data = _line(line)
         try:
             while data:
                 data = data[self._file.write(data) :]
@@ -72,6 +83,13 @@ class Journal:
             raise self._failure(error) from error
         finally:
             self._file.close()
+            self._unlock()
+
+    def _unlock(self) -> None:
+        # Whoever opened the lock's file before it goes finds that it has no name any more, and tries again.
+        with contextlib.suppress(OSError):
+            os.unlink(self._lock.lock_file)
+        self._lock.release()
 
     def __enter__(self) -> Self:
         return self
@@ -81,22 +99,12 @@ class Journal:
     ) -> None:
         self.close()
 
-    def _lock(self) -> None:
-        try:
-            import fcntl
-        except ImportError:  # where there is none, as on Windows, nothing keeps a second match away
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise MoemctsError(f"{self.path} is in use by a match that is still running") from error
-        except OSError:
-            # Some network file systems cannot lock.
-            return
-
-    def _read(self) -> list[dict[str, Any]]:
+    def _read(self, header: bytes) -> list[dict[str, Any]]:
         self._file.seek(0)
         data = self._file.readall()
+        if b"\n" not in data and not header.startswith(data):
+            # A header that was cut off would be the beginning of ours.
+            raise ForeignData(f"{self.path} is no file of games; give another file or remove this one")
         end = data.rfind(b"\n") + 1
         lines = []
         start = 0
@@ -106,6 +114,10 @@ class Journal:
                 if not isinstance(line, dict):
                     raise ValueError("expected an object")
             except ValueError as error:
+                if number == 1:
+                    raise ForeignData(
+                        f"{self.path} is no file of games; give another file or remove this one"
+                    ) from error
                 if start + len(raw) < end:
                     raise DamagedFile(
                         f"{self.path}, line {number}: {error}; remove the line to play that game again"
@@ -119,6 +131,10 @@ class Journal:
 
     def _failure(self, error: OSError) -> MoemctsError:
         return MoemctsError(f"cannot write {self.path}: {error.strerror or error}")
+
+
+def _line(values: Mapping[str, Any]) -> bytes:
+    return json.dumps(values, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
 def _difference(path: Path, found: Mapping[str, Any], expected: Mapping[str, Any]) -> str:

@@ -9,14 +9,20 @@ from typing import Literal
 
 import numpy as np
 
+from moemcts.arena.verdict import counted
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import Game, Start, State
+from moemcts.play import random_action
 
 Order = Literal["sequential", "random"]
 
 
 RANDOM_PLIES = 4
 """Moves at random before the games of games that always start alike."""
+
+
+MOST_IN_VAIN = 1000
+"""Games in a row that may end before an opening is found."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Suite:
     @property
     def complaint(self) -> str:
         """One line on what was left out of the file; empty where nothing was."""
-        repeated = f"{self.num_repeated} positions repeated, each taken once" if self.num_repeated else ""
+        repeated = f"{counted(self.num_repeated, 'position')} repeated, each taken once" if self.num_repeated else ""
         return "; ".join(filter(None, [_faults(self.path, self.faults), repeated and f"{self.path}: {repeated}"]))
 
     def choose(self, num_openings: int, order: Order, seed: int) -> list[Opening]:
@@ -69,17 +75,25 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
     """Returns positions after so many plies at random, from the seeds `first, first + 1, ...`.
 
     For games with a single start position, in which agents without randomness would play one game over and over.
-    Positions differ from each other as long as the game has enough of them.
+    Positions differ from each other as long as the game has enough of them. Raises UsageError where games are over by
+    then.
     """
     openings: list[Opening] = []
     seen: set[int] = set()
     num_repeated, seed = 0, first
+    num_in_vain = 0
     while len(openings) < num_openings:
+        if num_in_vain > MOST_IN_VAIN:
+            raise UsageError(
+                f"expected games of {game.spec.name} that go on after {num_plies} random plies, but {num_in_vain} in a "
+                "row were over; take fewer --random-plies"
+            )
         rng = np.random.default_rng(seed)
         state = game.initial_state(seed)
         for _ in range(num_plies):
-            if state.active_players:
-                state = state.play([int(rng.choice(state.legal_actions(player))) for player in state.active_players])
+            if players := state.active_players:
+                state = state.play([random_action(state, player, rng) for player in players])
+        num_in_vain = 0 if state.active_players else num_in_vain + 1
         is_new = state.key() not in seen
         if state.active_players and (is_new or num_repeated > 20 * num_openings):
             openings.append(Opening(f"seed {seed}", state))
@@ -120,6 +134,8 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
     `plies` cuts openings that are lines of moves. Raises UsageError where no entry is good, MoemctsError where the
     file cannot be read.
     """
+    if path.exists() and not path.is_file():
+        raise UsageError(f"expected a file of openings, but {path} is none")
     openings: dict[int, Opening] = {}
     faults = []
     num_entries = 0

@@ -70,7 +70,7 @@ def play_match(
             _play(game, schedule, conditions, left, workers or Here(), hear)
         except _Decided:
             return tuple(played.in_order)
-    return tuple([*played.in_order, *(played.early[index] for index in sorted(played.early))])
+    return (*played.in_order, *(played.early[index] for index in sorted(played.early)))
 
 
 @dataclass(frozen=True)

@@ -82,11 +82,10 @@ class GameRecord:
         }
         read["start_key"] = int(values["start_key"], 16)
         read["agents"] = tuple(values["agents"])
-        read["returns"] = tuple(float(value) for value in values["returns"])
-        if len(read["returns"]) != len(read["agents"]) or not all(map(math.isfinite, read["returns"])):
-            raise ValueError(
-                f"expected a finite return for each of {len(read['agents'])} players, got {values['returns']}"
-            )
+        read["returns"] = tuple(map(float, values["returns"]))
+        is_list = isinstance(values["returns"], list)
+        if not is_list or len(read["returns"]) != len(read["agents"]) or not all(map(math.isfinite, read["returns"])):
+            raise ValueError(f"expected {len(read['agents'])} returns, one per player, got {values['returns']}")
         read["moves"] = tuple(tuple(map(int, joint.split(","))) for joint in values["moves"].split())
         thoughts = values.get("thoughts") or ()
         read["decisions"] = tuple(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from moemcts.agents import Decision
-from moemcts.arena.games import THOUGHT_FIELDS, GameRecord, Lineup
+from moemcts.arena.records import THOUGHT_FIELDS, GameRecord, Lineup
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
 from moemcts.game import Game, Player, State
 from moemcts.store import write_text

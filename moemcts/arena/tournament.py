@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -13,13 +13,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from moemcts.agents import Agent
-from moemcts.arena.adjudication import Adjudication
-from moemcts.arena.duel import DuelResult, duel
-from moemcts.arena.games import Progress
-from moemcts.arena.match import num_duplicates
+from moemcts.arena.duel import DuelResult
+from moemcts.arena.games import Conditions, Progress
 from moemcts.arena.openings import Opening
+from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.ranking import Ranking, Ratings, fit_ratings
 from moemcts.arena.rating import Elo, elo
+from moemcts.arena.records import num_duplicates
+from moemcts.arena.schedules import duel_schedule
 from moemcts.errors import unknown_name
 from moemcts.game import Game
 
@@ -112,66 +113,76 @@ class TournamentResult:
         return [ranking for one in self.duels for ranking in one.rankings()]
 
 
-def tournament(
-    game: Game,
-    agents: Mapping[str, Agent],
-    *,
-    kind: Kind = "round-robin",
-    num_games: int,
-    rounds: int = 1,
-    openings: Sequence[Opening] | None = None,
-    seed: int = 0,
-    max_parallel: int = 256,
-    max_plies: int | None = None,
-    adjudication: Adjudication | None = None,
-    folder: Path | None = None,
-    identity: Callable[[Sequence[str]], Mapping[str, Any]] | None = None,
-    on_progress: Callable[[int, int, Progress], None] | None = None,
-) -> TournamentResult:
-    """Plays `num_games` at every table and returns all games.
+@dataclass(frozen=True, kw_only=True)
+class TournamentPlan:
+    """Who meets whom, and how often.
 
     `round-robin`: every pair, or every set of as many agents as there are seats; where there are fewer agents than
     seats, all sit at one table. `gauntlet`: the first against each of the others, who takes all other seats.
     `ladder`: `rounds` times, neighbours by the rating so far sit together, as many as there are seats, so that
     agents meet those of their strength; the first round goes by the order in which they are named.
-
-    Every table plays the same openings with random numbers of its own. `folder` keeps one file per table, from which
-    a tournament goes on; agents may be added to it. `identity` says what else the games of some agents depend on, as
-    in `match`. `on_progress` is told which table
-    is played, of how many, and how far it is.
-    Raises ValueError for fewer than two agents, UsageError for an unknown kind.
     """
-    if kind not in KINDS:
-        raise unknown_name("kind of tournament", kind, KINDS)
+
+    kind: Kind = "round-robin"
+    num_games: int
+    """At every table; all play the same openings, with random numbers of their own."""
+    rounds: int = 1
+    openings: Sequence[Opening] | None = None
+    identity: Callable[[Sequence[str]], Mapping[str, Any]] | None = None
+    """What else the games of some agents depend on."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise unknown_name("kind of tournament", self.kind, KINDS)
+
+
+def play_tournament(
+    game: Game,
+    agents: Mapping[str, Agent],
+    plan: TournamentPlan,
+    conditions: Conditions,
+    *,
+    folder: Path | None = None,
+    on_progress: Callable[[int, int, Progress], None] | None = None,
+) -> TournamentResult:
+    """Plays all tables of a tournament and returns their games.
+
+    `folder` keeps one file per table, from which a tournament goes on; agents may be added to it. `on_progress` is
+    told which table is played, of how many, and how far it is.
+    Raises ValueError for fewer than two agents.
+    """
     names = tuple(agents)
     if len(names) < 2:
         raise ValueError(f"expected at least two agents, got {len(names)}")
-    num_tables = _num_tables(kind, len(names), game.spec.num_players, rounds)
+    num_tables = _num_tables(plan.kind, len(names), game.spec.num_players, plan.rounds)
     duels: list[DuelResult] = []
-    for table in _tables(kind, names, game.spec.num_players, rounds, duels):
-        number = len(duels)
+    for table in _tables(plan.kind, names, game.spec.num_players, plan.rounds, duels):
 
-        def report(progress: Progress, number: int = number) -> None:
+        def report(progress: Progress, number: int = len(duels)) -> None:
             if on_progress is not None:
                 on_progress(number, num_tables, progress)
 
-        duels.append(
-            duel(
-                game,
-                {name: agents[name] for name in table.names},
-                num_games=num_games,
-                seating=table.seating,
-                openings=openings,
-                seed=int.from_bytes(hashlib.blake2b(f"{seed} {table.key}".encode(), digest_size=7).digest()),
-                max_parallel=max_parallel,
-                max_plies=max_plies,
-                adjudication=adjudication,
-                path=None if folder is None else folder / f"{table.key}.jsonl",
-                identity=None if identity is None else identity(table.names),
-                on_progress=report,
-            )
+        schedule = duel_schedule(
+            game,
+            {name: agents[name] for name in table.names},
+            num_games=plan.num_games,
+            openings=plan.openings,
+            seating=table.seating,
+            identity=None if plan.identity is None else plan.identity(table.names),
         )
-    return TournamentResult(game.spec.name, kind, names, tuple(duels))
+        records = play_match(
+            game,
+            schedule,
+            replace(conditions, seed=_seed(conditions.seed, table)),
+            journal=None if folder is None else folder / f"{table.key}.jsonl",
+            watch=Watch(on_progress=report),
+        )
+        duels.append(DuelResult.of(schedule, records, score=conditions.score))
+    return TournamentResult(game.spec.name, plan.kind, names, tuple(duels))
+
+
+def _seed(seed: int, table: Table) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{seed} {table.key}".encode(), digest_size=7).digest())
 
 
 def _tables(

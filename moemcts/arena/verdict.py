@@ -24,3 +24,12 @@ def verdict(
     claim = "better" if low > 0 else "worse" if high < 0 else "no difference shown"
     numbers = f"{difference:+.1f} {unit}, 95 % interval [{low:+.1f}, {high:+.1f}], {n} {observations}"
     return f"{claim}: {numbers}"
+
+
+def counted(number: int, noun: str) -> str:
+    """Returns a number with its noun.
+
+    >>> counted(1, "game"), counted(1200, "game")
+    ('1 game', '1,200 games')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -12,7 +12,7 @@ from moemcts import __version__
 from moemcts.cli import check, data, doctor, explain, export, gate, lists, match, play, run, tournament, train
 from moemcts.plugins import plugins
 
-COMMANDS = (run, train, play, match, tournament, explain, export, gate, data, lists, check, doctor)
+COMMANDS = (run, train, play, match, tournament, explain, export, gate, lists, check, doctor)
 
 
 def make_app() -> typer.Typer:
@@ -39,7 +39,7 @@ Start here:
     app.callback()(_root)
     for module in COMMANDS:
         module.register(app)
-    for plugin, error in plugins().register_commands(app, data.group).items():
+    for plugin, error in plugins().register_commands(app, data.register(app)).items():
         print(f"plugin {plugin}: its commands are left out: {error}", file=sys.stderr)
     return app
 

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from moemcts.game import Game
     from moemcts.learn.data.dataset import Dataset
 
-group = typer.Typer(help="Games in, datasets out.", no_args_is_help=True)
-
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
-def register(app: typer.Typer) -> None:
-    if not group.registered_commands:
-        group.command()(generate)
-        group.command()(stats)
+def register(app: typer.Typer) -> typer.Typer:
+    """Adds the group and returns it, for what plugins add to it."""
+    group = typer.Typer(help="Games in, datasets out.", no_args_is_help=True)
+    group.command()(generate)
+    group.command()(stats)
     app.add_typer(group, name="data", rich_help_panel="Games and data")
+    return group
 
 
 def generate(
@@ -55,7 +55,7 @@ def generate(
         raise UsageError(f"expected a share to keep above 0, got {keep}")
     made = plugins().game(game)
     num_seats = made.spec.num_players
-    names = agent or [plugins().default_agent(made)]
+    names = agent or [plugins().player(made)]
     if len(names) not in (1, num_seats):
         raise UsageError(f"expected --agent once, or once for each of {num_seats} seats, got it {len(names)} times")
     players = {name: plugins().agent(name, made) for name in names}

@@ -57,7 +57,7 @@ def export(
         positions = positions_of_dataset(dataset, loaded.gate, per_phase=num_positions, seed=seed)
         source = f"dataset {dataset.id}, seed {seed}"
     else:
-        name = plugins().default_agent(game)
+        name = plugins().player(game)
         agents = [plugins().agent(name, game), PolicyAgent(loaded.expert_set(Inference()), temperature=1.0)]
         positions = positions_of_play(game, loaded.gate, agents, per_phase=num_positions, seed=seed)
         source = f"games of agent {name} and of the experts' policies, seed {seed}"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from collections.abc import Callable
 from typing import NoReturn
 
 # Nothing else is imported here: Ctrl-C while the rest is imported is answered like any other.
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""What a standard output that takes no more says; files have errors of their own, see `moemcts.store`."""
 
 
 def main() -> None:
@@ -31,23 +36,33 @@ def _run() -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from moemcts.errors import MoemctsError
 
-    code: object = 0
     try:
         from moemcts.cli.app import make_app
 
-        make_app()()
-    except SystemExit as left:
-        code = left.code
+        code = _exit_code(make_app())
+        sys.stdout.flush()
     except MoemctsError as error:
         _leave(f"error: {error}", error.exit_code)
-    try:
-        sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
+        if error.errno not in _FULL:
+            raise
         _discard_output()
-        _leave(f"error: cannot write the output: {error.strerror or error}", 1)
+        _leave(f"error: cannot write the output: {error.strerror}", 1)
     sys.exit(code)  # type: ignore[arg-type]
+
+
+def _exit_code(app: Callable[[], object]) -> object:
+    """Runs the command line, which leaves in any case; returns the code it leaves with."""
+    try:
+        app()
+    except SystemExit as left:
+        if isinstance(getattr(left.__context__, "__cause__", None), KeyboardInterrupt):
+            # Typer leaves without a word.
+            raise KeyboardInterrupt from None
+        return left.code
+    return 0
 
 
 def _open_streams() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from moemcts.arena.duel import DuelResult
     from moemcts.arena.games import Progress
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from moemcts.arena.replays import WriteReplays
     from moemcts.runs.match import Match, MatchPlan
 
+EVENT = "moemcts match"
+"""What files of games say that they are of."""
 ORDERS = ("random", "sequential")
 SPRT_MODELS = {"normalized": "normalized", "pentanomial": "logistic", "trinomial": "trinomial"}
 
@@ -79,6 +82,9 @@ def match(
         str, typer.Option(help="`papers`, `papers?draw_from=40&resign_moves=0`, or off: games are played out.")
     ] = "off",
     max_plies: Annotated[int | None, typer.Option(min=1, help="Games are tied after as many plies.")] = None,
+    agent_timeout: Annotated[
+        float | None, typer.Option(min=0.001, help="Seconds per decision, beyond which an agent loses the game.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
     parallel: Annotated[int, typer.Option(min=1, help="Games that run at once and share batches.")] = 256,
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the games; the games are the same.")] = 1,
@@ -107,7 +113,7 @@ def match(
         raise UsageError(f"expected --openings-order {' or '.join(ORDERS)}, got {openings_order!r}")
     limits = {"simulations": simulations, "nodes": nodes, "seconds": seconds}
     if against is None and len(agent) == 1:
-        against = plugins().default_agent(plugins().game(game))
+        against = plugins().player(plugins().game(game))
     played = _prepare(
         MatchPlan(
             game=game,
@@ -123,21 +129,48 @@ def match(
             max_plies=max_plies,
             adjudication=parse_adjudication(adjudicate),
             sprt=None if sprt is None else parse_sprt(sprt),
+            agent_timeout=agent_timeout,
             max_parallel=parallel,
             num_workers=workers,
         ),
         pairs,
     )
     formats = _formats(played, pgn, replays)
+    check_outputs([path for path in (out, pgn, replays) if path is not None], ours=[path for path, _ in formats])
     result = _play(played, out)
-    for path, write in formats:
-        from moemcts.arena.replays import replays_of
-
-        write(path, replays_of(played.game, played.lineups, result.records, f"moemcts match, {game}"))
+    # Whatever happens to the files, the result is there.
     if as_json:
         typer.echo(json.dumps(result.to_json(), indent=1, allow_nan=False))
     else:
         print_result(result)
+    for path, write in formats:
+        from moemcts.arena.replays import replays_of
+
+        write(path, replays_of(played.game, played.lineups, result.records, f"{EVENT}, {game}"))
+
+
+def check_outputs(paths: Sequence[Path], *, ours: Sequence[Path]) -> None:
+    """Raises UsageError where two outputs are one file, or one of `ours`, which are written anew, holds other things;
+    MoemctsError where one cannot be written.
+    """
+    from moemcts.errors import MoemctsError
+
+    places = [path.absolute().resolve() for path in paths]
+    for number, place in enumerate(places):
+        if place in places[:number]:
+            raise UsageError(f"expected different files to write to, got {paths[number]} twice")
+    for path in paths:
+        if path.exists() and not path.is_file():
+            raise MoemctsError(f"cannot write {path}: expected a file")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=path.parent):
+                pass
+        except OSError as error:
+            raise MoemctsError(f"cannot write {path}: {error.strerror or error}") from error
+    for path in ours:
+        if path.exists() and (head := path.open("rb").read(4096)) and EVENT.encode() not in head:
+            raise UsageError(f"{path} is no file of games of a match; give another file or remove this one")
 
 
 def parse_sprt(text: str) -> Sprt:
@@ -181,6 +214,8 @@ def _formats(played: Match, pgn: Path | None, replays: Path | None) -> list[tupl
 
 
 def _play(played: Match, out: Path | None) -> DuelResult | MatchResult:
+    from moemcts.arena.playing import Watch
+    from moemcts.arena.verdict import counted
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.cli.standing import Standing
 
@@ -195,9 +230,10 @@ def _play(played: Match, out: Path | None) -> DuelResult | MatchResult:
             advance(state.num_finished, played.num_games)
 
         try:
-            return played.play(out, on_progress=report, on_game=standing.note)
+            return played.play(out, watch=Watch(report, standing.note))
         except KeyboardInterrupt:
-            kept = f"; {standing.num_games} finished games are in {out}, the same command goes on" if out else ""
+            games = f"{counted(standing.num_games, 'finished game')} {'is' if standing.num_games == 1 else 'are'}"
+            kept = f"; {games} in {out}, the same command goes on" if out else ""
             progress.say(f"interrupted{kept}")
             raise typer.Exit(130) from None
 

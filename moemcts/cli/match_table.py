@@ -8,12 +8,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from moemcts.arena.duel import DuelResult
-from moemcts.arena.games import GameRecord
 from moemcts.arena.intervals import Interval
-from moemcts.arena.match import MatchResult, Tally, num_duplicates, terminations
+from moemcts.arena.match import MatchResult
+from moemcts.arena.outcomes import Tally
 from moemcts.arena.ranking import fit_ratings
 from moemcts.arena.rating import likelihood_of_superiority, normalized_elo, pentanomial_elo
-from moemcts.arena.verdict import verdict
+from moemcts.arena.records import GameRecord, num_duplicates, terminations
+from moemcts.arena.verdict import counted, verdict
 
 WIDTH_OF_FILES = 160
 """Columns where no terminal says how many there are."""
@@ -142,16 +143,16 @@ def _arms(result: MatchResult) -> Table:
 def _games(records: tuple[GameRecord, ...], num_repeated: int) -> list[str]:
     ends = ", ".join(f"{name} {count}" for name, count in terminations(records).items())
     plies = sum(record.plies for record in records) / len(records)
-    lines = [f"{len(records)} games, mean length {plies:.1f} plies; ended by {ends}"]
+    lines = [f"{counted(len(records), 'game')}, mean length {plies:.1f} plies; ended by {ends}"]
     if num_repeated:
         lines.append(
-            f"{num_repeated} of these games repeat an earlier one move for move and prove nothing; more openings "
-            "(--openings FILE) give more games"
+            f"{num_repeated} of these games {'repeats' if num_repeated == 1 else 'repeat'} an earlier one move for "
+            "move and prove nothing; more openings (--openings FILE) give more games"
         )
     failures = [record for record in records if record.failure]
     lines += [f"game {record.index + 1}, {record.termination}: {record.failure}" for record in failures[:MOST_FAILURES]]
     if len(failures) > MOST_FAILURES:
-        lines.append(f"and {len(failures) - MOST_FAILURES} more games in which an agent failed")
+        lines.append(f"and {counted(len(failures) - MOST_FAILURES, 'more game')} in which an agent failed")
     return lines
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.errors import UsageError
-from moemcts.game import Action, Game, Player, State
+from moemcts.errors import MoemctsError, UsageError
+
+if TYPE_CHECKING:
+    from moemcts.agents import Agent, Decision, Seat
+    from moemcts.game import Action, Game, Player, State, Views
+    from moemcts.play import Table
+
+QUIT = ("quit", "exit")
 
 
 def register(app: typer.Typer) -> None:
@@ -22,39 +29,85 @@ def play(
     seat: Annotated[int, typer.Option(min=0, help="Where you sit; the number of players or more only watches.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
 ) -> None:
-    """Play against agents in the terminal, or watch them."""
+    """Play against agents in the terminal, or watch them; `quit` leaves the game."""
     import numpy as np
 
     from moemcts.agents import Seat
     from moemcts.naming import resolve_agent
+    from moemcts.play import Table
     from moemcts.plugins import plugins
 
     made = plugins().game(game)
-    agent = resolve_agent(against or plugins().default_agent(made), made)
-    seats = [Seat(player, np.random.default_rng([seed, player])) for player in range(made.spec.num_players)]
-    state = made.initial_state(seed)
-    while players := state.active_players:
-        typer.echo(f"\nply {state.ply}\n{made.render(state)}")
-        actions = []
-        for player in players:
-            if player == seat:
-                actions.append(_ask(made, state, player))
-            else:
-                (decision,) = agent.act(made.views([(state, player)]), [seats[player]])
-                actions.append(decision.action)
-                typer.echo(f"player {player} ({agent.name}): {made.format_action(state, player, decision.action)}")
-        state = state.play(actions)
-    typer.echo(f"\n{made.render(state)}\n\nresult: {', '.join(f'{value:+g}' for value in state.returns())}")
+    agent = resolve_agent(against or plugins().player(made), made)
+    players = range(made.spec.num_players)
+    person = Person(made)
+    table = Table(
+        state=made.initial_state(seed),
+        agents=[person if player == seat else agent for player in players],
+        seats=[Seat(player, np.random.default_rng([seed, player])) for player in players],
+        chance=np.random.default_rng([seed, made.spec.num_players]),
+    )
+    _show(made, table.state)
+    try:
+        _follow(made, table, agent, person)
+    except _Left as left:
+        if left.complaint:
+            raise UsageError(left.complaint) from None
+        return
+    typer.echo(f"\n{made.render(table.state)}\n\nresult: {', '.join(f'{value:+g}' for value in table.state.returns())}")
 
 
-def _ask(game: Game, state: State, player: Player) -> Action:
-    names = [game.format_action(state, player, action) for action in state.legal_actions(player)]
-    while True:
-        try:
-            text = input(f"player {player}, your move ({' '.join(names)}): ").strip()
-        except EOFError:
-            raise UsageError("expected a move, the input has ended") from None
-        try:
-            return game.parse_action(state, player, text)
-        except ValueError as error:
-            typer.echo(str(error), err=True)
+def _follow(game: Game, table: Table, agent: Agent, person: Person) -> None:
+    from moemcts.game import CHANCE
+    from moemcts.play import play as rounds
+
+    for (step,) in rounds(game, [table]):
+        for player, failure in step.failures.items():
+            raise MoemctsError(f"player {player} ({agent.name}), {failure.kind}: {failure.reason}")
+        for player, decision in zip(step.players, step.decisions, strict=True):
+            who = "chance" if player == CHANCE else f"player {player} ({agent.name})"
+            if player == CHANCE or table.agents[player] is not person:
+                typer.echo(f"{who}: {game.format_action(step.state, player, decision.action)}")
+        if table.players:
+            _show(game, table.state)
+
+
+class _Left(BaseException):
+    """The person has gone: no error of an agent."""
+
+    def __init__(self, complaint: str = "") -> None:
+        super().__init__(complaint)
+        self.complaint = complaint
+
+
+class Person:
+    """Whoever sits at the terminal."""
+
+    name = "you"
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        from moemcts.agents import Decision
+
+        return [Decision(action=self._ask(*views[row])) for row in range(len(seats))]
+
+    def _ask(self, state: State, player: Player) -> Action:
+        names = [self._game.format_action(state, player, action) for action in state.legal_actions(player)]
+        while True:
+            try:
+                text = input(f"player {player}, your move ({' '.join(names)}): ").strip()
+            except (EOFError, RuntimeError):
+                # Without a standard input there is a RuntimeError.
+                raise _Left("expected a move, the input has ended") from None
+            if text.lower() in QUIT and text not in names:
+                raise _Left
+            try:
+                return self._game.parse_action(state, player, text)
+            except ValueError as error:
+                typer.echo(f"{error}; or {QUIT[0]}", err=True)
+
+
+def _show(game: Game, state: State) -> None:
+    typer.echo(f"\nply {state.ply}\n{game.render(state)}")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
+from moemcts.arena.verdict import counted
 from moemcts.work.progress import Advance
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -26,7 +29,8 @@ class ConsoleProgress:
     """Shows tasks as they go on."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
+        # Where standard error is closed nobody looks on; rich would take standard output, which is for data.
+        self._console = Console(stderr=True, file=None if _is_open(sys.stderr) else io.StringIO())
 
     @contextmanager
     def task(self, name: str, unit: str, note: Callable[[], str] = str) -> Iterator[Advance]:
@@ -50,10 +54,9 @@ class ConsoleProgress:
 
     def say(self, text: str) -> None:
         """Shows one line."""
-        self._console.print(text, highlight=False, soft_wrap=True)
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    @staticmethod
-    def _lines(name: str, unit: str, note: Callable[[], str]) -> Iterator[Advance]:
+    def _lines(self, name: str, unit: str, note: Callable[[], str]) -> Iterator[Advance]:
         started = shown = time.monotonic()
         last = (0, 0)
 
@@ -65,8 +68,12 @@ class ConsoleProgress:
                 shown = now
                 left = f", {(now - started) * (total - done) / done:,.0f} s left" if done else ""
                 stand = f"; {note()}" if note() else ""
-                print(f"{name}: {done:,}/{total:,} {unit}{left}{stand}", file=sys.stderr, flush=True)
+                self.say(f"{name}: {done:,}/{total:,} {unit}{left}{stand}")
 
         yield advance
         seconds = time.monotonic() - started
-        print(f"{name}: {last[0]:,} {unit} in {seconds:,.1f} s", file=sys.stderr, flush=True)
+        self.say(f"{name}: {counted(last[0], unit.removesuffix('s'))} in {seconds:,.1f} s")
+
+
+def _is_open(stream: TextIO | None) -> bool:
+    return stream is not None and not stream.closed

@@ -107,10 +107,8 @@ def make(experiment: Experiment, progress: Progress) -> Report:
 
 
 def headline(run: Run[Any]) -> str:
-    """Returns the line that a run begins with, for the console."""
-    from rich.markup import escape
-
-    return f"[bold]{escape(str(run.folder))}[/bold]: {escape(run.describe())}"
+    """Returns the line that a run begins with."""
+    return f"{run.folder}: {run.describe()}"
 
 
 def new_folder(game: str, words: list[str], preset: str | None) -> Path:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from moemcts.arena.games import GameRecord, last_one_standing
+from moemcts.arena.outcomes import last_one_standing, outcome_of
 from moemcts.arena.rating import elo
+from moemcts.arena.records import GameRecord
 
 if TYPE_CHECKING:
     from moemcts.runs.match import Match
@@ -40,7 +41,7 @@ class Standing:
         for player, name in enumerate(record.agents):
             if record.focus in (None, player):
                 self._seats[name] += 1
-                self._wins[name] += last_one_standing(returns, player) == "win"
+                self._wins[name] += outcome_of(last_one_standing(returns, player)) == "win"
         if self._shows_elo:
             ours = record.agents.index(self._match.plan.agents[0])
             self._first[1 + (returns[ours] > returns[1 - ours]) - (returns[ours] < returns[1 - ours])] += 1

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 from rich.markup import escape
@@ -15,7 +16,8 @@ from moemcts.errors import UsageError, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from moemcts.arena.games import Progress
+    from moemcts.arena.games import Conditions, Progress
+    from moemcts.arena.openings import Opening
     from moemcts.game import Game
     from moemcts.report import Report
     from moemcts.work.progress import Advance
@@ -64,6 +66,9 @@ def tournament(
         int | None, typer.Option(min=0, help=f"Plies at random before the agents play; {RANDOM_START}.")
     ] = None,
     adjudicate: Annotated[str, typer.Option(help="`papers`, or off: games are played out.")] = "off",
+    agent_timeout: Annotated[
+        float | None, typer.Option(min=0.001, help="Seconds per decision, beyond which an agent loses the game.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
     parallel: Annotated[int, typer.Option(min=1, help="Games that run at once and share batches.")] = 256,
     out: Annotated[
@@ -73,6 +78,7 @@ def tournament(
 ) -> None:
     """Play many agents against each other and rate them, or experts against a single network over many limits."""
     from moemcts.arena.adjudication import check_adjudicable, parse_adjudication
+    from moemcts.arena.games import Conditions
     from moemcts.arena.openings import starts
     from moemcts.plugins import plugins
 
@@ -84,18 +90,14 @@ def tournament(
         check_adjudicable(made)
     # Two seatings at least share an opening.
     num_openings = -(-num_games // 2)
-    shared: dict[str, Any] = {
-        "num_games": num_games,
-        "openings": starts(made, num_openings, path=openings, random_plies=random_plies, seed=seed),
-        "seed": seed,
-        "max_parallel": parallel,
-        "adjudication": conduct,
-        "folder": None if out is None else out / "games",
-    }
-    if preset is None:
-        report = _play_tournament(made, agent or [], kind, rounds, shared)
-    else:
-        report = _play_preset(made, named, shared)
+    event = Event(
+        game=made,
+        num_games=num_games,
+        openings=starts(made, num_openings, path=openings, random_plies=random_plies, seed=seed),
+        conditions=Conditions(seed=seed, max_parallel=parallel, adjudication=conduct, agent_timeout=agent_timeout),
+        folder=None if out is None else out / "games",
+    )
+    report = _play_tournament(event, agent or [], kind, rounds) if preset is None else _play_preset(event, named)
     if out is not None:
         from moemcts.report import write_report
 
@@ -106,6 +108,17 @@ def tournament(
     _print(report)
     if out is not None:
         typer.echo(f"report: {out / 'report' / 'report.html'}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """What all matches of a tournament share."""
+
+    game: Game
+    num_games: int
+    openings: Sequence[Opening]
+    conditions: Conditions
+    folder: Path | None
 
 
 class Named(NamedTuple):
@@ -135,41 +148,42 @@ def _check(named: Named, agents: Sequence[str] | None) -> None:
         raise UsageError(f"expected --experts and --baseline with --preset {named.preset}")
 
 
-def _play_tournament(game: Game, references: Sequence[str], kind: str, rounds: int, shared: dict[str, Any]) -> Report:
-    from moemcts.arena.tournament import KINDS
-    from moemcts.arena.tournament import tournament as play
+def _play_tournament(event: Event, references: Sequence[str], kind: str, rounds: int) -> Report:
+    from moemcts.arena.tournament import KINDS, TournamentPlan, play_tournament
     from moemcts.cli.progress import ConsoleProgress
-    from moemcts.references import parse_reference
+    from moemcts.naming import identity_of, is_timed
     from moemcts.report.tournaments import tournament_report
-    from moemcts.runs.grid import identity_of, named_agents
+    from moemcts.runs.grid import named_agents
 
     known = {name: name for name in KINDS}
     if kind not in known:
         raise unknown_name("kind of tournament", kind, KINDS)
-    agents = named_agents(references, game)
-    if any("seconds" in parse_reference(name)[1] or "movetime" in parse_reference(name)[1] for name in references):
+    num_games, conditions = event.num_games, event.conditions
+    agents = named_agents(references, event.game)
+    if any(map(is_timed, references)):
         # Time that games share would be time that one of them lacks.
-        shared = shared | {"max_parallel": 1}
-    num_games = shared["num_games"]
+        conditions = replace(conditions, max_parallel=1)
+    plan = TournamentPlan(
+        kind=known[kind],
+        num_games=num_games,
+        rounds=rounds,
+        openings=event.openings,
+        identity=lambda names: identity_of(names, event.openings),
+    )
 
     def report(advance: Advance, table: int, num_tables: int, state: Progress) -> None:
         advance(table * num_games + state.num_finished, num_tables * num_games)
 
     with ConsoleProgress().task("tournament", "games") as advance:
-        result = play(
-            game,
-            agents,
-            kind=known[kind],
-            rounds=rounds,
-            identity=lambda names: identity_of(names, shared["openings"]),
-            on_progress=partial(report, advance),
-            **shared,
+        result = play_tournament(
+            event.game, agents, plan, conditions, folder=event.folder, on_progress=partial(report, advance)
         )
     return tournament_report(result)
 
 
-def _play_preset(game: Game, named: Named, shared: dict[str, Any]) -> Report:
+def _play_preset(event: Event, named: Named) -> Report:
     from moemcts.cli.progress import ConsoleProgress
+    from moemcts.naming import phases_of
     from moemcts.report.tournaments import grid_report
     from moemcts.runs import grid
 
@@ -182,16 +196,19 @@ def _play_preset(game: Game, named: Named, shared: dict[str, Any]) -> Report:
     if named.preset == "grid":
         cells = grid.grid_cells(experts, baseline, sizes or grid.BATCH_SIZES, limits)
     else:
-        phases = grid.phases_of(experts, game)
+        phases = phases_of(experts, event.game)
         size = sizes[-1] if sizes else grid.IMPACT_BATCH_SIZE
         cells = grid.impact_cells(experts, baseline, phases, size, limits)
-    num_games = shared["num_games"]
+    num_games = event.num_games
     with ConsoleProgress().task(str(named.preset), "games") as advance:
         duels = grid.play_cells(
-            game,
+            event.game,
             cells,
+            event.conditions,
+            num_games=num_games,
+            openings=event.openings,
+            folder=event.folder,
             on_progress=lambda cell, state: advance(cell * num_games + state.num_finished, len(cells) * num_games),
-            **shared,
         )
     challengers = {(cell.row, cell.column): cell.challenger for cell in cells}
     return grid_report(duels, challengers, rows="batch size" if named.preset == "grid" else "expert")

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import ExpertSet
@@ -83,7 +82,8 @@ def per_sample_losses(evaluation: Evaluation, actions: np.ndarray, returns: Floa
     """Returns cross-entropy, squared error and correctness, `[3, N]`, for actions and returns `[N]`."""
     logits = evaluation.logits.astype(np.float64)
     value = evaluation.value if evaluation.value.ndim == 1 else evaluation.value[:, 0]
-    total = logsumexp(logits, axis=1)
+    peak = logits.max(axis=1, keepdims=True)
+    total = peak[:, 0] + np.log(np.exp(logits - peak).sum(axis=1))
     chosen = logits[np.arange(len(actions)), actions]
     return np.stack([total - chosen, np.square(value - returns), logits.argmax(axis=1) == actions])
 

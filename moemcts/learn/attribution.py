@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from moemcts.errors import MissingExtra, MoemctsError
 from moemcts.game import FloatArray, Views
+from moemcts.learn.networks.options import require_planes
 
 Answer = Literal["policy", "value"]
 ANSWERS: tuple[Answer, ...] = ("policy", "value")
@@ -67,11 +68,14 @@ def explain(
     """Returns where policy and value of a network for N views come from.
 
     `steps` points between baseline and input are looked at (Gauss-Legendre); the baseline `[C, H, W]` is all zeros if
-    not given. Raises MissingExtra without captum, MoemctsError where a view has no legal action.
+    not given. Raises MissingExtra without captum, MoemctsError where a view has no legal action, UsageError where
+    observations are not planes of a board.
     """
+    observations = views.observations()
+    require_planes(observations.shape[1:], "attribution over planes and cells")
     where = torch.device(device)
     network = network.to(where).eval()
-    planes = torch.from_numpy(views.observations()).to(where)
+    planes = torch.from_numpy(observations).to(where)
     legal = torch.from_numpy(views.legal_mask()).to(where)
     if not bool(legal.any(dim=1).all()):
         raise MoemctsError("expected positions in which the player has a move, got one without")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from moemcts.arena.games import GameRecord
     from moemcts.arena.match import MatchResult
+    from moemcts.arena.records import GameRecord
     from moemcts.report.page import Section
 
 FEW_GAMES = 50

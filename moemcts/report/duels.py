@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from moemcts.arena.games import GameRecord
 from moemcts.arena.intervals import SeedEstimate, seed_interval
-from moemcts.arena.match import num_duplicates
 from moemcts.arena.rating import Elo, elo
+from moemcts.arena.records import GameRecord, num_duplicates
 from moemcts.arena.verdict import verdict
 from moemcts.report.contest import Contest
 from moemcts.report.page import Figure, Section

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.arena.intervals import SeedEstimate, seed_interval, wilson_interval
-from moemcts.arena.match import Tally
+from moemcts.arena.outcomes import Tally
 from moemcts.arena.verdict import verdict
 from moemcts.report.contest import Contest, seeds_apart
 from moemcts.report.page import Figure, Section

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moemcts.arena.duel import DuelResult
-from moemcts.arena.match import num_duplicates
 from moemcts.arena.rating import Elo
+from moemcts.arena.records import num_duplicates
 from moemcts.arena.tournament import TournamentResult
 from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import Whisker, elo_ratings

@@ -10,7 +10,8 @@ import numpy as np
 
 from moemcts.agents import Agent, Seat
 from moemcts.evaluation import UniformEvaluator
-from moemcts.game import Game, Player, State
+from moemcts.game import CHANCE, Game, State
+from moemcts.play import Table, play
 from moemcts.plugins import plugins
 from moemcts.search import Search
 from moemcts.work import num_cores
@@ -23,21 +24,27 @@ TRAINING_COST = 3.5
 """A training step costs about this many forward passes: one forward, two backward, the loss and the optimiser."""
 
 
-@dataclass(frozen=True)
+START = 3.0
+"""Seconds that a worker process needs before it works, most of them to import torch."""
+FIGURE = 0.5
+"""Seconds that a figure of the report takes, as SVG and as PNG."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Estimate:
     """Seconds per part, and bytes on the disk."""
 
     data: float
     training: float
     matches: float
+    report: float
     num_bytes: int
 
     def describe(self) -> str:
         """Returns one line for people."""
-        parts = {"data": self.data, "training": self.training, "matches": self.matches}
-        total = sum(parts.values())
-        shares = ", ".join(f"{name} {_duration(seconds)}" for name, seconds in parts.items())
-        return f"estimate: {_duration(total)} ({shares}), {self.num_bytes / 1e6:,.0f} MB on disk"
+        parts = {name: getattr(self, name) for name in ("data", "training", "matches", "report")}
+        shares = ", ".join(f"{name} {duration(seconds)}" for name, seconds in parts.items())
+        return f"estimate: {duration(sum(parts.values()))} ({shares}), {_size(self.num_bytes)} on disk"
 
 
 def estimate(experiment: Experiment) -> Estimate:
@@ -46,32 +53,74 @@ def estimate(experiment: Experiment) -> Estimate:
     The rates are measured on this machine; the length of games is that of the agents that make the data.
     """
     config, game = experiment.config, experiment.game
-    agent = experiment.agent(config.data.agent or plugins().default_agent(game))
+    agent = experiment.agent(config.data.agent or plugins().player(game))
     states, seconds, num_samples, num_games = _sample_games(game, agent)
-    network_rate, num_parameters = _network_rate(game, config.network, states)
-    search_rate = _search_rate(experiment, states)
-    num_trainings = experiment.passes()
-    epochs = config.training.epochs * num_trainings * config.num_seeds
-    moves_per_game = num_samples / max(num_games, 1) / game.spec.num_players
-    num_arms = len(experiment.contestants())
-    searched = config.match.games * num_arms * config.num_seeds * moves_per_game
-    simulations = searched * (config.search.simulations or config.search.nodes or 100)
-    field = (
-        (config.match.games + config.match.raw_games) * num_arms * config.num_seeds * num_samples / max(num_games, 1)
-    )
-    packed = game.pack(states)
+    seconds_per_sample, samples_per_game = seconds / num_samples, num_samples / num_games
     to_play = 0 if config.data.folder else config.data.samples
-    to_learn = len(experiment.sources().training) if config.data.folder else config.data.samples
-    workers = min(config.workers or num_cores(), config.num_seeds * len(experiment.arms))
+    to_learn, held_out = _sizes(experiment)
+    network_rate, num_parameters = _network_rate(game, config.network, states, BATCH)
+    num_parts = config.num_seeds * len(experiment.arms)
+    workers = min(config.workers or num_cores(), num_parts)
+    # A pool of processes is started for the trainings and another one for the matches.
+    start = START if workers > 1 else 0.0
+    passes = experiment.passes() * config.training.epochs * config.num_seeds
+    rows_learned = passes * (to_learn * TRAINING_COST + held_out)
+    rows_measured = (
+        config.num_seeds * held_out * sum(experiment.gate(arm.gate).num_phases + 2 for arm in experiment.teams)
+    )
+    num_figures = 2 + 2 * len(experiment.teams) + 2 * len(experiment.gates)
+    packed = game.pack(states)
     return Estimate(
-        data=to_play / config.data.keep * seconds / num_samples,
-        training=epochs * to_learn * TRAINING_COST / network_rate / workers,
-        matches=(simulations * (1 / search_rate + 1 / network_rate) + field * seconds / num_samples) / workers,
+        data=to_play / config.data.keep * seconds_per_sample,
+        training=start + rows_learned / network_rate / workers,
+        matches=start + _matches(experiment, states, samples_per_game, seconds_per_sample) / workers,
+        report=rows_measured / network_rate + num_figures * FIGURE,
         num_bytes=int(
             to_play * (packed.offsets[-1] / len(states) + 40)
-            + num_parameters * 4 * 3 * num_trainings * config.num_seeds * 2
+            + num_parameters * 4 * 3 * experiment.passes() * config.num_seeds * 2
         ),
     )
+
+
+def duration(seconds: float) -> str:
+    """Returns a time in words."""
+    if seconds < 1:
+        return "under 1 s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"
+
+
+def _size(num_bytes: int) -> str:
+    return f"{num_bytes / 1e6:,.0f} MB" if num_bytes >= 1e6 else "under 1 MB"
+
+
+def _sizes(experiment: Experiment) -> tuple[int, int]:
+    """Returns how many samples are learned from, and how many are measured each time."""
+    config = experiment.config
+    fraction, most = config.training.validation_fraction, config.training.measured_samples
+    if not config.data.folder:
+        num_samples, held_out = config.data.samples, int(config.data.samples * fraction)
+    else:
+        sources = experiment.sources()
+        num_samples = len(sources.training)
+        held_out = len(sources.validation) if sources.validation else int(num_samples * fraction)
+    return num_samples, min(held_out, most or held_out)
+
+
+def _matches(experiment: Experiment, states: list[State], samples_per_game: float, seconds_per_sample: float) -> float:
+    """Returns the seconds that all games take in one process."""
+    config, game = experiment.config, experiment.game
+    num_arms, num_players = len(experiment.contestants()), game.spec.num_players
+    limit = config.search.simulations or config.search.nodes or 100
+    moves_per_game = samples_per_game / num_players
+    num_games = config.num_seeds * num_arms * config.match.games
+    side_by_side = min(config.match.parallel, num_arms * config.match.games)
+    batch = max(1, side_by_side * config.search.leaves_per_tree)
+    rate, _ = _network_rate(game, config.network, states, min(batch, BATCH))
+    searched = num_games * moves_per_game * limit * (1 / _search_rate(experiment, states) + 1 / rate)
+    field = (num_games + config.num_seeds * num_arms * config.match.raw_games) * samples_per_game
+    return searched + field * seconds_per_sample
 
 
 def _sample_games(game: Game, agent: Agent) -> tuple[list[State], float, int, float]:
@@ -79,27 +128,28 @@ def _sample_games(game: Game, agent: Agent) -> tuple[list[State], float, int, fl
     states, num_samples, num_games, started = [], 0, 0.0, time.perf_counter()
     index = 0
     while time.perf_counter() - started < 0.4 or not num_games:
-        state = game.initial_state(index)
-        seats = [Seat(player, np.random.default_rng([index, player])) for player in range(game.spec.num_players)]
-        while players := state.active_players:
-            states.append(state)
-            num_samples += len(players)
-            state = state.play(_actions(game, agent, state, players, seats))
+        num_players = game.spec.num_players
+        table = Table(
+            state=game.initial_state(index),
+            agents=[agent] * num_players,
+            seats=[Seat(player, np.random.default_rng([index, player])) for player in range(num_players)],
+            chance=np.random.default_rng([index, num_players]),
+        )
+        for (step,) in play(game, [table]):
+            if step.players != (CHANCE,):
+                states.append(step.state)
+                num_samples += len(step.players)
         num_games += 1
         index += 1
     return states[:: max(1, len(states) // 512)], time.perf_counter() - started, num_samples, num_games
 
 
-def _actions(game: Game, agent: Agent, state: State, players: tuple[Player, ...], seats: list[Seat]) -> list[int]:
-    views = game.views([(state, player) for player in players])
-    return [decision.action for decision in agent.act(views, [seats[player] for player in players])]
-
-
-def _network_rate(game: Game, reference: str, states: list[State]) -> tuple[float, int]:
+def _network_rate(game: Game, reference: str, states: list[State], batch: int) -> tuple[float, int]:
+    """Returns how many positions a new network evaluates per second in batches, and how many parameters it has."""
     import torch
 
     network = plugins().network(reference, game.spec.observation_shape, game.spec.num_actions).eval()
-    pairs = [(state, state.active_players[0]) for state in states][:BATCH]
+    pairs = [(state, state.active_players[0]) for state in states][:batch]
     planes = torch.from_numpy(game.views(pairs).observations())
     with torch.inference_mode():
         network(planes)
@@ -120,9 +170,3 @@ def _search_rate(experiment: Experiment, states: list[State]) -> float:
         search.reset(game.views(pairs), list(range(len(pairs))))
         num_simulations += sum(result.num_simulations for result in search.run(evaluator))
     return num_simulations / (time.perf_counter() - started)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -56,7 +56,7 @@ class Experiment(Run[ExperimentConfig]):
             plugins().scheme(scheme)
         for arm in self.arms:
             plugins().scheme(arm.scheme).check(self.gate(arm.gate))
-        self.agent(config.data.agent or plugins().default_agent(self.game))
+        self.agent(config.data.agent or plugins().player(self.game))
         self.field = make_field(config.match.field, self.game)
         self.opponent_model()
         check_backend(config.match.backend)

@@ -98,5 +98,4 @@ def make_field(reference: str, game: Game) -> Field:
 
 
 def _default(game: Game) -> str:
-    name = plugins().default_agent(game)
-    return SINGLE if name == "random" else name
+    return plugins().default_agent(game) or SINGLE

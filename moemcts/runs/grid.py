@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from moemcts.agents import Agent
-from moemcts.arena.adjudication import Adjudication
-from moemcts.arena.duel import DuelResult, duel
-from moemcts.arena.games import Progress
-from moemcts.arena.guard import Guarded
+from moemcts.agents import Agent, Named
+from moemcts.arena.duel import DuelResult
+from moemcts.arena.games import Conditions, Progress
 from moemcts.arena.openings import Opening
+from moemcts.arena.playing import Watch, play_match
+from moemcts.arena.schedules import duel_schedule
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.naming import EXPERTS, experts_in, resolve_agent
-from moemcts.plugins import plugins
-from moemcts.references import format_reference, parse_reference
+from moemcts.naming import contestants, folder_of, identity_of, is_timed, with_options
 
 BATCH_SIZES = (1, 8, 16, 32, 64)
 NODES = (100, 200, 400, 800, 1600, 3200)
@@ -56,7 +54,7 @@ class Cell:
 
     @property
     def is_timed(self) -> bool:
-        return "seconds" in parse_reference(self.challenger)[1]
+        return is_timed(self.challenger)
 
     @property
     def key(self) -> str:
@@ -80,8 +78,8 @@ def grid_cells(experts: str, baseline: str, batch_sizes: Sequence[int], limits: 
         Cell(
             f"batch {size}",
             limit.label,
-            _with(experts, limit.options | {"leaves": size}),
-            _with(baseline, limit.options | {"leaves": size}),
+            with_options(experts, limit.options | {"leaves": size}),
+            with_options(baseline, limit.options | {"leaves": size}),
         )
         for size in batch_sizes
         for limit in limits
@@ -92,36 +90,26 @@ def impact_cells(
     experts: str, baseline: str, phase_names: Sequence[str], batch_size: int, limits: Sequence[Limit]
 ) -> list[Cell]:
     """Returns the matches of Figures 6 and 33: each expert in its phase, the baseline elsewhere and as opponent."""
-    folder = parse_reference(baseline)[0].removeprefix(EXPERTS)
+    folder = str(folder_of(baseline))
     return [
         Cell(
             phase,
             limit.label,
-            _with(experts, limit.options | {"leaves": batch_size, "only": phase, "else": folder}),
-            _with(baseline, limit.options | {"leaves": batch_size}),
+            with_options(experts, limit.options | {"leaves": batch_size, "only": phase, "else": folder}),
+            with_options(baseline, limit.options | {"leaves": batch_size}),
         )
         for phase in phase_names
         for limit in limits
     ]
 
 
-def phases_of(experts: str, game: Game) -> list[str]:
-    """Returns the phases that the experts of a reference are for."""
-    from moemcts.learn.checkpoint import load_experts
-
-    folder = experts_in(Path(parse_reference(experts)[0].removeprefix(EXPERTS)))
-    return list(load_experts(folder, game, plugins()).gate.phase_names)
-
-
 def play_cells(
     game: Game,
     cells: Sequence[Cell],
+    conditions: Conditions,
     *,
     num_games: int,
     openings: Sequence[Opening],
-    seed: int = 0,
-    max_parallel: int = 256,
-    adjudication: Adjudication | None = None,
     folder: Path | None = None,
     on_progress: Callable[[int, Progress], None] | None = None,
 ) -> dict[tuple[str, str], DuelResult]:
@@ -138,53 +126,24 @@ def play_cells(
                 on_progress(number, progress)
 
         references = (cell.challenger, cell.baseline)
-        found[cell.row, cell.column] = duel(
+        schedule = duel_schedule(
             game,
             named_agents(references, game),
             num_games=num_games,
             openings=openings,
-            seed=seed,
-            max_parallel=1 if cell.is_timed else max_parallel,
-            adjudication=adjudication,
-            path=None if folder is None else folder / f"{cell.key}.jsonl",
             identity=identity_of(references, openings),
-            on_progress=report,
         )
+        records = play_match(
+            game,
+            schedule,
+            replace(conditions, max_parallel=1) if cell.is_timed else conditions,
+            journal=None if folder is None else folder / f"{cell.key}.jsonl",
+            watch=Watch(on_progress=report),
+        )
+        found[cell.row, cell.column] = DuelResult.of(schedule, records)
     return found
 
 
 def named_agents(references: Sequence[str], game: Game) -> dict[str, Agent]:
-    """Returns the agents by their references, guarded: what fails costs a game. Raises UsageError for doubles."""
-    if len(set(references)) < len(references):
-        raise UsageError(f"expected different agents, got {', '.join(references)}")
-    agents: dict[str, Agent] = {}
-    for reference in references:
-        agent = Guarded(resolve_agent(reference, game))
-        # Two agents of one kind may differ by their options only; one of experts may say more than its reference.
-        if not agent.name.startswith(reference):
-            agent.name = reference
-        agents[reference] = agent
-    return agents
-
-
-def identity_of(references: Sequence[str], openings: Sequence[Opening]) -> Mapping[str, Any]:
-    """Returns what else decides the games of these agents: their weights and where games start."""
-    digest = hashlib.blake2b(digest_size=8)
-    for opening in openings:
-        start = opening.start if isinstance(opening.start, int) else opening.start.key()
-        digest.update(f"{opening.name} {start}\n".encode())
-    return {"experts": {name: _manifests(name) for name in references}, "openings": digest.hexdigest()}
-
-
-def _with(reference: str, options: Mapping[str, Any]) -> str:
-    name, given = parse_reference(reference)
-    return format_reference(name, {**given, **options})
-
-
-def _manifests(reference: str) -> list[str]:
-    """Returns the hashes of the manifests of all experts that an agent plays with, which hold those of the weights."""
-    name, options = parse_reference(reference)
-    folders = [Path(name.removeprefix(EXPERTS)), *([Path(options["else"])] if "else" in options else [])]
-    manifests = [place for folder in folders for place in (folder, folder / "experts") if place.is_dir()]
-    files = [place / "manifest.toml" for place in manifests if (place / "manifest.toml").exists()]
-    return [hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files]
+    """Returns the agents by their references, each under the name that says all about it."""
+    return {name: Named(one.agent, one.resolved) for name, one in contestants(references, game).items()}

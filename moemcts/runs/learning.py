@@ -44,7 +44,7 @@ def play_games(config: LearningConfig, game: Game, out: Path, advance: Advance) 
     """Plays the games to learn from, as far as they are not there yet."""
     from moemcts.learn.data.generation import generate
 
-    agent = plugins().agent(config.data.agent or plugins().default_agent(game), game)
+    agent = plugins().agent(config.data.agent or plugins().player(game), game)
     generate(
         game,
         [agent] * game.spec.num_players,

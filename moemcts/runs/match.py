@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from moemcts.agents import Agent
 from moemcts.arena.adjudication import Adjudication, check_adjudicable
-from moemcts.arena.duel import DuelResult, duel, duel_lineups, duel_seatings
-from moemcts.arena.games import GameRecord, Lineup, Progress
-from moemcts.arena.guard import Guarded
-from moemcts.arena.match import MatchResult, match, match_lineups
+from moemcts.arena.duel import DuelResult, SequentialTest
+from moemcts.arena.games import Conditions
+from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Opening, Order, Suite, read_openings, starts
+from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.rating import Sprt
-from moemcts.arena.schedule import Conditions
+from moemcts.arena.records import Lineup
+from moemcts.arena.schedules import DuelSchedule, MatchSchedule, duel_schedule, duel_seatings, match_schedule
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.naming import resolve_agent
+from moemcts.naming import TIMES, Contestant, contestants, identity_of
 from moemcts.plugins import plugins
-from moemcts.references import parse_reference
-from moemcts.runs.grid import identity_of
+from moemcts.work import workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +46,8 @@ class MatchPlan:
     max_plies: int | None = None
     adjudication: Adjudication | None = None
     sprt: Sprt | None = None
+    agent_timeout: float | None = None
+    """Seconds per decision, beyond which an agent loses the game."""
     max_parallel: int = 256
     num_workers: int = 1
     resolved: Mapping[str, str] = field(default_factory=dict)
@@ -60,7 +61,6 @@ class Match:
         """Raises UsageError for what cannot be played: unknown names, agents without a seat, adjudication."""
         self.plan = plan
         self.game: Game = plugins().game(plan.game)
-        self._resolved = dict(plan.resolved)
         if len(set(plan.agents)) < len(plan.agents):
             raise UsageError(f"expected different agents, got {', '.join(plan.agents)}")
         if plan.adjudication is not None:
@@ -71,15 +71,15 @@ class Match:
             raise UsageError("expected a sequential test between agents that play each other, got --against")
 
     @cached_property
-    def agents(self) -> dict[str, Agent]:
-        """The agents by what the plan calls them; the others under the empty name."""
-        named = {name: self._agent(name) for name in self.plan.agents}
-        return named if self.plan.against is None else named | {"": self._agent(self.plan.against)}
+    def contestants(self) -> dict[str, Contestant]:
+        """The agents by their references."""
+        return self._contestants(self.plan.agents)
 
-    @property
-    def resolved(self) -> dict[str, str]:
-        """By each agent's reference the one that names also what runs its networks here."""
-        return self._resolved if self.agents else {}
+    @cached_property
+    def field(self) -> Contestant | None:
+        """Who sits in all other seats, if anybody."""
+        against = self.plan.against
+        return None if against is None else self._contestants([against])[against]
 
     @cached_property
     def suite(self) -> Suite | None:
@@ -109,62 +109,67 @@ class Match:
         return self.plan.num_games * (1 if self.plan.against is None else len(self.plan.agents))
 
     @cached_property
-    def lineups(self) -> list[Lineup]:
-        """The schedule."""
-        if self.plan.against is None:
-            return duel_lineups(self.game, self.agents, num_games=self.plan.num_games, openings=self.openings)
-        arms = {name: self.agents[name] for name in self.plan.agents}
-        return match_lineups(self.game, arms, self.agents[""], num_games=self.plan.num_games, openings=self.openings)
+    def schedule(self) -> DuelSchedule | MatchSchedule:
+        """The games."""
+        agents = {name: contestant.named for name, contestant in self.contestants.items()}
+        shared: Any = {
+            "num_games": self.plan.num_games,
+            "openings": self.openings,
+            "identity": self._identity(),
+            "remake": partial(_remade, replace(self.plan, resolved=self._resolved())),
+        }
+        if self.field is None:
+            return duel_schedule(self.game, agents, **shared)
+        return match_schedule(self.game, agents, self.field.named, **shared)
+
+    @property
+    def lineups(self) -> Sequence[Lineup]:
+        """The games, in their order."""
+        return self.schedule.lineups
 
     @cached_property
     def conditions(self) -> Conditions:
         """How the games are played; where time limits an agent, one after the other, so that none costs another's."""
-        is_timed = any("seconds" in parse_reference(name)[1] for name in self._references)
+        plan = self.plan
+        is_timed = any(map(plan.limits.__contains__, TIMES)) or any(one.is_timed for one in self._all)
         return Conditions(
-            seed=self.plan.seed,
-            max_parallel=1 if is_timed or "seconds" in self.plan.limits else self.plan.max_parallel,
-            max_plies=self.plan.max_plies,
-            adjudication=self.plan.adjudication,
+            seed=plan.seed,
+            max_parallel=1 if is_timed else plan.max_parallel,
+            max_plies=plan.max_plies,
+            adjudication=plan.adjudication,
+            agent_timeout=plan.agent_timeout,
             keep_thoughts=True,
         )
 
-    def play(
-        self,
-        path: Path | None = None,
-        *,
-        on_progress: Callable[[Progress], None] | None = None,
-        on_game: Callable[[GameRecord], None] | None = None,
-    ) -> DuelResult | MatchResult:
+    def play(self, path: Path | None = None, *, watch: Watch | None = None) -> DuelResult | MatchResult:
         """Plays the match and returns it; finished games are kept in the file `path` and not played again."""
-        from moemcts.work.games import play_in_processes
-
-        plan = self.plan
-        workers = min(plan.num_workers, self.num_games)
-        shared: dict[str, Any] = {
-            "num_games": plan.num_games,
-            "openings": self.openings,
-            **{name: getattr(self.conditions, name) for name in Conditions.__dataclass_fields__},
-            "path": path,
-            "identity": self._identity(),
-            "play": play_in_processes(one_worker(self), workers) if workers > 1 else None,
-            "on_progress": on_progress,
-            "on_game": on_game,
-        }
-        if plan.against is None:
-            return duel(self.game, self.agents, sprt=plan.sprt, **shared)
-        arms = {name: self.agents[name] for name in plan.agents}
-        return match(self.game, arms, self.agents[""], **shared)
+        schedule, sprt = self.schedule, self.plan.sprt
+        stop: Callable[..., bool] | None = None
+        if sprt is not None and isinstance(schedule, DuelSchedule):
+            stop = SequentialTest(schedule, sprt)
+        hint = "try fewer --workers or --parallel; with --out FILE the same command goes on"
+        records = play_match(
+            self.game,
+            schedule,
+            self.conditions,
+            journal=path,
+            workers=workers(min(self.plan.num_workers, self.num_games), hint=hint),
+            stop=stop,
+            watch=watch or Watch(),
+        )
+        if isinstance(schedule, DuelSchedule):
+            return DuelResult.of(schedule, records, sprt=sprt)
+        return MatchResult.of(schedule, records)
 
     @property
-    def _references(self) -> tuple[str, ...]:
-        return self.plan.agents if self.plan.against is None else (*self.plan.agents, self.plan.against)
+    def _all(self) -> list[Contestant]:
+        return [*self.contestants.values(), *([] if self.field is None else [self.field])]
 
-    def _agent(self, reference: str) -> Agent:
-        agent = Guarded(resolve_agent(self._resolved.get(reference, reference), self.game, self.plan.limits))
-        # One of experts may say more than its reference; others of one kind may differ by their options only.
-        self._resolved[reference] = agent.name if agent.name.startswith(reference) else reference
-        agent.name = reference
-        return agent
+    def _contestants(self, references: Sequence[str]) -> dict[str, Contestant]:
+        return contestants(references, self.game, self.plan.limits, resolved=self.plan.resolved)
+
+    def _resolved(self) -> dict[str, str]:
+        return {one.reference: one.resolved for one in self._all}
 
     def _check_duel(self) -> None:
         names, num_players = self.plan.agents, self.game.spec.num_players
@@ -178,12 +183,11 @@ class Match:
 
     def _identity(self) -> dict[str, Any]:
         """Returns what else decides the games: what runs the networks, their weights, limits, openings."""
-        found = {"agents": self.resolved, "limits": dict(self.plan.limits)}
-        return {**identity_of(self._references, self.openings), **found}
+        found = {"agents": self._resolved(), "limits": dict(self.plan.limits)}
+        return {**identity_of([one.reference for one in self._all], self.openings), **found}
 
 
-def one_worker(match: Match) -> MatchPlan:
-    """Returns the plan of one of a match's workers: as much at once as all together, divided, by the same backends."""
-    plan = match.plan
-    parallel = max(1, plan.max_parallel // plan.num_workers)
-    return replace(plan, num_workers=1, max_parallel=parallel, resolved=match.resolved)
+def _remade(plan: MatchPlan) -> tuple[Game, Sequence[Lineup]]:
+    """Returns the game and the schedule of a plan, made anew where this is called."""
+    match = Match(plan)
+    return match.game, match.lineups

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moemcts.arena.games import GameRecord
+from moemcts.arena.records import GameRecord
 from moemcts.game import Game, State
 from moemcts.gates import PhaseGate
 from moemcts.report.outcomes import Phases, Timeline

@@ -51,7 +51,7 @@ class Training(Run[TrainingConfig]):
         if config.data.folder:
             self.sources()
         else:
-            plugins().agent(config.data.agent or plugins().default_agent(self.game), self.game)
+            plugins().agent(config.data.agent or plugins().player(self.game), self.game)
         self.baseline()
 
     @property

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from moemcts.agents import Decision, Policy, Seat, phases
 from moemcts.evaluation import Evaluator
+from moemcts.experts import ExpertSet
 from moemcts.game import Game, Views
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Opponents, Search
@@ -29,13 +31,23 @@ class SearchAgent:
         config: SearchConfig,
         *,
         opponents: Opponents = None,
+        queue: int | None = None,
         name: str = "search",
     ) -> None:
+        """With `queue`, leaves wait until so many have come together for their expert; experts evaluate them then.
+
+        Raises ValueError for a queue of an evaluator that is no set of experts.
+        """
         self.name = name
         self.config = config
         self._game = game
         self._evaluator = evaluator
         self._search = Search(game, config, opponents=opponents)
+        self._run: Callable[[], list[SearchResult]] = partial(self._search.run, evaluator)
+        if queue is not None:
+            if not isinstance(evaluator, ExpertSet):
+                raise ValueError(f"expected a set of experts for a queue, got {type(evaluator).__name__}")
+            self._run = partial(self._search.run_queued, evaluator, batch_size=queue)
         self.num_batches = 0
         self.num_evaluations = 0
 
@@ -72,7 +84,7 @@ class SearchAgent:
         )
         kept: list[Any] = [seat.memory for seat in seats]
         self._search.reset(roots, seeds, kept if self.config.reuse else None)
-        results = self._search.run(self._evaluator)
+        results = self._run()
         batches, evaluations = self._search.counts
         self.num_batches += batches
         self.num_evaluations += evaluations

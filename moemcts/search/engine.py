@@ -22,8 +22,9 @@ class Search:
     """Decoupled PUCT: every searched player that is active at a node selects from its own statistics.
 
     The joint action names the child and values are vectors over players, so with one active player it is PUCT.
-    A player given an agent acts by that agent: its reply is drawn once per node and kept (single-player search,
-    Weil et al. 2023). An agent in place of a mapping plays every seat but the one that each root is viewed from.
+    A player given an agent acts by that agent: its reply is kept per node (single-player search, Weil et al. 2023) or
+    drawn at every descent, as `SearchConfig.replies` says. An agent in place of a mapping plays every seat but the one
+    that each root is viewed from. Chance draws at every descent.
 
     >>> search.reset(roots, seeds)
     >>> while views := search.select():                    # descend to leaves of all trees; one batch

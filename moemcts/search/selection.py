@@ -11,6 +11,8 @@ from moemcts.search.config import SearchConfig
 from moemcts.search.result import SearchResult
 
 Weights = NDArray[np.float64]
+LEAST_TEMPERATURE = 1e-300
+"""Visits to the power of the inverse of less than this overflow; it is no temperature at all."""
 
 
 def choose_move(result: SearchResult, config: SearchConfig, ply: int, rng: np.random.Generator) -> Action:
@@ -20,9 +22,9 @@ def choose_move(result: SearchResult, config: SearchConfig, ply: int, rng: np.ra
     the largest, the first of several.
     """
     weights = move_weights(result, config)
-    if ply >= config.temperature_plies or config.temperature == 0:
-        return int(result.actions[weights.argmax()])
     temperature = config.temperature * config.temperature_decay**ply
+    if ply >= config.temperature_plies or temperature < LEAST_TEMPERATURE:
+        return int(result.actions[weights.argmax()])
     shares = clip_quantile(_tempered(weights, temperature), config.quantile_clipping)
     return int(result.actions[choose(shares, 1.0, rng)])
 

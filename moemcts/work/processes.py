@@ -12,6 +12,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from multiprocessing import connection
 from typing import Any
 
@@ -55,7 +56,7 @@ class Processes:
         try:
             while busy:
                 for ready in connection.wait(list(busy)):
-                    member = busy[ready]  # type: ignore[index]
+                    member = busy[ready]
                     kind, number, value = self._hear(member)
                     if kind == "report":
                         on_report(number, value)
@@ -179,9 +180,7 @@ def _work(parent: int, pipe: Any, breath: Any, pickled: bytes) -> None:
         task = pickle.loads(pickled)
         while (given := pipe.recv()) is not None:
             number, item = given
-            pipe.send(
-                ("done", number, task(item, lambda message, number=number: pipe.send(("report", number, message))))
-            )
+            pipe.send(("done", number, task(item, partial(_report, pipe, number))))
     except KeyboardInterrupt:
         os._exit(_INTERRUPTED)
     except (EOFError, BrokenPipeError):
@@ -189,6 +188,10 @@ def _work(parent: int, pipe: Any, breath: Any, pickled: bytes) -> None:
     except Exception as error:
         pipe.send(("failed", number, _sendable(error)))
     pipe.close()
+
+
+def _report(pipe: Any, number: int, message: Any) -> None:
+    pipe.send(("report", number, message))
 
 
 def _sendable(error: Exception) -> MoemctsError:

@@ -13,7 +13,7 @@ from moemcts.game import Action, FloatArray, Game, GameSpec, Player, State, View
 
 
 @dataclass(frozen=True)
-class DuelState:
+class DuelState(State):
     """Every living player stays (0), or leaves (1); the last who stays wins, after `length` plies nobody does."""
 
     num_players: int

@@ -8,7 +8,7 @@ import pytest
 from games_of_the_arena import StayOrLeave
 
 from moemcts.agents import Decision, Seat
-from moemcts.arena import GameRecord, Lineup, play_games
+from moemcts.arena import Conditions, GameRecord, Lineup, play_games
 from moemcts.arena.adjudication import Adjudication, Adjudicator, parse_adjudication
 from moemcts.errors import UsageError
 from moemcts.evaluation import UniformEvaluator
@@ -27,7 +27,7 @@ def ends(
     """Returns after how many values, of White and Black in turn, the game ends, and how."""
     adjudicator = Adjudicator(rules)
     for number, value in enumerate(values):
-        how = adjudicator.note(number % 2, Decision(action=0, value=value), plies_before + number + 1)
+        how = adjudicator.note([number % 2], [Decision(action=0, value=value)], plies_before + number + 1)
         if how:
             return number + 1, how
     return None
@@ -99,7 +99,7 @@ class Says:
 def played(first: float | None, second: float | None) -> GameRecord:
     game = plugins().game("antichess")
     lineup = Lineup(agents=[FirstMove(first), FirstMove(second)], focus=0)
-    return next(iter(play_games(game, [lineup], adjudication=PAPERS, keep_thoughts=True)))
+    return next(iter(play_games(game, [lineup], Conditions(adjudication=PAPERS, keep_thoughts=True))))
 
 
 class FirstMove(Says):
@@ -126,14 +126,14 @@ def test_games_of_agents_that_say_nothing_are_played_out() -> None:
 
 def test_only_games_of_two_against_each_other_are_adjudicated() -> None:
     with pytest.raises(UsageError, match="expected a zero-sum game of two players to adjudicate, got stay-or-leave"):
-        list(play_games(StayOrLeave(4), [Lineup(agents=[Says(0.0)] * 4)], adjudication=PAPERS))
+        list(play_games(StayOrLeave(4), [Lineup(agents=[Says(0.0)] * 4)], Conditions(adjudication=PAPERS)))
 
 
 def test_a_searching_agent_says_what_it_thinks_and_which_expert_thought_it() -> None:
     game = plugins().game("antichess")
     experts = ExpertSet(PlyGate([3], ["early", "late"]), [UniformEvaluator(game.spec)] * 2)
     agent = SearchAgent(game, experts, SearchConfig(simulations=12))
-    record = next(iter(play_games(game, [Lineup(agents=[agent, agent])], max_plies=6, keep_thoughts=True)))
+    record = next(iter(play_games(game, [Lineup(agents=[agent, agent])], Conditions(max_plies=6, keep_thoughts=True))))
     decisions = [decision for (decision,) in record.decisions]
     assert [decision.phase for decision in decisions] == ["early"] * 3 + ["late"] * 3
     assert [decision.expert for decision in decisions] == [0] * 3 + [1] * 3

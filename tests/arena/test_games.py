@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moemcts.agents import Agent, Decision, RandomAgent, Seat
-from moemcts.arena import GameRecord, Lineup, Progress, last_one_standing, play_games
+from moemcts.arena import Conditions, GameRecord, Lineup, Progress, last_one_standing, play_games
+from moemcts.arena.outcomes import outcome_of
 from moemcts.errors import AgentFailure, Failure
 from moemcts.game import Game, Views
 
 
-def play(game: Game, lineups: Sequence[Lineup], **options: object) -> list[GameRecord]:
-    return sorted(play_games(game, lineups, **options), key=lambda record: record.index)  # type: ignore[arg-type]
+def play(
+    game: Game,
+    lineups: Sequence[Lineup],
+    *,
+    on_progress: Callable[[Progress], None] | None = None,
+    **options: Any,
+) -> list[GameRecord]:
+    games = play_games(game, lineups, Conditions(**options), on_progress=on_progress)
+    return sorted(games, key=lambda record: record.index)
 
 
 def lineups_of(agents: Sequence[Agent], count: int, **options: object) -> list[Lineup]:
@@ -31,7 +40,7 @@ def lineups_of(agents: Sequence[Agent], count: int, **options: object) -> list[L
 def test_a_game_does_not_depend_on_what_runs_beside_it(num_players: int, simultaneous: bool, max_parallel: int) -> None:
     game = HashedTree(TreeGame(5, num_players, 3, 12, simultaneous))
     lineups = lineups_of([RandomAgent() for _ in range(num_players)], 12)
-    alone = [next(iter(play_games(game, [lineup], seed=9))) for lineup in lineups]
+    alone = [next(iter(play_games(game, [lineup], Conditions(seed=9)))) for lineup in lineups]
     together = play(game, lineups, seed=9, max_parallel=max_parallel)
     assert [record.moves for record in alone] == [record.moves for record in together]
     assert [record.returns for record in alone] == [record.returns for record in together]
@@ -64,7 +73,7 @@ def test_an_agent_is_asked_once_per_round() -> None:
     list(play_games(game, [Lineup(agents=[agent] * 4) for _ in range(50)]))
     assert agent.asked == [200] * 10
     agent.asked.clear()
-    list(play_games(game, [Lineup(agents=[agent] * 4) for _ in range(50)], max_parallel=25))
+    list(play_games(game, [Lineup(agents=[agent] * 4) for _ in range(50)], Conditions(max_parallel=25)))
     assert agent.asked == [100] * 20
 
 
@@ -75,7 +84,7 @@ def test_places_of_finished_games_are_filled_again() -> None:
         sizes.append(progress.num_running)
 
     game = StayOrLeave(2, length=30)
-    list(play_games(game, lineups_of([Leaver(0.3, "a"), Leaver(0.3, "b")], 100), max_parallel=8, on_progress=note))
+    play(game, lineups_of([Leaver(0.3, "a"), Leaver(0.3, "b")], 100), max_parallel=8, on_progress=note)
     assert max(sizes) == 8
     assert sum(size == 8 for size in sizes) > 0.8 * len(sizes)
 
@@ -115,23 +124,24 @@ def test_without_a_focus_a_game_goes_on_to_its_end() -> None:
 def test_a_game_cut_short_is_marked_and_tied() -> None:
     game = StayOrLeave(2, length=20)
     lineup = Lineup(agents=[LeavesAt(30), LeavesAt(30)], focus=1)
-    record = next(iter(play_games(game, [lineup], max_plies=5)))
+    record = next(iter(play_games(game, [lineup], Conditions(max_plies=5))))
     assert (record.plies, record.truncated, record.outcome) == (5, True, "tie")
 
 
 @given(st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), min_size=2, max_size=5))
 def test_somebody_wins_exactly_when_somebody_has_a_positive_return(returns: list[float]) -> None:
-    outcomes = [last_one_standing(np.array(returns, dtype=np.float32), player) for player in range(len(returns))]
+    scores = [last_one_standing(np.array(returns, dtype=np.float32), player) for player in range(len(returns))]
     if max(returns) > 0:
-        assert "win" in outcomes
-        assert None not in outcomes
+        assert 1 in scores
+        assert 0.5 not in scores
     else:
-        assert set(outcomes) == {None}
+        assert set(scores) == {0.5}
 
 
 def test_partners_win_together() -> None:
     returns = np.array([1, -1, 1, -1], dtype=np.float32)
-    assert [last_one_standing(returns, player) for player in range(4)] == ["win", "loss", "win", "loss"]
+    outcomes = [outcome_of(last_one_standing(returns, player)) for player in range(4)]
+    assert outcomes == ["win", "loss", "win", "loss"]
 
 
 def test_a_record_survives_its_file() -> None:
@@ -140,15 +150,16 @@ def test_a_record_survives_its_file() -> None:
         assert GameRecord.from_json(record.to_json()) == record
 
 
-def test_an_agent_that_answers_too_little_is_refused() -> None:
+def test_an_agent_that_answers_too_little_loses() -> None:
     class Mute:
         name = "mute"
 
         def act(self, views: object, seats: object) -> list[Decision]:
-            return [Decision(action=0)]
+            return []
 
-    with pytest.raises(ValueError, match="expected 2 decisions, one per view, from agent 'mute', got 1"):
-        list(play_games(StayOrLeave(2), [Lineup(agents=[Mute()] * 2)]))
+    (record,) = play_games(StayOrLeave(2), [Lineup(agents=[Mute(), LeavesAt(9)])])
+    assert record.failure == "mute in seat 0: ValueError: expected 1 decisions, one per view, got 0"
+    assert record.returns == (-1, 1)
 
 
 def test_every_player_needs_an_agent() -> None:
@@ -195,7 +206,7 @@ def test_an_agent_that_fails_loses_that_game_and_no_other(num_players: int) -> N
     assert record.failure == "fails in seat 0: no answer within 3 s"
     assert record.returns[0] == -1
     assert sum(record.returns) == pytest.approx(0, abs=1e-6)  # float32
-    assert last_one_standing(np.array(record.returns, dtype=np.float32), 0) == "loss"
+    assert last_one_standing(np.array(record.returns, dtype=np.float32), 0) == 0
     assert GameRecord.from_json(record.to_json()) == record
     assert [one.plies for one in records if one.index != 2] == [20, 19, 17, 16, 15, 14]
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 from games_for_tests import NativeTicTacToe
-from moemcts.arena.guard import Guarded
 
 from moemcts.agents import Decision, RandomAgent, Seat
-from moemcts.arena import GameRecord, Lineup, play_games
+from moemcts.arena import Conditions, GameRecord, Lineup, play_games
 from moemcts.errors import AgentFailure, Failure
 from moemcts.game import Views
 
@@ -35,9 +35,9 @@ class Fragile(RandomAgent):
         return [Decision(action=8) if row in broken else decision for row, decision in enumerate(decisions)]
 
 
-def play(agent: RandomAgent | Guarded, *, max_parallel: int) -> list[GameRecord]:
+def play(agent: RandomAgent, *, max_parallel: int) -> list[GameRecord]:
     lineups = [Lineup(agents=[agent, RandomAgent()], seed=seed) for seed in range(40)]
-    games = play_games(NativeTicTacToe(), lineups, seed=3, max_parallel=max_parallel)
+    games = play_games(NativeTicTacToe(), lineups, Conditions(seed=3, max_parallel=max_parallel))
     return sorted(games, key=lambda record: record.index)
 
 
@@ -52,7 +52,7 @@ def play(agent: RandomAgent | Guarded, *, max_parallel: int) -> list[GameRecord]
 @pytest.mark.parametrize("max_parallel", [1, 7, 40])
 def test_only_the_games_it_fails_in_are_lost(how: str, termination: str, reason: str, max_parallel: int) -> None:
     sound = play(RandomAgent(), max_parallel=40)
-    records = play(Guarded(Fragile(how)), max_parallel=max_parallel)
+    records = play(Fragile(how), max_parallel=max_parallel)
     failed = [record for record in records if record.failure]
     assert 5 < len(failed) < 35
     for record, whole in zip(records, sound, strict=True):
@@ -73,20 +73,45 @@ def test_an_agent_that_answers_too_little_loses_and_stops_nothing() -> None:
             return []
 
     game = NativeTicTacToe()
-    lineups = [Lineup(agents=[RandomAgent(), Guarded(Mute())], seed=seed) for seed in range(3)]
+    lineups = [Lineup(agents=[RandomAgent(), Mute()], seed=seed) for seed in range(3)]
     for record in play_games(game, lineups):
         assert record.failure == "mute in seat 1: ValueError: expected 1 decisions, one per view, got 0"
         assert record.returns == (1, -1)
 
 
-def test_running_out_of_memory_is_nobodys_loss() -> None:
-    class Greedy:
+def test_running_out_of_memory_costs_the_game() -> None:
+    class Greedy(RandomAgent):
         name = "greedy"
 
         def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-            raise MemoryError
+            if len(seats) > 1 or views.plies()[0] > 2:
+                raise MemoryError
+            return super().act(views, seats)
 
-    game = NativeTicTacToe()
-    seat = Seat(0, np.random.default_rng(0))
-    with pytest.raises(MemoryError):
-        Guarded(Greedy()).act(game.views([(game.initial_state(), 0)]), [seat])
+    lineups = [Lineup(agents=[Greedy(), RandomAgent()], seed=seed) for seed in range(3)]
+    for record in play_games(NativeTicTacToe(), lineups):
+        assert record.failure == "greedy in seat 0: MemoryError: no message"
+        # Together they were too many; one by one there was room for the first moves.
+        assert record.plies == 4
+
+
+@pytest.mark.parametrize("stuck", ["sleeps", "works", "catches"])
+def test_who_takes_too_long_for_a_decision_loses_by_time(stuck: str) -> None:
+    class Slow(RandomAgent):
+        name = "slow"
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+            while views.plies().max() > 1:
+                if stuck == "sleeps":
+                    time.sleep(60)
+                elif stuck == "catches":
+                    with contextlib.suppress(Exception):
+                        time.sleep(60)
+            return super().act(views, seats)
+
+    lineups = [Lineup(agents=[Slow(), RandomAgent()], seed=seed) for seed in range(2)]
+    started = time.monotonic()
+    for record in play_games(NativeTicTacToe(), lineups, Conditions(agent_timeout=0.05)):
+        assert (record.termination, record.plies) == ("timeout", 2)
+        assert record.failure == "slow in seat 0: no decision within 0.05 s"
+    assert time.monotonic() - started < 10

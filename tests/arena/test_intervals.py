@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moemcts.arena.intervals import (
-    bootstrap_interval,
     mcnemar_test,
     mean_interval,
     seed_interval,
@@ -139,14 +138,6 @@ def test_intervals_over_boards_cover_where_those_over_games_do_not() -> None:
         by_game += low <= 0 <= high
     assert by_board / 600 == pytest.approx(0.95, abs=0.027)
     assert by_game / 600 < 0.9
-
-
-def test_the_bootstrap_agrees_with_student_on_many_values() -> None:
-    values = np.random.default_rng(5).uniform(-1, 1, 400)
-    low, high = bootstrap_interval(values)
-    # 4000 samples: a percentile is known to about 2 % of the width.
-    assert (low, high) == pytest.approx(mean_interval(values).interval, abs=0.006)
-    assert bootstrap_interval(values) == (low, high)
 
 
 def test_the_interval_over_seeds_covers_where_pooled_games_do_not() -> None:

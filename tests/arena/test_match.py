@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import resource
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from games_for_tests import NativeTicTacToe
 from games_of_the_arena import Leaver, LeavesAt, StayOrLeave
+from matches_for_tests import duel, match
 
 from moemcts.agents import RandomAgent
-from moemcts.arena import MatchResult, Opening, duel, match, openings_from_seeds, read_openings
+from moemcts.arena import MatchResult, Opening, Watch, openings_from_seeds, read_openings
+from moemcts.arena.adjudication import Adjudication
 from moemcts.arena.journal import Journal
 from moemcts.arena.rating import Sprt
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
@@ -92,7 +95,7 @@ def test_a_match_broken_off_and_gone_on_with_equals_an_unbroken_one(tmp_path: Pa
                 raise Stop
 
         with pytest.raises(Stop):
-            small_match(path, max_parallel=4, on_progress=stop)
+            small_match(path, max_parallel=4, watch=Watch(on_progress=stop))
         # A crash in the middle of a line.
         with path.open("ab") as file:
             file.write(b'{"index":39,"label":"exp')
@@ -213,7 +216,7 @@ def test_openings_come_from_a_file(tmp_path: Path) -> None:
     path.write_text("# three positions, one of them twice\n9 0 1 2 3\n\n8 0 1 2 3\n9 0 1 2 3\n7 0 1 3\n")
     suite = read_openings(GAME, path)
     assert [opening.name for opening in suite.openings] == ["line 2", "line 4", "line 6"]
-    assert suite.complaint == f"{path}: 1 positions repeated, each taken once"
+    assert suite.complaint == f"{path}: 1 position repeated, each taken once"
     result = match(GAME, {"a": LeavesAt(99)}, LeavesAt(98), num_games=8, openings=suite.openings)
     assert [game.plies for game in result.records] == [9] * 4 + [8] * 4
 
@@ -311,3 +314,53 @@ def test_a_duel_needs_a_seat_for_everyone() -> None:
         duel(StayOrLeave(2), {"a": LeavesAt(1), "b": LeavesAt(2)}, num_games=2, seating=["a", "x"])
     with pytest.raises(ValueError, match="at least two agents"):
         duel(StayOrLeave(2), {"a": LeavesAt(1)}, num_games=2)
+
+
+@pytest.mark.parametrize("text", ["one line", "one line\n", '{"a": 1}', '{"a": 1}\n', "two\nlines\n", "\x00\x00"])
+def test_a_file_that_is_not_ours_is_left_alone(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(text)
+    with pytest.raises((ForeignData, DamagedFile)):
+        small_match(path)
+    assert path.read_text() == text
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_line_that_contradicts_another_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    small_match(path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines, lines[3]]))
+    assert small_match(path) == small_match()
+    record = json.loads(lines[3])
+    path.write_text("".join([*lines, json.dumps(record | {"returns": record["returns"][::-1], "plies": 9999}) + "\n"]))
+    with pytest.raises(DamagedFile, match=f"line {len(lines) + 1}: game {record['index']} stands there before"):
+        small_match(path)
+
+
+@pytest.mark.parametrize("returns", [[float("nan")] * 4, [1.0, -1.0], [1.0, -1.0, -1.0, float("inf")], "1234", None])
+def test_returns_that_are_none_are_named_by_line(tmp_path: Path, returns: object) -> None:
+    path = tmp_path / "match.jsonl"
+    small_match(path)
+    lines = path.read_text().splitlines(keepends=True)
+    lines[3] = json.dumps(json.loads(lines[3]) | {"returns": returns}) + "\n"
+    path.write_text("".join(lines))
+    with pytest.raises(DamagedFile, match="line 4: expected a game"):
+        small_match(path)
+
+
+def test_games_on_the_clock_of_decisions_are_other_games(tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    small_match(path)
+    with pytest.raises(ForeignData, match="agent_timeout"):
+        small_match(path, agent_timeout=5.0)
+
+
+def test_adjudication_is_refused_where_players_move_at_once() -> None:
+    class Zero(StayOrLeave):
+        def __init__(self) -> None:
+            super().__init__(2)
+            self.spec = replace(self.spec, utility_sum=0.0)
+
+    with pytest.raises(UsageError, match="expected a game of turns to adjudicate"):
+        duel(Zero(), {"a": LeavesAt(1), "b": LeavesAt(2)}, num_games=2, adjudication=Adjudication())

@@ -74,8 +74,16 @@ def test_pentanomial_elo_is_that_of_fastchess(
 def test_trinomial_normalized_elo_is_that_of_fastchess() -> None:
     assert normalized_elo((96, 111, 136)) == pytest.approx((49.77, 36.77), abs=0.006)
     assert normalized_elo((89, 123, 76)) == pytest.approx((-20.76, 40.13), abs=0.006)
-    # No draws at all: the count that stands for none moves it a little.
-    assert normalized_elo((356, 0, 34)) == pytest.approx((-508.44, 34.48), abs=0.02)
+    assert normalized_elo((356, 0, 34)) == pytest.approx((-508.44, 34.48), abs=0.006)
+
+
+def test_few_pairs_count_as_they_are() -> None:
+    # fastchess, elo_pentanomial.cpp: (score - 1/2) / sqrt(2 variance) * 800 / ln 10, the counts untouched.
+    scores = np.repeat([0.0, 0.25, 0.5, 0.75, 1.0], [0, 1, 3, 0, 2])
+    expected = (scores.mean() - 0.5) / np.sqrt(2 * scores.var()) * 800 / np.log(10)
+    assert normalized_elo((0, 1, 3, 0, 2))[0] == pytest.approx(expected, rel=1e-12)
+    # Where all are alike there is no variance: large, and still a number.
+    assert np.isfinite(normalized_elo((0, 0, 0, 0, 9))).all()
 
 
 def test_pairs_with_equal_results_carry_less_evidence_than_their_games_alone() -> None:

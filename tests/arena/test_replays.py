@@ -10,7 +10,7 @@ from games_for_tests import HashedTree, TreeGame
 from games_of_the_arena import LeavesAt, StayOrLeave
 
 from moemcts.agents import RandomAgent
-from moemcts.arena import Lineup, play_games
+from moemcts.arena import Conditions, Lineup, play_games
 from moemcts.arena.replays import Replay, read_jsonl, replays_of, write_jsonl
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
 from moemcts.evaluation import UniformEvaluator
@@ -20,7 +20,7 @@ from moemcts.search import SearchAgent, SearchConfig
 
 def played(game: Game, agents: list[object], count: int = 4) -> list[Replay]:
     lineups = [Lineup(agents=agents, opening=i, opening_name=f"seed {i}", seed=i) for i in range(count)]  # type: ignore[arg-type]
-    return replays_of(game, lineups, play_games(game, lineups, keep_thoughts=True), "a match")
+    return replays_of(game, lineups, play_games(game, lineups, Conditions(keep_thoughts=True)), "a match")
 
 
 @pytest.mark.parametrize("simultaneous", [False, True])

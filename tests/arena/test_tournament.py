@@ -11,8 +11,8 @@ from games_for_tests import NativeConnectFour, NativeTicTacToe
 from games_of_the_arena import Leaver, StayOrLeave
 
 from moemcts.agents import Agent, Decision, RandomAgent, Seat
-from moemcts.arena.games import Progress
-from moemcts.arena.tournament import Kind, TournamentResult, tournament
+from moemcts.arena.games import Conditions, Progress
+from moemcts.arena.tournament import Kind, TournamentPlan, TournamentResult, play_tournament
 from moemcts.errors import AgentFailure, Failure, UsageError
 from moemcts.game import Game, Views
 from moemcts.report.tournaments import crosstable, ratings_figure, tournament_report
@@ -39,8 +39,18 @@ def leavers(*rates: float) -> dict[str, Agent]:
     return {f"leaves {rate}": Leaver(rate, f"leaves {rate}") for rate in rates}
 
 
-def play(game: Game, agents: dict[str, Agent], kind: Kind = "round-robin", **options: object) -> TournamentResult:
-    return tournament(game, agents, kind=kind, **{"num_games": 20, **options})  # type: ignore[arg-type]
+def play(
+    game: Game,
+    agents: dict[str, Agent],
+    kind: Kind = "round-robin",
+    *,
+    num_games: int = 20,
+    rounds: int = 1,
+    seed: int = 0,
+    **options: object,
+) -> TournamentResult:
+    plan = TournamentPlan(kind=kind, num_games=num_games, rounds=rounds)
+    return play_tournament(game, agents, plan, Conditions(seed=seed), **options)  # type: ignore[arg-type]
 
 
 def test_all_meet_all_and_the_stronger_is_ahead() -> None:

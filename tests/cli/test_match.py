@@ -251,6 +251,14 @@ def test_an_agent_that_breaks_loses_and_the_match_goes_on(tmp_path: Path, worker
         ("--agent random --agent random? --openings none.epd", "cannot read the openings none.epd"),
         ("--agent random --agent random? --replays a.pgn", "no replay format named 'pgn'"),
         ("--agent random --agent random? --pgn a.pgn", "no replay format named 'pgn'"),
+        ("--agent random --agent random? --random-plies 9", "take fewer --random-plies"),
+        ("--agent random --agent random? --out a.jsonl --replays a.jsonl", "expected different files to write to"),
+        ("--agent random --agent random? --replays /proc/x.jsonl", "cannot write /proc/x.jsonl"),
+        ("--agent random --agent uct?simulations=1.5", "agent 'uct': expected simulations as int | None, got 1.5"),
+        ("--agent random --agent uct?c=high", "agent 'uct': expected c as float, got 'high'"),
+        ("--agent random --agent uct?c=1&c=2", "expected option 'c' once in 'uct?c=1&c=2', got it twice"),
+        ("--agent random --agent no/such/folder?nodes=9", "no agent or folder of experts 'no/such/folder'"),
+        ("--agent random --agent random? --openings /dev/zero", "expected a file of openings, but /dev/zero is none"),
     ],
 )
 def test_mistakes_get_one_line(
@@ -322,3 +330,82 @@ def test_the_thousand_games_of_a_match_survive_its_being_stopped(tmp_path: Path)
     again = run(*arguments, "--out", "part.jsonl", folder=tmp_path)
     assert again.stdout == whole.stdout
     assert json.loads(again.stdout)["num_games"] == 1000
+
+
+MATCH = ["--game", "tictactoe", "--agent", "random", "--agent", "uct?simulations=8", "--games", "4"]
+
+
+@pytest.mark.parametrize("option", ["--out", "--replays"])
+def test_what_is_not_ours_is_never_overwritten(tmp_path: Path, option: str) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text("one line")
+    done = run(*MATCH, option, path, folder=tmp_path, code=1 if option == "--out" else 2)
+    assert "is no file of games" in done.stderr
+    assert path.read_text() == "one line"
+    path.unlink()
+    for _ in range(2):
+        run(*MATCH, option, path, folder=tmp_path)
+
+
+def test_the_result_is_printed_whatever_becomes_of_the_files(tmp_path: Path) -> None:
+    """The folder of the replays goes while games are played."""
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "slow_agent.py").write_text(SLOW)
+    info = tmp_path / "slow_agent-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: slow-agent\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[moemcts]\nslow_agent = slow_agent\n")
+    command = [str(BIN / "moemcts"), "match", "--game", "antichess", "--agent", "slow", "--agent", "random"]
+    done = subprocess.run(
+        [*command, "--games", "2", "--max-plies", "4", "--replays", "gone/games.jsonl"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "2 games, mean length 4.0 plies" in done.stdout
+    assert "cannot write gone/games.jsonl" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+SLOW = """
+import pathlib
+from moemcts.agents import RandomAgent
+from moemcts.hookspecs import Registration, hookimpl
+
+class Slow(RandomAgent):
+    name = "slow"
+    def act(self, views, seats):
+        folder = pathlib.Path("gone")
+        if folder.is_dir():
+            folder.rmdir()
+            folder.write_text("in the way")
+        return super().act(views, seats)
+
+@hookimpl
+def register_agents():
+    return [Registration("slow", lambda game: Slow(), "takes the folder away")]
+"""
+
+
+def test_progress_is_silent_where_standard_error_is_closed(tmp_path: Path) -> None:
+    command = " ".join([str(BIN / "moemcts"), "match", *MATCH, "--json", "2>&-"])
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["num_games"] == 4
+
+
+def test_an_agent_that_hangs_loses_by_its_time(tmp_path: Path) -> None:
+    arguments = ["--game", "tictactoe", "--agent", "random", "--agent", "uct?seconds=30", "--games", "2"]
+    started = time.monotonic()
+    done = run(*arguments, "--agent-timeout", "0.2", "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["terminations"] == {"timeout": 2}
+    assert time.monotonic() - started < 25
+
+
+def test_one_game_is_one_game(tmp_path: Path) -> None:
+    done = run(*MATCH[:-1], "1", folder=tmp_path)
+    assert "1 game, mean length" in done.stdout
+    assert done.stderr.startswith("match: 1 game in ")

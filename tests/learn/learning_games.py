@@ -20,7 +20,7 @@ LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 
 @dataclass(frozen=True)
-class Board:
+class Board(State):
     """Tic-tac-toe, written as its moves."""
 
     moves: tuple[int, ...] = ()

@@ -175,7 +175,7 @@ def test_one_bit_of_a_gate_does_not_go_unnoticed(kind: str, fit: Fit, tmp_path: 
     save_gate(tmp_path / "again.safetensors", loaded)
     whole = path.read_bytes()
     assert (tmp_path / "again.safetensors").read_bytes() == whole
-    for place in (-1, -40, len(whole) // 2):
+    for place in range(8, len(whole), 7):
         content = bytearray(whole)
         content[place] ^= 1
         path.write_bytes(content)
@@ -189,7 +189,9 @@ def test_a_centre_that_is_no_number_is_named(fit: Fit, tmp_path: Path) -> None:
     arrays["centres"][1, 0] = np.nan
     broken = GateFile(arrays, file.header, file.digest)
     (tmp_path / "gate.safetensors").write_bytes(broken.content)
-    with pytest.raises(DamagedFile, match="cannot be used: centres holds numbers that are not finite; fit it again"):
+    with pytest.raises(
+        DamagedFile, match="cannot be used: centres holds numbers that are not finite; fit the gate again"
+    ):
         load_gate(tmp_path / "gate.safetensors", TicTacToe(), plugins())
 
 

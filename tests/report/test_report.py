@@ -6,17 +6,21 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from moemcts.arena import Difference, MatchResult
-from moemcts.arena.games import GameRecord, Outcome
+from moemcts.arena import Difference, GameRecord, MatchResult, Outcome
 from moemcts.arena.ranking import Ranking, fit_ratings
 from moemcts.errors import MoemctsError
+from moemcts.learn.assessment import PhaseLosses
 from moemcts.report import Figure, Report, Section, Table, write_report
+from moemcts.report.curves import curve_figures
+from moemcts.report.fields import FIELD, AgainstField
+from moemcts.report.losses import loss_table
 from moemcts.report.page import paragraphs
 from moemcts.report.plots import (
     Curve,
@@ -143,6 +147,87 @@ def test_text_of_users_is_never_markup(tmp_path: Path) -> None:
     assert paragraphs("[x](javascript:alert(1)) and [y](figures/a.png)") == (
         '<p>[x](javascript:alert(1)) and <a href="figures/a.png">y</a></p>'
     )
+
+
+def test_names_in_the_markdown_are_no_markup_either(tmp_path: Path) -> None:
+    bad = "<img src=x onerror=alert(1)> [x](javascript:alert(1))\n# y"
+    table = Table([bad], [[bad]], bad)
+    image = Figure("loss", loss_curves([]), bad)
+    write_report(
+        tmp_path, Report(bad, f"{bad} `{'<kept>'}` [page](https://a.b)", [Section(bad, bad, [table], [image])])
+    )
+    text = (tmp_path / "report.md").read_text()
+    assert "<img" not in text
+    assert not re.search(r"(?<!\\)\]\(javascript", text)
+    assert "`<kept>`" in text
+    assert "[page](https://a.b)" in text
+    assert text.startswith("# &lt;img src=x onerror=alert(1)&gt; [x\\](javascript:alert(1)) # y\n")
+
+
+def losses(*values: float) -> list[PhaseLosses]:
+    return [
+        PhaseLosses(f"network {i}", {"all": value}, {"all": 0.0}, {"all": 0.5}, {"all": 10.0})
+        for i, value in enumerate(values)
+    ]
+
+
+def test_small_differences_of_losses_have_faint_colours() -> None:
+    table = loss_table(losses(2.00, 2.03), "on samples", policy_weight=1.0, value_weight=0.0)
+    tints = [row[1] for row in table.tints]
+    assert all(tint is not None and abs(tint - 0.5) < 0.05 for tint in tints)
+    assert tints[0] > tints[1]  # type: ignore[operator]
+    large = loss_table(losses(1.0, 2.0), "on samples", policy_weight=1.0, value_weight=0.0)
+    assert [row[1] for row in large.tints] == [1.0, 0.0]
+    assert "full at 20 % from it" in large.html()
+    assert "20 %" not in large.text(), "a terminal has no colours"
+
+
+def test_a_caption_names_the_baseline_only_where_it_is_and_as_it_is() -> None:
+    def caption(num_measured: int) -> str:
+        entries = [{"stage": "all", "step": i, "experts": ["a"], "phases": {"a": {"loss": 1.0}}} for i in range(3)]
+        (figure,) = curve_figures(["a"], entries, entries[:num_measured])
+        return figure.caption
+
+    assert caption(0).endswith("of its own phase.")
+    assert caption(1).endswith("hollow the baseline, which was measured once.")
+    assert caption(3).endswith("dashed the baseline.")
+
+
+def test_few_games_are_said_to_be_too_few_before_anything_else() -> None:
+    contest = AgainstField((small_result(),), limit="8 simulations", field="somebody")
+    assert contest.caveats()[0].startswith("Too few games to tell: 4 per arm.")
+    many = AgainstField((small_result(),) * 13, limit="8 simulations", field="somebody")
+    assert many.num_games >= 50
+    assert many.caveats() == []
+
+
+def test_what_is_drawn_and_played_is_what_captions_name() -> None:
+    one, three = (AgainstField((small_result(),) * n, limit="8 simulations", field="somebody") for n in (1, 3))
+    assert "each training seed" not in one.section("With search", "searched").figures[0].caption
+    assert "small: each training seed" in three.section("With search", "searched").figures[0].caption
+    assert "`field`" not in one.section("With search", "searched").tables[0].caption
+    games = [replace(game, label=FIELD if game.label == "experts" else "single") for game in small_result().records]
+    with_field = replace(small_result(), arms=(FIELD, "single"), records=tuple(games))
+    caption = AgainstField((with_field,), limit="none", field="somebody").section("Raw", "raw").tables[0].caption
+    assert "The arm `field` is somebody itself in the arm's seat" in caption
+
+
+def test_the_widest_table_fits_the_page() -> None:
+    contest = AgainstField((small_result(),) * 3, limit="8 simulations", field="somebody")
+    table = contest.section("With search", "searched").tables[0]
+    text = re.sub(r"<thead>.*?</thead>", "", table.html(), flags=re.DOTALL)
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", text)]
+    lines = [
+        [max(len(line) for line in re.sub(r"<(?!br)[^>]*>", "", cell).split("<br>")) for cell in row] for row in rows
+    ]
+    # 14 px digits are 8 px wide, the padding of a cell is 2 x 9 px; the page has 896 px less its own padding.
+    assert sum(8 * max(column) + 18 for column in zip(*lines, strict=True)) < 896 - 40
+
+
+def test_a_timeline_shows_a_game_of_one_move() -> None:
+    figure = phase_timeline([0], PHASES, values=[0.5], plies=[4], start=4, stop=5)
+    (line,) = [line for line in figure.axes[0].lines if line.get_marker() == "o"]
+    assert list(line.get_ydata()) == [0.5]
 
 
 def test_the_markdown_shows_the_files_that_are_there(tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ def test_allowed_programs_are_started(tmp_path: Path, monkeypatch: pytest.Monkey
         ("--set training.epochs=NaN", "training.epochs: expected a number up to 1e+15, got nan"),
         ("--set seed=99999999999", "seed: Input should be less than or equal to 4294967295, got 99999999999"),
         ("--set seed=" + "9" * 5000, "seed: "),
-        ("--gate plies?cuts=" + "[" * 20000, "gate 'plies?cuts="),
+        ("--gate plies?cuts=" + "[" * 20000, "gate 'plies': expected cuts as"),
     ],
 )
 def test_settings_without_effect_or_sense_are_one_line(

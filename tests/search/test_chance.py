@@ -132,6 +132,16 @@ def test_playouts_draw_pay_and_discount() -> None:
     assert value.shape == (1, 1)
 
 
+def test_flat_search_and_uct_throw_dice() -> None:
+    # Two of three throws win at once; who holds lets the opponent throw for the last point instead.
+    root = PigState(6, 3, (0, 5), points=4)
+    for options in ({"depth": 1}, {"exploration": 1.0}):
+        ((actions, visits, sums),) = playout_search(PIG.views([(root, 0)]), PIG.spec, [2], playouts=4000, **options)
+        means = dict(zip(actions, sums / visits, strict=True))
+        assert means[ROLL] > means[HOLD]
+        assert abs(means[ROLL]) < 1
+
+
 def test_a_step_into_a_chance_node_is_not_discounted() -> None:
     class Slow(Pig):
         def __init__(self) -> None:

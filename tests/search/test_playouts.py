@@ -8,9 +8,9 @@ import time
 import numpy as np
 import pytest
 from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame
+from matches_for_tests import duel
 
 from moemcts.agents import RandomAgent
-from moemcts.arena import duel
 from moemcts.errors import UsageError
 from moemcts.native import playout_search, playouts
 from moemcts.plugins import plugins

@@ -122,3 +122,10 @@ def test_the_temperature_decays_with_the_plies() -> None:
 )
 def test_the_tail_below_a_quantile_is_cut(quantile: float, expected: list[float]) -> None:
     assert clip_quantile(np.array([0.5, 0.3, 0.1, 0.1]), quantile).tolist() == expected
+
+
+@pytest.mark.parametrize("ply", [160, 198, 9000])
+def test_a_temperature_that_underflows_takes_the_most_visited_move(ply: int) -> None:
+    result = found([3, 0, 5], [0.0, 0.0, 0.0])
+    assert played(result, ply=ply, temperature=1.7, temperature_plies=99_999, temperature_decay=0.01) == 12
+    assert played(result, ply=9000, temperature=1.7, temperature_plies=99_999, temperature_decay=0.92) == 12

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluator
@@ -16,10 +19,14 @@ from moemcts_chess.game import ChessGame
 from moemcts_chess.glance import GlanceEvaluator
 from moemcts_chess.tablebase import Tablebase, TablebaseEvaluator
 from moemcts_chess.uci.options import GATE_OF_THE_EXPERTS, Options
+from moemcts_chess.uci.pace import Pace, sizes
 
 NO_END = 2**31
 """Plies after which games are drawn: an interface decides that, not the engine."""
 ENCODINGS = ("planes", "policy")
+MANIFEST = "manifest.toml"
+NUM_TIMED = 2
+"""Batches of each size whose quickest is taken for how long they take."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +84,29 @@ def load(
     return Knowledge(game=game, evaluator=evaluator, experts=experts, tables=tables)
 
 
+def warm_up(knowledge: Knowledge, batch_size: int, pace: Pace) -> float:
+    """Makes every expert evaluate batches of all sizes, tells `pace` how long they take, and returns the seconds.
+
+    Libraries compile a network for each size, allocate and find out what is fastest when they first meet it: up to
+    seconds for a large network.
+    """
+    began = time.monotonic()
+    state = knowledge.game.initial_state()
+    alone = knowledge.game.views([(state, state.active_players[0])])
+    experts = knowledge.experts.experts if knowledge.experts is not None else ()
+    for size in sizes(batch_size):
+        views = alone.take(np.zeros(size, dtype=np.int64))
+        for expert in experts:
+            expert.evaluate(views)
+        for _ in range(NUM_TIMED):
+            started = time.monotonic()
+            knowledge.evaluator.evaluate(views)
+            pace.measure(size, time.monotonic() - started)
+    return time.monotonic() - began
+
+
 def game_of(folder: Path) -> tuple[str, dict[str, Any]]:
     """Returns name and options of the game that experts were made for; raises MoemctsError where there are none."""
-    from moemcts.learn.checkpoint import MANIFEST
     from moemcts.store import read_toml
 
     if not (folder / MANIFEST).exists():

@@ -13,8 +13,9 @@ from moemcts import __version__
 from moemcts.errors import MoemctsError
 from moemcts_chess.uci import protocol
 from moemcts_chess.uci.clock import DEFAULT_SECONDS, fixed_time, thinking_time
-from moemcts_chess.uci.loading import Knowledge, load, one_line
+from moemcts_chess.uci.loading import Knowledge, load, one_line, warm_up
 from moemcts_chess.uci.options import Options
+from moemcts_chess.uci.pace import Pace
 from moemcts_chess.uci.position import any_legal_move, playable, read_position
 from moemcts_chess.uci.report import Reporter
 from moemcts_chess.uci.thinking import Limits, Task, Thinking
@@ -29,21 +30,39 @@ LONGEST_REMARK = 400
 """Characters of a remark; an error can name all the moves that are legal."""
 
 
+class Unloadable(MoemctsError):
+    """What the engine was started with cannot be had; the interface was told why."""
+
+
 class Session:
     """One interface's engine. Commands are answered at once, also while a search is going on in its thread."""
 
-    def __init__(self, out: TextIO, *, gates: Sequence[str] = ()) -> None:
-        """Takes where to write, and the names of gates that experts can be put behind."""
+    def __init__(
+        self,
+        out: TextIO,
+        *,
+        gates: Sequence[str] = (),
+        is_strict: bool = False,
+        on_loaded: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Takes where to write, and the names of gates that experts can be put behind.
+
+        A strict session ends where the first that is loaded cannot be had, others do without. `on_loaded` is called
+        when all is there that searches are going to need.
+        """
         self.options = Options(gates)
         self._out = out
         self._lock = threading.Lock()
         self._log: Path | None = None
+        self._is_strict = is_strict
+        self._on_loaded = on_loaded
         self._knowledge: Knowledge | None = None
         self._position: tuple[str, list[str]] = ("startpos", [])
         self._state: Any = None
         self._thinking: Thinking | None = None
         self._kept: Any = None
-        self._batch_seconds = 0.0
+        self._pace = Pace()
+        self._warm_for: tuple[object, ...] = ()
         self._commands: dict[str, Callable[[Sequence[str]], None]] = {
             "uci": self._uci,
             "debug": _nothing,
@@ -59,16 +78,11 @@ class Session:
             "root": self._root,
         }
 
-    def load(self) -> None:
-        """Loads what the options name now; raises MoemctsError where it cannot be had."""
-
-        def fail(error: MoemctsError) -> None:
-            raise error
-
-        self._knowledge = load(self.options, lambda text: None, fail)
-
     def run(self, lines: Iterable[bytes]) -> None:
-        """Obeys until `quit` or the last line, and waits for a search that is going on to end."""
+        """Obeys until `quit` or the last line, and waits for a search that is going on to end.
+
+        Raises Unloadable where the session is strict.
+        """
         try:
             for line in lines:
                 if not self.obey(line.decode(errors="replace")):
@@ -89,6 +103,8 @@ class Session:
             return False
         try:
             self._commands[words[start]](words[start + 1 :])
+        except Unloadable:
+            raise
         except (MoemctsError, ValueError, OSError) as error:
             self.remark(f"error: {one_line(error)}")
         return True
@@ -121,7 +137,7 @@ class Session:
 
     def _isready(self, words: Sequence[str]) -> None:
         if self._thinking is None or self._thinking.is_over:
-            self._known()
+            self._warm_up()
         self.say("readyok")
 
     def _setoption(self, words: Sequence[str]) -> None:
@@ -132,7 +148,7 @@ class Session:
             self.remark(remark)
         if option.loads:
             self._knowledge = self._state = None
-            self._batch_seconds = 0.0
+            self._pace = Pace()
         if not option.keeps_tree:
             self._kept = None
         if option.name == "Log_File":
@@ -141,10 +157,14 @@ class Session:
     def _ucinewgame(self, words: Sequence[str]) -> None:
         self._finish()
         self._kept = None
+        self._pace.forget()
 
     def _set_position(self, words: Sequence[str]) -> None:
         self._finish()
-        self._position = protocol.parse_position(words)
+        (fen, moves), before = protocol.parse_position(words), self._position
+        if fen != before[0] or moves[: len(before[1])] != before[1]:
+            self._pace.forget()
+        self._position = fen, moves
         self._state = None
         self._read_position()
 
@@ -212,8 +232,7 @@ class Session:
         for move in go.searchmoves:
             if move not in legal:
                 self.remark(f"error: searchmoves {move!r} is not legal here")
-        if "torch" in sys.modules:
-            sys.modules["torch"].set_num_threads(self.options.number("Threads"))
+        self._set_threads()
         return Task(
             knowledge=knowledge,
             state=state,
@@ -224,7 +243,7 @@ class Session:
             actions=sorted(set(actions)) or None,
             is_raw=self.options.flag("Use_Raw_Network"),
             seed=self.options.number("Seed"),
-            batch_seconds=self._batch_seconds,
+            pace=self._pace,
             kept=self._kept if self.options.flag("Reuse_Tree") else None,
         )
 
@@ -283,8 +302,38 @@ class Session:
 
     def _known(self) -> Knowledge:
         if self._knowledge is None:
-            self._knowledge = load(self.options, self.remark)
+            self._knowledge = load(self.options, self.remark, self._refuse if self._is_strict else None)
+            self._is_strict = False
+            self._on_loaded()
         return self._knowledge
+
+    def _refuse(self, error: MoemctsError) -> None:
+        self.remark(f"error: {one_line(error)}")
+        raise Unloadable(str(error)) from error
+
+    def _warm_up(self) -> None:
+        """Makes experts evaluate all batches that they are going to see, before a clock runs."""
+        knowledge, most = self._known(), self.options.number("Batch_Size")
+        wanted = (id(knowledge), most, self.options.number("Threads"))
+        if knowledge.experts is None or self._warm_for == wanted:
+            return
+        self._set_threads()
+        self._warm_for = wanted
+        try:
+            seconds = warm_up(knowledge, most, self._pace)
+        except RuntimeError as error:
+            # The search that meets it again still has a move to say.
+            self.remark(f"error: {one_line(error)}")
+            return
+        self.remark(
+            f"{len(knowledge.experts.experts)} experts are warm for batches of 1 to {most} positions after "
+            f"{seconds:.1f} s; such batches take {1000 * self._pace.seconds(1):.1f} to "
+            f"{1000 * self._pace.seconds(most):.1f} ms"
+        )
+
+    def _set_threads(self) -> None:
+        if "torch" in sys.modules:
+            sys.modules["torch"].set_num_threads(self.options.number("Threads"))
 
     def _read_position(self) -> Any:
         if self._state is None:
@@ -299,7 +348,6 @@ class Session:
             self._thinking.wait()
             self._kept = self._thinking.kept or self._kept
             self._thinking.kept = None
-            self._batch_seconds = self._thinking.batch_seconds
 
     def _open_log(self, path: str) -> None:
         """Raises OSError where nothing can be written there."""

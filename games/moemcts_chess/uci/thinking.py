@@ -17,6 +17,7 @@ from moemcts.search.selection import choose_move
 from moemcts_chess.uci import protocol
 from moemcts_chess.uci.clock import is_decided
 from moemcts_chess.uci.loading import Knowledge, one_line
+from moemcts_chess.uci.pace import Pace
 from moemcts_chess.uci.report import Reporter
 
 DESCENTS_PER_LOOK = 512
@@ -58,8 +59,8 @@ class Task:
     seed: int = 0
     kept: Any = field(default=None, compare=False)
     """The tree of the search before."""
-    batch_seconds: float = 0.0
-    """What a batch took lately."""
+    pace: Pace = field(default_factory=Pace, compare=False)
+    """How long batches take; what this search finds out is added."""
 
 
 class Thinking:
@@ -75,8 +76,6 @@ class Thinking:
             self._may_answer.set()
         self._started = time.monotonic()
         self._seconds = None if task.limits.waits else task.limits.seconds
-        self.batch_seconds = task.batch_seconds
-        """The longest that a batch took lately."""
         self._thread = threading.Thread(target=self._run, name="search", daemon=True)
         self.kept: Any = None
         """The tree, for the next search of the game; set when thinking has ended."""
@@ -172,35 +171,52 @@ class Thinking:
                 yield search.results()[0]
 
     def _batches(self, search: Search) -> Iterator[None]:
-        """Searches; yields after every batch, and every so many descents where nothing needs an evaluation."""
-        limit = self._task.limits.simulations
-        step = max(DESCENTS_PER_LOOK, 4 * self._task.config.leaves_per_tree)
-        allowed = 0
-        while allowed < limit:
-            allowed = min(allowed + step, limit)
+        """Searches until the time is up; yields after every batch, and every so many descents without one.
+
+        Batches are as large as the time allows; where nothing was searched yet, the first is evaluated whatever it
+        takes.
+        """
+        pace, most = self._task.pace, self._task.config.leaves_per_tree
+        limit, step = self._task.limits.simulations, max(DESCENTS_PER_LOOK, 4 * most)
+        done, size = 0, pace.fitting(self._left(), most)
+        if not size and not search.results()[0].visits.any():
+            size = 1
+        while size and done < limit:
+            # Fewer descents than a batch has leaves make a smaller batch.
+            allowed = min(done + (step if size == most else size), limit)
             search.limit(allowed)
-            while True:
-                began = time.monotonic()
-                views = search.select()
-                if not len(views):
-                    break
-                search.backup(self._task.knowledge.evaluator.evaluate(views))
-                self.batch_seconds = max(0.9 * self.batch_seconds, time.monotonic() - began)
+            fitting = size
+            while fitting == size and self._evaluate_batch(search):
                 yield
-            if search.results()[0].num_simulations < allowed:
+                fitting = pace.fitting(self._left(), most)
+            done = search.results()[0].num_simulations
+            if fitting == size and done < allowed:
                 # The tree is full, or its root is proven.
                 return
+            size = pace.fitting(self._left(), most)
             yield
+
+    def _evaluate_batch(self, search: Search) -> bool:
+        """Evaluates the next leaves; returns whether there were any."""
+        began = time.monotonic()
+        views = search.select()
+        if not len(views):
+            return False
+        search.backup(self._task.knowledge.evaluator.evaluate(views))
+        self._task.pace.record(len(views), time.monotonic() - began)
+        return True
 
     @property
     def _looks_closely(self) -> bool:
         return self._task.limits.depth is not None or self._task.limits.mate is not None
 
     def _is_due(self) -> bool:
-        """Tests whether to stop now; a batch that would end too late is not begun."""
-        if self._stop.is_set():
-            return True
-        return self._seconds is not None and self._elapsed() + self.batch_seconds > self._seconds
+        """Tests whether to stop now."""
+        return self._stop.is_set() or (self._seconds is not None and self._elapsed() > self._seconds)
+
+    def _left(self) -> float | None:
+        """Returns the seconds that are left, None where time is no limit."""
+        return None if self._seconds is None else self._seconds - self._elapsed()
 
     def _is_reached(self, result: SearchResult) -> bool:
         limits = self._task.limits

@@ -15,6 +15,7 @@ from moemcts.learn.data.phase_weights import PhaseWeights
 from moemcts.learn.data.records import PER_SAMPLE, Records, join_values, join_visits
 from moemcts.learn.data.shards import dataset_id, read_shards
 from moemcts.learn.fingerprint import gate_fingerprint
+from moemcts.native import core
 
 CHUNK = 4096
 """Views that are encoded or gated at once where all of them are."""
@@ -25,7 +26,7 @@ class Batch:
     """B samples with all that a loss needs."""
 
     planes: FloatArray
-    """`[B, C, H, W]`."""
+    """`[B, *observation_shape]`."""
     actions: IntArray
     """What was played, `[B]`."""
     policy: FloatArray | None
@@ -245,10 +246,8 @@ class _Samples:
 
     def positions(self, samples: IntArray) -> Packed:
         """Returns the positions of samples as bytes, in that order."""
-        from moemcts._core import gather_rows
-
         parts, rows = self._shard[samples].astype(np.int64), self._position[samples].astype(np.int64)
-        return Packed(*gather_rows(self._data, self._offsets, parts, rows))
+        return Packed(*core.gather_rows(self._data, self._offsets, parts, rows))
 
     def phase_weights(self, gate: PhaseGate, fingerprint: str) -> FloatArray:
         """Returns the phase weights of all samples, `[N, K]`."""

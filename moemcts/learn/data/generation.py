@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from moemcts.agents import Agent, Decision, Seat
-from moemcts.game import Game, Player, State
+from moemcts.agents import Agent
+from moemcts.errors import AgentFailure
+from moemcts.game import CHANCE, Game
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.data.shards import ShardWriter
 from moemcts.learn.threads import torch_threads
+from moemcts.play import Step, Table, play, seats_of
 
 
 def generate(
@@ -46,15 +48,13 @@ def generate(
         "games_per_shard": games_per_shard,
     } | ({"keep": keep} if keep < 1 else {})
     writer = ShardWriter(out, game, reference=reference or game.spec.name, source=source)
-    tables = _Tables(game, agents, seed, keep)
+    games = _Source(game, agents, seed, keep)
     on_progress(writer.num_samples, num_samples)
     while writer.num_samples < num_samples:
         before = writer.num_samples
+        numbers = range(writer.num_shards * games_per_shard, (writer.num_shards + 1) * games_per_shard)
         with torch_threads(1):
-            records = _play_shard(
-                tables,
-                range(writer.num_shards * games_per_shard, (writer.num_shards + 1) * games_per_shard),
-                num_samples - before,
+            records = _Shard(games, numbers, num_samples - before).play(
                 parallel_games,
                 lambda done, before=before: on_progress(min(before + done, num_samples), num_samples),  # type: ignore[misc]
             )
@@ -64,89 +64,88 @@ def generate(
     return out
 
 
-@dataclass
-class _Table:
+@dataclass(eq=False, kw_only=True)
+class _LoggedTable(Table):
+    """A game whose decisions are written down."""
+
     log: GameLog
-    state: State
-    seats: dict[Player, Seat]
     choice: np.random.Generator
     """Decides which positions are kept."""
 
 
-class _Tables:
-    """Games in lock-step: every step asks each agent once about all positions in which it has to move."""
+@dataclass(frozen=True)
+class _Source:
+    """What the games of a dataset depend on, beside their numbers."""
 
-    def __init__(self, game: Game, agents: Sequence[Agent], seed: int, keep: float) -> None:
-        self.game = game
-        self._keep = keep
-        self._agents = agents
-        self._seed = seed
+    game: Game
+    agents: Sequence[Agent]
+    seed: int
+    keep: float
 
-    def open(self, number: int) -> _Table:
+    def open(self, number: int) -> _LoggedTable:
         """Returns the start of a game."""
-        start = np.random.SeedSequence((self._seed, number)).generate_state(1, np.uint64)[0]
-        seats = {
-            player: Seat(player, np.random.default_rng(np.random.SeedSequence((self._seed, number, player))))
-            for player in range(self.game.spec.num_players)
-        }
-        choice = np.random.default_rng(np.random.SeedSequence((self._seed, number, self.game.spec.num_players)))
-        return _Table(GameLog(number), self.game.initial_state(int(start >> np.uint64(1))), seats, choice)
+        num_players = self.game.spec.num_players
+        start = self._seed(number).generate_state(1, np.uint64)[0]
+        return _LoggedTable(
+            state=self.game.initial_state(int(start >> np.uint64(1))),
+            agents=self.agents,
+            seats=seats_of(num_players, self.seed, number),
+            chance=np.random.default_rng(self._seed(number, num_players + 1)),
+            log=GameLog(number),
+            choice=np.random.default_rng(self._seed(number, num_players)),
+        )
 
-    def step(self, tables: Sequence[_Table]) -> None:
-        """Plays one move or simultaneous step in each game, all of them unfinished."""
-        decisions: list[dict[Player, Decision]] = [{} for _ in tables]
-        forced: list[dict[Player, bool]] = [{} for _ in tables]
-        by_agent: dict[int, list[tuple[int, Player]]] = {}
-        for i, table in enumerate(tables):
-            for player in table.state.active_players:
-                by_agent.setdefault(id(self._agents[player]), []).append((i, player))
-        for rows in by_agent.values():
-            agent = self._agents[rows[0][1]]
-            views = self.game.views([(tables[i].state, player) for i, player in rows])
-            choices = agent.act(views, [tables[i].seats[player] for i, player in rows])
-            num_legal = views.legal_mask().sum(axis=1)
-            for (i, player), decision, count in zip(rows, choices, num_legal, strict=True):
-                decisions[i][player] = decision
-                forced[i][player] = count == 1
-        for i, table in enumerate(tables):
-            played = [(player, decisions[i][player]) for player in sorted(decisions[i])]
-            if table.choice.random() < self._keep:
-                table.log.add(table.state, [(player, one) for player, one in played if not forced[i][player]])
-            table.state = table.state.play([one.action for _, one in played])
+    def note(self, step: Step[_LoggedTable]) -> None:
+        """Writes down what was decided where there was a choice; raises AgentFailure where an agent has failed."""
+        if step.failures:
+            raise AgentFailure(dict(enumerate(step.failures.values())), [])
+        if step.table.choice.random() < self.keep:
+            decided = zip(step.players, step.decisions, step.num_legal, strict=True)
+            free = [(player, one) for player, one, count in decided if player != CHANCE and count > 1]
+            step.table.log.add(step.state, free)
+
+    def _seed(self, *number: int) -> np.random.SeedSequence:
+        return np.random.SeedSequence((self.seed, *number))
 
 
-def _play_shard(
-    tables: _Tables, numbers: range, num_wanted: int, parallel_games: int, on_progress: Callable[[int], None]
-) -> Records:
-    """Returns the first `num_wanted` samples of the games `numbers`, or all if there are fewer."""
-    finished: dict[int, Records] = {}
-    running: dict[int, _Table] = {}
-    upcoming = numbers.start
-    while True:
-        end = numbers.start + _num_needed(numbers, finished, running, num_wanted)
-        running = {number: table for number, table in running.items() if number < end}
-        while len(running) < parallel_games and upcoming < end:
-            running[upcoming] = tables.open(upcoming)
-            upcoming += 1
-        if not running:
-            break
-        tables.step([table for table in running.values() if table.state.active_players])
-        for number, table in list(running.items()):
-            if not table.state.active_players:
-                finished[number] = table.log.finish(tables.game, table.state)
-                del running[number]
-        on_progress(sum(map(len, finished.values())) + sum(table.log.num_samples for table in running.values()))
-    return Records.join([finished[number] for number in sorted(finished)]).first(num_wanted)
+class _Shard:
+    """The games of one shard, as many as are needed for the samples that are wanted."""
 
+    def __init__(self, source: _Source, numbers: range, num_wanted: int) -> None:
+        self._source = source
+        self._numbers = numbers
+        self._num_wanted = num_wanted
+        self._tables: dict[int, _LoggedTable] = {}
 
-def _num_needed(numbers: range, finished: dict[int, Records], running: dict[int, _Table], num_wanted: int) -> int:
-    """Returns how many of the games are needed as far as is known: those that begin before enough is logged."""
-    logged = 0
-    for count, number in enumerate(numbers):
-        if logged >= num_wanted:
-            return count
-        if number in finished:
-            logged += len(finished[number])
-        elif number in running:
-            logged += running[number].log.num_samples
-    return len(numbers)
+    def play(self, parallel_games: int, on_progress: Callable[[int], None]) -> Records:
+        """Returns the first samples of the games, or all if there are fewer."""
+        finished: dict[int, Records] = {}
+        for steps in play(self._source.game, self._open(), max_parallel=parallel_games):
+            for step in steps:
+                self._source.note(step)
+                if not step.table.players:
+                    log = step.table.log
+                    finished[log.number] = log.finish(self._source.game, step.table.state)
+            end = self._end()
+            for number in [number for number in self._tables if number >= end]:
+                self._tables.pop(number).close()
+            on_progress(sum(table.log.num_samples for table in self._tables.values()))
+        wanted = [finished[number] for number in sorted(finished) if number in self._tables]
+        return Records.join(wanted).first(self._num_wanted)
+
+    def _open(self) -> Iterator[_LoggedTable]:
+        for number in self._numbers:
+            if number >= self._end():
+                return
+            self._tables[number] = self._source.open(number)
+            yield self._tables[number]
+
+    def _end(self) -> int:
+        """Returns the number behind the games that are needed, as far as is known."""
+        logged = 0
+        for number in self._numbers:
+            if logged >= self._num_wanted:
+                return number
+            if number in self._tables:
+                logged += self._tables[number].log.num_samples
+        return self._numbers.stop

@@ -88,7 +88,7 @@ def _are_hard(weights: FloatArray) -> bool:
     """Returns whether every row has one phase, and its number fits a byte."""
     num_samples, num_phases = weights.shape
     num_ones, num_counting = int(np.count_nonzero(weights == 1)), int(np.count_nonzero(weights))
-    return num_phases <= 256 and num_ones == num_counting == num_samples
+    return bool(num_phases <= 256 and num_ones == num_counting == num_samples)
 
 
 def _read_file(path: Path, head: dict[str, str], num_phases: int) -> FloatArray:

@@ -40,7 +40,10 @@ class Features(Protocol):
 
 
 class PlaneFeatures:
-    """The mean of each input plane over the board: how many pieces, how far a counter."""
+    """The mean of each input plane over the board: how many pieces, how far a counter.
+
+    Of an observation that is a vector, its numbers as they are.
+    """
 
     def __init__(self, game: Game) -> None:
         num_planes = game.spec.observation_shape[0]
@@ -100,7 +103,7 @@ class NetworkFeatures:
         with torch.inference_mode():
             for start in range(0, len(planes), CHUNK):
                 channels = self._body(torch.from_numpy(planes[start : start + CHUNK]))
-                parts.append(channels.flatten(2).double().mean(dim=2).numpy())
+                parts.append(channels.reshape(*channels.shape[:2], -1).double().mean(dim=2).numpy())
         return np.concatenate(parts) if parts else np.zeros((0, 0))
 
     def header(self) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from moemcts.game import FloatArray, Game, Views
 from moemcts.gates import PhaseGate
 from moemcts.learn.gates.gate_file import Arrays, GateFile, numbered
+from moemcts.learn.networks.options import require_planes
 
 if TYPE_CHECKING:
     from moemcts.learn.networks.gate import GateNetwork
@@ -89,7 +90,8 @@ def make_gate_network(game: Game, num_phases: int, channels: int) -> GateNetwork
     """Returns a gate network with new weights, drawn from torch's generator."""
     from moemcts.learn.networks.gate import GateNetwork
 
-    return GateNetwork(game.spec.observation_shape[0], num_phases, channels=channels)
+    num_planes, _, _ = require_planes(game.spec.observation_shape, "gate 'learned'")
+    return GateNetwork(num_planes, num_phases, channels=channels)
 
 
 def _exact(network: GateNetwork) -> GateNetwork:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moemcts.agents import Agent, Seat
-from moemcts.game import BoolArray, FloatArray, Game, IntArray, Player, State, Views
+from moemcts.agents import Agent
+from moemcts.game import CHANCE, BoolArray, FloatArray, Game, IntArray, Player, State, Views
 from moemcts.gates import PhaseGate
 from moemcts.learn.data.dataset import CHUNK, Dataset
+from moemcts.play import Table, play, seats_of
 
 PER_PHASE = 256
 """Positions per phase, half of them to calibrate with and half to compare on."""
@@ -24,7 +25,7 @@ class Positions:
     """N views, encoded."""
 
     planes: FloatArray
-    """`[N, C, H, W]`."""
+    """`[N, *observation_shape]`."""
     legal: BoolArray
     """`[N, A]`."""
     phases: IntArray
@@ -80,19 +81,20 @@ def positions_of_play(
 
 
 def _games(game: Game, agent: Agent, numbers: range, seed: int) -> Iterator[list[tuple[State, Player]]]:
-    """Yields the views of games that an agent plays in lock-step in every seat, one list per step."""
-    states = [game.initial_state(number) for number in numbers]
-    seats = [
-        [Seat(player, np.random.default_rng((seed, number, player))) for player in range(game.spec.num_players)]
+    """Yields the views of games that an agent plays in lock-step in every seat, one list per round."""
+    num_players = game.spec.num_players
+    tables = (
+        Table(
+            state=game.initial_state(number),
+            agents=[agent] * num_players,
+            seats=seats_of(num_players, seed, number),
+            chance=np.random.default_rng((seed, number, num_players)),
+        )
         for number in numbers
-    ]
-    while running := [i for i, state in enumerate(states) if state.active_players]:
-        moves = [(i, player) for i in running for player in states[i].active_players]
-        pairs = [(states[i], player) for i, player in moves]
-        decisions = agent.act(game.views(pairs), [seats[i][player] for i, player in moves])
-        yield pairs
-        for i in running:
-            states[i] = states[i].play([one.action for (j, _), one in zip(moves, decisions, strict=True) if j == i])
+    )
+    for steps in play(game, tables):
+        if pairs := [(step.state, player) for step in steps for player in step.players if player != CHANCE]:
+            yield pairs
 
 
 def _encoded(batches: Sequence[Views], phases: IntArray) -> Positions:

@@ -36,7 +36,7 @@ class SharedBody(Evaluators):
         return self.evaluate_planes_by(experts, views.observations())
 
     def evaluate_planes_by(self, experts: IntArray, planes: FloatArray) -> Evaluation:
-        """Evaluates planes `[N, C, H, W]`, row `i` by expert `experts[i]`."""
+        """Evaluates planes `[N, *observation_shape]`, row `i` by expert `experts[i]`."""
         with torch.inference_mode():
             features = self._networks[0].body(torch.from_numpy(planes).to(self.device))
             present = np.unique(experts)

@@ -26,7 +26,7 @@ class TorchEvaluator:
         return self.evaluate_planes(views.observations())
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
-        """Evaluates planes `[N, C, H, W]`."""
+        """Evaluates planes `[N, *observation_shape]`."""
         with torch.inference_mode():
             logits, value = self._network(torch.from_numpy(planes).to(self.device))[:2]
             return Evaluation(to_array(logits), to_array(value))

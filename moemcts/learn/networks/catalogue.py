@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from moemcts.learn.networks.options import HeadOptions, ValueKind, head_spec
+from moemcts.learn.networks.options import Activation, HeadOptions, ValueKind, head_spec, require_planes
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -289,7 +289,25 @@ def cnn(
     return PlainCNN(_shape(observation_shape), head_spec(num_actions, options, value_hidden=64), dropout=dropout)
 
 
+def mlp(
+    observation_shape: Shape,
+    num_actions: int,
+    *,
+    width: int = 256,
+    layers: int = 3,
+    activation: Activation = "relu",
+    num_values: int = 1,
+    value_head: ValueKind = "mse",
+) -> Module:
+    """Dense layers on observations of any shape: the network of games without a board."""
+    from moemcts.learn.networks.mlp import MLP
+
+    if min(observation_shape, default=0) < 1 or width < 1 or layers < 1:
+        raise ValueError(f"expected sizes of at least 1, got {width=}, {layers=}, observations {observation_shape}")
+    options: HeadOptions = {"num_values": num_values, "value_head": value_head, "activation": activation}
+    spec = head_spec(num_actions, options, value_hidden=width)
+    return MLP(tuple(observation_shape), spec, width=width, layers=layers)
+
+
 def _shape(observation_shape: Shape) -> tuple[int, int, int]:
-    if len(observation_shape) != 3 or min(observation_shape) < 1:
-        raise ValueError(f"expected planes, rows and columns, got an observation of shape {observation_shape}")
-    return observation_shape[0], observation_shape[1], observation_shape[2]
+    return require_planes(observation_shape, "a network of convolutions (network 'mlp' takes any shape)")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypedDict, Unpack
 
+from moemcts.errors import UsageError
+
 Activation = Literal["relu", "leaky_relu", "hardswish"]
 ValueKind = Literal["mse", "wdlp"]
 VALUE_KINDS: tuple[ValueKind, ...] = ("mse", "wdlp")
@@ -46,6 +48,15 @@ class HeadOptions(TypedDict, total=False):
     pooled: bool
     activation: Activation
     norm_momentum: float
+
+
+def require_planes(observation_shape: tuple[int, ...], what: str) -> tuple[int, int, int]:
+    """Returns the shape as planes, rows and columns; raises UsageError, naming what needs them, for any other."""
+    if len(observation_shape) != 3 or min(observation_shape) < 1:
+        raise UsageError(
+            f"expected planes, rows and columns for {what}, got observations of shape {tuple(observation_shape)}"
+        )
+    return observation_shape[0], observation_shape[1], observation_shape[2]
 
 
 def head_spec(num_actions: int, chosen: HeadOptions, **defaults: Unpack[HeadOptions]) -> HeadSpec:

@@ -79,8 +79,9 @@ class TrainerConfig(BaseModel):
     """Threads that encode batches."""
     prefetch: int = Field(default=4, ge=1)
     """Batches that are encoded ahead."""
-    threads: int = Field(default=1, ge=1)
-    """CPU threads of the network. Several sum in another order: the last bits of all that is learned depend on it."""
+    threads: int | None = Field(default=None, ge=1)
+    """CPU threads of the network, one if not given. More sum in another order: what is learned differs in its last
+    bits."""
     device: str = "auto"
     """cpu, cuda, cuda:1, ... or auto: cuda where there is one."""
 
@@ -96,4 +97,4 @@ class TrainerConfig(BaseModel):
     def identity(self) -> dict[str, object]:
         """Returns what has to be equal for an interrupted training to go on."""
         dump = self.model_dump(mode="json", exclude={"save_interval", "encoders", "prefetch", "threads", "device"})
-        return dump | ({"threads": self.threads} if self.threads > 1 else {})
+        return dump | ({"threads": self.threads} if (self.threads or 1) > 1 else {})

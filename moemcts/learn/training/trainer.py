@@ -201,7 +201,7 @@ class Trainer:
         """Borrows torch's random generators and threads, and explains a full memory."""
         devices = [self._device] if self._device.type == "cuda" else []
         try:
-            with torch.random.fork_rng(devices=devices), torch_threads(self.config.threads):
+            with torch.random.fork_rng(devices=devices), torch_threads(self.config.threads or 1):
                 yield
         except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
             if not _is_full(error):

@@ -6,12 +6,13 @@
 
 use moemcts_tree::State;
 use shakmaty::fen::Fen;
-use shakmaty::san::{San, SanPlus};
+use shakmaty::san::San;
 use shakmaty::uci::UciMove;
 use shakmaty::variant::VariantPosition;
 use shakmaty::{EnPassantMode, Move, Position, PositionError, Setup, Square};
 
 use crate::compact::{square_byte, Compact, HISTORY, NONE};
+use crate::pgn::Written;
 use crate::seen::Seen;
 use crate::state::Chess;
 use crate::variant::Rules;
@@ -89,7 +90,10 @@ pub fn fen(state: &Chess) -> String {
 pub fn parse_move(text: &str, state: &Chess) -> Result<Move, String> {
     let position = state.position();
     let uci = text.parse::<UciMove>().ok().and_then(|uci| uci.to_move(position).ok());
-    let legal = uci.or_else(|| text.parse::<SanPlus>().ok().and_then(|san| san.san.to_move(position).ok()));
+    let legal = uci.or_else(|| {
+        let (written, len) = Written::read(text.as_bytes())?;
+        matches!(&text[len..], "" | "+" | "#").then(|| written.to_move(position)).flatten()
+    });
     legal.filter(|_| !state.is_over()).ok_or_else(|| {
         let names: Vec<String> = legal_moves(state).into_iter().map(|m| uci_move(m, state)).collect();
         match names.len() {

@@ -59,11 +59,34 @@ fn a_game_without_an_end_is_damaged() {
 }
 
 #[test]
-fn a_tag_without_end_costs_only_its_game() {
+fn a_tag_without_end_ends_with_its_line() {
     let bad = GAME.replace("\"a\"", &format!("\"{}", "a".repeat(100_000)));
     let games = read(&format!("{GAME}{bad}{GAME}"), "chess", Filter::default());
-    assert_eq!((games.games.len(), games.actions.len(), games.damaged.len()), (2, 8, 1), "{:?}", games.damaged);
-    assert_eq!((games.damaged[0].line, games.games[1].line), (9, 17));
+    assert_eq!((games.games.len(), games.actions.len(), games.damaged.len()), (3, 12, 0), "{:?}", games.damaged);
+    assert_eq!((games.games[1].line, games.games[2].line), (9, 17));
+}
+
+#[test]
+fn a_comment_without_end_costs_only_its_game() {
+    for bad in ["{weak", "{weak\n\n[%eval 1]"] {
+        let bad = GAME.replace("{weak}", bad);
+        let games = read(&format!("{GAME}{bad}{}", GAME.repeat(28)), "chess", Filter::default());
+        assert_eq!((games.games.len(), games.damaged.len()), (29, 1));
+        assert_eq!((games.damaged[0].line, games.damaged[0].reason.as_str()), (9, "a comment has no end"));
+        let games = read(&format!("{GAME}{bad}"), "chess", Filter::default());
+        assert_eq!((games.games.len(), games.damaged.len()), (1, 1));
+        let filtered = Filter { min_elo: 2600, ..Filter::default() };
+        let games = read(&format!("{bad}{}", GAME.replace("2500", "2700").replace("2400", "2700")), "chess", filtered);
+        assert_eq!((games.games.len(), games.rejected[Rejection::Elo as usize]), (1, 1));
+    }
+}
+
+#[test]
+fn two_empty_lines_end_a_game_without_moves() {
+    let games = read(&format!("[Event \"a\"]\n\n\n{GAME}"), "chess", Filter::default());
+    assert_eq!((games.games.len(), games.damaged.len()), (1, 1));
+    let games = read(&GAME.replacen("]\n", "]\n\n", 1), "chess", Filter::default());
+    assert_eq!((games.games.len(), games.damaged.len()), (1, 0));
 }
 
 #[test]

@@ -47,6 +47,8 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
+        // NumPy's interface is looked up at its first use; a Ctrl-C noticed in the middle of that would be a panic.
+        drop(numpy::PyArray1::<u8>::zeros(py, 0, false));
         let states = [
             py.get_type::<ChessState>(),
             py.get_type::<PommermanState>(),

@@ -100,6 +100,26 @@ def test_data_import_and_figures_speak_json(tmp_path: Path) -> None:
     assert "paper" in text
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--validation", "2012-13"), "expected a month from 01 to 12"),
+        (("--validation", "2012-00"), "expected a month from 01 to 12"),
+        (("--validation", "2012-09-31"), "expected a month like 2012-09, got '2012-09-31'"),
+        (("--test", "2012-09,201-10"), "expected a date like 2017-05-31, 2017-05 or 2017, got '201-10'"),
+        (("--validation", "2012-09,2012-10", "--test", "2012-10"), "got 2012-10 for both"),
+        (("--since", "2012-14-01"), "expected a month from 01 to 12 and a day from 01 to 31"),
+    ],
+)
+def test_months_that_make_no_split_are_refused(options: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    path.write_text(pgn())
+    done = moemcts("data", "import", path, "--out", tmp_path / "out", *options)
+    assert done.returncode == 2, done.stderr
+    assert message in " ".join(done.stderr.split())
+    assert not (tmp_path / "out").exists()
+
+
 def test_generate_writes_games_of_engines(tmp_path: Path) -> None:
     engine("fairy-stockfish")
     agent = "uci:fairy-stockfish?nodes=20"

@@ -5,6 +5,11 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import chess
@@ -115,6 +120,56 @@ def test_missing_files_and_existing_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     with pytest.raises(UsageError, match="expected a new folder"):
         imported(tmp_path, pgn())
+
+
+def test_an_unclosed_comment_costs_its_own_game_alone(tmp_path: Path) -> None:
+    text = pgn() + pgn("1. e4 {never closed e5 1-0") + pgn() * 28
+    report = imported(tmp_path, text)
+    assert (report.num_games, report.num_damaged) == (29, 1)
+    assert report.damaged[0].endswith("line 9: a comment has no end")
+
+
+def test_what_killed_imports_have_left_is_cleared(tmp_path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    left, other, alive = (
+        tmp_path / name for name in (f".out.{gone.pid}.part", f".other.{gone.pid}.part", f".out.{os.getppid()}.part")
+    )
+    for folder in (left, other, alive):
+        (folder / "train").mkdir(parents=True)
+    imported(tmp_path, pgn())
+    assert not left.exists()
+    assert other.exists()
+    assert alive.exists()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="no SIGINT to send")
+def test_an_import_that_is_interrupted_or_killed_leaves_nothing_for_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    path.write_text(random_pgn(50) * 400)
+    command = [
+        str(Path(sys.executable).parent / "moemcts"),
+        "data",
+        "import",
+        str(path),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    for number in (signal.SIGINT, signal.SIGKILL):
+        process = subprocess.Popen([*command, "--threads", "1"], stderr=subprocess.PIPE, text=True)
+        while not list(tmp_path.glob(".out.*.part")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+        assert "Traceback" not in said
+        if number == signal.SIGINT:
+            assert process.returncode == 130
+            assert not list(tmp_path.glob(".out.*.part"))
+    assert len(list(tmp_path.glob(".out.*.part"))) == 1
+    path.write_text(pgn())
+    assert subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+    assert not list(tmp_path.glob(".out.*.part"))
 
 
 def test_filters_choose_games(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matches_for_tests import duel
 
 from moemcts.agents import RandomAgent, Seat
-from moemcts.arena import duel
 from moemcts.errors import AgentFailure, MoemctsError, UsageError
 from moemcts.game import Game
 from moemcts.plugins import plugins

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from moemcts.arena import read_openings
-from moemcts.errors import UsageError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
 
 CHESS = plugins().game("chess")
@@ -98,3 +100,34 @@ def test_a_file_without_one_good_line_is_refused(tmp_path: Path) -> None:
     path.write_text("nonsense\n")
     with pytest.raises(UsageError, match=r"suite.epd has 1 bad entry: line 1: expected an EPD, got 'nonsense'"):
         read_openings(CHESS, path)
+
+
+def test_a_file_without_games_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "book.pgn"
+    path.write_text("A page about chess openings, which holds none.\n\nAnd another paragraph.\n")
+    with pytest.raises(UsageError, match="has 2 bad entries: game 1: expected tags and moves, found neither"):
+        read_openings(CHESS, path)
+    path.write_text("")
+    with pytest.raises(UsageError, match="expected positions of chess in"):
+        read_openings(CHESS, path)
+    path.write_text('[Event "the start position"]\n\n*\n')
+    assert fens(path) == ["rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bytes_that_are_no_games_are_one_clear_line(
+    seed: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "book.pgn"
+    random = np.random.default_rng(seed)
+    path.write_bytes(random.integers(1 if seed % 2 else 0, 256, 2000, dtype=np.uint8).tobytes() + b"1. e4 Ke4 ) $1 ! )")
+    with contextlib.suppress(MoemctsError):
+        read_openings(CHESS, path)
+    assert not caplog.records
+
+
+def test_faults_are_told_once_and_not_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "book.pgn"
+    path.write_text(PGN)
+    assert len(read_openings(CHESS, path).faults) == 2
+    assert not caplog.records

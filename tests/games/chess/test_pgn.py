@@ -9,7 +9,7 @@ import chess.pgn
 import pytest
 
 from moemcts.agents import RandomAgent
-from moemcts.arena import Lineup, play_games
+from moemcts.arena import Conditions, Lineup, play_games
 from moemcts.arena.adjudication import Adjudication
 from moemcts.arena.replays import Replay, replays_of
 from moemcts.evaluation import UniformEvaluator
@@ -24,7 +24,7 @@ def replays(variant: str, *, num_games: int = 3, adjudication: Adjudication | No
     experts = ExpertSet(PlyGate([4, 9], ["opening", "middle game", "endgame"]), [UniformEvaluator(game.spec)] * 3)
     agents = [SearchAgent(game, experts, SearchConfig(simulations=8), name="runs/experts?simulations=8"), RandomAgent()]
     lineups = [Lineup(agents=agents, opening=seed, opening_name=f"seed {seed}", seed=seed) for seed in range(num_games)]
-    records = play_games(game, lineups, max_plies=120, adjudication=adjudication, keep_thoughts=True)
+    records = play_games(game, lineups, Conditions(max_plies=120, adjudication=adjudication, keep_thoughts=True))
     return replays_of(game, lineups, records, "a match")
 
 

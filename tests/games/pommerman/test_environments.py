@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -14,6 +17,7 @@ from moemcts.errors import UsageError
 from moemcts_pommerman import native
 from moemcts_pommerman.agents import ScriptedAgent
 from moemcts_pommerman.environments import IDS, PommermanEnv, register
+from moemcts_pommerman.spaces import Form
 
 register()
 
@@ -23,24 +27,73 @@ def test_gymnasium_accepts_the_environment(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for mode in ("ansi", "rgb_array"):
-            env = gymnasium.make(name, opponents="simple", render_mode=mode)
-            check_env(env.unwrapped)
+            for observation in ("planes", "dictionary"):
+                env = gymnasium.make(name, opponents="simple", render_mode=mode, observation=observation)
+                check_env(env.unwrapped)
 
 
+@pytest.mark.parametrize("observation", ["planes", "dictionary"])
 @pytest.mark.parametrize("name", IDS)
-def test_pettingzoo_accepts_the_environment(name: str) -> None:
+def test_pettingzoo_accepts_the_environment(name: str, observation: Form) -> None:
     pettingzoo = pytest.importorskip("pettingzoo.test")
     from moemcts_pommerman.parallel import PommermanParallelEnv
 
-    pettingzoo.parallel_api_test(PommermanParallelEnv(IDS[name]), num_cycles=500)
-    pettingzoo.parallel_seed_test(lambda: PommermanParallelEnv(IDS[name]))
+    pettingzoo.parallel_api_test(PommermanParallelEnv(IDS[name], observation=observation), num_cycles=500)
+    pettingzoo.parallel_seed_test(lambda: PommermanParallelEnv(IDS[name], observation=observation))
 
 
-def test_planes_are_an_observation_too() -> None:
-    env = gymnasium.make("moemcts/PommermanFFA-v0", observation="planes", opponents="stop")
-    check_env(env.unwrapped)
+def test_planes_are_what_is_observed_unless_dictionaries_are_wanted() -> None:
+    from moemcts_pommerman.parallel import PommermanParallelEnv
+
+    env = gymnasium.make("moemcts/PommermanFFA-v0", opponents="stop")
+    assert isinstance(env.observation_space, gymnasium.spaces.Box)
     observation, _ = env.reset(seed=1)
     assert observation.shape == (23, 11, 11)
+    observations, _ = PommermanParallelEnv("OneVsOne-v0").reset(seed=1)
+    assert {each.shape for each in observations.values()} == {(23, 8, 8)}
+    wanted, _ = gymnasium.make("moemcts/PommermanFFA-v0", opponents="stop", observation="dictionary").reset(seed=1)
+    assert wanted["board"].shape == (11, 11)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_of_an_environment_plays_on_as_the_original(copied: Any) -> None:
+    env = PommermanEnv(opponents=["simple", "random", "stop"])
+    env.reset(seed=3)
+    env.step(0)
+    twin = copied(env)
+    for action in (1, 5, 2, 3, 4, 0) * 5:
+        (seen, *rest), (seen_by_twin, *rest_of_twin) = env.step(action), twin.step(action)
+        assert np.array_equal(seen, seen_by_twin)
+        assert rest == rest_of_twin
+        if rest[1]:
+            break
+    (seen, _), (seen_by_twin, _) = env.reset(), twin.reset()
+    assert np.array_equal(seen, seen_by_twin)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_of_all_seats_plays_on_as_the_original(copied: Any) -> None:
+    from moemcts_pommerman.parallel import PommermanParallelEnv
+
+    env = PommermanParallelEnv("PommeRadioCompetition-v2")
+    env.reset(seed=3)
+    env.step({"agent_0": [1, 2, 3]})
+    twin = copied(env)
+    for _ in range(20):
+        found, found_by_twin = env.step({"agent_1": 2})[0], twin.step({"agent_1": 2})[0]
+        assert all(np.array_equal(found[name], found_by_twin[name]) for name in env.agents)
+
+
+def test_environments_run_in_processes_of_their_own() -> None:
+    env = gymnasium.vector.AsyncVectorEnv(
+        [partial(PommermanEnv, "OneVsOne-v0", opponents="random") for _ in range(2)], context="spawn"
+    )
+    try:
+        observations, _ = env.reset(seed=0)
+        assert observations.shape == (2, 23, 8, 8)
+        assert env.step(np.array([0, 1]))[0].shape == (2, 23, 8, 8)
+    finally:
+        env.close()
 
 
 def test_the_seat_rotates_unless_it_is_given() -> None:
@@ -90,7 +143,7 @@ def test_a_team_wins_together() -> None:
 def test_messages_reach_the_team_mate_one_step_later() -> None:
     from moemcts_pommerman.parallel import PommermanParallelEnv
 
-    env = PommermanParallelEnv("PommeRadioCompetition-v2")
+    env = PommermanParallelEnv("PommeRadioCompetition-v2", observation="dictionary")
     observations, _ = env.reset(seed=0)
     assert observations["agent_0"]["message"] == (0, 0)
     moves: dict[str, Any] = {"agent_0": np.array([0, 3, 7]), "agent_1": 0, "agent_2": [0, 1, 2], "agent_3": 0}

@@ -14,6 +14,9 @@ const TARGET: usize = 1 << 18;
 /// No game is as long as this; a file without an empty line before a tag is no PGN.
 const LIMIT: usize = 1 << 26;
 
+/// No tag has a longer name.
+const LONGEST_NAME: usize = 256;
+
 /// Cuts a text into chunks of about a quarter of a mebibyte, each ending before a line that starts with `[` after an empty one.
 pub struct Chunks<R> {
     source: R,
@@ -77,11 +80,14 @@ fn boundary(text: &[u8]) -> Option<usize> {
     (1..text.len()).rev().find(|&i| starts_game(text, i))
 }
 
-/// Returns where the next game of the text starts, unless that is its beginning.
-pub fn next_game(text: &[u8]) -> Option<usize> {
-    (1..text.len()).find(|&i| starts_game(text, i))
-}
-
-fn starts_game(text: &[u8], i: usize) -> bool {
-    text[i] == b'[' && text[i - 1] == b'\n' && (text[..i - 1].ends_with(b"\n") || text[..i - 1].ends_with(b"\n\r"))
+/// Tests whether a game starts at a byte: a tag with its value, behind an empty line.
+pub fn starts_game(text: &[u8], i: usize) -> bool {
+    let is_behind_empty_line = text[..i]
+        .strip_suffix(b"\n")
+        .is_some_and(|before| before.strip_suffix(b"\r").unwrap_or(before).ends_with(b"\n"));
+    let tag = &text[i..text.len().min(i + LONGEST_NAME)];
+    is_behind_empty_line
+        && tag.get(1).is_some_and(u8::is_ascii_alphanumeric)
+        && tag.iter().find(|&&byte| byte == b'"' || byte == b'\n') == Some(&b'"')
+        && tag[0] == b'['
 }

@@ -1,12 +1,8 @@
 //! Reads the games of a piece of PGN.
 
-use std::io::{Cursor, Seek};
-use std::ops::ControlFlow;
-
-use pgn_reader::{Outcome, RawTag, Reader, SanPlus, Skip, Visitor};
-
-use super::chunks::{next_game, Chunk};
-use super::filter::{result, Filter, Header, Rejection};
+use super::chunks::Chunk;
+use super::filter::{Filter, Header, Rejection};
+use super::scanner::{Scanner, Token};
 use crate::compact::Compact;
 use crate::notation;
 use crate::state::Chess;
@@ -65,58 +61,24 @@ impl Games {
     }
 }
 
-/// A longer tag damages its game.
-const TAG_LINE: usize = 4096;
-
 /// Reads all games of a chunk. A game counts as far as the rules let it go on: what follows a position in which the
 /// game is over, as after a third repetition that nobody claimed, is left out.
 pub fn read_games(chunk: &Chunk, rules: Rules, filter: &Filter) -> Games {
-    let text = chunk.text.as_slice();
     let mut games = Games::default();
-    let mut place = Place { line: chunk.line, offset: 0 };
-    let mut start = Some(0);
-    while let Some(from) = start {
-        let mut reader = Reader::build(Cursor::new(&text[from..])).set_supported_tag_line_length(TAG_LINE).finish();
-        let error = loop {
-            match reader.has_more() {
-                Ok(true) => {}
-                Ok(false) => return games,
-                Err(error) => break error,
-            }
-            place.advance(text, from, &mut reader);
-            let (positions, actions) = (games.positions.len(), games.actions.len());
-            let read = reader.read_game(&mut GameVisitor { games: &mut games, rules, filter });
-            if !matches!(read, Ok(Some(Read::Game { .. }))) {
-                games.positions.truncate(positions);
-                games.actions.truncate(actions);
-            }
-            match read {
-                Ok(Some(read)) => games.add(place.line, read),
-                Ok(None) => return games,
-                Err(error) => break error,
-            }
-        };
-        games.add(place.line, Read::Damaged(error.to_string()));
-        place.advance(text, from, &mut reader);
-        start = next_game(&text[place.offset..]).map(|further| place.offset + further);
+    let mut scanner = Scanner::new(&chunk.text);
+    let (mut line, mut counted) = (chunk.line, 0);
+    while scanner.next_game() {
+        line += chunk.text[counted..scanner.offset()].iter().filter(|&&byte| byte == b'\n').count() as u64;
+        counted = scanner.offset();
+        let (positions, actions) = (games.positions.len(), games.actions.len());
+        let read = read_game(&mut scanner, &mut games, rules, filter).unwrap_or_else(|left_out| left_out);
+        if !matches!(read, Read::Game { .. }) {
+            games.positions.truncate(positions);
+            games.actions.truncate(actions);
+        }
+        games.add(line, read);
     }
     games
-}
-
-/// A line and the byte it was counted for.
-struct Place {
-    line: u64,
-    offset: usize,
-}
-
-impl Place {
-    /// Moves on to where the reader stands, which began `from` bytes into the text.
-    fn advance(&mut self, text: &[u8], from: usize, reader: &mut Reader<Cursor<&[u8]>>) {
-        let read = reader.stream_position().map_or(0, |read| read as usize);
-        let offset = (from + read).clamp(self.offset, text.len());
-        self.line += text[self.offset..offset].iter().filter(|&&byte| byte == b'\n').count() as u64;
-        self.offset = offset;
-    }
 }
 
 enum Read {
@@ -125,82 +87,46 @@ enum Read {
     Damaged(String),
 }
 
-struct GameVisitor<'a> {
-    games: &'a mut Games,
-    rules: Rules,
-    filter: &'a Filter,
-}
-
-struct Moves {
-    header: Header,
-    state: Chess,
-    /// Whether the rules have ended the game, though its players may have gone on.
-    is_over: bool,
-    plies: usize,
-    outcome: Option<Outcome>,
-}
-
-impl Visitor for GameVisitor<'_> {
-    type Tags = Header;
-    type Movetext = Moves;
-    type Output = Read;
-
-    fn begin_tags(&mut self) -> ControlFlow<Read, Header> {
-        ControlFlow::Continue(Header::default())
+/// Reads a game and adds its positions; whatever else it is than a game, what was added is to be taken away again.
+fn read_game(scanner: &mut Scanner, games: &mut Games, rules: Rules, filter: &Filter) -> Result<Read, Read> {
+    let mut header = Header::default();
+    while let Some((name, value)) = scanner.tag() {
+        header.read(name, &value);
     }
-
-    fn tag(&mut self, header: &mut Header, name: &[u8], value: RawTag<'_>) -> ControlFlow<Read> {
-        header.read(name, &value.decode_utf8_lossy());
-        ControlFlow::Continue(())
+    if let Some(rejection) = filter.rejects(&header, rules.variant) {
+        return Err(Read::Rejected(rejection));
     }
-
-    fn begin_movetext(&mut self, header: Header) -> ControlFlow<Read, Moves> {
-        if let Some(rejection) = self.filter.rejects(&header, self.rules.variant) {
-            return ControlFlow::Break(Read::Rejected(rejection));
+    let mut state = match &header.fen {
+        None => Chess::new(rules),
+        Some(fen) => Chess::from_position(notation::parse_position(fen, &rules).map_err(Read::Damaged)?, rules),
+    };
+    // Whether the rules have ended the game, though its players may have gone on.
+    let mut is_over = false;
+    let (mut plies, mut outcome) = (0, None);
+    while let Some(token) = scanner.token().map_err(|_| Read::Damaged("a comment has no end".to_owned()))? {
+        match token {
+            Token::Outcome(found) => outcome = Some(found),
+            Token::Move(written, text) => {
+                let m = written.to_move(state.position()).ok_or_else(|| {
+                    let text = String::from_utf8_lossy(text);
+                    Read::Damaged(format!("illegal move {}{text}", state.position_number()))
+                })?;
+                is_over |= state.is_over();
+                if !is_over {
+                    games.positions.extend_from_slice(&Compact::of(&state).to_bytes());
+                    games.actions.push(state.action(m) as u16);
+                    plies += 1;
+                }
+                state.play_move(m);
+            }
         }
-        let state = match &header.fen {
-            None => Chess::new(self.rules),
-            Some(fen) => match notation::parse_position(fen, &self.rules) {
-                Ok(position) => Chess::from_position(position, self.rules),
-                Err(error) => return ControlFlow::Break(Read::Damaged(error)),
-            },
-        };
-        ControlFlow::Continue(Moves { header, state, is_over: false, plies: 0, outcome: None })
     }
-
-    fn san(&mut self, moves: &mut Moves, san: SanPlus) -> ControlFlow<Read> {
-        let Ok(m) = san.san.to_move(moves.state.position()) else {
-            let number = moves.state.position_number();
-            return ControlFlow::Break(Read::Damaged(format!("illegal move {number}{san}")));
-        };
-        moves.is_over |= moves.state.is_over();
-        if !moves.is_over {
-            self.games.positions.extend_from_slice(&Compact::of(&moves.state).to_bytes());
-            self.games.actions.push(moves.state.action(m) as u16);
-            moves.plies += 1;
-        }
-        moves.state.play_move(m);
-        ControlFlow::Continue(())
-    }
-
-    fn begin_variation(&mut self, _: &mut Moves) -> ControlFlow<Read, Skip> {
-        ControlFlow::Continue(Skip(true))
-    }
-
-    fn outcome(&mut self, moves: &mut Moves, outcome: Outcome) -> ControlFlow<Read> {
-        moves.outcome = Some(outcome);
-        ControlFlow::Continue(())
-    }
-
-    fn end_game(&mut self, moves: Moves) -> Read {
-        let Some(outcome) = moves.outcome else {
-            return Read::Damaged("the moves end without a result".to_owned());
-        };
-        let written = outcome.known().map(|known| result(known.winner()));
-        let result = moves.header.result.or(written);
-        match (self.filter.rejects_game(result, moves.plies), result) {
-            (None, Some(result)) => Read::Game { header: moves.header, result, plies: moves.plies },
-            (rejection, _) => Read::Rejected(rejection.unwrap_or(Rejection::Result)),
-        }
+    let Some(outcome) = outcome else {
+        return Err(Read::Damaged("the moves end without a result".to_owned()));
+    };
+    let result = header.result.or(outcome);
+    match (filter.rejects_game(result, plies), result) {
+        (None, Some(result)) => Ok(Read::Game { header, result, plies }),
+        (rejection, _) => Err(Read::Rejected(rejection.unwrap_or(Rejection::Result))),
     }
 }

@@ -3,11 +3,14 @@
 mod chunks;
 mod filter;
 mod games;
+mod san;
+mod scanner;
 mod source;
 
 pub use chunks::{Chunk, Chunks};
 pub use filter::{Filter, Header, Rejection};
 pub use games::{read_games, Damage, Game, Games};
+pub use san::Written;
 pub use source::{Source, Watch};
 
 use std::io;

@@ -130,7 +130,9 @@ def test_the_papers_match_script_is_understood(talk: Talk, experts: Path) -> Non
         "position fen rnbqkbnr/pppppppp/8/8/3P4/2N2N2/PPP1PPPP/R1BQKB1R b KQkq - 0 1",
         "go wtime 6000000 btime 6000000 winc 100 binc 100",
     )
-    assert remarks(lines) == "info string phase=opening expert=0"
+    warm, phase = remarks(lines).splitlines()
+    assert warm.startswith("info string 3 experts are warm for batches of 1 to 64 positions after ")
+    assert phase == "info string phase=opening expert=0"
     (nodes,) = {int(re.findall(r" nodes (\d+)", line)[0]) for line in lines if " pv " in line}
     assert 100 <= nodes <= 164
     assert answer(lines)

@@ -1,0 +1,56 @@
+"""`moemcts play` from the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from moemcts.cli.main import main
+
+
+def run(text: str, monkeypatch: pytest.MonkeyPatch, answers: list[str] | None = None) -> int:
+    given = iter(answers or [])
+
+    def answer(prompt: str) -> str:
+        try:
+            return next(given)
+        except StopIteration:
+            raise EOFError from None
+
+    monkeypatch.setattr("builtins.input", answer)
+    monkeypatch.setattr(sys, "argv", ["moemcts", "play", *text.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+def test_a_game_is_played_to_its_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    every_cell = [f"{column}{row}" for row in "123" for column in "abc"] + list("123456789abcdefghi")
+    assert run("--game tictactoe --against random --seed 1", monkeypatch, every_cell * 2) == 0
+    text = capsys.readouterr().out
+    assert "player 1 (random): " in text
+    assert "result: " in text
+
+
+@pytest.mark.parametrize("word", ["quit", "exit", " QUIT "])
+def test_a_person_may_leave(word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--game tictactoe --against random", monkeypatch, ["nonsense", word]) == 0
+    shown = capsys.readouterr()
+    assert "or quit" in shown.err
+    assert "result" not in shown.out
+
+
+def test_the_end_of_the_input_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--game tictactoe --against random", monkeypatch) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_closed_input_is_one_line() -> None:
+    command = f"{Path(sys.executable).parent / 'moemcts'} play --game tictactoe --against random <&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "expected a move, the input has ended" in done.stderr
+    assert "Traceback" not in done.stderr

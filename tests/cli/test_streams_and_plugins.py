@@ -1,0 +1,129 @@
+"""Whatever the terminal, the plugins and the moment of Ctrl-C are: one line, the right exit code, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BIN = Path(sys.executable).parent
+MOEMCTS = str(BIN / "moemcts")
+
+
+def call(*arguments: object, plugins: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join(filter(None, [str(plugins or ""), os.environ.get("PYTHONPATH", "")]))
+    return subprocess.run(
+        [MOEMCTS, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path, **environment},
+    )
+
+
+def plugin(folder: Path, name: str, code: str) -> None:
+    """Makes a distribution with one plugin module in a folder."""
+    (folder / f"{name}_plugin.py").write_text(
+        "from moemcts.hookspecs import Registration, hookimpl\nfrom moemcts_tictactoe import TicTacToe\n" + code
+    )
+    info = folder / f"{name}_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[moemcts]\n{name} = {name}_plugin\n")
+
+
+GAME = "@hookimpl\ndef register_games():\n    return [Registration('broken', Broken, 'raises')]\n"
+
+
+def test_plugins_that_fail_in_any_way_harm_no_other(tmp_path: Path) -> None:
+    plugin(tmp_path, "leaves", "raise SystemExit(0)\n")
+    plugin(tmp_path, "commands", "@hookimpl\ndef register_commands(app):\n    raise RuntimeError('no commands')\n")
+    plugin(tmp_path, "nothing", "def Broken(): return None\n" + GAME)
+    plugin(tmp_path, "raises", "def Broken(): raise OSError('no disk')\n" + GAME.replace("'broken'", "'diskless'"))
+    done = call("games", plugins=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "plugin commands: its commands are left out: RuntimeError: no commands\n"
+    assert "game 'broken' cannot be made: its plugin returned None" in done.stdout
+    assert "game 'diskless' cannot be made: OSError: no disk" in done.stdout
+    assert "tictactoe" in done.stdout
+    listed = call("plugins", plugins=tmp_path)
+    assert "SystemExit: 0" in listed.stdout
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "words"),
+    [
+        ("initial_state", "(self, seed=0): raise KeyError('seed')", "raised KeyError in initial_state (raising_plugin"),
+        ("views", "(self, pairs): return 1 / 0", "raised ZeroDivisionError in views (raising_plugin.py:"),
+        ("spec", " = property(lambda self: {}['spec'])", "raised KeyError"),
+    ],
+)
+def test_check_says_which_method_of_a_game_raised(method: str, body: str, words: str, tmp_path: Path) -> None:
+    define = f"    {method}{body}\n" if "property" in body else f"    def {method}{body}\n"
+    plugin(tmp_path, "raising", "class Broken(TicTacToe):\n" + define + GAME)
+    done = call("check", "broken", "--games", "1", plugins=tmp_path)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_standard_output_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([MOEMCTS, "gates"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "error: cannot write the output: No space left on device\n")
+
+
+def test_output_that_is_ascii_loses_letters_and_no_line() -> None:
+    done = call("networks", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "resnet" in done.stdout
+
+
+def test_closed_streams_break_nothing() -> None:
+    done = subprocess.run(f"{MOEMCTS} games --json 2>&- <&-", shell=True, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout.startswith("[")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("module", ["typer", "moemcts.plugins", "torch"])
+def test_ctrl_c_during_imports_is_one_line(module: str, tmp_path: Path) -> None:
+    # What is imported raises where Ctrl-C would be noticed.
+    code = (
+        "import sys, importlib.abc\n"
+        "class Interrupt(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        f"        if name == {module!r}: raise KeyboardInterrupt\n"
+        "from moemcts.cli.main import main\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "sys.argv = ['moemcts', 'doctor']\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 128 + signal.SIGINT
+    assert done.stderr == "interrupted\n"
+
+
+def test_matplotlib_says_nothing_where_no_home_can_be_written(tmp_path: Path) -> None:
+    code = (
+        "from moemcts.cli.app import make_app; make_app()\n"
+        "from moemcts.report.plots import win_rates; from moemcts.report.page import *\n"
+        "from pathlib import Path; import sys\n"
+        "figure = Figure('a', win_rates([], title='\\u6f22'), '')\n"
+        "write_report(Path(sys.argv[1]), Report('a', '', [Section('s', figures=[figure])]))\n"
+    )
+    home = {"HOME": "/proc/nowhere", "MPLCONFIGDIR": "/proc/nowhere", "XDG_CACHE_HOME": "/proc/nowhere"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **home},
+    )
+    assert (done.returncode, done.stderr) == (0, "")

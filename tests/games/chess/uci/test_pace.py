@@ -1,0 +1,208 @@
+"""Batches fit the time, and one that was held up is forgotten."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from moemcts.evaluation import Evaluation
+from moemcts.game import Views
+from moemcts_chess.glance import GlanceEvaluator
+from moemcts_chess.uci.pace import NUM_RECENT, Pace, sizes
+from moemcts_chess.uci.session import Session
+
+GAME = ["d2d4", "d7d5", "c2c4", "e7e6", "b1c3", "g8f6", "c1g5", "f8e7", "e2e3", "e8g8", "g1f3", "h7h6"]
+
+
+def measured(seconds: dict[int, float]) -> Pace:
+    pace = Pace()
+    for size, each in seconds.items():
+        pace.measure(size, each)
+    return pace
+
+
+def test_the_largest_batch_that_fits_is_taken() -> None:
+    pace = measured({1: 0.01, 2: 0.02, 4: 0.03, 8: 0.05, 16: 0.09})
+    assert [pace.fitting(seconds, 16) for seconds in (None, 1.0, 0.08, 0.03, 0.015, 0.009)] == [16, 16, 8, 4, 1, 0]
+    assert pace.fitting(1.0, 12) == 12
+    assert pace.fitting(0.05, 12) == 8
+    assert sizes(12) == [1, 2, 4, 8, 12]
+    assert sizes(1) == [1]
+
+
+def test_without_any_measurement_one_position_is_tried() -> None:
+    assert Pace().fitting(0.01, 64) == 1
+    assert Pace().fitting(None, 64) == 64
+
+
+def test_one_slow_batch_changes_nothing() -> None:
+    pace = measured({1: 0.01, 16: 0.1})
+    pace.record(16, 5.0)
+    assert pace.seconds(16) == pytest.approx(0.1)
+    pace.record(1, 5.0)
+    assert pace.fitting(0.1, 16) == 16
+
+
+def test_a_slow_machine_is_noticed_and_forgotten() -> None:
+    pace = measured({1: 0.01, 2: 0.02, 4: 0.03, 8: 0.05, 16: 0.1})
+    for _ in range(NUM_RECENT):
+        pace.record(16, 0.3)
+    assert pace.seconds(16) == pytest.approx(0.3)
+    assert pace.seconds(1) == pytest.approx(0.03)
+    pace.forget()
+    assert pace.seconds(16) == pytest.approx(0.1)
+
+
+def test_a_size_that_was_never_met_costs_at_most_its_share() -> None:
+    pace = measured({4: 0.04})
+    assert pace.seconds(16) == pytest.approx(0.16)
+    assert pace.seconds(1) == pytest.approx(0.04)
+    # The first of a size was held up by a compile.
+    pace.record(16, 2.0)
+    assert pace.seconds(16) == pytest.approx(0.16)
+
+
+class Delayed:
+    """Evaluates by a glance, after as long as `delay` says for so many positions."""
+
+    def __init__(self, session: Session, delay: Callable[[int], float]) -> None:
+        self._glance = GlanceEvaluator(session._known().game)
+        self._delay = delay
+        self.sizes: list[int] = []
+
+    def evaluate(self, views: Views) -> Evaluation:
+        self.sizes.append(len(views))
+        time.sleep(self._delay(len(views)))
+        return self._glance.evaluate(views)
+
+
+def delayed(delay: Callable[[int], float]) -> tuple[Session, Delayed, io.StringIO]:
+    out = io.StringIO()
+    session = Session(out)
+    evaluator = Delayed(session, delay)
+    session._knowledge = dataclasses.replace(session._known(), evaluator=evaluator)
+    return session, evaluator, out
+
+
+def think(session: Session, out: io.StringIO, *lines: str) -> int:
+    """Returns the nodes that the search of the last line has found."""
+    out.seek(0)
+    out.truncate()
+    for line in lines:
+        session.obey(line)
+    assert session._thinking is not None
+    session._thinking.wait()
+    return int(re.findall(r" nodes (\d+)", out.getvalue())[-1])
+
+
+@pytest.mark.parametrize("is_continued", [True, False])
+def test_a_pause_costs_the_move_it_happens_in_and_no_other(is_continued: bool) -> None:
+    """One batch takes a second, as where a process was stopped; it was the next 24 moves that had one node."""
+    calls = iter(range(10**9))
+    session, _, out = delayed(lambda size: 1.0 if next(calls) == 3 else 0.002)
+    nodes = []
+    for ply in range(0, len(GAME), 2):
+        if not is_continued:
+            session.obey("ucinewgame")
+        nodes.append(think(session, out, f"position startpos moves {' '.join(GAME[:ply])}", "go movetime 100"))
+    session.close()
+    assert min(nodes[1:]) > 60
+
+
+def test_batches_of_a_slow_network_shrink_to_what_fits_the_time() -> None:
+    session, evaluator, out = delayed(lambda size: 0.02 * size)
+    for size in sizes(16):
+        session._pace.measure(size, 0.02 * size)
+    began = time.monotonic()
+    nodes = think(session, out, "position startpos", "go movetime 220")
+    took = time.monotonic() - began
+    assert 3 <= nodes <= 11
+    assert max(evaluator.sizes) <= 8
+    assert took < 1
+    # Where time is none of the limits batches are as large as they may be.
+    think(session, out, "ucinewgame", "position startpos moves e2e4", "go nodes 40")
+    assert max(evaluator.sizes) == 16
+
+
+def test_isready_warms_every_size_of_every_expert_once(experts: Path) -> None:
+    out = io.StringIO()
+    session = Session(out)
+    session.obey(f"setoption name Model_Directory value {experts}")
+    session.obey("setoption name Batch_Size value 6")
+    team = session._known().experts
+    assert team is not None
+    seen: dict[int, list[int]] = {number: [] for number in range(len(team.experts))}
+
+    def watched(number: int) -> object:
+        inner = team.experts[number]
+
+        class Watched:
+            def evaluate(self, views: Views) -> Evaluation:
+                seen[number].append(len(views))
+                return inner.evaluate(views)
+
+        return Watched()
+
+    team.experts = [watched(number) for number in seen]  # type: ignore[misc]
+    session.obey("isready")
+    assert all(set(each) >= {1, 2, 4, 6} for each in seen.values())
+    lines = out.getvalue().splitlines()
+    assert re.fullmatch(
+        r"info string 3 experts are warm for batches of 1 to 6 positions after \d+\.\d s; "
+        r"such batches take \d+\.\d to \d+\.\d ms",
+        lines[-2],
+    )
+    assert lines[-1] == "readyok"
+    before = {number: len(each) for number, each in seen.items()}
+    session.obey("isready")
+    assert {number: len(each) for number, each in seen.items()} == before
+
+
+ANSWER = """
+import sys
+from moemcts.cli.main import main
+sys.argv = ["moemcts", "uci", "--experts", sys.argv[1], "--set", "Batch_Size=8"]
+try:
+    main()
+except SystemExit as left:
+    pass
+print("torch" in sys.modules, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(("lines", "is_loaded"), [("uci\nquit\n", "False"), ("uci\nisready\nquit\n", "True")])
+def test_uci_is_answered_before_anything_is_loaded(experts: Path, lines: str, is_loaded: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ANSWER, str(experts)], input=lines, capture_output=True, text=True, timeout=120
+    )
+    assert "uciok" in done.stdout.splitlines()
+    assert done.stderr.split() == [is_loaded]
+
+
+def test_experts_that_cannot_be_loaded_are_told_to_the_interface_and_by_the_exit_code(
+    experts: Path, tmp_path: Path
+) -> None:
+    damaged = tmp_path / "experts"
+    shutil.copytree(experts, damaged)
+    (damaged / "expert-1.safetensors").write_bytes(b"nothing")
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "moemcts"), "uci", "--experts", str(damaged)],
+        input="uci\nisready\nposition startpos\ngo nodes 10\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 1
+    assert "is damaged" in done.stderr
+    assert done.stdout.splitlines()[-1].startswith("info string error: ")
+    assert "bestmove" not in done.stdout
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,126 @@
+"""Games whose observations are no board are learned by dense layers; what needs a board says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from learning_games import Board, GreedyAgent, TicTacToe, thirds
+
+from moemcts.errors import UsageError
+from moemcts.game import FloatArray, GameSpec, Player, Symmetry
+from moemcts.learn.attribution import explain
+from moemcts.learn.checkpoint import load_experts, save_experts
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.data.generation import generate
+from moemcts.learn.gates.features import NetworkFeatures
+from moemcts.learn.gates.fitting import fit_clusters
+from moemcts.learn.inference.evaluators import Inference, make_evaluator
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+from moemcts.learn.schemes.catalogue import SharedStem
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.trainer import Trainer
+from moemcts.plugins import plugins
+
+NETWORK = "mlp?width=32&layers=2"
+
+
+class FlatBoard(Board):
+    """Tic-tac-toe whose cells are a vector."""
+
+    def observation(self, player: Player) -> FloatArray:
+        return super().observation(player).ravel()
+
+
+class Flat(TicTacToe):
+    spec = GameSpec(name="flat", num_players=2, num_actions=9, observation_shape=(18,), max_plies=9)  # type: ignore[arg-type]
+
+    def initial_state(self, seed: int = 0) -> Board:
+        return FlatBoard()
+
+    def parse_state(self, text: str) -> Board:
+        return FlatBoard(tuple(map(int, text)))
+
+    def symmetries(self) -> Sequence[Symmetry]:
+        return ()
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    folder = tmp_path_factory.mktemp("flat")
+    game = Flat()
+    generate(game, [GreedyAgent()] * 2, 400, seed=1, out=folder, reference="flat", games_per_shard=50)
+    return Dataset.open(folder, game)
+
+
+def make_network() -> Any:
+    return plugins().network(NETWORK, (18,), 9)
+
+
+@pytest.mark.parametrize("backend", ["torch", "onnxruntime", "openvino"])
+def test_vectors_are_learned_stored_and_played_with(backend: Any, data: Dataset, tmp_path: Path) -> None:
+    trainer = Trainer(TrainerConfig(epochs=3, batch_size=32, validation_fraction=0.2, device="cpu"))
+    team = SharedStem().fit(trainer, make_network, data, thirds(), tmp_path / "training")
+    game = data.game
+    save_experts(
+        tmp_path / "experts",
+        [one.network for one in team.trained],
+        game=game,
+        game_reference="flat",
+        gate=team.gate,
+        gate_reference="plies?cuts=3,6",
+        network_reference=NETWORK,
+        scheme="shared_stem",
+        seed=0,
+    )
+    views = data.views(np.arange(30))
+    experts = load_experts(tmp_path / "experts", game, _Makers(), inference=Inference(backend))
+    torch_experts = load_experts(tmp_path / "experts", game, _Makers())
+    assert np.allclose(experts.evaluate(views).value, torch_experts.evaluate(views).value, atol=1e-4)
+
+
+class _Makers:
+    """Makes what the names of these experts mean here."""
+
+    def gate(self, reference: str, game: Any) -> Any:
+        return thirds()
+
+    def network(self, reference: str, observation_shape: tuple[int, ...], num_actions: int) -> Any:
+        return plugins().network(reference, observation_shape, num_actions)
+
+
+@pytest.mark.parametrize("shape", [(18,), (3, 6), (2, 3, 3), (1, 2, 3, 3)])
+@pytest.mark.parametrize("options", ["", "&value_head=wdlp", "&num_values=2", "&activation=leaky_relu"])
+def test_an_mlp_takes_observations_of_any_rank(shape: tuple[int, ...], options: str) -> None:
+    network = plugins().network(NETWORK + options, shape, 9)
+    planes = np.random.default_rng(0).random((5, *shape), dtype=np.float32)
+    evaluation = TorchEvaluator(network).evaluate_planes(planes)
+    assert evaluation.logits.shape == (5, 9)
+    assert evaluation.value.shape == ((5, 2) if "num_values" in options else (5,))
+    exported = make_evaluator(network, shape, backend="onnxruntime").evaluate_planes(planes)
+    assert np.allclose(exported.logits, evaluation.logits, atol=1e-5)
+
+
+def test_vectors_are_clustered_by_their_numbers_or_by_those_of_a_network(data: Dataset) -> None:
+    fit = fit_clusters(data, 2, seed=0)
+    assert fit.phases[0].mean_ply < fit.phases[1].mean_ply
+    learned = fit_clusters(data, 2, seed=0, features=NetworkFeatures.of(NETWORK, make_network()))
+    assert learned.gate.num_phases == 2
+
+
+def test_what_needs_a_board_says_so(data: Dataset) -> None:
+    message = r"expected planes, rows and columns for {}.*, got observations of shape \(18,\)"
+    names = [name for name in plugins().networks if name != "mlp"]
+    for name in names:
+        with pytest.raises(
+            UsageError, match=message.format("a network of convolutions .network 'mlp' takes any shape")
+        ):
+            plugins().network(name, (18,), 9)
+    with pytest.raises(UsageError, match=message.format("gate 'learned'")):
+        plugins().gate("learned", data.game)
+    with torch.random.fork_rng(), pytest.raises(UsageError, match=message.format("attribution over planes and cells")):
+        explain(make_network(), data.views(np.arange(3)))

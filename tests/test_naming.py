@@ -1,0 +1,110 @@
+"""A reference becomes an agent in one place, and its options have the types that makers ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+import torch
+
+from moemcts.agents import Seat
+from moemcts.errors import UsageError
+from moemcts.gates import PlyGate
+from moemcts.learn.checkpoint import save_experts
+from moemcts.naming import contestants, is_timed, resolve_agent, says_more, with_options
+from moemcts.plugins import checked_options, plugins
+from moemcts.references import parse_reference
+
+
+def make(
+    *, count: int = 1, rate: float = 0.5, cuts: Sequence[int] = (), how: Literal["a", "b"] = "a", name: str = ""
+) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("x?cuts=4", {"cuts": [4]}),
+        ("x?cuts=4,5", {"cuts": [4, 5]}),
+        ("x?rate=1", {"rate": 1.0}),
+        ("x?count=1e3", {"count": 1000}),
+        ("x?how=b&name=7", {"how": "b", "name": "7"}),
+    ],
+)
+def test_options_become_what_their_annotations_say(text: str, options: dict[str, object]) -> None:
+    assert checked_options("thing 'x'", make, parse_reference(text)[1]) == options
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("x?count=1.5", "thing 'x': expected count as int, got 1.5"),
+        ("x?count=many", "thing 'x': expected count as int, got 'many'"),
+        ("x?cuts=a,b", "thing 'x': expected cuts as Sequence"),
+        ("x?how=c", "thing 'x': expected how as Literal"),
+        ("x?cut=4", "no option of thing 'x' named 'cut'; did you mean 'cuts'"),
+        ("x?cuts=1,2&cuts=3", "expected option 'cuts' once"),
+    ],
+)
+def test_options_of_other_types_are_named(text: str, line: str) -> None:
+    with pytest.raises(UsageError, match=line):
+        checked_options("thing 'x'", make, parse_reference(text)[1])
+
+
+def test_one_cut_makes_two_phases() -> None:
+    gate = plugins().gate("plies?cuts=4", plugins().game("tictactoe"))
+    assert isinstance(gate, PlyGate)
+    assert gate.num_phases == 2
+
+
+def test_a_reference_says_more_where_it_has_further_options() -> None:
+    assert says_more("uct?simulations=9&c=1.4", "uct?simulations=9")
+    assert says_more("flat?playouts=512", "flat")
+    assert not says_more("uct?simulations=90", "uct?simulations=9")
+    assert not says_more("random", "random?")
+    assert not says_more("uct?c=1.4", "flat")
+
+
+def test_agents_are_known_by_their_references_and_by_all_that_was_chosen() -> None:
+    found = contestants(["uct?simulations=9", "random", "random?"], plugins().game("tictactoe"))
+    assert [one.resolved for one in found.values()] == ["uct?simulations=9&c=1.4", "random", "random?"]
+    assert [one.named.name for one in found.values()] == list(found)
+    with pytest.raises(UsageError, match="expected different agents, got random, random"):
+        contestants(["random", "random"], plugins().game("tictactoe"))
+
+
+def test_the_clock_limits_agents_of_seconds_and_move_times() -> None:
+    assert is_timed("uct?seconds=1")
+    assert is_timed("uci:stockfish?movetime=100")
+    assert not is_timed("uct?simulations=100")
+    assert with_options("a?x=1", {"y": 2, "x": 3}) == "a?x=3&y=2"
+
+
+def test_the_queue_is_a_routing_that_users_name(tmp_path: Path) -> None:
+    game = plugins().game("tictactoe")
+    gate = plugins().gate("plies?cuts=3,6", game)
+    torch.manual_seed(1)
+    network = "resnet?channels=4&blocks=1"
+    save_experts(
+        tmp_path,
+        [plugins().network(network, game.spec.observation_shape, game.spec.num_actions) for _ in range(3)],
+        game=game,
+        game_reference="tictactoe",
+        gate=gate,
+        gate_reference="plies?cuts=3,6",
+        network_reference=network,
+        scheme="separated",
+        seed=3,
+    )
+    views = game.views([(game.initial_state(), 0)] * 3)
+    for routing in ("queue", "queue&batch=2"):
+        agent = resolve_agent(f"{tmp_path}?simulations=30&backend=torch&routing={routing}", game)
+        for decision in agent.act(views, [Seat(0, np.random.default_rng(row)) for row in range(3)]):
+            assert (decision.simulations, decision.expert) == (30, 0)
+            assert decision.action in range(9)
+    with pytest.raises(UsageError, match="no routing named 'queu'; did you mean 'queue'"):
+        resolve_agent(f"{tmp_path}?routing=queu", game)

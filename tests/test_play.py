@@ -1,0 +1,167 @@
+"""Games advance in one place: in lock-step, with chance drawn and failures caught."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import pytest
+from games_for_tests import NativeTicTacToe
+
+from moemcts.agents import Agent, Decision, RandomAgent, Seat
+from moemcts.arena import Conditions, Lineup, play_games
+from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, Player, State, Views
+from moemcts.play import Table, play, seats_of
+
+
+@dataclass(frozen=True)
+class Roll(State):
+    """A die is thrown, then the player says a number; who says what was thrown wins 1, who does not loses it."""
+
+    thrown: int | None = None
+    said: int | None = None
+
+    @property
+    def ply(self) -> int:
+        return (self.thrown is not None) + (self.said is not None)
+
+    @property
+    def active_players(self) -> tuple[Player, ...]:
+        return (CHANCE,) if self.thrown is None else (0,) if self.said is None else ()
+
+    def legal_actions(self, player: Player) -> Sequence[Action]:
+        return (1, 6) if player == CHANCE else range(7)
+
+    def chances(self) -> FloatArray:
+        return np.array([0.75, 0.25], dtype=np.float32)
+
+    def play(self, actions: Sequence[Action]) -> Self:
+        return type(self)(actions[0]) if self.thrown is None else type(self)(self.thrown, actions[0])
+
+    def returns(self) -> FloatArray:
+        won = 0 if self.said is None else 1 if self.said == self.thrown else -1
+        return np.array([won], dtype=np.float32)
+
+    def observation(self, player: Player) -> FloatArray:
+        return np.full((1, 1, 1), self.thrown or 0, dtype=np.float32)
+
+    def key(self) -> int:
+        return hash((self.thrown, self.said))
+
+
+class Dice(Game):
+    spec = GameSpec(
+        name="dice", num_players=1, num_actions=7, observation_shape=(1, 1, 1), max_plies=2, utility_sum=None
+    )
+
+    def initial_state(self, seed: int = 0) -> Roll:
+        return Roll()
+
+    def parse_state(self, text: str) -> Roll:
+        raise NotImplementedError
+
+    def format_state(self, state: State) -> str:
+        return str(state)
+
+
+class SaysSix:
+    name = "says six"
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        self.asked.append(len(seats))
+        return [Decision(action=6)] * len(seats)
+
+
+def table(game: Game, agents: Sequence[Agent], number: int = 0) -> Table:
+    num_players = game.spec.num_players
+    return Table(
+        state=game.initial_state(number),
+        agents=agents,
+        seats=seats_of(num_players, 7, number),
+        chance=np.random.default_rng([7, number, num_players]),
+    )
+
+
+def test_chance_draws_by_its_probabilities_and_no_agent_is_asked() -> None:
+    game, agent = Dice(), SaysSix()
+    steps = [step for steps in play(game, (table(game, [agent], i) for i in range(2000))) for step in steps]
+    throws = Counter(step.decisions[0].action for step in steps if step.players == (CHANCE,))
+    # 2000 throws with p = 3/4: a standard deviation of 19.4.
+    assert throws.keys() == {1, 6}
+    assert abs(throws[1] - 1500) < 100
+    assert sum(agent.asked) == 2000
+
+
+def test_what_chance_draws_depends_on_the_game_alone() -> None:
+    game = Dice()
+    lineups = [Lineup(agents=[SaysSix()], seed=number) for number in range(50)]
+    together = sorted(play_games(game, lineups, Conditions(seed=3)), key=lambda record: record.index)
+    alone = [next(iter(play_games(game, [lineup], Conditions(seed=3)))) for lineup in lineups]
+    assert [record.moves for record in together] == [record.moves for record in alone]
+    assert {record.moves for record in together} == {((1,), (6,)), ((6,), (6,))}
+    assert all(record.returns == ((1.0,) if record.moves[0] == (6,) else (-1.0,)) for record in together)
+
+
+def test_forced_moves_are_asked_for_unless_they_are_skipped() -> None:
+    game = NativeTicTacToe()
+
+    class Counting(RandomAgent):
+        num_forced = 0
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+            self.num_forced += int((views.legal_mask().sum(axis=1) == 1).sum())
+            return super().act(views, seats)
+
+    for skip_forced in (False, True):
+        agent = Counting()
+        tables = [table(game, [agent, agent], number) for number in range(30)]
+        for _ in play(game, tables, skip_forced=skip_forced):
+            pass
+        assert all(not one.players for one in tables)
+        assert (agent.num_forced == 0) == skip_forced
+
+
+def test_tables_are_taken_when_there_is_room_and_closed_ones_leave() -> None:
+    game = NativeTicTacToe()
+    opened: list[int] = []
+
+    def tables() -> Iterator[Table]:
+        for number in range(6):
+            opened.append(number)
+            yield table(game, [RandomAgent()] * 2, number)
+
+    sizes = []
+    for steps in play(game, tables(), max_parallel=2):
+        sizes.append(len(steps))
+        steps[0].table.close()
+        if len(sizes) == 1:
+            assert opened == [0, 1]
+    assert opened == list(range(6))
+    assert max(sizes) == 2
+
+
+def test_a_table_seats_every_player() -> None:
+    with pytest.raises(ValueError, match="expected an agent for each of 2 players, got 1"):
+        table(NativeTicTacToe(), [RandomAgent()])
+
+
+def test_answers_that_are_no_decisions_fail() -> None:
+    class Old(RandomAgent):
+        name = "old"
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+            return [decision.action for decision in super().act(views, seats)]  # type: ignore[misc]
+
+    game = NativeTicTacToe()
+    one = table(game, [Old(), RandomAgent()])
+    ((step,),) = play(game, [one])
+    assert step.failures[0].kind == "crash"
+    assert "expected a Decision, got" in step.failures[0].reason
+    assert not one.is_open
+    assert one.state.ply == 0

@@ -1,0 +1,60 @@
+"""Tasks that other processes can import."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from moemcts.errors import UsageError
+from moemcts.learn.training.interrupts import deferred_interrupts
+from moemcts.work import Report
+
+
+def square(item: int, report: Report) -> int:
+    report(("seen", item))
+    return item * item
+
+
+def process(item: int, report: Report) -> int:
+    time.sleep(0.2)
+    return os.getpid()
+
+
+def threads(item: int, report: Report) -> str | None:
+    return os.environ.get("OMP_NUM_THREADS")
+
+
+def fails(item: int, report: Report) -> None:
+    if item == 1:
+        raise UsageError("expected another item, got 1")
+    if item == 2:
+        raise KeyError("nothing")
+    time.sleep(60)
+
+
+def dies(how: str, report: Report) -> None:
+    if how == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if how == "leaves":
+        os._exit(0)
+    time.sleep(60)
+
+
+def waits(folder: str, report: Report) -> None:
+    """Says who it is and works on, for ever; saves what it has where it is interrupted."""
+    with deferred_interrupts() as is_interrupted:
+        (Path(folder) / f"{os.getpid()}.pid").write_text("")
+        while not is_interrupted():
+            time.sleep(0.01)
+        time.sleep(0.3)
+        (Path(folder) / f"{os.getpid()}.saved").write_text("")
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    from moemcts.work import Processes
+
+    Processes(2).map(waits, [sys.argv[1]] * 2)
