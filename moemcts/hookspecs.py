@@ -21,9 +21,10 @@ hookimpl = pluggy.HookimplMarker("moemcts")
 
 @dataclass(frozen=True)
 class Registration:
-    """One name that users can write, `name?option=value&...`."""
+    """One name that users can write, `name?option=value&...`, or a family of names."""
 
     name: str
+    """Where it ends with a colon, it is a family: of `family:member`, `make` gets the member as its first argument."""
     make: Callable[..., Any]
     """Called with the options as keywords; a first argument, where there is one, is named with each hook below."""
     summary: str

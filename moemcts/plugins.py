@@ -74,6 +74,10 @@ class Plugins:
         game: Game = self._make("game", self.games, reference)
         return game
 
+    def game_settings(self, reference: str) -> Mapping[str, Any]:
+        """Returns the settings of a run that fit the game that a user names, by dotted path."""
+        return _entry("game", self.games, parse_reference(reference)[0]).settings
+
     def gate(self, reference: str, game: Game) -> PhaseGate:
         """Returns the gate that a user names for a game, such as `steps?cuts=93,252` or the path of a saved gate."""
         if reference.endswith(SAVED_GATE):
@@ -152,12 +156,10 @@ class Plugins:
     @staticmethod
     def _make(kind: str, entries: Mapping[str, Registration], reference: str, *arguments: Any) -> Any:
         name, options = parse_reference(reference)
-        if name not in entries:
-            raise unknown_name(kind, name, entries)
-        make = entries[name].make
+        make = _entry(kind, entries, name).make
         options = checked_options(f"{kind} {name!r}", make, options)
         try:
-            made = make(*arguments, **options)
+            made = make(*_member(entries, name), *arguments, **options)
         except MoemctsError:
             raise
         except (TypeError, ValueError) as error:
@@ -191,6 +193,21 @@ def plugins() -> Plugins:
             modules.append((point.name, module))
         infos.append(PluginInfo(point.name, point.value, *distribution, error, details))
     return Plugins(modules, infos)
+
+
+def _entry(kind: str, entries: Mapping[str, Registration], name: str) -> Registration:
+    """Returns the entry of a name, or of the family that it is in; raises UsageError where there is none."""
+    if name in entries:
+        return entries[name]
+    if _member(entries, name):
+        return entries[name.partition(":")[0] + ":"]
+    raise unknown_name(kind, name, entries)
+
+
+def _member(entries: Mapping[str, Registration], name: str) -> tuple[str, ...]:
+    """Returns what a name says behind its family, `family:member`; nothing for a name of its own."""
+    family, _, member = name.partition(":")
+    return (member,) if member and name not in entries and f"{family}:" in entries else ()
 
 
 def _shortened(value: object) -> str:

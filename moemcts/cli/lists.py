@@ -32,6 +32,9 @@ def games(as_json: Json = False) -> None:
     rows = []
     for name, entry in plugins().games.items():
         row: dict[str, Any] = {"game": name, "summary": entry.summary}
+        if name.endswith(":"):
+            rows.append(row | {"family": True})
+            continue
         try:
             spec = plugins().game(name).spec
         except MoemctsError as error:

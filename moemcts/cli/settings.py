@@ -55,7 +55,6 @@ def read_settings(given: Given, kind: type[Config]) -> Config:
     file names a program to be started unless that is allowed.
     """
     from moemcts.plugins import plugins
-    from moemcts.references import parse_reference
     from moemcts.runs.programs import refuse_programs_in
     from moemcts.runs.settings import load_preset, merge, validate
     from moemcts.store import read_toml
@@ -69,7 +68,7 @@ def read_settings(given: Given, kind: type[Config]) -> Config:
     if not given.allow_programs:
         refuse_programs_in(file, str(given.config))
     values: dict[str, Any] = {}
-    for part in (load_preset(given.preset or DEFAULT_PRESET), plugins().games[parse_reference(reference)[0]].settings):
+    for part in (load_preset(given.preset or DEFAULT_PRESET), plugins().game_settings(reference)):
         # What a preset says of parts that this kind of run has not does not count.
         merge(values, {path: value for path, value in flat(part).items() if path.split(".")[0] in kind.model_fields})
     merge(values, explicit)

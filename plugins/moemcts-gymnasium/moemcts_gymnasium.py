@@ -11,6 +11,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+
 from moemcts.errors import UsageError
 from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, Player, State
 from moemcts.hookspecs import Registration, hookimpl
@@ -302,6 +303,7 @@ def register_games() -> Sequence[Registration]:
             "gymnasium:",
             make,
             "an environment with discrete actions: gymnasium:CartPole-v1?discount=0.97",
+            settings={"network": "mlp"},
         )
     ]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyspiel
+
 from moemcts.errors import UsageError
 from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, State, Views
 from moemcts.hookspecs import Registration, hookimpl
@@ -152,7 +153,9 @@ class OpenSpielGame(Game[Position]):
             try:
                 position = position.play([int(action) for action in word.split(",")])
             except ValueError as error:
-                raise ValueError(f"expected actions such as '3 1,2', got {word!r} as number {number}: {error}") from None
+                raise ValueError(
+                    f"expected actions such as '3 1,2', got {word!r} as number {number}: {error}"
+                ) from None
         if not text.split() and text != "":
             raise ValueError(f"expected actions such as '3 1,2', got {text!r}")
         return position
@@ -222,6 +225,7 @@ def register_games() -> Sequence[Registration]:
             "openspiel:",
             OpenSpielGame,
             "any game of OpenSpiel with perfect information: openspiel:breakthrough(rows=6,columns=6)",
+            settings={"network": "mlp"},
         )
     ]
 

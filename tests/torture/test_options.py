@@ -52,12 +52,34 @@ REFERENCES = [
     "--",
     "-x",
 ]
-FILES = ["empty", "junk", "line", "text.jsonl", "broken.toml", "other.toml", "folder", "absent", "no/such/place", "\udcff"]
+FILES = [
+    "empty",
+    "junk",
+    "line",
+    "text.jsonl",
+    "broken.toml",
+    "other.toml",
+    "folder",
+    "absent",
+    "no/such/place",
+    "\udcff",
+]
 SMALL = {
     "match": ["--game", "tictactoe", "--agent", "random", "--agent", "uct?simulations=4", "--games", "4"],
     "tournament": ["--game", "tictactoe", "--agent", "random", "--agent", "uct?simulations=4", "--games", "2"],
     "run": ["--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made", "--dry-run"],
-    "train": ["--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made", "--set", "data.samples=100"],
+    "train": [
+        "--game",
+        "tictactoe",
+        "--gate",
+        "plies",
+        "--preset",
+        "smoke",
+        "--out",
+        "made",
+        "--set",
+        "data.samples=100",
+    ],
     "play": ["--game", "tictactoe", "--seat", "2", "--against", "random"],
     "check": ["tictactoe", "--games", "1"],
     "explain": ["--game", "tictactoe", "--experts", "folder"],
