@@ -20,6 +20,7 @@ from record import add_option, append
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
 
 import moemcts_pommerman  # noqa: F401
 
@@ -62,7 +63,7 @@ def main() -> None:
 
 def rewards(model: PPO, options: argparse.Namespace) -> np.ndarray:
     """Returns the rewards of games that nobody learns from, `[G]`; moves are drawn from the policy."""
-    env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(options.env, opponents="random"))
+    env = Monitor(gymnasium.make(options.env, opponents="random"))
     env.reset(seed=options.seed + 1000)
     found, _ = evaluate_policy(
         model, env, n_eval_episodes=options.games, deterministic=False, return_episode_rewards=True
