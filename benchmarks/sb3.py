@@ -2,7 +2,8 @@
 
 python benchmarks/sb3.py [--env moemcts/PommermanOneVsOne-v0] [--steps 40000] [--games 200] [--seed 0] [--record]
 
-The mean reward per game before and after training: 1 is a win, -1 a loss or a game that reached its limit. Needs
+The mean reward per game before and after training, by moves drawn from the policy, and by its likeliest moves: 1 is a
+win, -1 a loss or a game that reached its limit. Needs
 `pip install stable-baselines3`. What the tutorial docs/tutorials/stable-baselines3.md does, with numbers.
 """
 
@@ -20,6 +21,7 @@ from record import add_option, append
 from stable_baselines3 import PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
 
 import moemcts_pommerman  # noqa: F401
 
@@ -38,16 +40,18 @@ def main() -> None:
     torch.set_num_threads(1)
     envs = make_vec_env(options.env, n_envs=NUM_ENVS, seed=options.seed, env_kwargs={"opponents": "random"})
     model = PPO("MlpPolicy", envs, seed=options.seed, device="cpu")
-    before = rewards(model, options)
+    before = rewards(model, options, is_drawn=True)
     began = time.perf_counter()
     model.learn(options.steps)
     seconds = time.perf_counter() - began
-    after = rewards(model, options)
+    after, likeliest = (rewards(model, options, is_drawn=is_drawn) for is_drawn in (True, False))
     row: dict[str, object] = {
         "name": f"PPO, MlpPolicy, {options.env} against random opponents, {options.steps} steps",
         "value": round(float(after.mean()), 3),
         "unit": "mean reward per game",
         "error": round(float(after.std()) / math.sqrt(len(after)), 3),
+        "likeliest moves": round(float(likeliest.mean()), 3),
+        "error of likeliest moves": round(float(likeliest.std()) / math.sqrt(len(likeliest)), 3),
         "before": round(float(before.mean()), 3),
         "error before": round(float(before.std()) / math.sqrt(len(before)), 3),
         "games": options.games,
@@ -60,12 +64,12 @@ def main() -> None:
         append("sb3", [row])
 
 
-def rewards(model: PPO, options: argparse.Namespace) -> np.ndarray:
-    """Returns the rewards of games that nobody learns from, `[G]`; moves are drawn from the policy."""
-    env = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.make(options.env, opponents="random"))
+def rewards(model: PPO, options: argparse.Namespace, *, is_drawn: bool) -> np.ndarray:
+    """Returns the rewards of games that nobody learns from, `[G]`, by moves drawn from the policy or its likeliest."""
+    env = Monitor(gymnasium.make(options.env, opponents="random"))
     env.reset(seed=options.seed + 1000)
     found, _ = evaluate_policy(
-        model, env, n_eval_episodes=options.games, deterministic=False, return_episode_rewards=True
+        model, env, n_eval_episodes=options.games, deterministic=not is_drawn, return_episode_rewards=True
     )
     return np.array(found)
 

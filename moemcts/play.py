@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from moemcts.agents import Agent, Decision, Seat
 from moemcts.errors import AgentFailure, Failure, UsageError
-from moemcts.game import CHANCE, Action, Game, Player, State, Views
+from moemcts.game import CHANCE, NO_REWARDS, Action, FloatArray, Game, Player, State, Views
 
 _MOST_CHARACTERS = 200
 
@@ -35,10 +35,18 @@ class Table:
     is_open: bool = field(default=True, init=False)
     """Whether it is played on; whoever follows the rounds may end a game early by `close`."""
 
+    paid: FloatArray | None = field(default=None, init=False)
+    """The sum of all rewards, `[P]`; None in games without."""
+
     def __post_init__(self) -> None:
         if len(self.agents) != len(self.seats):
             raise ValueError(f"expected an agent for each of {len(self.seats)} players, got {len(self.agents)}")
         self.players = self.state.active_players
+
+    def returns(self) -> FloatArray:
+        """Returns what the players have got so far, `[P]`: what steps have paid them, and what is decided."""
+        returns = self.state.returns()
+        return returns if self.paid is None else returns + self.paid
 
     def close(self) -> None:
         """Ends the game here: its position stays, and it takes part in no further round."""
@@ -183,6 +191,9 @@ def _step(table: T, answers: Sequence[Answer], legal: Sequence[Sequence[int]]) -
         return Step(table, state, players, (), num_legal, failures)
     table.state = state.play([decision.action for decision in decisions])
     table.players = table.state.active_players
+    if getattr(type(table.state), "rewards", NO_REWARDS) is not NO_REWARDS:
+        rewards = table.state.rewards()
+        table.paid = rewards if table.paid is None else table.paid + rewards
     return Step(table, state, players, decisions, num_legal, {})
 
 

@@ -165,3 +165,21 @@ def test_answers_that_are_no_decisions_fail() -> None:
     assert "expected a Decision, got" in step.failures[0].reason
     assert not one.is_open
     assert one.state.ply == 0
+
+
+class Toll(Roll):
+    """Every step costs a tenth."""
+
+    def rewards(self) -> FloatArray:
+        return np.array([-0.1 if self.ply else 0.0], dtype=np.float32)
+
+
+class Tolls(Dice):
+    def initial_state(self, seed: int = 0) -> Roll:
+        return Toll()
+
+
+def test_what_is_paid_on_the_way_counts_with_the_end() -> None:
+    for record in play_games(Tolls(), [Lineup(agents=[SaysSix()], seed=number) for number in range(9)]):
+        won = 1 if record.moves[0] == (6,) else -1
+        assert record.returns == pytest.approx((won - 0.2,), abs=1e-6)

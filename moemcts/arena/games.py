@@ -179,7 +179,7 @@ class _Running(Table):
             return np.zeros(num_players, dtype=np.float32)
         losers = [self.adjudicated[1]] if self.adjudicated else list(self.failures)
         if not losers:
-            return self.state.returns()
+            return self.returns()
         returns = np.full(num_players, 1 / max(num_players - len(losers), 1), dtype=np.float32)
         returns[losers] = -1
         return returns

@@ -54,7 +54,7 @@ def play(
         if left.complaint:
             raise UsageError(left.complaint) from None
         return
-    typer.echo(f"\n{made.render(table.state)}\n\nresult: {', '.join(f'{value:+g}' for value in table.state.returns())}")
+    typer.echo(f"\n{made.render(table.state)}\n\nresult: {', '.join(f'{value:+g}' for value in table.returns())}")
 
 
 def _follow(game: Game, table: Table, agent: Agent, person: Person) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from games_of_chance import Grid
 from learning_games import GreedyAgent, RandomAgent, TicTacToe, crowd
 
 from moemcts.agents import Decision, Seat
@@ -65,6 +66,23 @@ def test_samples_replay_to_the_returns_they_store(tmp_path: Path) -> None:
         final = state.play([dataset.actions(np.array([row]))[0]])
         assert not final.active_players
         assert dataset.returns(np.array([row]))[0].tolist() == np.roll(final.returns(), -player).tolist()
+
+
+def test_samples_of_a_game_that_pays_on_the_way_store_what_was_still_to_come(tmp_path: Path) -> None:
+    game = Grid(size=3, discount=0.9)
+    generate(game, [RandomAgent()], 60, seed=1, out=tmp_path)
+    dataset = Dataset.open(tmp_path, game)
+    rows = np.arange(len(dataset))
+    views, returns = dataset.views(rows), dataset.returns(rows)[:, 0]
+    num_checked = 0
+    for row in rows[:-1]:
+        after = views[row].state.play([int(dataset.actions(np.array([row]))[0])])
+        if dataset.plies_to_end()[row] == 1 or views[row + 1].state != after:
+            continue
+        assert returns[row] == pytest.approx(float(after.rewards()[0]) + 0.9 * returns[row + 1], abs=1e-6)
+        num_checked += 1
+    assert num_checked > 30
+    assert returns[dataset.plies_to_end() == 1].any()
 
 
 def test_one_position_serves_all_players_who_move_at_once(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_plies_away_is_the_nearest_of_the_same_game(samples: list[tuple[int, int
 def test_weights_halve_with_every_half_life_and_boundaries_are_soft(tmp_path: Path) -> None:
     data = make_data(tmp_path)
     phases = data.phase_weights(thirds())
-    (stage,) = Distance(half_life=1)(1, 3)
+    (stage,) = Distance(half_life=1).stages(1, 3)
     weights = sample_weights(stage, data, phases)
     plies = data.views(np.arange(len(data))).plies()
     reaches = np.isin(data.games(), data.games()[phases[:, 1] > 0])
@@ -43,7 +43,7 @@ def test_what_hardly_counts_is_left_out(tmp_path: Path) -> None:
 
 
 def test_half_lives_are_positive_and_named() -> None:
-    with pytest.raises(ValueError, match="expected a positive half-life in plies, got 0"):
+    with pytest.raises(ValueError, match="expected a positive half_life, got 0"):
         Distance(half_life=0)
-    assert Distance()(0, 2)[0].describe(("a", "b")) == "a and nearby, half-life 8"
-    assert Distance()(0, 1) == [Stage(weights=(1.0,))]
+    assert Distance().stages(0, 2)[0].describe(("a", "b")) == "a and nearby, half-life 8"
+    assert Distance().stages(0, 1) == [Stage(weights=(1.0,))]

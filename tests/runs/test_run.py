@@ -277,7 +277,7 @@ def test_the_same_gate_twice_is_named_and_no_table_is_shown(
 def test_workers_end_with_the_run_that_was_killed_and_it_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
     def start(folder: Path) -> subprocess.Popen[bytes]:
         words = ["run", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--network", NETWORK]
-        words += ["--set", "workers=2", "--set", "data.samples=2000", "--set", "training.epochs=30"]
+        words += ["--set", "workers=2", "--set", "data.samples=1000", "--set", "training.epochs=15"]
         words += ["--set", "match.games=4", "--set", "match.raw_games=0", "--out", str(folder)]
         words += ["--set", "training.save_interval=5"]
         return subprocess.Popen([str(BIN / "moemcts"), *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

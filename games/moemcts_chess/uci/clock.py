@@ -11,6 +11,7 @@ FIRST_LATE_MOVE = 35
 LATE_MOVES_LEFT = 14
 SHARE_OF_INCREMENT = 0.7
 OVERHEADS_HELD_BACK = 30
+OVERHEADS_FOR_EMERGENCIES = 10
 DEFAULT_SECONDS = 1.0
 """Time for a `go` that names no limit at all."""
 LEAST_SECONDS = 0.001
@@ -31,8 +32,11 @@ def thinking_time(clock: Clock, move_number: int, overhead: float) -> float:
 
     CrazyAra's rule: with 30 overheads held back, an even share of the time to the next control, or of 38 moves up
     to move 35 and of 14 later, and 0.7 of the increment. It alone can spend more than there is; so never more than
-    the time without what is held back, or than half of it where little is left.
+    the time without what is held back, or than half of it where little is left, and next to nothing where overheads
+    have eaten most of what was held back.
     """
+    if clock.remaining < OVERHEADS_FOR_EMERGENCIES * overhead:
+        return LEAST_SECONDS
     safe = max(clock.remaining - OVERHEADS_HELD_BACK * overhead, LEAST_SECONDS)
     if clock.moves_to_go is not None:
         moves = max(clock.moves_to_go, 1)

@@ -103,6 +103,10 @@ class _Source:
             decided = zip(step.players, step.decisions, step.num_legal, strict=True)
             free = [(player, one) for player, one, count in decided if player != CHANCE and count > 1]
             step.table.log.add(step.state, free)
+        if step.table.paid is not None or self.game.spec.discount != 1:
+            # As in the search, the step to where chance moves is not discounted.
+            is_chance = step.table.players == (CHANCE,)
+            step.table.log.pay(step.table.state.rewards(), 1.0 if is_chance else self.game.spec.discount)
 
     def _seed(self, *number: int) -> np.random.SeedSequence:
         return np.random.SeedSequence((self.seed, *number))

@@ -174,6 +174,7 @@ class GameLog:
         self._decisions: list[tuple[int, Player, Action]] = []
         self._policies: list[Policy | None] = []
         self._values: list[float | None] = []
+        self._steps: list[tuple[int, FloatArray, float]] = []
 
     def add(self, state: State, decisions: Sequence[tuple[Player, Decision]]) -> None:
         """Notes what players decided in a position."""
@@ -187,22 +188,36 @@ class GameLog:
         self._values += [decision.value for _, decision in decisions]
         self.num_samples += len(decisions)
 
+    def pay(self, rewards: FloatArray, discount: float) -> None:
+        """Notes what the step that followed paid, `[P]`, and what a value is worth before it."""
+        if discount != 1 or rewards.any():
+            self._steps.append((len(self._states), rewards, discount))
+
     def finish(self, game: Game, final: State) -> Records:
-        """Returns the samples of the game, which ended with `final`."""
+        """Returns the samples of the game, which ended with `final`: each with what came of it from there on."""
         position, player, action = np.array(self._decisions, dtype=np.int64).reshape(-1, 3).T
-        returns = np.asarray(final.returns(), dtype=np.float32)
-        seats = (player[:, None] + np.arange(len(returns))) % len(returns)
+        returns = self._still_to_come(final)[position]
+        seats = (player[:, None] + np.arange(returns.shape[1])) % returns.shape[1]
         return Records(
             positions=game.pack(self._states) if self._states else Packed.of([]),
             position=position,
             player=player,
             action=action,
-            returns=returns[seats],
+            returns=np.take_along_axis(returns, seats, axis=1),
             plies_to_end=final.ply - np.array(self._plies, dtype=np.int64)[position],
             game=np.full(len(action), self.number, dtype=np.int64),
             visits=_visits(self._policies),
             values=_values(self._values),
         )
+
+    def _still_to_come(self, final: State) -> FloatArray:
+        """Returns what each position was worth, `[N, P]`: `v(parent) = rewards(child) + discount * v(child)`."""
+        value = np.asarray(final.returns(), dtype=np.float64)
+        found = np.tile(value, (len(self._states), 1))
+        for num_before, rewards, discount in reversed(self._steps):
+            value = rewards + discount * value
+            found[:num_before] = value
+        return found.astype(np.float32)
 
 
 def _visits(policies: Sequence[Policy | None]) -> Visits | None:

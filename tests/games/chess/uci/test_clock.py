@@ -51,6 +51,15 @@ def test_a_game_played_by_this_rule_is_never_lost_on_time(increment: float, num_
         remaining += increment
 
 
+def test_moves_that_cost_more_than_the_increment_are_made_up_for() -> None:
+    """Every move takes 8 ms longer than it was given, with 10 ms added: the thinking gives way."""
+    remaining = 1.0
+    for move in range(1, 500):
+        remaining -= thinking_time(Clock(remaining=remaining, increment=0.01), move, OVERHEAD) + 0.008
+        assert remaining > 0.1
+        remaining += 0.01
+
+
 def test_a_fixed_time_leaves_the_overhead() -> None:
     assert fixed_time(0.1, OVERHEAD) == pytest.approx(0.08)
     assert fixed_time(0.01, OVERHEAD) == 0.001
