@@ -188,7 +188,7 @@ class OpenSpielGame(Game[Position]):
         return Position(self, self.spiel.new_initial_state(), paid=paid)
 
     def _after(self, history: Sequence[int]) -> Position:
-        """Returns the position after OpenSpiel's own list of actions, in which a joint action is one of every player."""
+        """Returns the position after OpenSpiel's own list of actions, a joint one being that of every player."""
         position, done = self._root(), 0
         while done < len(history):
             players = position.active_players

@@ -1,11 +1,12 @@
 """Runs commands in forks of one process that has imported everything: a command costs no start.
 
-Reads one order per line, a JSON object with `arguments`, `folder`, `limit` (seconds), `stdout` and `stderr` (paths), and
-answers each with the exit code, or -1 where the limit was reached.
+Reads one order per line, a JSON object with `arguments`, `folder`, `limit` (seconds), `stdout` and `stderr` (paths),
+and answers each with the exit code, or -1 where the limit was reached.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -14,19 +15,15 @@ import time
 import traceback
 from typing import Any
 
+WARM = ("moemcts.cli.app", "moemcts.report.page", "moemcts.runs.experiment", "moemcts.runs.training")
+
 
 def serve() -> None:
     import torch
 
-    import moemcts.cli.main
-    import moemcts.report.page
-    import moemcts.runs.experiment
-    import moemcts.runs.training
-    from moemcts.plugins import plugins
-
+    for module in WARM:
+        importlib.import_module(module)
     torch.set_num_threads(1)
-    plugins()
-    assert moemcts.cli.main and moemcts.report.page and moemcts.runs.experiment and moemcts.runs.training
     for line in sys.stdin:
         order = json.loads(line)
         child = os.fork()

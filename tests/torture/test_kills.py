@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -17,25 +18,24 @@ import pytest
 from driving import digests, effort
 
 START = [sys.executable, "-c", "from moemcts.cli.main import main; main()"]
-SMALL = ["--set", "data.samples=600", "--set", "match.games=8", "--set", "num_seeds=2"]
+SAMPLES = ["--set", "data.samples=600"]
+RUN = ["run", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made", *SAMPLES]
+RUN += ["--set", "match.games=8", "--set", "num_seeds=2"]
 MATCH = ["--game", "tictactoe", "--agent", "uct?simulations=300", "--agent", "flat?playouts=200", "--games", "40"]
 TIMES = ("timings.jsonl", "env.json", "done.json", ".html", ".png", ".svg", ".lock", ".md")
 """What depends on the clock, or is drawn anew."""
 
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "run": (
-        ["run", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made", "--set", "workers=1"]
-        + SMALL,
+        [*RUN, "--set", "workers=1"],
         ["run", "--resume", "made"],
     ),
     "run, two workers": (
-        ["run", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made", "--set", "workers=2"]
-        + SMALL,
+        [*RUN, "--set", "workers=2"],
         ["run", "--resume", "made"],
     ),
     "train": (
-        ["train", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made"]
-        + ["--set", "data.samples=600"],
+        ["train", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made", *SAMPLES],
         ["train", "--resume", "made"],
     ),
     "match": (["match", *MATCH, "--out", "made/games.jsonl"],) * 2,
@@ -80,7 +80,7 @@ def is_alive(process: int) -> bool:
 
 
 def result(folder: Path) -> dict[str, str]:
-    """Returns what a command has made, as far as it does not depend on the clock; games in the order of their number."""
+    """Returns what a command has made, as far as it does not depend on the clock; games in any order."""
     found = digests(folder / "made", without=TIMES)
     for path in (folder / "made").rglob("*.jsonl"):
         name = str(path.relative_to(folder / "made"))
@@ -113,10 +113,8 @@ def test_killed_work_ends_as_unbroken_work_does(name: str, tmp_path: Path) -> No
             time.sleep(chance.uniform(0.3, 0.9) * seconds)
             workers = family(process.pid)
             victim = chance.choice([process.pid, *workers])
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             if victim == process.pid:
                 process.wait(timeout=60)
                 deadline = time.monotonic() + 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
-import click
 import pytest
 import typer
 from driving import Driver, digests, effort
@@ -90,23 +90,20 @@ NOT_HERE = {"uci", "doctor"}
 """Commands that are tried elsewhere: one that waits for another program, and one that measures the machine."""
 
 
-def commands() -> dict[tuple[str, ...], click.Command]:
+def commands() -> dict[tuple[str, ...], Any]:
     """Returns the commands of an installation by the words that name them."""
-    from moemcts.cli import check, doctor, explain, export, gate, lists, match, play, run, tournament, train
+    from moemcts.cli.app import make_app
 
-    app = typer.Typer()
-    for module in (run, train, play, match, tournament, explain, export, gate, lists, check, doctor):
-        module.register(app)
-    found: dict[tuple[str, ...], click.Command] = {}
+    found: dict[tuple[str, ...], Any] = {}
 
-    def collect(words: tuple[str, ...], command: click.Command) -> None:
-        if isinstance(command, click.Group):
+    def collect(words: tuple[str, ...], command: Any) -> None:
+        if hasattr(command, "commands"):
             for name, child in command.commands.items():
                 collect((*words, name), child)
         else:
             found[words] = command
 
-    collect((), typer.main.get_command(app))
+    collect((), typer.main.get_command(make_app()))
     return {words: command for words, command in found.items() if words[0] not in NOT_HERE}
 
 
@@ -127,21 +124,13 @@ def orders(draw: st.DrawFn) -> list[str]:
     return [*words, *arguments]
 
 
-def _given(option: click.Parameter) -> st.SearchStrategy[list[str]]:
+def _given(option: Any) -> st.SearchStrategy[list[str]]:
     name = max(option.opts, key=len)
     if getattr(option, "is_flag", False):
         return st.just([name])
-    kind = option.type.name
-    if kind in ("integer", "float", "integer range", "float range"):
-        # Small numbers: what takes long is not what is looked for.
-        values = st.sampled_from([value for value in NUMBERS if value != "1e9" or kind.startswith("float")])
-    elif "path" in kind or "file" in kind:
-        values = st.sampled_from(FILES)
-    else:
-        values = st.sampled_from([*REFERENCES, *FILES]) | st.text(
-            st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12
-        )
-    return values.map(lambda value: [name, value] if option.param_type_name == "option" else [value])
+    characters = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
+    values = st.sampled_from([*NUMBERS, *REFERENCES, *FILES]) | st.text(characters, max_size=12)
+    return values.map(lambda value: [name, value] if name.startswith("-") else [value])
 
 
 def _furnish(folder: Path) -> None:
