@@ -12,6 +12,10 @@ from typing import NoReturn
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """What a standard output that takes no more says; files have errors of their own, see `moemcts.store`."""
+_MOST_CHARACTERS = 80
+"""Of a name in an error."""
+_MOST_CHARACTERS = 80
+"""Of a name in an error."""
 
 
 def main() -> None:
@@ -46,10 +50,15 @@ def _run() -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
+        if error.filename is not None:
+            # The machine's own word on a file or folder that a user names, wherever it is first looked at.
+            _leave(f"error: {error.strerror}: {_shortened(error.filename)}", 1)
         if error.errno not in _FULL:
             raise
         _discard_output()
         _leave(f"error: cannot write the output: {error.strerror}", 1)
+    except MemoryError:
+        _leave("error: out of memory; ask for less at once, or for smaller numbers", 1)
     sys.exit(code)  # type: ignore[arg-type]
 
 
@@ -74,6 +83,11 @@ def _open_streams() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
+
+
+def _shortened(name: object) -> str:
+    text = repr(os.fsdecode(name)) if isinstance(name, str | bytes | os.PathLike) else repr(name)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
 
 
 def _leave(line: str, code: int) -> NoReturn:
