@@ -104,7 +104,12 @@ def test_every_plugin_is_a_member_of_the_workspace() -> None:
 
 
 def test_what_pip_calls_an_extra_uv_calls_a_group() -> None:
-    assert PROJECT["dependency-groups"]["dev"] == ["moemcts[dev]", "moemcts-tictactoe"]
+    assert PROJECT["dependency-groups"]["dev"] == [
+        "moemcts[dev]",
+        "moemcts-tictactoe",
+        "moemcts-openspiel",
+        "moemcts-gymnasium",
+    ]
 
 
 def test_a_change_of_any_rust_file_compiles_anew() -> None:
