@@ -264,6 +264,33 @@ def chess_data() -> str:
     return "\n\n".join([table(f"{heads} | games that go back, %", cells), measured, origin(rows.values())])
 
 
+def uci() -> str:
+    """Returns how the UCI engine kept to its clock."""
+    rows = list(latest("uci").values())
+    cells = (
+        [row["name"], f"{row['value']:,} {row['unit']}", f"{row['lost on time']} of {row['games']}"] for row in rows
+    )
+    note = "The better runs, on busy cores; what else was seen is in the [guide](guides/uci.md#time)."
+    return "\n\n".join([note, table("the engine against itself | nodes | lost on time", cells), origin(rows)])
+
+
+def libraries() -> str:
+    """Returns what a library for reinforcement learning makes of our environments."""
+    rows = list(latest("sb3").values())
+    cells = (
+        [
+            row["name"],
+            row["games"],
+            f"{row['before']:+.2f} ± {row['error before']:.2f}",
+            f"{row['value']:+.2f} ± {row['error']:.2f}",
+            f"{row['likeliest moves']:+.2f} ± {row['error of likeliest moves']:.2f}",
+        ]
+        for row in rows
+    )
+    heads = "Stable-Baselines3, mean reward per game | games | before | after, drawn moves | after, likeliest moves"
+    return "\n\n".join([table(heads, cells), origin(rows)])
+
+
 def setup() -> str:
     """Returns what setting up costs."""
     rows = list(latest("setup").values())
@@ -296,6 +323,8 @@ SECTIONS = {
     "Speed of networks": inference,
     "Speed of matches and training": arena,
     "Games between masters, and the chess family's speed": chess_data,
+    "The UCI engine and its clock": uci,
+    "Learning with other libraries": libraries,
     "Setting up": setup,
 }
 
