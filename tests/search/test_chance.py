@@ -10,6 +10,7 @@ from games_for_tests import HashedTree, TreeGame, TreeState
 from games_of_chance import HOLD, ROLL, Grid, Pig, PigState
 from searching_for_tests import HashedEvaluator, native_results, reference_visits
 
+from moemcts.agents import Decision
 from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
 from moemcts.game import CHANCE, GameSpec, Player, Views
 from moemcts.native import playout_search, playouts
@@ -241,11 +242,12 @@ def test_drawn_replies_are_asked_for_at_every_descent() -> None:
         def __init__(self) -> None:
             self.asked: dict[tuple[int, Player], int] = {}
 
-        def act(self, views: Views, seats: Sequence[object]) -> list[int]:
+        def act(self, views: Views, seats: Sequence[object]) -> list[Decision]:
             for row in range(len(views)):
                 state, who = views[row]
                 self.asked[state.key(), who] = self.asked.get((state.key(), who), 0) + 1
-            return [int(views[row].state.legal_actions(views[row].player)[0]) for row in range(len(views))]
+            pairs = [views[row] for row in range(len(views))]
+            return [Decision(action=int(state.legal_actions(who)[0])) for state, who in pairs]
 
     counts = {}
     for replies in ("kept", "drawn"):
