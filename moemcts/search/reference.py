@@ -119,7 +119,7 @@ class ReferenceSearch:
                     self._prove(node, path)
                 return True
             if node.is_pending:
-                if is_known:
+                if is_known and node.in_flight:
                     return False
                 self._hold(node, path)
                 return True
@@ -340,7 +340,12 @@ class ReferenceSearch:
             )
 
     def _hold(self, leaf: Node, path: Path) -> None:
-        self.pending.append((leaf, path))
+        places = [i for i, (node, _) in enumerate(self.pending) if node is leaf]
+        if places:
+            # Its evaluation was asked for to find a proof, and serves this descent too.
+            self.pending[places[0]] = (leaf, path)
+        else:
+            self.pending.append((leaf, path))
         leaf.in_flight += 1
         for node, chosen in path:
             node.in_flight += 1

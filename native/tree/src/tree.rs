@@ -316,6 +316,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                     }
                     return Ok(Descent::Terminal);
                 }
+                // It waits for a proof's sake only: its evaluation will do for this descent too.
+                Status::Pending if child.is_some() && self.is_only_scouted(at) => {
+                    self.record_depth(depth);
+                    self.hold(at);
+                    return Ok(Descent::Terminal);
+                }
                 Status::Pending if child.is_some() => return Ok(Descent::Collision),
                 Status::Pending if self.nodes[at as usize].num_seats == 0 => return Ok(self.suspend(at, depth)),
                 Status::Pending => {

@@ -90,6 +90,11 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(found)
     }
 
+    /// Returns whether a pending leaf waits for the evaluation that a look for a proof asked for, and nothing else.
+    pub(super) fn is_only_scouted(&self, leaf: NodeId) -> bool {
+        !self.prospects.is_empty() && self.nodes[leaf as usize].in_flight == 0
+    }
+
     /// Picks the edge after which a node's player is nearest to a proven win, of several the least scouted.
     ///
     /// Edges that are settled, or lead to a leaf that waits for its evaluation, are passed over. Returns false, and
