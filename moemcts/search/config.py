@@ -16,6 +16,9 @@ FIRST_PLAY_URGENCIES = {
     "reduction": (1.0, 0.0, 0.33),
 }
 
+# With the solver, one more descent after so many simulations goes where a win is nearest to being proven; 0 is never.
+PROOF_INTERVAL = 5
+
 _NOT_FOR_TREES = {
     "first_play_urgency",
     "temperature",
@@ -75,7 +78,8 @@ class SearchConfig(BaseModel):
     replies: Literal["kept", "drawn"] = "kept"
     """Whether a player given an agent replies once per node (Weil et al. 2023), or anew at every descent."""
     solver: bool = False
-    """Whether ends of the game prove the positions above them; two players, both searched, of opposite interests."""
+    """Whether ends of the game prove the positions above them, and one more descent after every fifth looks for proofs;
+    two players, both searched, of opposite interests."""
     leaves_per_tree: int = Field(default=1, ge=1)
     """Leaves that one tree may have in a batch."""
     num_threads: int = Field(default=1, ge=1)
@@ -110,6 +114,7 @@ class SearchConfig(BaseModel):
             "fpu_parent": parent,
             "fpu_offset": offset,
             "fpu_reduction": reduction,
+            "proof_interval": PROOF_INTERVAL,
             "num_players": spec.num_players,
             "num_actions": spec.num_actions,
             "utility_sum": spec.utility_sum,

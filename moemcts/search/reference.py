@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
@@ -16,85 +15,10 @@ from numpy.typing import NDArray
 from moemcts.evaluation import Evaluation
 from moemcts.game import CHANCE, Action, GameSpec, Player, State
 from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
+from moemcts.search.nodes import UNPROVABLE, Float64s, Node, Path, SeatStatistics, numbers_after, numbers_of, proof_of
+from moemcts.search.splitmix import SplitMix64
 
 Reply = Callable[[State, Player], Action]
-Float64s = NDArray[np.float64]
-
-
-class SplitMix64:
-    """The random numbers of the native search (Steele, Lea, Flood 2014)."""
-
-    def __init__(self, seed: int) -> None:
-        self.state = seed % 2**64
-
-    def next_u64(self) -> int:
-        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
-        z = self.state
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
-        return z ^ z >> 31
-
-    def uniform(self) -> float:
-        """Returns a number in [0, 1)."""
-        return (self.next_u64() >> 11) * (1.0 / 2**53)
-
-    def normal(self) -> float:
-        """Returns a standard normal number (Box and Muller 1958)."""
-        radius = math.sqrt(-2.0 * math.log(1.0 - self.uniform()))
-        return radius * math.cos(math.tau * self.uniform())
-
-    def gamma(self, alpha: float) -> float:
-        """Returns a gamma number of shape `alpha` and scale 1 (Marsaglia and Tsang 2000)."""
-        if alpha < 1.0:
-            boost = math.pow(1.0 - self.uniform(), 1.0 / alpha)
-            return self.gamma(alpha + 1.0) * boost
-        d = alpha - 1.0 / 3.0
-        c = 1.0 / math.sqrt(9.0 * d)
-        while True:
-            x = self.normal()
-            t = 1.0 + c * x
-            if t <= 0.0:
-                continue
-            v = t * t * t
-            if math.log(1.0 - self.uniform()) < 0.5 * x * x + d - d * v + d * math.log(v):
-                return d * v
-
-
-@dataclass
-class SeatStatistics:
-    """What one active player knows about its actions at a node."""
-
-    player: Player
-    actions: list[Action]
-    priors: NDArray[np.float32]
-    visits: list[int]
-    in_flight: list[int]
-    value_sums: list[float]
-    value_sum: float = 0.0
-    visited_prior: float = 0.0
-
-
-@dataclass
-class Node:
-    state: State
-    values: NDArray[np.float32]
-    seats: list[SeatStatistics] = field(default_factory=list)
-    chances: list[float] = field(default_factory=list)
-    """Probabilities of the outcomes where chance moves."""
-    replies: dict[Player, Action] = field(default_factory=dict)
-    """What opponents do here, where their replies are kept."""
-    steps: list[tuple[Float64s, float]] = field(default_factory=list)
-    """What each step from the parent paid and what a value is worth before it, as far as that changes anything."""
-    children: dict[tuple[int, ...], Node] = field(default_factory=dict)
-    """By the indices of the chosen actions or of the outcome, and by the replies drawn."""
-    visits: int = 0
-    in_flight: int = 0
-    is_pending: bool = False
-    plies_left: int | None = None
-    """Plies to the end of the game where that is known: 0 at an end, more where the solver proved it."""
-
-
-Path = list[tuple[Node, tuple[int, ...]]]
 
 
 class ReferenceSearch:
@@ -119,7 +43,8 @@ class ReferenceSearch:
         self.rng = SplitMix64(seed)
         self.num_nodes = 0
         self.num_simulations = 0
-        self.pending: list[tuple[Node, Path]] = []
+        self.num_scouts = 0
+        self.pending: list[tuple[Node, Path | None]] = []
         if root.active_players == (CHANCE,):
             raise ValueError("expected a root where a player moves, got one where chance does: play an outcome first")
         self.root = self._node(root, root_actions or {})
@@ -142,7 +67,8 @@ class ReferenceSearch:
             if leaf is self.root:
                 self._add_noise(leaf)
             leaf.is_pending = False
-            self._finish(leaf, path, held=1)
+            if path is not None:
+                self._finish(leaf, path, held=1)
         self.pending = []
 
     def visits(self, player: Player) -> dict[Action, int]:
@@ -157,9 +83,12 @@ class ReferenceSearch:
             return False
         options = self.config.options(self.spec)
         simulations, nodes = options["simulations"], options["nodes"]
-        return (simulations is not None and self.num_simulations + len(self.pending) >= simulations) or (
+        return (simulations is not None and self.num_simulations + self._num_held() >= simulations) or (
             nodes is not None and self.num_nodes >= nodes
         )
+
+    def _num_held(self) -> int:
+        return sum(path is not None for _, path in self.pending)
 
     def _descend(self) -> bool:
         """Goes down to a leaf or an end; returns False where it meets a leaf that is already waiting."""
@@ -168,6 +97,9 @@ class ReferenceSearch:
             if node.is_pending and node.in_flight:
                 return False
             self._hold(node, path)
+            return True
+        if self._is_scout_due():
+            self._scout()
             return True
         while True:
             chosen = tuple(self._choose(node, seat) for seat in node.seats)
@@ -179,15 +111,20 @@ class ReferenceSearch:
                 node.children[way] = self._grow(node, chosen, outcome, replies)
             path.append((node, chosen))
             node = node.children[way]
+            if not is_known and self._solves():
+                self._number(node, path)
             if node.plies_left is not None:
                 self._finish(node, path, held=0)
                 if not is_known:
                     self._prove(node, path)
                 return True
             if node.is_pending:
-                if is_known:
+                if is_known and node.in_flight:
                     return False
                 self._hold(node, path)
+                return True
+            if node.seats and node.visits == 0:
+                self._finish(node, path, held=0)
                 return True
 
     def _choose(self, node: Node, seat: SeatStatistics) -> int:
@@ -201,7 +138,7 @@ class ReferenceSearch:
         untried = parent * mean + offset - reduction * math.sqrt(max(seat.visited_prior, 0.0))
         best, best_score = 0, -math.inf
         for i in sorted(range(len(seat.actions)), key=lambda i: -float(seat.priors[i])):
-            if self._solves() and len(node.seats) == 1 and _proof(node, i) == -1:
+            if self._solves() and len(node.seats) == 1 and proof_of(node, i) == -1:
                 continue
             n, waiting = seat.visits[i], float(seat.in_flight[i])
             weight = n + config.virtual_loss * waiting
@@ -210,6 +147,60 @@ class ReferenceSearch:
             if q + u > best_score:
                 best, best_score = i, q + u
         return best
+
+    def _is_scout_due(self) -> bool:
+        interval = self.config.options(self.spec)["proof_interval"]
+        return self._solves() and interval and (self.num_simulations + self._num_held()) // interval > self.num_scouts
+
+    def _scout(self) -> None:
+        """Goes down to where a win is nearest to being proven, and has it evaluated.
+
+        It leaves no trace in what PUCT goes by. Where PUCT comes to such a leaf later, it finds it evaluated.
+        """
+        self.num_scouts += 1
+        node, path = self.root, Path()
+        while chosen := self._guide(node):
+            if chosen not in node.children:
+                node.children[chosen] = self._grow(node, chosen, (), {})
+                self._number(node.children[chosen], [*path, (node, chosen)])
+            path.append((node, chosen))
+            node = node.children[chosen]
+            node.scouts += 1
+            if node.plies_left is not None:
+                self._prove(node, path)
+                return
+            if node.is_pending:
+                self.pending.append((node, None))
+                return
+
+    def _guide(self, node: Node) -> tuple[int, ...] | None:
+        """Returns the action after which a node's player is nearest to a proven win, of several the least scouted.
+
+        Of equal ones the largest prior goes first, as in `_choose`. What is settled, or waits for its evaluation, is
+        passed over; None where that leaves nothing, or not a single player moves.
+        """
+        if len(node.seats) != 1:
+            return None
+        (seat,) = node.seats
+        best, best_key = None, (math.inf, math.inf)
+        for i in sorted(range(len(seat.actions)), key=lambda i: -float(seat.priors[i])):
+            child = node.children.get((i,))
+            numbers = numbers_after(child)
+            if numbers == UNPROVABLE or 0 in numbers or (child is not None and child.is_pending):
+                continue
+            key = (numbers[seat.player], child.scouts if child else 0)
+            if best is None or key < best_key:
+                best, best_key = (i,), key
+        return best
+
+    def _number(self, new: Node, path: Path) -> None:
+        """Brings the proof numbers of a new node and of those above it up to date (Allis 1994).
+
+        A player's number is the fewest untried actions that would have to win for its win to be proven: where it
+        moves the smallest of its actions' numbers, elsewhere their sum.
+        """
+        for node in (new, *(node for node, _ in reversed(path))):
+            node.numbers = numbers_of(node)
 
     def _draw(self, chances: Sequence[float]) -> int:
         """Returns the index of an outcome, in proportion to its probability."""
@@ -242,7 +233,7 @@ class ReferenceSearch:
         for node, _ in reversed(path):
             if not self._solves() or len(node.seats) != 1 or child.steps:
                 return
-            proofs = [_proof(node, i) for i in range(len(node.seats[0].actions))]
+            proofs = [proof_of(node, i) for i in range(len(node.seats[0].actions))]
             known = {i: value for i, value in enumerate(proofs) if value is not None}
             value = max(known.values())
             if value < 1 and len(known) < len(proofs):
@@ -349,7 +340,12 @@ class ReferenceSearch:
             )
 
     def _hold(self, leaf: Node, path: Path) -> None:
-        self.pending.append((leaf, path))
+        places = [i for i, (node, _) in enumerate(self.pending) if node is leaf]
+        if places:
+            # Its evaluation was asked for to find a proof, and serves this descent too.
+            self.pending[places[0]] = (leaf, path)
+        else:
+            self.pending.append((leaf, path))
         leaf.in_flight += 1
         for node, chosen in path:
             node.in_flight += 1
@@ -378,10 +374,3 @@ class ReferenceSearch:
         node.in_flight -= held
         for seat in node.seats:
             seat.value_sum += float(values[seat.player])
-
-
-def _proof(node: Node, i: int) -> float | None:
-    """Returns what an action is proven to be worth to a node's only player."""
-    child = node.children.get((i,))
-    is_known = child is not None and child.plies_left is not None and not child.steps
-    return float(child.values[node.seats[0].player]) if child is not None and is_known else None

@@ -246,8 +246,8 @@ def test_drawn_replies_are_asked_for_at_every_descent() -> None:
             for row in range(len(views)):
                 state, who = views[row]
                 self.asked[state.key(), who] = self.asked.get((state.key(), who), 0) + 1
-            firsts = [int(views[row].state.legal_actions(views[row].player)[0]) for row in range(len(views))]
-            return [Decision(action=action) for action in firsts]
+            pairs = [views[row] for row in range(len(views))]
+            return [Decision(action=int(state.legal_actions(who)[0])) for state, who in pairs]
 
     counts = {}
     for replies in ("kept", "drawn"):

@@ -9,7 +9,8 @@ from moemcts.game import Player
 from moemcts.native import core
 from moemcts.plugins import plugins
 from moemcts.search import SearchConfig
-from moemcts.search.reference import ReferenceSearch, SplitMix64
+from moemcts.search.reference import ReferenceSearch
+from moemcts.search.splitmix import SplitMix64
 from moemcts_pommerman.agents import ScriptedAgent
 
 

@@ -107,8 +107,9 @@ class DrawnReplies:
 
     name = "drawn"
 
-    def act(self, views: Views, seats: list[Seat]) -> list[int]:
-        return [int(seat.rng.choice(views[row].state.legal_actions(seat.player))) for row, seat in enumerate(seats)]
+    def act(self, views: Views, seats: list[Seat]) -> list[Decision]:
+        legal = [views[row].state.legal_actions(seat.player) for row, seat in enumerate(seats)]
+        return [Decision(action=int(seat.rng.choice(actions))) for seat, actions in zip(seats, legal, strict=True)]
 
 
 @settings(max_examples=100, deadline=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -49,10 +50,30 @@ rules = st.builds(
     depth=st.integers(1, 7),
     simultaneous=st.booleans(),
 )
+varied_rules = st.builds(
+    TreeGame,
+    seed=st.integers(0, 1000),
+    num_players=st.just(2),
+    branching=st.integers(1, 4),
+    depth=st.integers(1, 7),
+    simultaneous=st.booleans(),
+    has_chance=st.booleans(),
+    has_rewards=st.booleans(),
+    discount=st.sampled_from([1.0, 1.0, 0.9]),
+)
 
 
-@settings(max_examples=200, deadline=None)
-@given(rules, configs, st.sampled_from([HashedTree, DecidedTree]), st.integers(0, 2**63))
+@pytest.fixture(params=[1, 2, 8], scope="module")
+def _interval(request: pytest.FixtureRequest) -> Iterator[None]:
+    """One more descent after so many simulations looks for a proof."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("moemcts.search.config.PROOF_INTERVAL", request.param)
+        yield
+
+
+@pytest.mark.usefixtures("_interval")
+@settings(max_examples=150, deadline=None)
+@given(rules | varied_rules, configs, st.sampled_from([HashedTree, DecidedTree]), st.integers(0, 2**63))
 def test_native_proofs_are_those_of_the_definition(rules, config, kind, seed):  # type: ignore[no-untyped-def]
     game = kind(rules)
     root = game.initial_state()
@@ -70,8 +91,9 @@ def test_native_proofs_are_those_of_the_definition(rules, config, kind, seed):  
         return
     for i in range(len(result.actions)):
         child = expected.root.children.get((i,))
-        assert result.proven[i] == (child is not None and child.plies_left is not None)
-        if child is not None and child.plies_left is not None:
+        is_known = child is not None and child.plies_left is not None and not child.steps
+        assert result.proven[i] == is_known
+        if is_known:
             assert result.proof_plies[i] == child.plies_left + 1
             assert result.values[i] == pytest.approx(float(child.values[player]))
 
@@ -186,6 +208,35 @@ def test_a_kept_tree_keeps_its_proofs() -> None:
     (after,) = search.run(UniformEvaluator(game.spec))
     assert after.num_simulations == 0
     assert (after.value, after.plies_left) == (-proof.value, proof.plies_left - 1)
+
+
+@pytest.mark.parametrize("solvers", [(False, True), (True, False, True)])
+def test_a_tree_may_be_kept_by_searches_with_and_without_a_solver(solvers: tuple[bool, ...]) -> None:
+    game = NativeTicTacToe()
+    evaluator = HashedEvaluator(9, 1)
+    state, kept = game.parse_state("4"), None
+    for solver in solvers:
+        search = Search(game, SearchConfig(simulations=100, solver=solver, first_play_urgency="draw"))
+        search.reset(game.views([(state, state.active_players[0])]), [0], kept)
+        (result,) = search.run(evaluator)
+        assert result.num_simulations == 100
+        state, kept = state.play([result.best_action]), search.keep()
+
+
+@pytest.mark.parametrize("leaves", [8, 64])
+def test_looking_for_proofs_cuts_no_batch_short(leaves: int) -> None:
+    game = NativeConnectFour()
+    evaluator = UniformEvaluator(game.spec)
+    filled = []
+    for solver in (False, True):
+        search = Search(game, SearchConfig(simulations=3000, leaves_per_tree=leaves, solver=solver))
+        search.reset(game.views([(game.initial_state(0), 0)]), [0])
+        (result,) = search.run(evaluator)
+        assert result.visits.sum() == result.num_simulations == 3000
+        batches, views = search.counts
+        filled.append(views / batches)
+    # PUCT alone runs into leaves that wait as well.
+    assert filled[1] > 0.95 * filled[0]
 
 
 @pytest.mark.parametrize(

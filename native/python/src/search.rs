@@ -305,6 +305,7 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
         noise_fraction: option(options, "noise_fraction")?,
         noise_alpha: option(options, "noise_alpha")?,
         solver: option(options, "solver")?,
+        proof_interval: option(options, "proof_interval")?,
         leaves_per_tree: option(options, "leaves_per_tree")?,
         limits: Limits {
             simulations: option::<Option<u32>>(options, "simulations")?.unwrap_or(u32::MAX),

@@ -17,6 +17,8 @@ pub struct Config {
     pub noise_alpha: f64,
     /// Whether ends of the game prove positions above them.
     pub solver: bool,
+    /// After how many simulations one more descent looks for a proof; 0 is never.
+    pub proof_interval: u32,
     /// Leaves that one tree may have in one batch.
     pub leaves_per_tree: usize,
     pub limits: Limits,

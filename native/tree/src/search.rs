@@ -60,8 +60,10 @@ impl<S: State, A: Agent<S>> Search<S, A> {
     pub fn reset(&mut self, mut trees: Vec<Tree<S, A>>) {
         for tree in &mut trees {
             tree.simulations = 0;
+            tree.num_scouts = 0;
             tree.depth_sum = 0;
             tree.max_depth = 0;
+            tree.renumber(&self.config);
             if tree.nodes[ROOT as usize].status == Status::Expanded {
                 tree.add_noise(&self.config);
             }

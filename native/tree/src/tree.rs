@@ -1,6 +1,7 @@
 //! One tree: nodes in the order of their creation, edges and states beside them in flat arrays.
 
 mod lines;
+mod proof;
 mod reuse;
 mod select;
 mod solver;
@@ -120,6 +121,8 @@ pub struct Tree<S, A> {
     steps: Vec<f64>,
     /// Each node's own evaluation, or its result at an end and where it is proven; `num_players` per node.
     pub values: Vec<f32>,
+    /// Proof numbers and more, per node; none where nothing is proven.
+    prospects: Vec<proof::Prospect>,
     pub num_players: usize,
     pub searched: Players,
     /// Players whose agents act natively.
@@ -131,6 +134,8 @@ pub struct Tree<S, A> {
     suspended: Vec<Suspended>,
     pub rng: Rng,
     pub simulations: u32,
+    /// Descents that looked for proofs; they are no simulations.
+    pub num_scouts: u32,
     pub in_flight: u32,
     pub depth_sum: u64,
     pub max_depth: u32,
@@ -160,6 +165,7 @@ impl<S, A> Default for Tree<S, A> {
             agents: Vec::new(),
             steps: Vec::new(),
             values: Vec::new(),
+            prospects: Vec::new(),
             num_players: 0,
             searched: Players::NONE,
             modelled: Players::NONE,
@@ -168,6 +174,7 @@ impl<S, A> Default for Tree<S, A> {
             suspended: Vec::new(),
             rng: Rng::new(0),
             simulations: 0,
+            num_scouts: 0,
             in_flight: 0,
             depth_sum: 0,
             max_depth: 0,
@@ -202,6 +209,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.steps.clear();
         self.suspended.clear();
         self.values.clear();
+        self.prospects.clear();
         self.num_players = num_players;
         self.searched = searched;
         self.modelled = agents.iter().map(|(player, _)| *player).collect();
@@ -248,6 +256,9 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             self.hold(ROOT);
             return Ok(Descent::Leaf(ROOT));
         }
+        if self.is_scout_due(config) {
+            return self.scout(config);
+        }
         self.go_down(ROOT, 0, None, config)
     }
 
@@ -291,6 +302,11 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             depth += 1;
             at = next;
             match self.nodes[at as usize].status {
+                Status::Expanded if self.nodes[at as usize].is_scouted() => {
+                    self.record_depth(depth);
+                    self.finish(at, 0);
+                    return Ok(Descent::Terminal);
+                }
                 Status::Expanded | Status::Chance => {}
                 Status::Terminal | Status::Proven => {
                     self.record_depth(depth);
@@ -298,6 +314,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                     if child.is_none() && self.solves(config) {
                         self.prove_above(at);
                     }
+                    return Ok(Descent::Terminal);
+                }
+                // It waits for a proof's sake only: its evaluation will do for this descent too.
+                Status::Pending if child.is_some() && self.is_only_scouted(at) => {
+                    self.record_depth(depth);
+                    self.hold(at);
                     return Ok(Descent::Terminal);
                 }
                 Status::Pending if child.is_some() => return Ok(Descent::Collision),
@@ -452,6 +474,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         record.sibling = self.edges[anchor].child;
         self.choices.extend_from_slice(chosen);
         self.edges[anchor].child = child;
+        self.number(child);
         Ok(child)
     }
 
@@ -618,6 +641,13 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     fn replies_of(&self, node: NodeId) -> &[(Player, Action)] {
         let node = &self.nodes[node as usize];
         &self.replies[node.first_reply as usize..(node.first_reply + node.num_replies) as usize]
+    }
+}
+
+impl Node {
+    /// Returns whether a node where players move was evaluated for a proof, and no simulation came to it yet.
+    fn is_scouted(&self) -> bool {
+        self.status == Status::Expanded && self.num_seats > 0 && self.visits == 0
     }
 }
 

@@ -31,7 +31,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 // The first of several, as everywhere.
                 let most = through.max_by_key(|&child| (self.nodes[child as usize].visits, Reverse(child)));
                 let mut line = Line::new();
-                if let Some(child) = most.filter(|&child| self.nodes[child as usize].visits > 0) {
+                if let Some(child) = most.filter(|&child| self.nodes[child as usize].visits > 0 || self.is_known(child))
+                {
                     line.push(self.actions_of(self.choices_of(child)));
                     self.follow(child, &mut line);
                 }

@@ -14,6 +14,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         for node in u32::from(self.is_restricted)..self.nodes.len() as NodeId {
             if matches!(self.nodes[node as usize].status, Status::Expanded | Status::Proven)
                 && self.nodes[node as usize].num_seats > 0
+                && !self.nodes[node as usize].is_scouted()
                 && self.depth(node) <= depth
                 && self.states[node as usize].key()? == key
             {

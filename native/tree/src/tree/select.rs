@@ -1,6 +1,6 @@
 //! How a node picks the edges to go down.
 
-use super::{Edge, EdgeId, NodeId, Seat, Tree};
+use super::{Edge, EdgeId, NodeId, Seat, Tree, NONE};
 use crate::config::Config;
 use crate::game::{Agent, State};
 
@@ -44,8 +44,17 @@ impl Seat {
     /// All untried actions are worth the same, so of these only the one with the largest prior can be chosen. Edges
     /// are sorted by it one at a time, when they are needed: most nodes are never gone through again.
     fn open(&mut self, edges: &mut [Edge]) {
+        self.open_unless(edges, |last| last.visits + last.in_flight == 0 && !last.is_lost);
+    }
+
+    /// Sees to it that an edge without a child is open, as long as there is one.
+    pub(super) fn open_childless(&mut self, edges: &mut [Edge]) {
+        self.open_unless(edges, |last| last.child == NONE);
+    }
+
+    fn open_unless(&mut self, edges: &mut [Edge], is_enough: impl Fn(&Edge) -> bool) {
         let open = self.num_open as usize;
-        if open == edges.len() || open > 0 && edges[open - 1].visits + edges[open - 1].in_flight == 0 {
+        if open == edges.len() || open > 0 && is_enough(&edges[open - 1]) {
             return;
         }
         let mut best = open;

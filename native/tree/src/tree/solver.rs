@@ -6,7 +6,7 @@ use crate::game::{Agent, State};
 use std::cmp::Ordering;
 
 /// The best and the worst that can happen to a player.
-const WON: f32 = 1.0;
+pub(super) const WON: f32 = 1.0;
 const LOST: f32 = -1.0;
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
@@ -86,7 +86,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// Returns whether a node's value is proven, and is that of the edge which leads to it.
-    fn is_known(&self, node: NodeId) -> bool {
+    pub(super) fn is_known(&self, node: NodeId) -> bool {
         let Node { status, num_steps, .. } = self.nodes[node as usize];
         matches!(status, Status::Terminal | Status::Proven) && num_steps == 0
     }

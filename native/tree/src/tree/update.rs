@@ -37,7 +37,10 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             if node == ROOT {
                 self.add_noise(config);
             }
-            self.finish(node, 1);
+            // Nothing holds a leaf that was evaluated for a proof.
+            if self.nodes[node as usize].in_flight > 0 {
+                self.finish(node, 1);
+            }
         }
         Ok(())
     }

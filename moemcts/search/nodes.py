@@ -1,0 +1,82 @@
+"""The nodes of the definition's tree: statistics, results and proof numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moemcts.game import Action, Player, State
+
+Float64s = NDArray[np.float64]
+
+UNTRIED = (1.0, 1.0)
+UNPROVABLE = (math.inf, math.inf)
+
+
+@dataclass
+class SeatStatistics:
+    """What one active player knows about its actions at a node."""
+
+    player: Player
+    actions: list[Action]
+    priors: NDArray[np.float32]
+    visits: list[int]
+    in_flight: list[int]
+    value_sums: list[float]
+    value_sum: float = 0.0
+    visited_prior: float = 0.0
+
+
+@dataclass
+class Node:
+    state: State
+    values: NDArray[np.float32]
+    seats: list[SeatStatistics] = field(default_factory=list)
+    chances: list[float] = field(default_factory=list)
+    """Probabilities of the outcomes where chance moves."""
+    replies: dict[Player, Action] = field(default_factory=dict)
+    """What opponents do here, where their replies are kept."""
+    steps: list[tuple[Float64s, float]] = field(default_factory=list)
+    """What each step from the parent paid and what a value is worth before it, as far as that changes anything."""
+    children: dict[tuple[int, ...], Node] = field(default_factory=dict)
+    """By the indices of the chosen actions or of the outcome, and by the replies drawn."""
+    visits: int = 0
+    in_flight: int = 0
+    is_pending: bool = False
+    plies_left: int | None = None
+    """Plies to the end of the game where that is known: 0 at an end, more where the solver proved it."""
+    numbers: tuple[float, ...] = UNTRIED
+    """Proof numbers of both players' wins, kept where the solver is on."""
+    scouts: int = 0
+    """Descents that looked for proofs and came by."""
+
+
+Path = list[tuple[Node, tuple[int, ...]]]
+
+
+def numbers_of(node: Node) -> tuple[float, ...]:
+    """Returns a node's proof numbers by those of its children, both players'."""
+    if node.plies_left == 0:
+        return tuple(0.0 if value >= 1 else math.inf for value in node.values)
+    if len(node.seats) != 1:
+        return UNPROVABLE
+    (seat,) = node.seats
+    after = [numbers_after(node.children.get((i,))) for i in range(len(seat.actions))]
+    return tuple((min if player == seat.player else sum)(numbers[player] for numbers in after) for player in (0, 1))
+
+
+def numbers_after(child: Node | None) -> tuple[float, ...]:
+    """Returns the proof numbers of the action that leads to a child; a step that changes values proves nothing."""
+    if child is None:
+        return UNTRIED
+    return UNPROVABLE if child.steps else child.numbers
+
+
+def proof_of(node: Node, i: int) -> float | None:
+    """Returns what an action is proven to be worth to a node's only player."""
+    child = node.children.get((i,))
+    is_known = child is not None and child.plies_left is not None and not child.steps
+    return float(child.values[node.seats[0].player]) if child is not None and is_known else None
