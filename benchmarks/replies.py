@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from record import add_option, append
 
-from moemcts.arena.match import MatchResult, match
+from moemcts.arena import Conditions, MatchResult, match_schedule, play_match
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import Game
 from moemcts.plugins import plugins
@@ -40,7 +40,9 @@ def play(game: Game, opponent: str, simulations: int, num_games: int, seed: int,
         for kind in KINDS
     }
     print(f"{game.spec.name}, {simulations} simulations: {num_games} games each, in {path}", flush=True)
-    return match(game, arms, field, num_games=num_games, seed=seed, baseline="kept", max_parallel=64, path=path)
+    schedule = match_schedule(game, arms, field, num_games=num_games)
+    records = play_match(game, schedule, Conditions(seed=seed, max_parallel=64), journal=path)
+    return MatchResult.of(schedule, records, baseline="kept")
 
 
 def rows(result: MatchResult, opponent: str, simulations: int, seed: int) -> list[dict[str, Any]]:
