@@ -15,10 +15,11 @@ from matches_for_tests import duel
 from moemcts.agents import RandomAgent, Seat
 from moemcts.errors import AgentFailure, MoemctsError, UsageError
 from moemcts.game import Game
+from moemcts.learn.data.varied import Varied
 from moemcts.plugins import plugins
 from moemcts.testing import check_agent
 from moemcts_chess import engine as engines
-from moemcts_chess.engine import GAMES_FOLDER, UciAgent, Varied
+from moemcts_chess.engine import GAMES_FOLDER, UciAgent
 from moemcts_chess.game import ChessGame
 
 ENGINE = """#!{python}
