@@ -264,6 +264,22 @@ def chess_data() -> str:
     return "\n\n".join([table(f"{heads} | games that go back, %", cells), measured, origin(rows.values())])
 
 
+def replies() -> str:
+    """Returns which opponents' replies make a search stronger, kept ones or drawn ones."""
+    rows = list(latest("replies").values())
+    cells = (
+        [row["name"], row["games"], f"{100 * row['value']:+.1f} {bounds(row['interval'], 100, 1)}"] for row in rows
+    )
+    return "\n\n".join([table("opponents' replies | games | percent or points, 95 %", cells), origin(rows)])
+
+
+def mates() -> str:
+    """Returns how many mates in three the solver proves."""
+    rows = list(latest("mates").values())
+    cells = ([row["name"], f"{row['value']} {row['unit']}"] for row in rows)
+    return "\n\n".join([table("mates in three, up to 100,000 simulations | proven", cells), origin(rows)])
+
+
 def uci() -> str:
     """Returns how the UCI engine kept to its clock."""
     rows = list(latest("uci").values())
@@ -323,6 +339,8 @@ SECTIONS = {
     "Speed of networks": inference,
     "Speed of matches and training": arena,
     "Games between masters, and the chess family's speed": chess_data,
+    "Opponents' replies: kept or drawn": replies,
+    "Mates in three": mates,
     "The UCI engine and its clock": uci,
     "Learning with other libraries": libraries,
     "Setting up": setup,
