@@ -1,8 +1,10 @@
 """Makes the games for tests importable, lets slow machines take their time, and tests what is installed."""
 
 import atexit
+import contextlib
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -13,6 +15,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 # What tests start as `python -c` imports what is installed, not the folder they are started in, which has no core.
 os.environ["PYTHONSAFEPATH"] = "1"
+
+# Who starts the tests in the background ignores interrupts, and all that is started from here would.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    with contextlib.suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What was once measured on this machine is neither read nor written; the processes of one test run share it.
 if "MOEMCTS_TESTS_CACHE" not in os.environ:
