@@ -301,7 +301,7 @@ def test_limits_are_those_of_experts_that_name_none(folder: Path) -> None:
     [
         (("random", "random?"), {}, 256),
         (("random", "random?"), {"seconds": 0.1}, 1),
-        (("random", "x?seconds=1"), {}, 1),
+        (("random", "uct?seconds=1"), {}, 1),
     ],
 )
 def test_games_with_a_clock_are_played_one_by_one(
