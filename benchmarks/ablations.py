@@ -82,7 +82,7 @@ class Ablation:
             {arm: self.agent(arm)},
             self._field(),
             num_games=num_games,
-            identity={"experts": self._digest(), "simulations": self.simulations, "backend": self.backend},
+            identity={"experts": self._digest(arm), "simulations": self.simulations, "backend": self.backend},
         )
         path = folder / f"{self.game.spec.name}-{self.simulations}-{hashlib.sha256(arm.encode()).hexdigest()[:8]}.jsonl"
         return play_match(self.game, schedule, Conditions(seed=self.seed, max_parallel=MAX_PARALLEL), journal=path)
@@ -114,7 +114,7 @@ class Ablation:
                 "p_value": round(difference.p_value, 5),
             }
         row |= {"game": result.game, "label": label, "arm": arm, "simulations": self.simulations}
-        row |= {"experts": self._digest()[:16], "backend": self.backend, "seed": self.seed}
+        row |= {"experts": self._digest(arm)[:16], "backend": self.backend, "seed": self.seed}
         return row
 
     def evaluator(self, part: str) -> Evaluator:
@@ -128,7 +128,9 @@ class Ablation:
     def _field(self) -> Any:
         return plugins().agent(plugins().default_agent(self.game) or "random", self.game)
 
-    def _digest(self) -> str:
+    def _digest(self, arm: str) -> str:
+        if arm.startswith("constant"):
+            return ""
         return hashlib.sha256((self.experts / "manifest.toml").read_bytes()).hexdigest()
 
 
