@@ -52,7 +52,7 @@ def command(network: str, changes: list[str]) -> str:
 def row(name: str, network: str, changes: list[str]) -> dict[str, Any]:
     """Returns the hours of one experiment, and of its parts."""
     named = {"game": "pommerman", "gates": GATES, "schemes": None, "network": network, "seed": None}
-    settings = read_settings(Given.of(named, "paper", None, changes), ExperimentConfig)
+    settings = read_settings(Given.of(named, "paper", None, changes, allow_programs=False), ExperimentConfig)
     settings = settings.model_copy(update={"workers": 1})
     with tempfile.TemporaryDirectory() as folder:
         found = estimates.estimate(Experiment.prepare(Path(folder) / "run", settings))
