@@ -17,12 +17,14 @@ from pathlib import Path
 import pytest
 from driving import digests, effort
 
+from moemcts.learn.data.verified import NAME as VERIFIED
+
 START = [sys.executable, "-c", "from moemcts.cli.main import main; main()"]
 SAMPLES = ["--set", "data.samples=600"]
 RUN = ["run", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made", *SAMPLES]
 RUN += ["--set", "match.games=8", "--set", "num_seeds=2"]
 MATCH = ["--game", "tictactoe", "--agent", "uct?simulations=300", "--agent", "flat?playouts=200", "--games", "40"]
-TIMES = ("timings.jsonl", "env.json", "done.json", ".html", ".png", ".svg", ".lock", ".md")
+TIMES = ("timings.jsonl", "env.json", "done.json", ".html", ".png", ".svg", ".lock", ".holder", ".md", VERIFIED)
 """What depends on the clock, or is drawn anew."""
 
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {
@@ -88,7 +90,9 @@ def result(folder: Path) -> dict[str, str]:
             found[name] = str(sorted(path.read_text().splitlines()))
     for path in (folder / "made").rglob("numbers.json"):
         values = json.loads(path.read_text())
-        found[str(path.relative_to(folder / "made"))] = json.dumps({**values, "seconds": None}, sort_keys=True)
+        found[str(path.relative_to(folder / "made"))] = json.dumps(
+            {**values, "seconds": None, "speed": None}, sort_keys=True
+        )
     return found
 
 
