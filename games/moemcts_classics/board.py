@@ -85,8 +85,7 @@ class BoardGame(Game[S], Generic[S]):
         numbers = range(self.rows, 0, -1) if self.numbers_upward else range(1, self.rows + 1)
         lines = [f"{number:2} {' '.join(row)}" for number, row in zip(numbers, state.drawn(), strict=True)]
         letters = " ".join(map(column_name, range(self.columns)))
-        _, mover, _ = state.format().split()
-        return "\n".join([*lines, f"   {letters}", *[f"{mover} to move"] * bool(state.active_players)])
+        return "\n".join([*lines, f"   {letters}", *turn(state)])
 
     @property
     def numbers_upward(self) -> bool:
@@ -119,3 +118,9 @@ class BoardGame(Game[S], Generic[S]):
 def column_name(column: int) -> str:
     """Returns the letter of a column."""
     return chr(ord("a") + column)
+
+
+def turn(state: ClassicState) -> list[str]:
+    """Returns the line that says who moves, no line where the game is over."""
+    _, mover, _ = state.format().split()
+    return [f"{mover} to move"] if state.active_players else []

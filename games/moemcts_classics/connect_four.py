@@ -9,7 +9,7 @@ import numpy as np
 from moemcts.game import Action, Player, Symmetry
 from moemcts.native import core
 from moemcts_classics import symmetries
-from moemcts_classics.board import BoardGame
+from moemcts_classics.board import BoardGame, turn
 
 
 class ConnectFour(BoardGame[core.ConnectFourState]):
@@ -30,9 +30,7 @@ class ConnectFour(BoardGame[core.ConnectFourState]):
         return str(action + 1)
 
     def render(self, state: core.ConnectFourState) -> str:
-        _, mover, _ = state.format().split()
-        rows = [" ".join(row) for row in state.drawn()]
-        return "\n".join([*rows, "1 2 3 4 5 6 7", *[f"{mover} to move"] * bool(state.active_players)])
+        return "\n".join([*map(" ".join, state.drawn()), "1 2 3 4 5 6 7", *turn(state)])
 
     def symmetries(self) -> Sequence[Symmetry]:
         return [symmetries.mirror(np.arange(self.columns)[::-1].copy())]

@@ -9,7 +9,7 @@ import numpy as np
 from moemcts.game import Action, Player, Symmetry
 from moemcts.native import core
 from moemcts_classics import symmetries
-from moemcts_classics.board import BoardGame, column_name
+from moemcts_classics.board import BoardGame, column_name, turn
 
 
 class Hex(BoardGame[core.HexState]):
@@ -35,9 +35,9 @@ class Hex(BoardGame[core.HexState]):
         return f"{column_name(column)}{row + 1}"
 
     def render(self, state: core.HexState) -> str:
-        first, *lines = super().render(state).splitlines()
-        rows = [first, *(" " * number + line for number, line in enumerate(lines[: self.rows], start=1))]
-        return "\n".join([*rows, *lines[self.rows :]])
+        *rows, letters = super().render(state).splitlines()[: self.rows + 1]
+        slanted = [" " * number + row for number, row in enumerate(rows)]
+        return "\n".join([letters, *slanted, *turn(state)])
 
     def symmetries(self) -> Sequence[Symmetry]:
         return [symmetries.half_turn(np.arange(self.spec.num_actions)[::-1].copy())]

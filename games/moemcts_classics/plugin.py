@@ -29,10 +29,8 @@ def register_games() -> Sequence[Registration]:
         Registration("connect-four", ConnectFour, "four in a row, stones fall down"),
         Registration("othello", partial(Othello, 8), "stones between two others change colour, on 8 x 8"),
         Registration("othello-6x6", partial(Othello, 6), "the same on 6 x 6"),
-        Registration(
-            "breakthrough", _breakthrough, "the first piece on the last row wins: breakthrough?rows=6&columns=6"
-        ),
-        Registration("hex", _hex, "connect two sides of a rhombus: hex?size=7, 11 by default"),
+        Registration("breakthrough", _breakthrough, "the last row reached first wins: breakthrough?rows=6"),
+        Registration("hex", _hex, "connect two sides of a rhombus: hex?size=7"),
         Registration("tic-tac-toe", TicTacToe, "three in a row, native"),
     ]
 
@@ -60,10 +58,12 @@ def _hex(*, size: int = 11) -> Hex:
 
 
 def _sized(make: Callable[..., Any], *size: int) -> Any:
+    if min(size) < 1:
+        raise UsageError(f"expected a board of a size above 0, got {min(size)}")
     try:
         return make(*size)
     except (ValueError, OverflowError) as error:
-        raise UsageError(f"no board of this size: {error}") from None
+        raise UsageError(str(error)) from None
 
 
 def _stones(game: Game, *, cuts: Sequence[int] = ()) -> StonesGate:
