@@ -20,7 +20,8 @@ from moemcts_classics.tic_tac_toe import TicTacToe
 PLACING = ("connect-four", "othello", "othello-6x6", "hex", "tic-tac-toe")
 MOVING = ("breakthrough",)
 
-CAPTURE_CUTS = (4, 10)
+CAPTURE_CUTS = (1, 4)
+"""Nearest to three equal parts: tests/games/classics/measure_cuts.py, 14,070 positions of 300 games."""
 
 
 @hookimpl
