@@ -134,7 +134,7 @@ class HashedTree(Game[TreeState]):
 class NativeTicTacToe(Game):
     """Tic-tac-toe on the native core."""
 
-    spec = GameSpec(name="native-tictactoe", num_players=2, num_actions=9, observation_shape=(2, 3, 3), max_plies=9)
+    spec = GameSpec(name="native-tictactoe", num_players=2, num_actions=9, observation_shape=(3, 3, 3), max_plies=9)
     state_type = core.TicTacToeState
     views_type = core.TicTacToeViews
 
@@ -160,7 +160,7 @@ class NativeTicTacToe(Game):
 class NativeConnectFour(NativeTicTacToe):
     """Connect four on the native core."""
 
-    spec = GameSpec(name="native-connectfour", num_players=2, num_actions=7, observation_shape=(2, 6, 7), max_plies=42)
+    spec = GameSpec(name="native-connectfour", num_players=2, num_actions=7, observation_shape=(3, 6, 7), max_plies=42)
     state_type = core.ConnectFourState
     views_type = core.ConnectFourViews
 

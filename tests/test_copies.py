@@ -15,7 +15,10 @@ from moemcts.game import Game, State
 from moemcts.native import core
 from moemcts.plugins import plugins
 
-NAMES = ("chess", "chess960", "crazyhouse", "threecheck", "pommerman", "pommerman-team", "pommerman-1v1", "tictactoe")
+NAMES = (
+    *("chess", "chess960", "crazyhouse", "threecheck", "pommerman", "pommerman-team", "pommerman-1v1", "tictactoe"),
+    *("connect-four", "othello-6x6", "breakthrough", "hex", "tic-tac-toe"),
+)
 
 
 def played(game: Game, num_plies: int, seed: int = 0) -> State:
