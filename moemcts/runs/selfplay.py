@@ -123,8 +123,9 @@ class SelfPlay(Run[SelfPlayConfig]):
         }
         parts = [Part(name=START, task=START, unit="experts", do=self._start, decided_by=decided_by)]
         measured = self.measured
+        unit = "games" if self.config.games.games else "samples"
         for generation in range(self.config.generations + 1):
-            kinds = [("games", "games" if self.config.games.games else "samples", self._play), ("train", "steps", self._train)]
+            kinds = [("games", unit, self._play), ("train", "steps", self._train)]
             if self.config.promotion.rule != "none":
                 kinds.append(("promote", "games", self._promote))
             if not generation:
