@@ -66,13 +66,15 @@ def test_games_do_not_depend_on_what_part_they_are_played_in(games: Played) -> N
 def test_games_of_two_generations_differ(games: Played) -> None:
     other = played(Cast(learner=learner()), generation=2)
     assert not np.array_equal(games.course, other.course)
-    assert set(generation_of(games.records.game)) == {1} and set(generation_of(other.records.game)) == {2}
+    assert set(generation_of(games.records.game)) == {1}
+    assert set(generation_of(other.records.game)) == {2}
 
 
 def test_decisions_out_of_several_actions_are_learned_from(games: Played) -> None:
     records = games.records
     assert len(records) == games.num_samples.sum()
-    assert records.visits is not None and records.values is not None
+    assert records.visits is not None
+    assert records.values is not None
     assert (np.diff(records.visits.offsets) > 0).all()
     # The ninth move of tic-tac-toe is forced.
     assert (games.num_samples == np.minimum(games.plies, 8)).all()
@@ -87,7 +89,8 @@ def test_a_share_of_the_moves_is_searched_in_full_and_learned_from() -> None:
 
 def test_quick_searches_have_a_quarter_of_the_simulations_and_no_noise() -> None:
     one = learner(full_share=0.5)
-    assert one._fast.config.simulations == 2 and one._fast.config.noise_fraction == 0
+    assert one._fast.config.simulations == 2
+    assert one._fast.config.noise_fraction == 0
     with pytest.raises(ValueError, match="expected fast_simulations"):
         Learner(TICTACTOE, UniformEvaluator(TICTACTOE.spec), SearchConfig(simulations=None, nodes=9), full_share=0.5)
 
@@ -126,7 +129,8 @@ class Hopeless:
 
 def test_who_expects_nothing_any_more_gives_up() -> None:
     found = played(Cast(learner=Hopeless()), resign_value=0.9, resign_moves=2, played_on=0.0)
-    assert (found.plies == 4).all() and (found.ending == 1).all()
+    assert (found.plies == 4).all()
+    assert (found.ending == 1).all()
     assert (found.returns == [1, -1]).all()
     viewer = found.records.returns[:, 0]
     assert (viewer == np.where(found.records.player == 0, 1, -1)).all()
@@ -135,7 +139,8 @@ def test_who_expects_nothing_any_more_gives_up() -> None:
 def test_a_share_of_the_games_is_played_on() -> None:
     found = played(Cast(learner=Hopeless()), range(40), resign_value=0.9, resign_moves=2, played_on=0.5)
     assert 8 <= (found.ending == 0).sum() <= 32
-    assert (found.resigner[found.ending == 0] == 1).all() and (found.resigner[found.ending == 1] == -1).all()
+    assert (found.resigner[found.ending == 0] == 1).all()
+    assert (found.resigner[found.ending == 1] == -1).all()
 
 
 class Endless(Board):
@@ -281,15 +286,17 @@ def test_a_game_is_held_out_in_every_window_or_in_none() -> None:
 def test_the_newest_generation_has_its_share() -> None:
     rows, is_new = np.arange(1000), np.arange(1000) >= 900
     found = drawn_rows(rows, is_new, ReplayConfig(newest=0.25), (1, 2))
-    assert (found >= 900).sum() == 100 and len(found) == 400
+    assert (found >= 900).sum() == 100
+    assert len(found) == 400
     some = drawn_rows(rows, is_new, ReplayConfig(newest=0.25, drawn=200), (1, 2))
-    assert len(some) == 200 and (some >= 900).sum() == 50
+    assert len(some) == 200
+    assert (some >= 900).sum() == 50
     assert len(drawn_rows(rows, is_new, ReplayConfig(drawn=300), (1, 2))) == 300
     assert np.array_equal(drawn_rows(rows, is_new, ReplayConfig(), (1, 2)), rows)
 
 
 def test_an_empty_window_is_one_clear_line(games: Played) -> None:
-    with pytest.raises(MoemctsError, match="expected samples to learn from and to measure on, got .* of 1 games"):
+    with pytest.raises(MoemctsError, match=r"expected samples to learn from and to measure on, got .* of 1 games"):
         open_window(
             TICTACTOE,
             [games.first(1).records],
@@ -347,7 +354,8 @@ def test_each_expert_goes_on_from_itself(samples: Samples, tmp_path: Path) -> No
 def test_experts_of_general_first_go_out_from_the_general_one_which_goes_on(samples: Samples, tmp_path: Path) -> None:
     gate, scheme = PlyGate((3, 6), ()), GeneralFirst()
     first = go_on(Trainer(CONFIG), scheme, Networks(experts=[network(0)] * 3), samples, gate, tmp_path / "1").networks
-    assert first.general is not None and not same(first.general, network(0))
+    assert first.general is not None
+    assert not same(first.general, network(0))
     slow = CONFIG.model_copy(update={"learning_rate": 1e-9, "weight_decay": 0.0})
     second = go_on(Trainer(slow), scheme, first, samples, gate, tmp_path / "2").networks
     for expert in second.experts:
@@ -358,12 +366,14 @@ def test_experts_of_general_first_go_out_from_the_general_one_which_goes_on(samp
 def test_a_phase_without_samples_keeps_its_expert_and_is_named(samples: Samples, tmp_path: Path) -> None:
     before = Networks(experts=[network(seed) for seed in range(3)])
     made = go_on(Trainer(CONFIG), Separated(), before, samples, PlyGate((3, 40), ()), tmp_path)
-    assert same(made.networks.experts[2], before.experts[2]) and not same(made.networks.experts[0], before.experts[0])
+    assert same(made.networks.experts[2], before.experts[2])
+    assert not same(made.networks.experts[0], before.experts[0])
     assert made.notes == ["no game came to phase phase 2: its expert stays as it is where it learns from that alone"]
     few = go_on(Trainer(CONFIG), Separated(), before, samples, PlyGate((1, 40), ()), tmp_path / "few")
     assert any("less than a batch of 16" in note for note in few.notes)
 
 
 def test_visits_are_those_of_the_samples(samples: Samples, games: Played) -> None:
-    assert isinstance(games.records.visits, Visits) and isinstance(samples.training, Dataset)
+    assert isinstance(games.records.visits, Visits)
+    assert isinstance(samples.training, Dataset)
     assert samples.training.are_searched(np.arange(len(samples.training))).all()
