@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
-    from moemcts.runs.settings import LearningConfig
+    from moemcts.runs.settings import RunConfig
 
-    Config = TypeVar("Config", bound=LearningConfig)
+    Config = TypeVar("Config", bound=RunConfig)
 
 DEFAULT_PRESET = "laptop"
 
@@ -48,8 +48,10 @@ class Given:
         return bool(self.options or self.preset or self.config or self.changes)
 
 
-def read_settings(given: Given, kind: type[Config]) -> Config:
-    """Returns the configuration.
+def read_settings(
+    given: Given, kind: type[Config], find_preset: Callable[[str], dict[str, Any]] | None = None
+) -> Config:
+    """Returns the configuration; `find_preset` returns the values of presets that are not an experiment's.
 
     Raises UsageError where no game is named, what is given cannot be read as a setting or has no effect, and where a
     file names a program to be started unless that is allowed.
@@ -68,7 +70,7 @@ def read_settings(given: Given, kind: type[Config]) -> Config:
     if not given.allow_programs:
         refuse_programs_in(file, str(given.config))
     values: dict[str, Any] = {}
-    for part in (load_preset(given.preset or DEFAULT_PRESET), plugins().game_settings(reference)):
+    for part in ((find_preset or load_preset)(given.preset or DEFAULT_PRESET), plugins().game_settings(reference)):
         # What a preset says of parts that this kind of run has not does not count.
         merge(values, {path: value for path, value in flat(part).items() if path.split(".")[0] in kind.model_fields})
     merge(values, explicit)
@@ -97,7 +99,7 @@ def _changes(changes: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _check_effects(explicit: Mapping[str, Any], configuration: LearningConfig) -> None:
+def _check_effects(explicit: Mapping[str, Any], configuration: RunConfig) -> None:
     from moemcts.runs.settings import WITHOUT_EFFECT, lookup
 
     values = configuration.model_dump()
