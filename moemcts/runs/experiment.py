@@ -89,7 +89,7 @@ class Experiment(Run[ExperimentConfig]):
     def describe(self) -> str:
         """Returns one line on what is compared."""
         config = self.config
-        data = config.data.folder or f"{config.data.samples:,} samples"
+        data = config.data.describe()
         experts = "; ".join([", ".join(self.gates) or "no experts", ", ".join(config.schemes)])
         seeds = f"{config.num_seeds} training seed{'s' * (config.num_seeds > 1)}"
         return (

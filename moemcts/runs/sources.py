@@ -50,7 +50,10 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
     if len(set(ids)) < len(ids):
         named = ", ".join(f"{kind} {folder}" for kind, folder in folders.items())
         raise UsageError(f"expected different samples to learn from and to measure on, got the same twice: {named}")
-    return Sources(found["training"], found.get("validation"), found.get("test"))
+    training = found["training"]
+    if config.is_given and config.samples:
+        training = training.some_games(config.samples)
+    return Sources(training, found.get("validation"), found.get("test"))
 
 
 def dataset_ids(config: DataConfig, own: Path) -> dict[str, str]:

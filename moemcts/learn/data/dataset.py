@@ -128,6 +128,19 @@ class Dataset:
         is_held_out = np.isin(self.games(), held_out)
         return self.take(np.flatnonzero(~is_held_out)), self.take(np.flatnonzero(is_held_out))
 
+    def some_games(self, num_samples: int) -> Dataset:
+        """Returns whole games drawn at random with about so many samples in all, the same each time; all if there are
+        fewer. A smaller number draws some of the games that a larger one does.
+        """
+        games, counts = np.unique(self.games(), return_counts=True)
+        order = np.random.default_rng(len(games)).permutation(len(games))
+        enough = int(np.searchsorted(np.cumsum(counts[order]), num_samples)) + 1
+        if enough >= len(games):
+            return self
+        part = self.take(np.flatnonzero(np.isin(self.games(), games[order[:enough]])))
+        part.id = f"{self.id}, {num_samples} samples"
+        return part
+
     def phase_weights(self, gate: PhaseGate) -> FloatArray:
         """Returns how much each phase of the gate applies to each sample, `[N, K]`.
 
