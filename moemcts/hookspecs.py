@@ -81,5 +81,10 @@ def register_readers() -> Sequence[Registration]:  # type: ignore[empty-body]
 
 
 @hookspec
+def register_papers() -> Sequence[Mapping[str, Any]]:  # type: ignore[empty-body]
+    """Returns tables of published experiments that the games can repeat, as `moemcts.runs.papers` reads them."""
+
+
+@hookspec
 def register_commands(app: typer.Typer, data: typer.Typer) -> None:
     """Adds commands to the command line; `data` is its group of commands about games and datasets."""

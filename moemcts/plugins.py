@@ -70,6 +70,7 @@ class Plugins:
         self.replay_formats = _by_name("replay format", hook.register_replay_formats())
         self.readers = _by_name("reader", hook.register_readers())
         self.schemes = _by_name("scheme", hook.register_schemes())
+        self.papers: list[Mapping[str, Any]] = [table for tables in hook.register_papers() for table in tables]
 
     def game(self, reference: str) -> Game:
         """Returns the game that a user names, such as `pommerman?env=PommeFFA-v1`."""

@@ -53,6 +53,11 @@ def register_games() -> Sequence[Registration]:
 
 
 @hookimpl
+def register_papers() -> Sequence[Mapping[str, Any]]:
+    return [tomllib.loads(resources.files("moemcts_chess").joinpath("papers.toml").read_text())]
+
+
+@hookimpl
 def register_gates() -> Sequence[Registration]:
     return [
         Registration("lichess", _lichess, "opening, middlegame, endgame as Lichess has them", VARIANTS, default=True),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import resources
+from typing import Any
 
 from moemcts.errors import UsageError
 from moemcts.game import Game
@@ -36,6 +37,11 @@ def register_games() -> Sequence[Registration]:
         named(_RADIO, _radio, "Pommerman, two against two in fog; messages outside the search"),
         named(_DUEL, _duel, "Pommerman, one against one on 8 x 8"),
     ]
+
+
+@hookimpl
+def register_papers() -> Sequence[Mapping[str, Any]]:
+    return [tomllib.loads(resources.files("moemcts_pommerman").joinpath("papers.toml").read_text())]
 
 
 @hookimpl

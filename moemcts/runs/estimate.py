@@ -89,12 +89,7 @@ def estimate(experiment: Experiment) -> Estimate:
     return Estimate(
         data=to_play / config.data.keep * played.seconds_per_sample + sizes.imported / IMPORTED,
         training=start
-        + (
-            rows / network_rate
-            + rows_read / _encoding_rate(game, played.states)
-            + FIRST_STEP * trainings
-        )
-        / workers,
+        + (rows / network_rate + rows_read / _encoding_rate(game, played.states) + FIRST_STEP * trainings) / workers,
         matches=start + _matches(experiment, played) / workers,
         report=rows_rated / network_rate + num_figures * FIGURE,
         num_bytes=int(

@@ -218,6 +218,19 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
         raise UsageError(f"{path or 'configuration'}: {first['msg']}, got {_short(first['input'])}") from None
 
 
+Tables = TypeVar("Tables", bound=BaseModel)
+
+
+def validate_tables(values: Mapping[str, Any], kind: type[Tables]) -> Tables:
+    """Returns tables of a file as what they stand for; raises UsageError naming the entry that is wrong."""
+    try:
+        return kind.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{path or 'tables'}: {first['msg']}, got {_short(first['input'])}") from None
+
+
 def _check_numbers(values: Mapping[str, Any]) -> None:
     for path, value in numbers(values):
         if not abs(value) <= LARGEST:
