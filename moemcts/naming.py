@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moemcts.agents import Agent, Named, PolicyAgent
+from moemcts.agents import Agent, Named, PolicyAgent, Translated
 from moemcts.arena.openings import Opening
 from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.experts import ROUTINGS
@@ -156,11 +156,28 @@ def experts_in(folder: Path) -> Path:
     raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
 
 
+def encoded_as(experts: Path, game: Game) -> Game:
+    """Returns the game with the planes that a folder of experts was made for, where it differs in these alone."""
+    from moemcts.learn.fingerprint import encoding_fingerprint, stored_alike
+    from moemcts.store import read_toml
+
+    manifest = read_toml(experts / "manifest.toml")
+    if manifest.get("encoding") == encoding_fingerprint(game):
+        return game
+    try:
+        other = plugins().game(str(manifest.get("game", "")))
+    except UsageError:
+        # What is wrong with the folder is said by who reads it.
+        return game
+    return other if stored_alike(game, other) else game
+
+
 def phases_of(experts: str, game: Game) -> list[str]:
     """Returns the phases that the experts of a reference are for."""
     from moemcts.learn.checkpoint import load_experts
 
-    return list(load_experts(experts_in(folder_of(experts)), game, plugins()).gate.phase_names)
+    folder = experts_in(folder_of(experts))
+    return list(load_experts(folder, encoded_as(folder, game), plugins()).gate.phase_names)
 
 
 def opponents_named(name: str, game: Game) -> Opponents:
@@ -201,6 +218,7 @@ def _expert_agent(
 
     if routing and routing not in (*ROUTINGS, QUEUE):
         raise unknown_name("routing", routing, (*ROUTINGS, QUEUE))
+    seen, game = game, encoded_as(experts_in(folder), game)
     loaded = load_networks(experts_in(folder), game, plugins())
     inference = resolve(backend, precision, loaded.networks[0], game.spec.observation_shape)
     experts = loaded.expert_set(inference, routing=ROUTINGS.get(routing))
@@ -210,7 +228,7 @@ def _expert_agent(
     if backend == "auto":
         label += f"{'&' if '?' in label else '?'}backend={inference.backend}"
     if simulations == 0:
-        return PolicyAgent(experts, name=label)
+        return _as_seen(PolicyAgent(experts, name=label), seen, game)
     try:
         config = SearchConfig(
             simulations=simulations,
@@ -224,7 +242,11 @@ def _expert_agent(
         raise UsageError(f"{label}: {error}") from None
     model = opponents_named(opponents, game) if opponents else _default_opponents(game)
     queue = batch if routing == QUEUE else None
-    return SearchAgent(game, experts, config, opponents=model, queue=queue, name=label)
+    return _as_seen(SearchAgent(game, experts, config, opponents=model, queue=queue, name=label), seen, game)
+
+
+def _as_seen(agent: Agent, seen: Game, own: Game) -> Agent:
+    return agent if own is seen else Translated(agent, seen, own)
 
 
 def _default_opponents(game: Game) -> Opponents:

@@ -20,7 +20,7 @@ from moemcts.plugins import plugins
 from moemcts.report.outcomes import Learned, Outcomes, Phases
 from moemcts.runs.arms import NO_GATE, Arm, file_label, make_arms
 from moemcts.runs.fields import make_field
-from moemcts.runs.held_out import held_out_losses
+from moemcts.runs.held_out import held_out_losses, single_losses
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.learning import data_part, measurements, train_experts, training_settings
 from moemcts.runs.phases import describe_phases, timeline_of
@@ -89,7 +89,7 @@ class Experiment(Run[ExperimentConfig]):
     def describe(self) -> str:
         """Returns one line on what is compared."""
         config = self.config
-        data = config.data.folder or f"{config.data.samples:,} samples"
+        data = config.data.describe()
         experts = "; ".join([", ".join(self.gates) or "no experts", ", ".join(config.schemes)])
         seeds = f"{config.num_seeds} training seed{'s' * (config.num_seeds > 1)}"
         return (
@@ -168,6 +168,7 @@ class Experiment(Run[ExperimentConfig]):
         """Returns what was made; the experiment must be done."""
         sources = self.sources()
         experts = {(arm.name, seed): self.experts(arm, seed) for arm in self.arms for seed in self.seeds}
+        alone = single_losses(self.config, self.single, sources, experts)
         losses = held_out_losses(self.config, self.single, self.teams, sources, experts)
         searched, raw = (self._results(kind) for kind in (SEARCHED, RAW))
         return Outcomes(
@@ -176,6 +177,7 @@ class Experiment(Run[ExperimentConfig]):
             settings=self.config.model_dump(mode="json"),
             searched=self.field.contest(searched, f"{self.config.search.simulations} simulations per move"),
             raw=self.field.contest(raw, "the policy's best action") if raw else None,
+            single_losses=tuple(alone),
             single_metrics=measurements(self._training_folder(self.single, 0)),
             teams=tuple(
                 Learned(
