@@ -102,6 +102,9 @@ class MatchConfig(Section):
     """Games that run at once and share batches."""
     backend: str = "torch"
     """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
+    precision: str | None = None
+    """What networks compute in: float32 if not given, bf16, int8 of exported models, or auto, in place of which the
+    quicker of the first two is written down."""
 
 
 class RunConfig(Section):
