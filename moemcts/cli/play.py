@@ -24,7 +24,11 @@ def register(app: typer.Typer) -> None:
 def play(
     game: Annotated[str, typer.Option(help="A registered game.")],
     against: Annotated[
-        str | None, typer.Option(help="An agent or a folder of experts; the game's default agent otherwise.")
+        str | None,
+        typer.Option(
+            help="An agent, a folder of experts or `weights:NAME`; by default the game's own experts, else its "
+            "default agent."
+        ),
     ] = None,
     seat: Annotated[int, typer.Option(min=0, help="Where you sit; the number of players or more only watches.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
@@ -33,12 +37,12 @@ def play(
     import numpy as np
 
     from moemcts.agents import Seat
-    from moemcts.naming import resolve_agent
+    from moemcts.naming import player_of, resolve_agent
     from moemcts.play import Table
     from moemcts.plugins import plugins
 
     made = plugins().game(game)
-    agent = resolve_agent(against or plugins().player(made), made)
+    agent = resolve_agent(against or player_of(made), made)
     players = range(made.spec.num_players)
     person = Person(made)
     table = Table(
