@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import typer
 
     from moemcts.arena.replays import WriteReplays
+    from moemcts.drawing import Board
     from moemcts_chess.engine import UciAgent
 
 SUMMARIES = {
@@ -74,6 +75,11 @@ def register_replay_formats() -> Sequence[Registration]:
 
 
 @hookimpl
+def register_boards() -> Sequence[Registration]:
+    return [Registration("chess", _board, "pieces on eight by eight squares", VARIANTS)]
+
+
+@hookimpl
 def register_commands(app: typer.Typer, data: typer.Typer) -> None:
     from moemcts_chess import commands
 
@@ -81,6 +87,13 @@ def register_commands(app: typer.Typer, data: typer.Typer) -> None:
 
 
 _engine = partial(Registration, runs_programs=True)
+
+
+def _board(game: Game) -> Board:
+    from moemcts_chess.pageboard import ChessBoard
+
+    assert isinstance(game, ChessGame)
+    return ChessBoard(game)
 
 
 def _pgn(game: Game) -> WriteReplays:
