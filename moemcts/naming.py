@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from moemcts import weights
 from moemcts.agents import Agent, Named, PolicyAgent, Translated
 from moemcts.arena.openings import Opening
 from moemcts.errors import MoemctsError, UsageError, unknown_name
@@ -17,6 +18,7 @@ from moemcts.plugins import checked_options, plugins
 from moemcts.references import format_reference, parse_reference
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.engine import Opponents
+from moemcts.store import read_toml
 
 LIMITS = ("simulations", "nodes", "seconds")
 TIMES = ("seconds", "movetime")
@@ -95,8 +97,8 @@ def with_options(reference: str, options: Mapping[str, Any]) -> str:
 
 
 def folder_of(reference: str) -> Path:
-    """Returns the folder that a reference to experts names."""
-    return Path(parse_reference(reference)[0].removeprefix(EXPERTS))
+    """Returns the folder that a reference to experts names; see `moemcts.weights.folder_of`."""
+    return weights.folder_of(parse_reference(reference)[0].removeprefix(EXPERTS))
 
 
 def identity_of(references: Sequence[str], openings: Sequence[Opening]) -> dict[str, Any]:
@@ -111,15 +113,16 @@ def identity_of(references: Sequence[str], openings: Sequence[Opening]) -> dict[
 def _manifests(reference: str) -> list[str]:
     """Returns the hashes of the manifests of all experts that an agent plays with, which hold those of the weights."""
     _, options = parse_reference(reference)
-    folders = [folder_of(reference), *([Path(str(options["else"]))] if "else" in options else [])]
+    folders = [folder_of(reference), *([folder_of(str(options["else"]))] if "else" in options else [])]
     manifests = [place for folder in folders for place in (folder, folder / "experts") if place.is_dir()]
     files = [place / "manifest.toml" for place in manifests if (place / "manifest.toml").exists()]
     return [hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files]
 
 
 def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None = None) -> Agent:
-    """Returns the agent named by a registered name or by the folder of experts, each with options.
+    """Returns the agent named by a registered name or by experts, each with options.
 
+    Experts are named by their folder, by `weights:NAME` where they come with a plugin, by `hf:OWNER/NAME` or a URL.
     `runs/X/experts/steps-0?simulations=200` searches with these experts; 0 simulations plays their policy. `limits`
     (simulations, nodes, seconds) are those of experts that name none. `experts:FOLDER?only=endgame&else=OTHER` plays
     with one expert of a folder, and with those of another in all other phases. `routing=queue` lets leaves wait until
@@ -129,7 +132,7 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     named backend the precision is float32 unless it is named too.
     """
     name, options = parse_reference(reference)
-    is_folder = name.startswith(EXPERTS)
+    is_folder = name.startswith(EXPERTS) or weights.is_reference(name)
     folder = folder_of(reference)
     if not is_folder and (name in plugins().agents or not folder.exists()):
         if "/" in name and name not in plugins().agents:
@@ -146,11 +149,12 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     return _expert_agent(folder, game, reference, **checked_options("an expert agent", _expert_agent, renamed))
 
 
-def experts_in(folder: Path) -> Path:
-    """Returns where the experts are: in the folder itself or, of a training, in its `experts`.
+def experts_in(named: str | Path) -> Path:
+    """Returns where the experts are that a folder or a reference to it names: there or, of a training, in `experts`.
 
     Raises MoemctsError where there are none, or several sets of them.
     """
+    folder = weights.folder_of(named)
     for place in (folder, folder / "experts"):
         if (place / "manifest.toml").exists():
             return place
@@ -181,6 +185,20 @@ def phases_of(experts: str, game: Game) -> list[str]:
 
     folder = experts_in(folder_of(experts))
     return list(load_experts(folder, encoded_as(folder, game), plugins()).gate.phase_names)
+
+
+def game_of(experts: str) -> Game:
+    """Returns the game that the experts of a reference were made for."""
+    folder = experts_in(folder_of(experts))
+    return plugins().game(str(read_toml(folder / "manifest.toml").get("game", "")))
+
+
+def player_of(game: Game) -> str:
+    """Returns the reference of who plays a game where the user names nobody.
+
+    That are the experts that come with the game, else its default agent, else `random`.
+    """
+    return weights.default_weights(game) or plugins().player(game)
 
 
 def opponents_named(name: str, game: Game) -> Opponents:
@@ -236,7 +254,7 @@ def _expert_agent(
     ).inference
     experts = loaded.expert_set(inference, routing=ROUTINGS.get(routing))
     if baseline is not None:
-        others = load_networks(experts_in(Path(baseline)), game, plugins())
+        others = load_networks(experts_in(folder_of(baseline)), game, plugins())
         experts = experts.only(only, others.expert_set(inference))
     chosen: dict[str, str] = {"backend": inference.backend} if backend == "auto" else {}
     if precision == "auto" or (not precision and inference.precision != "float32"):

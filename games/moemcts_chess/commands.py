@@ -68,12 +68,13 @@ def bishops(
     """
     from moemcts.learn.checkpoint import load_experts
     from moemcts.plugins import plugins
+    from moemcts.weights import folder_of
     from moemcts_chess.bishops import PAPER, assess, summary
 
     made = _chess(game)
     if made.variant not in ("chess", "chess960"):
         raise UsageError(f"expected chess or chess960, whose endgames these are, got {game!r}")
-    found = {str(folder): assess(load_experts(folder, made, plugins()), made) for folder in experts}
+    found = {str(folder): assess(load_experts(folder_of(folder), made, plugins()), made) for folder in experts}
     if as_json:
         typer.echo(json.dumps({name: {**summary(rows), "rows": rows} for name, rows in found.items()}, indent=1))
         return

@@ -26,12 +26,13 @@ from moemcts.cli import (
     selfplay,
     tournament,
     train,
+    weights,
 )
 from moemcts.plugins import plugins
 
 START = (run, train, selfplay, reproduce, play)
 MEASURE = (match, tournament, benchmark, report, explain)
-COMMANDS = (*START, *MEASURE, export, gate, lists, check, doctor)
+COMMANDS = (*START, *MEASURE, export, gate, lists, weights, check, doctor)
 
 
 def make_app() -> typer.Typer:
