@@ -30,8 +30,11 @@ from record import add_option, append
 
 from moemcts.arena import Conditions, Lineup, openings_from_seeds, play_games
 from moemcts.game import Game
-from moemcts.learn.checkpoint import load_experts
+from moemcts.learn.checkpoint import load_networks
 from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.inference.backends import Precision
+from moemcts.learn.inference.evaluators import Inference
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm
@@ -60,7 +63,7 @@ class Scale:
     networks: Mapping[str, str]
     device: str
     batch_size: int
-    precision: str
+    precision: Precision
     probe: int
     """Samples in the measurement of a training's speed."""
     batches: Sequence[int]
@@ -135,18 +138,21 @@ class Plan:
     def measure(self) -> list[dict[str, Any]]:
         """Measures networks alone by batch, and how much of that is left in self-play."""
         rows: list[dict[str, Any]] = []
+        inference = Inference("torch", self.scale.precision)
         for size in self.scale.networks:
             folder = self.folder / f"{size}-single" / "experts"
             if not folder.exists():
                 continue
-            experts = load_experts(folder, self.game, plugins(), device=self.scale.device)
-            rates = {batch: self._inference_rate(experts.experts[0], batch) for batch in self.scale.batches}
+            loaded = load_networks(folder, self.game, plugins())
+            alone = TorchEvaluator(loaded.networks[0], self.scale.device, self.scale.precision)
+            rates = {batch: self._inference_rate(alone, batch) for batch in self.scale.batches}
             about = {"unit": "positions/s", "network": self.scale.networks[size], "seed": 0} | self._device()
+            about |= {"precision": self.scale.precision}
             rows += [
                 {"name": f"gpu plan, {size}, inference, batch {batch}", "value": round(rate)} | about
                 for batch, rate in rates.items()
             ]
-            rate, batch = self._self_play_rate(experts)
+            rate, batch = self._self_play_rate(loaded.expert_set(inference, device=self.scale.device))
             near = min(rates, key=lambda one: abs(np.log(one / batch)))
             row = {"name": f"gpu plan, {size}, self-play", "value": round(rate), "mean_batch": round(batch, 1)}
             rows.append(row | {"of_batch": near, "share_of_inference": round(rate / rates[near], 4)} | about)
@@ -231,7 +237,7 @@ class Plan:
         numbers = json.loads((folder / "report" / "numbers.json").read_text())
         yield {"name": f"gpu plan, {piece}, losses", "numbers": numbers} | about
 
-    def _inference_rate(self, network: Any, batch: int) -> float:
+    def _inference_rate(self, network: TorchEvaluator, batch: int) -> float:
         """Returns evaluations per second of planes that lie ready."""
         planes = np.random.default_rng(0).random((batch, *self.game.spec.observation_shape), dtype=np.float32)
         network.evaluate_planes(planes)
