@@ -292,6 +292,21 @@ def ablations() -> str:
     return "\n\n".join([table(heads, cells), how, origin(rows)])
 
 
+def hours() -> str:
+    """Returns how long the experiments take that are not finished."""
+    rows = list(latest("estimates").values())
+    cells = (
+        [
+            f"{row['name']}: `{row['run_command']}`",
+            row["value"],
+            *(row[part] for part in ("data", "training", "matches")),
+        ]
+        for row in rows
+    )
+    heads = "experiment | hours of one core, estimated | data | training | matches"
+    return "\n\n".join([table(heads, cells), origin(rows)])
+
+
 def gpu() -> str:
     """Returns what `benchmarks/gpu_plan.sh` measured."""
     rows = list(latest("gpu").values())
@@ -372,8 +387,13 @@ SECTIONS = {
     "Learning with other libraries": libraries,
     "Setting up": setup,
     "On a GPU": gpu,
+    "Hours of what is not finished": hours,
 }
-TABLES = {"Pommerman: what of a network helps its search": "ablations", "On a GPU": "gpu"}
+TABLES = {
+    "Pommerman: what of a network helps its search": "ablations",
+    "On a GPU": "gpu",
+    "Hours of what is not finished": "estimates",
+}
 """Sections that wait for the first row of their table."""
 
 
