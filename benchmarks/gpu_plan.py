@@ -306,6 +306,8 @@ def main() -> None:
     for row in rows:
         print(json.dumps(row)[:300])
     if options.record:
+        places = {str(options.games): "GAMES", str(options.out): "OUT"}
+        sys.argv = [places.get(word, word) for word in sys.argv]
         append("gpu", [row for row in rows if "value" in row])
 
 
