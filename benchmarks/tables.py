@@ -367,8 +367,9 @@ games none differs from the single network by more than chance.
 
 **Pommerman**, the preset `laptop`: with search all three sets of experts won more often than the single network, but
 from one training seed to the next they vary so much that three seeds show no difference; without search none is better,
-and none is as good as SimpleAgent, whose games they learned from. And 50 simulations with networks of this size win no
-more often than 50 simulations with a constant in their place.
+and none is as good as SimpleAgent, whose games they learned from. And 50 simulations with these networks win no more
+often than 50 simulations with a constant in their place. One of the same size that learned from 389,024 samples of more
+games, half of its loss the value's, helps where the search hears its value: 59.0 % against 40.0 % of 100 games.
 
 The presets are small; the one named `paper` has not been run yet, and nothing here has run on a GPU."""
 
