@@ -25,9 +25,8 @@ def machine() -> str:
     return model
 
 
-def commit() -> str:
-    """Returns the commit the code is at, with `+` where it has uncommitted changes."""
-    root = Path(__file__).parent.parent
+def commit(root: Path = Path(__file__).parent.parent) -> str:
+    """Returns the commit that a checkout is at, with `+` where it has uncommitted changes."""
     done = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=False
     )
