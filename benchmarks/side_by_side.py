@@ -21,11 +21,7 @@ class Worker:
     def __init__(self, command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> None:
         self._command = list(command)
         self._process = subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **(environment or {})},
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
 
     def __enter__(self) -> Self:
@@ -56,12 +52,12 @@ def serve(rate: Callable[[str, float], float | None]) -> None:
         print(json.dumps(rate(question["name"], question["seconds"])), flush=True)
 
 
-def of_checkout(folder: Path, command: Sequence[str]) -> Worker:
-    """Returns a worker that imports everything from a checkout whose core is built."""
+def paths_of(folder: Path) -> dict[str, str]:
+    """Returns the environment in which everything is imported from a checkout whose core is built."""
     if not any((folder / "moemcts").glob("_core*.so")):
         raise SystemExit(f"expected a checkout with a built core, got {folder}: see CONTRIBUTING.md")
     places = [folder, folder / "games", *sorted((folder / "plugins").glob("*"))]
-    return Worker(command, environment={"PYTHONPATH": os.pathsep.join(map(str, places))})
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
 
 
 def compare(ours: Worker, theirs: Worker, name: str, *, seconds: float, rounds: int) -> dict[str, object] | None:

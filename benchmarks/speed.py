@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import numpy as np
 from games_for_tests import NativeConnectFour, NativeTicTacToe
 from record import add_option, append, commit
-from side_by_side import compare, of_checkout, serve
+from side_by_side import Worker, compare, paths_of, serve
 
 from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import Game, GameSpec, State, Views
@@ -217,7 +217,7 @@ def side_by_side(other: Path, parts: Sequence[str], seconds: float) -> list[dict
     """Prints how fast this checkout is in multiples of another's rates, and returns the rows."""
     command = [sys.executable, str(Path(__file__).resolve()), "--serve"]
     rows = []
-    with of_checkout(ROOT, command) as ours, of_checkout(other, command) as theirs:
+    with Worker(command, environment=paths_of(ROOT)) as ours, Worker(command, environment=paths_of(other)) as theirs:
         for name in benchmarks():
             if parts and not any(part in name for part in parts):
                 continue
