@@ -256,7 +256,7 @@ def main() -> None:
         work = make()
         rows.append(show(name, unit, [rate(work, options.seconds) for _ in range(NUM_RUNS)]))
     if options.record:
-        append("speed", rows)
+        append("side_by_side" if options.against else "speed", rows)
 
 
 if __name__ == "__main__":
