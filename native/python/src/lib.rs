@@ -3,6 +3,7 @@
 mod alpha_beta;
 mod chess;
 mod chess_packed;
+mod classics;
 mod game;
 mod packed;
 mod playouts;
@@ -11,7 +12,6 @@ mod python_game;
 mod search;
 mod signals;
 mod syzygy;
-mod toys;
 
 use pyo3::prelude::*;
 
@@ -23,6 +23,12 @@ mod _core {
     use crate::chess::{ChessImporter, ChessRules, ChessSearch, ChessState, ChessViews};
     #[pymodule_export]
     use crate::chess_packed::{chess_unpack, ChessPackedViews};
+    #[pymodule_export]
+    use crate::classics::{
+        BreakthroughSearch, BreakthroughState, BreakthroughViews, ClassicsCareful, ConnectFourSearch, ConnectFourState,
+        ConnectFourViews, HexSearch, HexState, HexViews, OthelloSearch, OthelloState, OthelloViews, TicTacToeSearch,
+        TicTacToeState, TicTacToeViews,
+    };
     #[pymodule_export]
     use crate::packed::gather_rows;
     #[pymodule_export]
@@ -39,10 +45,6 @@ mod _core {
     use crate::search::KeptTree;
     #[pymodule_export]
     use crate::syzygy::ChessTables;
-    #[pymodule_export]
-    use crate::toys::{ConnectFourSearch, ConnectFourState, ConnectFourViews};
-    #[pymodule_export]
-    use crate::toys::{TicTacToeSearch, TicTacToeState, TicTacToeViews};
     use pyo3::prelude::*;
     use pyo3::types::PyTuple;
 
@@ -57,6 +59,9 @@ mod _core {
             py.get_type::<PommermanState>(),
             py.get_type::<TicTacToeState>(),
             py.get_type::<ConnectFourState>(),
+            py.get_type::<OthelloState>(),
+            py.get_type::<BreakthroughState>(),
+            py.get_type::<HexState>(),
         ];
         module.add("STATE_TYPES", PyTuple::new(py, states)?)
     }

@@ -102,7 +102,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
         let even = 1.0 / weights.len() as f64;
         for (prior, weight) in self.moves.priors[first as usize..end as usize].iter_mut().zip(weights) {
-            *prior = (if total > 0.0 { *weight / total } else { even }) as f32;
+            let policy = if total > 0.0 { *weight / total } else { even };
+            *prior = ((1.0 - config.uniform_share) * policy + config.uniform_share * even) as f32;
         }
         Ok(())
     }
