@@ -64,7 +64,7 @@ class BoardGame(Game[S], Generic[S]):
         head, _, line = text.partition(MOVES)
         if re.fullmatch(rf"\s*({self.move}\s*)+", head, re.IGNORECASE):
             head, line = START, head + line
-        state = self._start if head.strip() == START else self._parsed(head)
+        state: S = self.state_type.parse(head, self.rows, self.columns) if head.strip() != START else self._start
         if not re.fullmatch(rf"\s*({self.move}\s*)*", line, re.IGNORECASE):
             raise ValueError(f"expected moves like {self._example()}, got {line.strip()!r}")
         for move in re.finditer(self.move, line, re.IGNORECASE):
@@ -105,10 +105,6 @@ class BoardGame(Game[S], Generic[S]):
 
     def search_type(self) -> Any:
         return self.native_search
-
-    def _parsed(self, text: str) -> S:
-        state: S = self.state_type.parse(text, self.rows, self.columns)
-        return state
 
     def _example(self) -> str:
         (player,) = self._start.active_players
