@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -166,3 +166,9 @@ class NativeConnectFour(NativeTicTacToe):
 
     def search_type(self):  # type: ignore[no-untyped-def]
         return core.ConnectFourSearch
+
+
+def play_in_a_process(game: Game[Any], state: State, pipe: Any) -> None:
+    """Plays one move, as environments in processes of their own do."""
+    child = state.play([int(state.legal_actions(player)[0]) for player in state.active_players])
+    pipe.send((game.spec, child))
