@@ -64,7 +64,9 @@ class BoardGame(Game[S], Generic[S]):
         head, _, line = text.partition(MOVES)
         if re.fullmatch(rf"\s*({self.move}\s*)+", head, re.IGNORECASE):
             head, line = START, head + line
-        state: S = self.state_type.parse(head, self.rows, self.columns) if head.strip() != START else self._start
+        state = self._start
+        if head.strip() != START:
+            state = self.state_type.parse(head, self.rows, self.columns)
         if not re.fullmatch(rf"\s*({self.move}\s*)*", line, re.IGNORECASE):
             raise ValueError(f"expected moves like {self._example()}, got {line.strip()!r}")
         for move in re.finditer(self.move, line, re.IGNORECASE):
@@ -116,7 +118,7 @@ def column_name(column: int) -> str:
     return chr(ord("a") + column)
 
 
-def turn(state: ClassicState) -> list[str]:
+def turn(state: core._ClassicState) -> list[str]:
     """Returns the line that says who moves, no line where the game is over."""
     _, mover, _ = state.format().split()
     return [f"{mover} to move"] if state.active_players else []
