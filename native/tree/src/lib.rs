@@ -1,11 +1,12 @@
 //! The search: one decoupled PUCT for any number of players, many trees per batch. It knows no game.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod chance;
 pub mod config;
 pub mod error;
 pub mod game;
+pub mod memory;
 pub mod playouts;
 pub mod rng;
 pub mod search;
