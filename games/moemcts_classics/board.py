@@ -15,8 +15,7 @@ PLANES = ("own stones", "opponent's stones", "empty cells")
 START = "startpos"
 MOVES = "; moves"
 
-ClassicState = core.ConnectFourState | core.OthelloState | core.BreakthroughState | core.HexState | core.TicTacToeState
-S = TypeVar("S", bound=ClassicState)
+S = TypeVar("S", bound="core._ClassicState")
 
 
 class BoardGame(Game[S], Generic[S]):
