@@ -48,8 +48,8 @@ def register_gates() -> Sequence[Registration]:
 
 @hookimpl
 def register_agents() -> Sequence[Registration]:
-    summary = "wins and prevents wins in one move, otherwise random"
-    return [Registration("careful", _careful, summary, PLACING + MOVING, default=True)]
+    # No default: searches would take it for their opponent, and here they play both sides.
+    return [Registration("careful", _careful, "wins and prevents wins in one move, otherwise random", PLACING + MOVING)]
 
 
 def _breakthrough(*, rows: int = 8, columns: int = 8) -> Breakthrough:
