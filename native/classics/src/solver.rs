@@ -223,6 +223,17 @@ mod tests {
         }
     }
 
+    fn after(moves: &str) -> Position<ConnectFour> {
+        moves.bytes().fold(Position::default(), |position, column| position.after((column - b'1').into()))
+    }
+
+    /// Pons, Solving Connect 4, part 2.
+    #[test]
+    fn examples_have_the_published_scores() {
+        assert_eq!(Solver::default().score(&after("4455")), 18);
+        assert_eq!(Solver::default().score(&after("44455554221")), -15);
+    }
+
     #[test]
     fn scores_are_those_of_a_search_without_any_cleverness() {
         let (mut rng, mut solver, mut num_positions) = (Rng::new(0), Solver::default(), 0);
