@@ -442,7 +442,9 @@ class SelfPlay(Run[SelfPlayConfig]):
     def _promote(self, generation: int, advance: Advance) -> None:
         """Lets the newest experts play those that have played, and says whether they play the next games."""
         rule, champion = self.config.promotion, self.on_disk.champion(generation - 1)
-        search = self.config.search.model_copy(update={"temperature": rule.temperature, "noise_fraction": 0.0})
+        search = self.config.search.model_copy(
+            update={"temperature": rule.temperature, "noise_fraction": 0.0, "gumbel_noise": 0.0}
+        )
         sprt = Sprt(elo0=rule.elo0, elo1=rule.elo1, model="logistic") if rule.rule == "sprt" else None
         newest = _name(generation)
         result = Duel(
@@ -473,7 +475,7 @@ class SelfPlay(Run[SelfPlayConfig]):
     def _measure(self, generation: int, advance: Advance) -> None:
         """Plays a generation against the opponents that stay the same, and the one that was measured before it."""
         gauntlet = self.config.gauntlet
-        search = self.config.search.model_copy(update={"temperature": 0.0, "noise_fraction": 0.0})
+        search = self.config.search.model_copy(update={"temperature": 0.0, "noise_fraction": 0.0, "gumbel_noise": 0.0})
         known = contestants(gauntlet.opponents, self.game)
         others: dict[str, Agent] = {name: one.agent for name, one in known.items()}
         before = [one for one in self.measured if one < generation][-1:]
