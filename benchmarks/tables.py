@@ -162,8 +162,11 @@ def comparison() -> str:
 
 
 def inference() -> str:
-    """Returns how much faster than eager PyTorch the quickest backend of each precision is, and what int8 costs."""
+    """Returns how much faster than eager PyTorch the quickest backend of each precision is, what fewer digits cost, and
+    what it costs to cut a batch.
+    """
     found = latest("inference").values()
+    cuts = [row for row in found if row["unit"] == "times as long"]
     rows = [row for row in found if row.get("ratio")]
     costs = [row for row in found if row["unit"] == "Elo"]
     cells = []
@@ -171,16 +174,20 @@ def inference() -> str:
         for batch in sorted({row["batch"] for row in rows}):
             of = [row for row in rows if row["name"].startswith(f"{subject},") and row["batch"] == batch]
             eager = next(row for row in of if "eager" in row["contender"])
-            best = [
-                max((row for row in of if row["contender"].endswith(precision)), key=lambda row: row["ratio"])
-                for precision in ("float32", "int8")
-            ]
-            told = [f"{row['value']:,} ({row['contender'].split()[0]}, {row['ratio']:.1f} times)" for row in best]
+            told = []
+            for precision in ("float32", "bf16", "int8"):
+                able = [row for row in of if row["contender"].endswith(precision)]
+                best = max(able, key=lambda row: row["ratio"], default=None)
+                told.append(
+                    f"{best['value']:,} ({best['contender'].split()[0]}, {best['ratio']:.1f} times)" if best else "-"
+                )
             cells.append([subject, batch, f"{eager['value']:,}", *told])
-    heads = "positions/s on a CPU, one thread | batch | eager PyTorch | best float32 | best int8"
+    heads = "positions/s on a CPU, one thread | batch | eager PyTorch | best float32 | best bf16 | best int8"
     played = [[row["name"], row["games"], _around(row["value"], row["interval"])] for row in costs]
-    price = table("what int8 costs at equal simulations | games | Elo, 95 %", played)
-    return "\n\n".join([table(heads, cells), price, origin([*rows, *costs])])
+    price = table("what fewer digits cost at equal simulations | games | Elo, 95 %", played)
+    parts = [[row["name"], row["batch"], f"{row['value']:.2f}"] for row in cuts]
+    cut = table("three experts in turn against one network | batch | times as long", parts)
+    return "\n\n".join([table(heads, cells), price, cut, origin([*rows, *costs, *cuts])])
 
 
 def levels() -> str:

@@ -75,7 +75,7 @@ class TrainerConfig(BaseModel):
     """bf16 computes the network in bfloat16 where torch deems it safe; weights, losses and optimiser stay float32. In
     place of auto, what is quickest for the network is tried and written down, channels_last with it."""
     channels_last: bool | None = None
-    """Whether planes are laid out with channels last: often faster on a CPU, other in the last bits; no if not given."""
+    """Whether planes are laid out with channels last: often faster on a CPU, other in the last bits; by default not."""
     compile: bool = False
     """Whether torch compiles the network first: slower to start, faster after, other in the last bits."""
     encoders: int = Field(default=2, ge=1)
