@@ -622,6 +622,8 @@ def test_stacked_experts_are_each_what_they_are_alone(reference: str, precision:
         found = stacked.evaluate_planes_by(experts, planes)
         for expert, network in enumerate(networks):
             rows = experts == expert
+            if not rows.any():
+                continue
             alone = TorchEvaluator(network, precision=precision).evaluate_planes(planes[rows])
             ours = Evaluation(found.logits[rows], found.value[rows])
             # Sums in another order, in bfloat16 with 8 digits.
