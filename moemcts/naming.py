@@ -126,7 +126,8 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     the batch of their expert is full, `batch` positions.
     `backend` and `precision` say what runs their networks. `auto`, the default of both, takes the quickest here that
     keeps the policy, and the agent's name says what that is: games are the same only where it is the same. Beside a
-    named backend the precision is float32 unless it is named too.
+    named backend the precision is float32 unless it is named too. `in_flight=2` searches half of the games while the
+    leaves of the others are evaluated, on a core of its own or a GPU.
     """
     name, options = parse_reference(reference)
     is_folder = name.startswith(EXPERTS)
@@ -203,6 +204,7 @@ def _expert_agent(
     baseline: str | None = None,
     backend: str = "auto",
     precision: str = "",
+    in_flight: int = 1,
 ) -> Agent:
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.inference.positions import usual_positions
@@ -239,7 +241,9 @@ def _expert_agent(
         raise UsageError(f"{label}: {error}") from None
     model = opponents_named(opponents, game) if opponents else _default_opponents(game)
     queue = batch if routing == QUEUE else None
-    return SearchAgent(game, experts, config, opponents=model, queue=queue, name=label)
+    if in_flight < 1 or (queue and in_flight > 1):
+        raise UsageError(f"{label}: expected in_flight of at least 1, and no more with routing=queue, got {in_flight}")
+    return SearchAgent(game, experts, config, opponents=model, queue=queue, in_flight=in_flight, name=label)
 
 
 def _saying_more(label: str, chosen: Mapping[str, str]) -> str:

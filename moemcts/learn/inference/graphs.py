@@ -81,7 +81,7 @@ class FixedBatches:
         """Returns a recording, None where it gives something else than the network."""
         planes.bernoulli_(1 / 7)
         # Libraries choose their kernels in the first calls, which must not be recorded.
-        stream = torch.cuda.Stream(self._device)
+        stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream(self._device))
         with torch.cuda.stream(stream):
             for _ in range(3):
