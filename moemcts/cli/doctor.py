@@ -16,6 +16,8 @@ from typing import Annotated, Any
 
 import typer
 
+from moemcts.errors import MoemctsError
+
 EXTRAS = {"onnx": "fast", "onnxruntime": "fast", "openvino": "openvino", "pettingzoo": "pettingzoo"}
 """Optional packages and the extra that brings each."""
 
@@ -59,7 +61,7 @@ def examine() -> dict[str, dict[str, Any]]:
         "plugins": {info.name: info.error or f"ok ({info.distribution} {info.version})" for info in plugins().infos},
         "networks, positions/s of resnet on 16 x 8 x 8 with one thread; the quickest of others": _networks(),
         "search, simulations/s with a constant evaluator and one thread": {
-            name: f"{_search_speed(name):,.0f}" for name in plugins().games
+            name: _search_speed(name) for name in plugins().games if not name.endswith(":")
         },
     }
 
@@ -121,13 +123,16 @@ def _is_writable(folder: Path) -> str:
         return f"no: {error.strerror}"
 
 
-def _search_speed(name: str) -> float:
-    """Returns simulations per second from a start position, with a constant evaluator and one thread."""
+def _search_speed(name: str) -> str:
+    """Returns simulations per second from a start position, with a constant evaluator and one thread, or what fails."""
     from moemcts.evaluation import UniformEvaluator
     from moemcts.plugins import plugins
     from moemcts.search import Search, SearchConfig
 
-    game = plugins().game(name)
+    try:
+        game = plugins().game(name)
+    except MoemctsError as error:
+        return f"error: {error}"
     state = game.initial_state(0)
     roots = game.views([(state, state.active_players[0])] * 8)
     search = Search(game, SearchConfig(simulations=200, leaves_per_tree=8))
@@ -135,4 +140,4 @@ def _search_speed(name: str) -> float:
     while time.perf_counter() - started < 0.2:
         search.reset(roots, list(range(8)))
         num_simulations += sum(result.num_simulations for result in search.run(UniformEvaluator(game.spec)))
-    return num_simulations / (time.perf_counter() - started)
+    return f"{num_simulations / (time.perf_counter() - started):,.0f}"

@@ -15,10 +15,11 @@ from moemcts.evaluation import Evaluator
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Views
 from moemcts.references import parse_reference
+from moemcts.weights import default_weights, folder_of
 from moemcts_chess.game import ChessGame
 from moemcts_chess.glance import GlanceEvaluator
 from moemcts_chess.tablebase import Tablebase, TablebaseEvaluator
-from moemcts_chess.uci.options import GATE_OF_THE_EXPERTS, Options
+from moemcts_chess.uci.options import GATE_OF_THE_EXPERTS, SHIPPED, Options
 from moemcts_chess.uci.pace import Pace, sizes
 
 NO_END = 2**31
@@ -60,15 +61,17 @@ def load(
     What cannot be had is done without, after `fail` was told why; by default that is a remark.
     """
     fail = fail or (lambda error: remark(f"error: {one_line(error)}"))
-    folder = options.text("Model_Directory")
+    named = options.text("Model_Directory")
+    if named == SHIPPED:
+        named = _shipped(options.game)
     game, experts = ChessGame(options.game, max_plies=NO_END), None
-    if folder:
+    if named:
         try:
-            game, experts = _experts(Path(folder), options)
+            game, experts = _experts(folder_of(named), options)
         except MoemctsError as error:
             fail(error)
         except (OSError, RuntimeError, ValueError) as error:
-            fail(MoemctsError(f"{folder}: {one_line(error)}"))
+            fail(MoemctsError(f"{named}: {one_line(error)}"))
     if experts is None:
         remark("no experts: thinking with material and squares alone; set Model_Directory to a folder of experts")
     elif (chosen := options.text("Game_Phase_Definition")) != GATE_OF_THE_EXPERTS:
@@ -82,6 +85,11 @@ def load(
         except MoemctsError as error:
             fail(error)
     return Knowledge(game=game, evaluator=evaluator, experts=experts, tables=tables)
+
+
+def _shipped(game: str) -> str:
+    """Returns the reference of the experts that come with a game; nothing where there are none."""
+    return default_weights(ChessGame(game)) or ""
 
 
 def warm_up(knowledge: Knowledge, batch_size: int, pace: Pace) -> float:
