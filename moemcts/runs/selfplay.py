@@ -16,12 +16,13 @@ from moemcts.arena.rating import Sprt
 from moemcts.errors import UsageError
 from moemcts.game import State
 from moemcts.gates import PhaseGate
-from moemcts.naming import check_backend, contestants, experts_in, opponents_named
+from moemcts.naming import AUTO, check_backend, contestants, experts_in, opponents_named
 from moemcts.plugins import plugins
 from moemcts.runs.gauntlet import Duel, is_promoted, manifest_digest
 from moemcts.runs.generations import GENERAL, LEARNED, PLAYED, PROMOTED, TRAINING, Generations
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.run import Part, Run
+from moemcts.runs.running import inference_for
 from moemcts.runs.selfplay_games import Speed, SpeedOfParts
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.search import SearchAgent
@@ -82,11 +83,10 @@ class SelfPlay(Run[SelfPlayConfig]):
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         config = super().resolved(config)
         games = config.games
-        if AUTO not in (games.backend, games.precision):
+        precision = games.precision or (AUTO if games.backend == AUTO else None)
+        if AUTO not in (games.backend, precision):
             return config
-        chosen = inference_for(
-            config.game, config.network, games.backend, games.precision, batch_size=config.games.parallel
-        )
+        chosen = inference_for(config.game, config.network, games.backend, precision, batch_size=games.parallel)
         update = {"backend": chosen.backend, "precision": chosen.precision}
         return config.model_copy(update={"games": games.model_copy(update=update)})
 
@@ -166,7 +166,7 @@ class SelfPlay(Run[SelfPlayConfig]):
 
         if generation not in self._experts:
             games = self.config.games
-            inference = Inference(named_backend(games.backend), named_precision(games.precision))
+            inference = Inference(named_backend(games.backend), named_precision(games.precision or "float32"))
             while len(self._experts) >= self.config.games.league + 2:
                 del self._experts[min(self._experts)]
             self._experts[generation] = load_experts(
@@ -554,6 +554,9 @@ class SelfPlay(Run[SelfPlayConfig]):
                 found |= {f"{key}.{name}": item for name, item in value.items()}
             else:
                 found[key] = value
+        if found.get("games.precision") is None:
+            # Parts from before there was a choice are gone on with.
+            found.pop("games.precision", None)
         if self.config.start:
             found["start experts"] = manifest_digest(Path(self.config.start))
         return found | {f"training.{key}": value for key, value in self.config.training.identity().items()}
