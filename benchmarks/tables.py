@@ -185,9 +185,37 @@ def inference() -> str:
     heads = "positions/s on a CPU, one thread | batch | eager PyTorch | best float32 | best bf16 | best int8"
     played = [[row["name"], row["games"], _around(row["value"], row["interval"])] for row in costs]
     price = table("what fewer digits cost at equal simulations | games | Elo, 95 %", played)
-    parts = [[row["name"], row["batch"], f"{row['value']:.2f}"] for row in cuts]
-    cut = table("three experts in turn against one network | batch | times as long", parts)
-    return "\n\n".join([table(heads, cells), price, cut, origin([*rows, *costs, *cuts])])
+    tables = [table(heads, cells), price]
+    if cuts:
+        parts = [
+            [row["name"].replace(", three experts against one network", ""), f"{row['value']:.2f}"] for row in cuts
+        ]
+        tables.append(table("three experts, a third of a batch of 64 each | times as long as one network", parts))
+    return "\n\n".join([*tables, origin([*rows, *costs, *cuts])])
+
+
+def in_flight() -> str:
+    """Returns how much of a network's speed is left in a search."""
+    rows = list(latest("in_flight").values())
+    cells = [
+        [row["name"], f"{100 * row['value']:.0f}", f"{100 * row['lowest']:.0f} to {100 * row['highest']:.0f}"]
+        for row in rows
+    ]
+    heads = "search of 256 trees, batches of 128 | % of the network's speed | turns"
+    return "\n\n".join([table(heads, cells), origin(rows)])
+
+
+def urgency() -> str:
+    """Returns how first-play urgencies do against "loss"."""
+    rows = list(latest("urgency").values())
+    cells = [
+        [row["name"], row["games"], _around(row["value"], row["interval"]), row["sprt"]["decision"]] for row in rows
+    ]
+    how = (
+        "A sequential test of 0 against 10 normalized Elo, or of what the command says: H1 stands for stronger than "
+        '"loss", H0 for not.'
+    )
+    return "\n\n".join([table("equal simulations | games | Elo, 95 % | test", cells), how, origin(rows)])
 
 
 def levels() -> str:
@@ -372,6 +400,8 @@ SECTIONS = {
     "Speed of rules and search": speed,
     "Speed of networks": inference,
     "Speed of matches and training": arena,
+    "Searches and the speed of their network": in_flight,
+    "First-play urgency with trained networks": urgency,
     "Games between masters, and the chess family's speed": chess_data,
     "Opponents' replies: kept or drawn": replies,
     "Mates in three": mates,
@@ -380,7 +410,12 @@ SECTIONS = {
     "Setting up": setup,
     "On a GPU": gpu,
 }
-TABLES = {"Pommerman: what of a network helps its search": "ablations", "On a GPU": "gpu"}
+TABLES = {
+    "Pommerman: what of a network helps its search": "ablations",
+    "Searches and the speed of their network": "in_flight",
+    "First-play urgency with trained networks": "urgency",
+    "On a GPU": "gpu",
+}
 """Sections that wait for the first row of their table."""
 
 
