@@ -596,7 +596,7 @@ def test_a_run_with_a_backend_that_is_missing_does_not_begin(tmp_path: Path, mon
 # Ways to compute for GPUs, on a CPU.
 
 
-@pytest.mark.parametrize("num", [1, 3, 8, 700])
+@pytest.mark.parametrize("num", [1, 3, 8, 500])
 def test_batches_of_fixed_sizes_are_what_the_network_gives(num: int) -> None:
     network = network_of("rise-tiny", (5, 6, 7), 9)
     fixed = FixedBatches(network, torch.device("cpu"))
@@ -608,6 +608,8 @@ def test_batches_of_fixed_sizes_are_what_the_network_gives(num: int) -> None:
         fixed(random_planes((5, 6, 7), num, seed=2))
     assert largest_error(torch_evaluation(network, planes), Evaluation(logits, value)) < 1e-5
     assert (kept == logits).all(), "the next batch is not written over what was handed out"
+    with pytest.raises(ValueError, match="expected up to 512 rows, got 513"):
+        fixed(random_planes((5, 6, 7), 513))
 
 
 @pytest.mark.parametrize("precision", ["float32", "bf16"])

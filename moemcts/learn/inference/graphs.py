@@ -12,7 +12,7 @@ from torch import Tensor
 from moemcts.game import FloatArray
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
-"""Batch sizes that are recorded; a batch is padded to the next of them, and cut where it is larger than all."""
+"""Batch sizes that are recorded; a batch is padded to the next of them. In larger ones launches cost nothing."""
 ALIKE = 1e-2
 """How far a repetition may be from the network itself, relative to the largest output, to be used: it does the same
 work, and would be wrong altogether where the recording had missed something."""
@@ -45,12 +45,13 @@ class FixedBatches:
         self._recorded: dict[int, _Recorded] = {}
 
     def __call__(self, planes: FloatArray) -> list[Tensor]:
-        """Returns logits and value of planes `[N, C, H, W]`, on the CPU, in float32."""
-        parts = [self._part(planes[start : start + SIZES[-1]]) for start in range(0, max(len(planes), 1), SIZES[-1])]
-        return [torch.cat(column) for column in zip(*parts, strict=True)]
+        """Returns logits and value of planes `[N, C, H, W]`, on the CPU, in float32.
 
-    def _part(self, planes: FloatArray) -> list[Tensor]:
+        Raises ValueError for a batch that is larger than all of `SIZES`.
+        """
         count = len(planes)
+        if count > SIZES[-1]:
+            raise ValueError(f"expected up to {SIZES[-1]} rows, got {count}")
         size = next(size for size in SIZES if count <= size)
         if size not in self._recorded:
             self._recorded[size] = self._record(size, planes.shape[1:])

@@ -12,7 +12,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from moemcts.evaluation import Evaluation
 from moemcts.game import FloatArray, Views
 from moemcts.learn.inference.backends import Precision
-from moemcts.learn.inference.graphs import FixedBatches
+from moemcts.learn.inference.graphs import SIZES, FixedBatches
 
 DTYPES: dict[Precision, torch.dtype] = {"float32": torch.float32, "bf16": torch.bfloat16}
 """The precisions that torch runs networks in; folding comes first, so that only its result is rounded."""
@@ -35,7 +35,7 @@ class TorchEvaluator:
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""
         with torch.inference_mode():
-            if self._fixed is not None:
+            if self._fixed is not None and len(planes) <= SIZES[-1]:
                 return Evaluation(*(output.numpy() for output in self._fixed(planes)))
             logits, value = self._network(torch.from_numpy(planes).to(self.device, self._dtype))[:2]
             return Evaluation(to_array(logits), to_array(value))
