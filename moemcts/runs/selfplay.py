@@ -16,12 +16,13 @@ from moemcts.arena.rating import Sprt
 from moemcts.errors import UsageError
 from moemcts.game import State
 from moemcts.gates import PhaseGate
-from moemcts.naming import check_backend, contestants, experts_in, opponents_named
+from moemcts.naming import AUTO, check_backend, contestants, experts_in, opponents_named
 from moemcts.plugins import plugins
 from moemcts.runs.gauntlet import Duel, is_promoted, manifest_digest
 from moemcts.runs.generations import GENERAL, LEARNED, PLAYED, PROMOTED, TRAINING, Generations
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.run import Part, Run
+from moemcts.runs.running import inference_for
 from moemcts.runs.selfplay_games import Speed, SpeedOfParts
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.search import SearchAgent
@@ -63,7 +64,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         self.scheme.check(self.gate)
         self.on_disk = Generations(folder)
         self._opponent_model()
-        check_backend(config.games.backend)
+        check_backend(config.games.backend, config.games.precision)
         if config.games.resign_value is not None:
             check_adjudicable(self.game)
         if config.games.opponents not in (SELF, LEAGUE):
@@ -76,19 +77,18 @@ class SelfPlay(Run[SelfPlayConfig]):
     @classmethod
     def resolved(cls, config: SelfPlayConfig) -> SelfPlayConfig:
         """Returns the configuration with what the game, the first experts and this machine decide written out."""
-        from moemcts.learn.inference.evaluators import AUTO, resolve
-
         if config.start:
             start = experts_in(Path(config.start))
             network = str(read_toml(start / "manifest.toml").get("network", config.network))
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         config = super().resolved(config)
-        if config.games.backend != AUTO:
+        games = config.games
+        precision = games.precision or (AUTO if games.backend == AUTO else None)
+        if AUTO not in (games.backend, precision):
             return config
-        spec = plugins().game(config.game).spec
-        made = plugins().network(config.network, spec.observation_shape, spec.num_actions)
-        chosen = resolve(AUTO, "float32", made, spec.observation_shape, batch_size=config.games.parallel).backend
-        return config.model_copy(update={"games": config.games.model_copy(update={"backend": chosen})})
+        chosen = inference_for(config.game, config.network, games.backend, precision, batch_size=games.parallel)
+        update = {"backend": chosen.backend, "precision": chosen.precision}
+        return config.model_copy(update={"games": games.model_copy(update=update)})
 
     @property
     def gates(self) -> list[str]:
@@ -162,10 +162,11 @@ class SelfPlay(Run[SelfPlayConfig]):
     def experts(self, generation: int) -> ExpertSet:
         """Opens the experts of a generation, run as the settings say."""
         from moemcts.learn.checkpoint import load_experts
-        from moemcts.learn.inference.evaluators import Inference, named_backend
+        from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
 
         if generation not in self._experts:
-            inference = Inference(named_backend(self.config.games.backend))
+            games = self.config.games
+            inference = Inference(named_backend(games.backend), named_precision(games.precision or "float32"))
             while len(self._experts) >= self.config.games.league + 2:
                 del self._experts[min(self._experts)]
             self._experts[generation] = load_experts(
@@ -555,6 +556,9 @@ class SelfPlay(Run[SelfPlayConfig]):
                 found |= {f"{key}.{name}": item for name, item in value.items()}
             else:
                 found[key] = value
+        if found.get("games.precision") is None:
+            # Parts from before there was a choice are gone on with.
+            found.pop("games.precision", None)
         if self.config.start:
             found["start experts"] = manifest_digest(Path(self.config.start))
         return found | {f"training.{key}": value for key, value in self.config.training.identity().items()}

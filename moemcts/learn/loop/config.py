@@ -49,6 +49,9 @@ class GamesConfig(_Section):
     where these are an agent, else `self`."""
     backend: str = "auto"
     """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
+    precision: str | None = None
+    """What networks compute in: float32, bf16, or auto, in place of which the quickest that keeps the policy is
+    written down. If not given auto with backend auto, else float32."""
 
     @model_validator(mode="after")
     def _has_one_size(self) -> Self:

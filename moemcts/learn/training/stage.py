@@ -28,6 +28,7 @@ from moemcts.learn.training.optimisers import make_optimiser, optimiser_tensors,
 from moemcts.learn.training.ranks import Ranks
 from moemcts.learn.training.sample_weights import sample_weights
 from moemcts.learn.training.schedule import pace
+from moemcts.learn.training.speed import in_layout
 from moemcts.learn.training.stage_state import Speed, StageState, Sums
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.weights import State, load_state, network_state, read_state, write_state
@@ -195,7 +196,7 @@ class StageRun:
     def _losses(self, batch: Tensors, forward: Callable[[Tensor], Any]) -> Losses:
         is_bf16 = self.config.precision == "bf16"
         with torch.autocast(self._machine.device.type, dtype=torch.bfloat16, enabled=is_bf16):
-            answer = forward(batch.planes)
+            answer = forward(in_layout(batch.planes, self.config.channels_last))
         logits, value, *rest = answer
         outputs = Outputs(logits.float(), value.float(), *[part if part is None else part.float() for part in rest])
         return sample_losses(outputs, batch.targets)

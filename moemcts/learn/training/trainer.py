@@ -26,6 +26,7 @@ from moemcts.learn.training.metrics_log import MetricsLog
 from moemcts.learn.training.progress import Meter, OnProgress
 from moemcts.learn.training.ranks import ALONE, Ranks, device_of
 from moemcts.learn.training.sample_weights import sample_weights
+from moemcts.learn.training.speed import Way, settled, with_way
 from moemcts.learn.training.stage import GOOD, RESULT, RESUME, Machine, Material, StageRun, read_stage, stage_steps
 from moemcts.learn.training.stages import PlanStep, Stage, last_steps, plan
 from moemcts.learn.weights import State, load_state, network_state, state_digest
@@ -143,6 +144,7 @@ class Trainer:
         stages: Sequence[Sequence[Stage]],
         folder: Path,
     ) -> list[Trained]:
+        self._settle(network, material, folder)
         digests = [state_digest(state) for state in initial]
         steps = plan(stages, [digests.index(one) for one in digests] if len(digests) > 1 else ())
         trains_heads = any(step.stage.trains == "heads" for step in steps)
@@ -174,6 +176,20 @@ class Trainer:
                 training.run(step)
         network.to("cpu")
         return [training.trained(number, expert) for expert, number in enumerate(last_steps(steps, stages))]
+
+    def _settle(self, network: nn.Module, material: Material, folder: Path) -> None:
+        """Decides what precision `auto` is: what the training was begun with, or what is quickest."""
+        if self.config.precision != "auto":
+            return
+        if (begun := read_identity(folder)) is not None:
+            found = begun.get("config", {})
+            way = Way(found.get("precision", "float32"), bool(found.get("channels_last")))
+            self.config = with_way(self.config, way)
+            return
+        shape = material.training.game.spec.observation_shape
+        # One for all, as each rank would time something else.
+        mine = settled(self.config, network, shape, device=str(self._device)) if self._ranks.is_first else self.config
+        self.config = self._ranks.gather(mine)[0]
 
     def _material(
         self, dataset: Dataset, gate: PhaseGate, validation: Dataset | None, test: Dataset | None
@@ -245,13 +261,20 @@ def check_training(folder: Path, expected: Mapping[str, Any]) -> None:
     and `test` by their datasets' names, `references`, `gate`, `initial_weights`, `stages`. Where nothing was begun,
     nothing is wrong.
     """
+    if (found := read_identity(folder)) is not None:
+        check_same(folder, json.loads(json.dumps(expected)), found)
+
+
+def read_identity(folder: Path) -> dict[str, Any] | None:
+    """Returns what a training was begun with, None where none was."""
     path = folder / IDENTITY
-    if path.exists():
-        try:
-            found = json.loads(read_bytes(path))
-        except ValueError as error:
-            raise DamagedFile(f"{path} is damaged: {error}; delete it to go on without looking") from error
-        check_same(folder, json.loads(json.dumps(expected)), found if isinstance(found, dict) else {})
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(read_bytes(path))
+    except ValueError as error:
+        raise DamagedFile(f"{path} is damaged: {error}; delete it to go on without looking") from error
+    return found if isinstance(found, dict) else {}
 
 
 def _is_full(error: Exception) -> bool:
