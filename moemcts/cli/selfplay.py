@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.run import AllowPrograms, headline, new_folder
+from moemcts.cli.run import AllowPrograms, check_room, headline, new_folder
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def selfplay(
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.cli.settings import Given
     from moemcts.runs.selfplay import SelfPlay
+    from moemcts.runs.selfplay_estimate import selfplay_estimate
 
     named = {
         "game": game,
@@ -74,9 +75,12 @@ def selfplay(
     else:
         run = SelfPlay.load(resume, allow_programs=allow_programs)
     progress.say(headline(run))
+    expected = selfplay_estimate(run)
+    progress.say(expected.describe())
     if dry_run:
         typer.echo(run.config_text())
         return
+    check_room(run.folder, expected)
     if resume is None:
         run.write()
     started = time.monotonic()

@@ -13,7 +13,8 @@ from moemcts.evaluation import UniformEvaluator
 from moemcts.game import CHANCE, Game, State
 from moemcts.play import Table, play
 from moemcts.plugins import plugins
-from moemcts.search import Search
+from moemcts.search import Search, SearchConfig
+from moemcts.search.engine import Opponents
 from moemcts.work import num_cores
 
 if TYPE_CHECKING:
@@ -54,11 +55,11 @@ def estimate(experiment: Experiment) -> Estimate:
     """
     config, game = experiment.config, experiment.game
     agent = experiment.agent(config.data.agent or plugins().player(game))
-    states, seconds, num_samples, num_games = _sample_games(game, agent)
+    states, seconds, num_samples, num_games = sample_games(game, agent)
     seconds_per_sample, samples_per_game = seconds / num_samples, num_samples / num_games
     to_play = 0 if config.data.folder else config.data.samples
     to_learn, held_out = _sizes(experiment)
-    network_rate, num_parameters = _network_rate(game, config.network, states, BATCH)
+    rate_learned, num_parameters = network_rate(game, config.network, states, BATCH)
     num_parts = config.num_seeds * len(experiment.arms)
     workers = min(config.workers or num_cores(), num_parts)
     # A pool of processes is started for the trainings and another one for the matches.
@@ -72,9 +73,9 @@ def estimate(experiment: Experiment) -> Estimate:
     packed = game.pack(states)
     return Estimate(
         data=to_play / config.data.keep * seconds_per_sample,
-        training=start + rows_learned / network_rate / workers,
+        training=start + rows_learned / rate_learned / workers,
         matches=start + _matches(experiment, states, samples_per_game, seconds_per_sample) / workers,
-        report=rows_measured / network_rate + num_figures * FIGURE,
+        report=rows_measured / rate_learned + num_figures * FIGURE,
         num_bytes=int(
             to_play * (packed.offsets[-1] / len(states) + 40)
             + num_parameters * 4 * 3 * experiment.passes() * config.num_seeds * 2
@@ -117,13 +118,18 @@ def _matches(experiment: Experiment, states: list[State], samples_per_game: floa
     num_games = config.num_seeds * num_arms * config.match.games
     side_by_side = min(config.match.parallel, num_arms * config.match.games)
     batch = max(1, side_by_side * config.search.leaves_per_tree)
-    rate, _ = _network_rate(game, config.network, states, min(batch, BATCH))
-    searched = num_games * moves_per_game * limit * (1 / _search_rate(experiment, states) + 1 / rate)
+    rate, _ = network_rate(game, config.network, states, min(batch, BATCH))
+    searched = (
+        num_games
+        * moves_per_game
+        * limit
+        * (1 / search_rate(game, config.search, experiment.opponent_model(), states) + 1 / rate)
+    )
     field = (num_games + config.num_seeds * num_arms * config.match.raw_games) * samples_per_game
     return searched + field * seconds_per_sample
 
 
-def _sample_games(game: Game, agent: Agent) -> tuple[list[State], float, int, float]:
+def sample_games(game: Game, agent: Agent) -> tuple[list[State], float, int, float]:
     """Returns positions, the seconds they took, decisions made, and games finished (parts of games count)."""
     states, num_samples, num_games, started = [], 0, 0.0, time.perf_counter()
     index = 0
@@ -144,7 +150,7 @@ def _sample_games(game: Game, agent: Agent) -> tuple[list[State], float, int, fl
     return states[:: max(1, len(states) // 512)], time.perf_counter() - started, num_samples, num_games
 
 
-def _network_rate(game: Game, reference: str, states: list[State], batch: int) -> tuple[float, int]:
+def network_rate(game: Game, reference: str, states: list[State], batch: int) -> tuple[float, int]:
     """Returns how many positions a new network evaluates per second in batches, and how many parameters it has."""
     import torch
 
@@ -160,9 +166,9 @@ def _network_rate(game: Game, reference: str, states: list[State], batch: int) -
     return num_rows / (time.perf_counter() - started), sum(p.numel() for p in network.parameters())
 
 
-def _search_rate(experiment: Experiment, states: list[State]) -> float:
-    game = experiment.game
-    search = Search(game, experiment.config.search, opponents=experiment.opponent_model())
+def search_rate(game: Game, config: SearchConfig, opponents: Opponents, states: list[State]) -> float:
+    """Returns how many descents a search makes per second, evaluations left out."""
+    search = Search(game, config, opponents=opponents)
     pairs = [(state, state.active_players[0]) for state in states][:32]
     evaluator = UniformEvaluator(game.spec)
     num_simulations, started = 0, time.perf_counter()

@@ -62,7 +62,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         self.scheme = staged(plugins().scheme(config.scheme), config.scheme)
         self.scheme.check(self.gate)
         self.on_disk = Generations(folder)
-        self._opponent_model()
+        self.opponent_model()
         check_backend(config.games.backend)
         if config.games.resign_value is not None:
             check_adjudicable(self.game)
@@ -233,11 +233,12 @@ class SelfPlay(Run[SelfPlayConfig]):
             self.config.search,
             full_share=games.full_share,
             fast_simulations=games.fast_simulations,
-            opponents=self._opponent_model(),
+            opponents=self.opponent_model(),
             name=f"generation {generation}",
         )
 
-    def _opponent_model(self) -> Opponents:
+    def opponent_model(self) -> Opponents:
+        """Returns who the search believes to face."""
         games = self.config.games
         known = SELF if games.opponents in (SELF, LEAGUE) else games.opponents
         return opponents_named(games.opponent_model or known, self.game)
@@ -515,7 +516,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             return PolicyAgent(experts, name=_name(generation))
         if simulations is not None:
             search = search.model_copy(update={"simulations": simulations, "nodes": None})
-        return SearchAgent(self.game, experts, search, opponents=self._opponent_model(), name=_name(generation))
+        return SearchAgent(self.game, experts, search, opponents=self.opponent_model(), name=_name(generation))
 
     @functools.cached_property
     def _gauntlet_openings(self) -> list[Opening]:
