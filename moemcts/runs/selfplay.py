@@ -19,7 +19,7 @@ from moemcts.gates import PhaseGate
 from moemcts.naming import check_backend, contestants, experts_in, opponents_named
 from moemcts.plugins import plugins
 from moemcts.runs.gauntlet import Duel, is_promoted, manifest_digest
-from moemcts.runs.generations import GENERAL, LEARNED, PLAYED, PROMOTED, TRAINING, Generations
+from moemcts.runs.generations import GENERAL, LEARNED, OPTIMISERS, PLAYED, PROMOTED, TRAINING, Generations
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.run import Part, Run
 from moemcts.runs.selfplay_games import Speed, SpeedOfParts
@@ -326,7 +326,7 @@ class SelfPlay(Run[SelfPlayConfig]):
     def _train(self, generation: int, advance: Advance) -> None:
         """Makes the experts of a generation from those before it."""
         from moemcts.learn.loop.training import configured, go_on
-        from moemcts.learn.training.trainer import Trainer
+        from moemcts.learn.training.trainer import Optimisers, Trainer
 
         if self.on_disk.said(generation, LEARNED):
             return
@@ -348,13 +348,18 @@ class SelfPlay(Run[SelfPlayConfig]):
             on_progress=follow,
             references={"network": config.network, "gate": config.gate, "scheme": config.scheme},
         )
+        origin = self._origin(generation)
+        optimisers = None
+        if config.learning.optimiser == "kept":
+            optimisers = Optimisers(self.on_disk.of(origin) / OPTIMISERS, self.on_disk.of(generation) / OPTIMISERS)
         taught = go_on(
             trainer,
             self.scheme,
-            self._networks(self._origin(generation)),
+            self._networks(origin),
             samples,
             self.gate,
             self.on_disk.of(generation) / TRAINING,
+            optimisers=optimisers,
         )
         for note in taught.notes:
             self._progress.say(f"generation {generation}: {note}")
@@ -578,7 +583,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         kept = {last, champion, *measured, *range(0, last + 1, self.config.keep)}
         if self.config.games.opponents == LEAGUE:
             kept |= set(league)
-        self.on_disk.tidy(last, window=found, kept=sorted(kept))
+        self.on_disk.tidy(last, window=found, kept=sorted(kept), origins=[last, champion])
 
     def _log(self, values: Mapping[str, Any]) -> None:
         """Adds a line to the file of times, which is another one each time."""
