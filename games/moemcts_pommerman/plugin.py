@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib import resources
+from typing import TYPE_CHECKING, Any
 
 from moemcts.errors import UsageError
 from moemcts.game import Game
@@ -11,6 +14,9 @@ from moemcts.hookspecs import Registration, hookimpl
 from moemcts_pommerman.agents import ScriptedAgent
 from moemcts_pommerman.game import GAME_NAMES, Corners, Pommerman, variant
 from moemcts_pommerman.gates import MixednessGate, OpponentGate, StepGate
+
+if TYPE_CHECKING:
+    from moemcts_pommerman.pageboard import PommermanBoard
 
 _GAMES = tuple(GAME_NAMES.values())
 _FFA, _TEAM, _RADIO, _DUEL = _GAMES
@@ -26,12 +32,19 @@ _NUM_OPPONENTS = {_FFA: 3, _TEAM: 2, _RADIO: 2}
 
 @hookimpl
 def register_games() -> Sequence[Registration]:
+    presets = tomllib.loads(resources.files("moemcts_pommerman").joinpath("presets.toml").read_text())
+    named = partial(Registration, presets=presets)
     return [
-        Registration(_FFA, _free_for_all, "Pommerman, everyone against everyone on 11 x 11"),
-        Registration(_TEAM, _team, "Pommerman, two against two"),
-        Registration(_RADIO, _radio, "Pommerman, two against two in fog; messages outside the search"),
-        Registration(_DUEL, _duel, "Pommerman, one against one on 8 x 8"),
+        named(_FFA, _free_for_all, "Pommerman, everyone against everyone on 11 x 11"),
+        named(_TEAM, _team, "Pommerman, two against two"),
+        named(_RADIO, _radio, "Pommerman, two against two in fog; messages outside the search"),
+        named(_DUEL, _duel, "Pommerman, one against one on 8 x 8"),
     ]
+
+
+@hookimpl
+def register_papers() -> Sequence[Mapping[str, Any]]:
+    return [tomllib.loads(resources.files("moemcts_pommerman").joinpath("papers.toml").read_text())]
 
 
 @hookimpl
@@ -50,6 +63,17 @@ def register_agents() -> Sequence[Registration]:
         Registration("uniform", partial(_scripted, "random"), "the reference's RandomAgent, native", _GAMES),
         Registration("stop", partial(_scripted, "stop"), "never moves", _GAMES),
     ]
+
+
+@hookimpl
+def register_boards() -> Sequence[Registration]:
+    return [Registration("pommerman", _board, "the board as tiles, what players have below", _GAMES)]
+
+
+def _board(game: Game) -> PommermanBoard:
+    from moemcts_pommerman.pageboard import PommermanBoard
+
+    return PommermanBoard(game)
 
 
 def _free_for_all(

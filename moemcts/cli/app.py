@@ -9,10 +9,30 @@ from typing import Annotated
 import typer
 
 from moemcts import __version__
-from moemcts.cli import check, data, doctor, explain, export, gate, lists, match, play, run, selfplay, tournament, train
+from moemcts.cli import (
+    benchmark,
+    check,
+    data,
+    doctor,
+    explain,
+    export,
+    gate,
+    lists,
+    match,
+    play,
+    report,
+    reproduce,
+    run,
+    selfplay,
+    tournament,
+    train,
+    weights,
+)
 from moemcts.plugins import plugins
 
-COMMANDS = (run, train, selfplay, play, match, tournament, explain, export, gate, lists, check, doctor)
+START = (run, train, selfplay, reproduce, play)
+MEASURE = (match, tournament, benchmark, report, explain)
+COMMANDS = (*START, *MEASURE, export, gate, lists, weights, check, doctor)
 
 
 def make_app() -> typer.Typer:

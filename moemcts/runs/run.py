@@ -182,6 +182,11 @@ class Run(ABC, Generic[Config]):
         )
 
     @property
+    def command(self) -> str:
+        """The command that goes on with it."""
+        return _COMMANDS.get(self.kind, self.kind)
+
+    @property
     @abstractmethod
     def gates(self) -> Sequence[str]:
         """The gates that the run uses, as users write them."""
@@ -224,6 +229,14 @@ class Run(ABC, Generic[Config]):
 
     def _path(self, part: Part) -> Path:
         return self.folder / PARTS / f"{part.name}.json"
+
+
+def kind_of(folder: Path) -> str:
+    """Returns which kind of run a folder holds, as `env.json` has it; raises MoemctsError where there is none."""
+    check_path(folder)
+    if not (folder / CONFIG).exists():
+        raise MoemctsError(f"expected a run with a {CONFIG} in {folder}, found none")
+    return str(_read_environment(folder).get("kind", "experiment"))
 
 
 def _record(part: Part, *, is_done: bool) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from moemcts.agents import RandomAgent
-from moemcts.runs.estimate import BATCH, FIGURE, TRAINING_COST, Estimate, network_rate, sample_games, search_rate
+from moemcts.runs.estimate import BATCH, FIGURE, TRAINING_COST, Estimate, network_rate, play_some, search_rate
 from moemcts.work import num_cores
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     from moemcts.learn.loop.window import window
 
     config, game = run.config, run.game
-    states, _, num_samples, num_games = sample_games(game, RandomAgent())
-    moves = num_samples / num_games
+    random_games = play_some(game, RandomAgent())
+    states, moves = random_games.states, random_games.samples_per_game
     learner = 1.0
     if config.games.opponents != "self":
         learner -= config.games.opponent_share * (1 - 1 / game.spec.num_players)

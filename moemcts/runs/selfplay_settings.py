@@ -11,8 +11,13 @@ from pydantic import Field, model_validator
 from moemcts.errors import unknown_name
 from moemcts.learn.loop.config import GamesConfig, LearningConfig, PromotionConfig, ReplayConfig, TargetsConfig
 from moemcts.learn.training.config import TrainerConfig
+from moemcts.plugins import plugins
 from moemcts.runs.settings import RunConfig, Section
 from moemcts.search.config import SearchConfig
+
+
+GAME_PRESETS = "selfplay"
+"""Under which a game's presets have those of self-play, each whole."""
 
 
 class GauntletConfig(Section):
@@ -70,20 +75,20 @@ class SelfPlayConfig(RunConfig):
         return self
 
 
-def preset_names() -> list[str]:
-    """Returns the presets of self-play, the smallest first."""
-    return list(_presets())
+def preset_names(game: str) -> list[str]:
+    """Returns the presets of self-play: those of every game, the smallest first, and those of this one."""
+    return list(_presets(game))
 
 
-def load_preset(name: str) -> dict[str, Any]:
-    """Returns the values of a preset; raises UsageError for an unknown one."""
-    presets = _presets()
+def load_preset(game: str, name: str) -> dict[str, Any]:
+    """Returns the values of a preset for a game; raises UsageError for an unknown one."""
+    presets = _presets(game)
     if name not in presets:
         raise unknown_name("preset", name, presets)
-    values: dict[str, Any] = presets[name]
-    return values
+    return presets[name]
 
 
-def _presets() -> dict[str, Any]:
+def _presets(game: str) -> dict[str, dict[str, Any]]:
     text = importlib.resources.files("moemcts.runs").joinpath("selfplay.toml").read_text()
-    return tomllib.loads(text)
+    found: dict[str, dict[str, Any]] = tomllib.loads(text)
+    return found | dict(plugins().game_preset(game, GAME_PRESETS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,6 +145,26 @@ class Dataset:
         is_held_out = np.isin(self.games(), held_out)
         return self.take(np.flatnonzero(~is_held_out)), self.take(np.flatnonzero(is_held_out))
 
+    def seen_as(self, game: Game) -> Dataset:
+        """Returns the samples as another game encodes their positions, which it must store as this one does."""
+        other = self.take(np.arange(len(self)))
+        other.game, other._phase_weights = game, {}
+        other._samples = self._samples.seen_as(game)
+        return other
+
+    def some_games(self, num_samples: int) -> Dataset:
+        """Returns whole games drawn at random with about so many samples in all, the same each time; all if there are
+        fewer. A smaller number draws some of the games that a larger one does.
+        """
+        games, counts = np.unique(self.games(), return_counts=True)
+        order = np.random.default_rng(len(games)).permutation(len(games))
+        enough = int(np.searchsorted(np.cumsum(counts[order]), num_samples)) + 1
+        if enough >= len(games):
+            return self
+        part = self.take(np.flatnonzero(np.isin(self.games(), games[order[:enough]])))
+        part.id = f"{self.id}, {num_samples} samples"
+        return part
+
     def phase_weights(self, gate: PhaseGate) -> FloatArray:
         """Returns how much each phase of the gate applies to each sample, `[N, K]`.
 
@@ -257,6 +278,12 @@ class _Samples:
         self._data = [shard.positions.data for shard in shards]
         self._offsets = [np.require(shard.positions.offsets, np.int64, "A") for shard in shards]
         self._shard = np.repeat(np.arange(len(shards), dtype=np.int32), [len(shard) for shard in shards])
+
+    def seen_as(self, game: Game) -> _Samples:
+        """Returns the same samples as another game encodes them."""
+        other = copy.copy(self)
+        other._rules = game
+        return other
 
     def views(self, samples: IntArray) -> Views:
         """Returns the views of samples, in that order."""
