@@ -41,7 +41,8 @@ class Registration:
     """For games: settings of an experiment that fit it, by dotted path, such as `search.simulations`."""
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For games: what the presets `smoke`, `laptop` and `paper` say here, in tables as in a run's `config.toml`, over
-    what they say anywhere. A table's `needs` holds settings without which that preset is refused, each with the reason. Under `selfplay` are the presets of self-play by name, each whole.
+    what they say anywhere. A table's `needs` holds settings without which that preset is refused, each with the reason.
+    Under `selfplay` are the presets of self-play by name, each whole.
     """
 
 

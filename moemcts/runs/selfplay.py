@@ -107,10 +107,10 @@ class SelfPlay(Run[SelfPlayConfig]):
         """Returns one line on what is learned from what."""
         config = self.config
         phases = ", ".join(self.gate.phase_names)
-        size = f"{config.games.games} games" if config.games.games else f"{config.games.samples} samples"
+        size, unit = config.games.size
         return (
             f"{config.game}: {config.network} by {config.gate} ({phases}; {config.scheme}), {config.generations} "
-            f"generations of {size} at {config.search.simulations or config.search.nodes} simulations, "
+            f"generations of {size:,} {unit} at {config.search.simulations or config.search.nodes} simulations, "
             f"from {config.start or 'random weights'}"
         )
 
@@ -123,7 +123,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         }
         parts = [Part(name=START, task=START, unit="experts", do=self._start, decided_by=decided_by)]
         measured = self.measured
-        unit = "games" if self.config.games.games else "samples"
+        _, unit = self.config.games.size
         for generation in range(self.config.generations + 1):
             kinds = [("games", unit, self._play), ("train", "steps", self._train)]
             if self.config.promotion.rule != "none":
@@ -226,15 +226,18 @@ class SelfPlay(Run[SelfPlayConfig]):
     def _learner(self, generation: int, usage: Usage) -> Agent:
         from moemcts.learn.loop.players import Learner, Metered
 
-        games = self.config.games
+        games, evaluator = self.config.games, Metered(self.experts(generation), usage)
+        if not games.searched:
+            temperature = self.config.search.temperature
+            return PolicyAgent(evaluator, temperature=temperature, name=_name(generation))
         return Learner(
             self.game,
-            Metered(self.experts(generation), usage),
+            evaluator,
             self.config.search,
             full_share=games.full_share,
             fast_simulations=games.fast_simulations,
             opponents=self.opponent_model(),
-            name=f"generation {generation}",
+            name=_name(generation),
         )
 
     def opponent_model(self) -> Opponents:
@@ -290,9 +293,10 @@ class SelfPlay(Run[SelfPlayConfig]):
         def hear(number: int, found: Speed) -> None:
             speed.note(number, found)
             total = speed.total
-            done, expected = (total.num_games, games.games) if games.games else (total.num_samples, games.samples)
-            advance(done, expected or 0)
-            self._speak(generation, speed, done / max(expected or 1, 1))
+            expected, unit = games.size
+            done = total.num_games if unit == "games" else total.num_samples
+            advance(done, expected)
+            self._speak(generation, speed, done / expected)
 
         crew = self._workers()
         for wave in waves(games, crew.count, samples_of):
@@ -315,10 +319,10 @@ class SelfPlay(Run[SelfPlayConfig]):
     def _num_chunks(self, counts: Mapping[int, int]) -> int:
         """Returns how many parts, from the first on, are needed."""
         games = self.config.games
-        if games.games is not None:
+        if games.samples is None:
             return -(-games.games // games.per_part)
         total = number = 0
-        while total < (games.samples or 0):
+        while total < games.samples:
             total += counts[number]
             number += 1
         return number
@@ -552,9 +556,10 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     def _decided_by(self) -> dict[str, Any]:
         """Returns the settings that decide every generation, by dotted path."""
-        values = self.config.model_dump(mode="json", exclude=_NOT_DECIDING | {"training"})
         found: dict[str, Any] = {}
-        for key, value in values.items():
+        for key, value in self.config.resolved_settings().items():
+            if key in _NOT_DECIDING or key == "training":
+                continue
             if isinstance(value, dict):
                 found |= {f"{key}.{name}": item for name, item in value.items()}
             else:

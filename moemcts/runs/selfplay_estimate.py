@@ -31,13 +31,14 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     if config.games.opponents != "self":
         learner -= config.games.opponent_share * (1 - 1 / game.spec.num_players)
     samples_per_game = moves * learner * config.games.full_share
-    games = config.games.games or (config.games.samples or 0) / samples_per_game
-    samples = config.games.samples or games * samples_per_game
+    samples = config.games.samples or config.games.games * samples_per_game
+    games = samples / samples_per_game
     rate, num_parameters = network_rate(game, config.network, states, min(config.games.parallel, BATCH))
     each = 1 / search_rate(game, config.search, run.opponent_model(), states) + 1 / rate
     workers = config.workers or num_cores()
     full = config.search.simulations or config.search.nodes or 100
     fast = config.games.fast_simulations or full // 4
+    full = full if config.games.searched else 1
     per_move = config.games.full_share * full + (1 - config.games.full_share) * fast
     played = config.generations * games * moves * learner * per_move * each
     counts = dict.fromkeys(range(1, config.generations + 1), round(samples))

@@ -15,7 +15,6 @@ from moemcts.plugins import plugins
 from moemcts.runs.settings import RunConfig, Section
 from moemcts.search.config import SearchConfig
 
-
 GAME_PRESETS = "selfplay"
 """Under which a game's presets have those of self-play, each whole."""
 
@@ -59,7 +58,7 @@ class SelfPlayConfig(RunConfig):
     measured are kept in any case. Games are kept while they are in the window."""
     workers: int = Field(default=1, ge=0)
     """Processes that play; 0 takes one per core. Results are the same."""
-    games: GamesConfig = GamesConfig(games=256)
+    games: GamesConfig = GamesConfig()
     search: SearchConfig = SearchConfig(noise_fraction=0.25, temperature=1.0, temperature_plies=10)
     replay: ReplayConfig = ReplayConfig()
     targets: TargetsConfig = TargetsConfig()
