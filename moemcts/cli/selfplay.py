@@ -35,7 +35,11 @@ def selfplay(
         Path | None, typer.Option(help="A training or a folder of experts to begin with; else random weights.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=0, help="Processes that play, 0 for one per core; results are the same.")
+        str | None,
+        typer.Option(
+            help="Processes that play, 0 for one per core; `ray` or ray://HEAD:PORT for actors of Ray. Results are the "
+            "same."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
@@ -61,7 +65,7 @@ def selfplay(
         "network": network,
         "generations": generations,
         "start": None if start is None else str(start),
-        "workers": workers,
+        "workers": int(workers) if workers is not None and workers.isdecimal() else workers,
         "seed": seed,
     }
     given = Given.of(named, preset, config, changes, allow_programs=allow_programs)

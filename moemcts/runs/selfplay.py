@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ from moemcts.runs.selfplay_games import Speed, SpeedOfParts
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.search import SearchAgent
 from moemcts.search.engine import Opponents
-from moemcts.store import read_json, read_toml, write_json
+from moemcts.store import read_json, read_toml, write_bytes, write_json
 from moemcts.work import Here, Report, Workers, num_cores, workers
 from moemcts.work.progress import Advance, Progress, Silence
 
@@ -173,21 +174,18 @@ class SelfPlay(Run[SelfPlayConfig]):
             )
         return self._experts[generation]
 
-    def play_part(self, generation: int, chunk: int, report: Report) -> int:
-        """Plays some games of a generation and returns how many samples they have."""
+    def play_part(self, generation: int, champion: int, chunk: int, report: Report) -> bytes:
+        """Plays some games of a generation by the experts of another; returns the content of their file."""
         from moemcts.learn.loop.games import Counts, play_games
         from moemcts.learn.loop.players import Usage
         from moemcts.learn.threads import torch_threads
-        from moemcts.runs.selfplay_games import numbers_of, read_chunk, speed_of, throttled, write_chunk
+        from moemcts.runs.selfplay_games import chunk_bytes, numbers_of, speed_of, throttled
 
-        path = self.on_disk.chunk(generation, chunk)
-        if path.exists():
-            return len(read_chunk(path).records)
         usage, started = Usage(), time.monotonic()
         with torch_threads(1):
             played = play_games(
                 self.game,
-                self._cast(generation, usage),
+                self._cast(champion, usage),
                 self.config.games,
                 numbers_of(self.config.games, chunk),
                 generation=generation,
@@ -195,10 +193,21 @@ class SelfPlay(Run[SelfPlayConfig]):
                 openings=self._game_openings,
                 on_progress=throttled(report, usage, started),
             )
-        write_chunk(path, played)
         counts = Counts(num_games=len(played), num_samples=len(played.records), num_plies=int(played.plies.sum()))
         report(speed_of(counts, usage, started))
-        return len(played.records)
+        return chunk_bytes(played)
+
+    def needed(self, champion: int) -> dict[str, bytes]:
+        """Returns the files that games by the experts of a generation need, by their place in the folder."""
+        experts = [self.on_disk.experts(one) for one in (champion, *self._league(champion))]
+        folders = [self.folder / "gates", *experts]
+        files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir()) if path.is_file()]
+        return {str(path.relative_to(self.folder)): path.read_bytes() for path in files}
+
+    def _league(self, champion: int) -> range:
+        """Returns the earlier generations that may sit opposite."""
+        games = self.config.games
+        return range(max(0, champion - games.league) if games.opponents == LEAGUE else champion, champion)
 
     @functools.cached_property
     def _game_openings(self) -> list[State]:
@@ -207,18 +216,16 @@ class SelfPlay(Run[SelfPlayConfig]):
         suite = read_openings(self.game, Path(self.config.games.openings))
         return [one.start for one in suite.openings if not isinstance(one.start, int)]
 
-    def _cast(self, generation: int, usage: Usage) -> Cast:
+    def _cast(self, champion: int, usage: Usage) -> Cast:
         from moemcts.learn.loop.games import Cast
 
         games = self.config.games
-        champion = self.on_disk.champion(generation - 1)
         learner = self._learner(champion, usage)
         if games.opponents == SELF:
             return Cast(learner=learner)
         others: list[Agent]
         if games.opponents == LEAGUE:
-            earlier = range(max(0, champion - games.league), champion)
-            others = [self._learner(one, usage) for one in earlier]
+            others = [self._learner(one, usage) for one in self._league(champion)]
         else:
             others = [plugins().agent(games.opponents, self.game)]
         return Cast(learner=learner, others=others, other_share=games.opponent_share)
@@ -280,7 +287,7 @@ class SelfPlay(Run[SelfPlayConfig]):
 
         if self.on_disk.said(generation, PLAYED):
             return
-        games = self.config.games
+        games, champion = self.config.games, self.on_disk.champion(generation - 1)
         speed = SpeedOfParts()
         counts: dict[int, int] = {}
 
@@ -298,11 +305,13 @@ class SelfPlay(Run[SelfPlayConfig]):
             advance(done, expected)
             self._speak(generation, speed, done / expected)
 
-        crew = self._workers()
+        crew, player = self._workers(), _PlayPart(self, generation, champion)
         for wave in waves(games, crew.count, samples_of):
-            if wave:
-                found = crew.map(_PlayPart(self, generation), wave, on_report=hear)
-                counts |= dict(zip(wave, found, strict=True))
+
+            def keep(number: int, content: bytes, wave: Sequence[int] = wave) -> None:
+                write_bytes(self.on_disk.chunk(generation, wave[number]), content)
+
+            crew.map(player, wave, on_report=hear, on_done=keep)
         chunks = [self.on_disk.chunk(generation, chunk) for chunk in range(self._num_chunks(counts))]
         said = join_chunks(
             self.game,
@@ -310,7 +319,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             chunks,
             self.on_disk.games(generation),
             reference=self.config.game,
-            source={"generation": generation, "champion": self.on_disk.champion(generation - 1)},
+            source={"generation": generation, "champion": champion},
         )
         self.on_disk.say(generation, PLAYED, said)
         self.on_disk.remove(generation, "chunks")
@@ -583,11 +592,9 @@ class SelfPlay(Run[SelfPlayConfig]):
             return
         last, champion = done[-1], self.on_disk.champion(done[-1])
         found = window(last, self.on_disk.num_samples(last), self.config.replay)
-        league = range(max(0, champion - self.config.games.league), champion + 1)
         measured = self.measured
         kept = {last, champion, *measured, *range(0, last + 1, self.config.keep)}
-        if self.config.games.opponents == LEAGUE:
-            kept |= set(league)
+        kept |= set(self._league(champion))
         self.on_disk.tidy(last, window=found, kept=sorted(kept), origins=[last, champion])
 
     def _log(self, values: Mapping[str, Any]) -> None:
@@ -643,19 +650,25 @@ def _losses(measurement: Mapping[str, Any]) -> dict[str, float]:
 
 
 class _PlayPart:
-    """Plays parts of a generation's games; where it is sent to, the run is opened from its folder."""
+    """Plays parts of a generation's games; where it is sent to, it has all that this needs with it."""
 
-    def __init__(self, run: SelfPlay, generation: int) -> None:
+    def __init__(self, run: SelfPlay, generation: int, champion: int, home: Any = None) -> None:
         self._run = run
         self._generation = generation
+        self._champion = champion
+        self._home = home
+        """Kept for as long as the run is."""
 
-    def __call__(self, chunk: int, report: Report) -> int:
-        return self._run.play_part(self._generation, chunk, report)
+    def __call__(self, chunk: int, report: Report) -> bytes:
+        return self._run.play_part(self._generation, self._champion, chunk, report)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _part_player, (self._run.folder, self._generation)
+        run = self._run
+        return _part_player, (run.config, run.needed(self._champion), self._generation, self._champion)
 
 
-def _part_player(folder: Path, generation: int) -> _PlayPart:
-    # Whoever started this process has allowed what the settings name.
-    return _PlayPart(SelfPlay.load(folder, allow_programs=True), generation)
+def _part_player(config: SelfPlayConfig, files: Mapping[str, bytes], generation: int, champion: int) -> _PlayPart:
+    home = tempfile.TemporaryDirectory(prefix="moemcts-")
+    for name, content in files.items():
+        write_bytes(Path(home.name) / name, content)
+    return _PlayPart(SelfPlay(Path(home.name), config), generation, champion, home)

@@ -17,7 +17,6 @@ from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import RESIGNED, Counts, Played
 from moemcts.learn.loop.players import Usage
 from moemcts.learn.tensors import map_tensors, tensor_bytes
-from moemcts.store import write_bytes
 
 SECONDS_BETWEEN_REPORTS = 0.5
 
@@ -99,13 +98,13 @@ def speed_of(counts: Counts, usage: Usage, started: float) -> Speed:
     )
 
 
-def write_chunk(path: Path, played: Played) -> None:
-    """Writes some games of a generation."""
-    write_bytes(path, tensor_bytes(played.arrays()))
+def chunk_bytes(played: Played) -> bytes:
+    """Returns the content of a file with some games of a generation."""
+    return tensor_bytes(played.arrays())
 
 
 def read_chunk(path: Path) -> Played:
-    """Returns what `write_chunk` wrote."""
+    """Returns the games in a file."""
     return Played.of_arrays(map_tensors(path, None))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.resources
 import tomllib
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -56,8 +56,9 @@ class SelfPlayConfig(RunConfig):
     keep: int = Field(default=1, ge=1)
     """Of how many generations one has its experts kept when they are no longer needed; the last and those that are
     measured are kept in any case. Games are kept while they are in the window."""
-    workers: int = Field(default=1, ge=0)
-    """Processes that play; 0 takes one per core. Results are the same."""
+    workers: Annotated[int, Field(ge=0)] | str = 1
+    """Processes that play; 0 takes one per core. `ray` takes actors of Ray on this machine, `ray://HEAD:PORT` those of
+    a cluster. Results are the same."""
     games: GamesConfig = GamesConfig()
     search: SearchConfig = SearchConfig(noise_fraction=0.25, temperature=1.0, temperature_plies=10)
     replay: ReplayConfig = ReplayConfig()
