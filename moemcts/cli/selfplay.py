@@ -49,6 +49,9 @@ def selfplay(
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then leave.")] = False,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write event files for TensorBoard while it goes on.")
+    ] = False,
     allow_programs: AllowPrograms = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -87,6 +90,8 @@ def selfplay(
     check_room(run.folder, expected)
     if resume is None:
         run.write()
+    if tensorboard:
+        _follow(run)
     started = time.monotonic()
     try:
         report = make(run, progress)
@@ -114,6 +119,20 @@ def make(run: SelfPlay, progress: Progress) -> Report:
         report = selfplay_report(outcomes_of(run))
         write_report(run.folder / "report", report)
         return report
+
+
+def _follow(run: SelfPlay) -> None:
+    """Has event files written of every generation; raises MissingExtra where TensorBoard is not installed."""
+    from moemcts.report.events import Events
+    from moemcts.runs.selfplay_outcomes import generation_of
+
+    events = Events(run.folder / "tensorboard")
+
+    def add(generation: int) -> None:
+        if (found := generation_of(run, generation)) is not None:
+            events.add(found, [one for one in run.measurements() if one["agent"] == f"generation {generation}"])
+
+    run.on_generation = add
 
 
 def _settings(given: Given) -> SelfPlayConfig:

@@ -6,7 +6,7 @@ import functools
 import json
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +70,8 @@ class SelfPlay(Run[SelfPlayConfig]):
         if config.games.opponents not in (SELF, LEAGUE):
             plugins().agent(config.games.opponents, self.game)
         contestants(config.gauntlet.opponents, self.game)
+        self.on_generation: Callable[[int], None] = lambda generation: None
+        """Called with every generation that has learned and was measured."""
         self._progress: Progress = Silence()
         self._experts: dict[int, ExpertSet] = {}
         self._spoken = time.monotonic()
@@ -159,6 +161,14 @@ class SelfPlay(Run[SelfPlayConfig]):
         self._log({"part": name, "seconds": round(time.monotonic() - started, 2)})
         if name.startswith("train"):
             self._tidy()
+        if generation := self._last_parts.get(name, 0):
+            self.on_generation(generation)
+
+    @functools.cached_property
+    def _last_parts(self) -> dict[str, int]:
+        """The generations by the last part of each."""
+        last = {int(part.name[-4:]): part.name for part in self.parts() if part.name != START}
+        return {name: generation for generation, name in last.items()}
 
     def experts(self, generation: int) -> ExpertSet:
         """Opens the experts of a generation, run as the settings say."""
