@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from moemcts.learn.data.dataset import Dataset as Dataset
     from moemcts.learn.schemes.scheme import Scheme as Scheme
     from moemcts.learn.training.trainer import Trainer as Trainer
+    from moemcts.loading import LoadedAgent as LoadedAgent
+    from moemcts.loading import load as load
+    from moemcts.loading import make as make
     from moemcts.runs import Experiment as Experiment
     from moemcts.runs import Training as Training
     from moemcts.search import Search as Search
@@ -46,6 +49,7 @@ _HOMES = {
     "ExpertSet": "experts",
     "Game": "game",
     "GameSpec": "game",
+    "LoadedAgent": "loading",
     "PhaseGate": "gates",
     "Registration": "hookspecs",
     "Scheme": "learn.schemes.scheme",
@@ -59,8 +63,11 @@ _HOMES = {
     "View": "game",
     "Views": "game",
     "hookimpl": "hookspecs",
+    "load": "loading",
+    "make": "loading",
 }
-"""The nouns, and the modules they live in: each is imported when it is first asked for, as torch takes seconds."""
+"""The nouns, two verbs, and the modules they live in: each is imported when it is first asked for, as torch takes
+seconds."""
 
 __all__ = [*_HOMES, "__version__"]
 

@@ -97,6 +97,10 @@ class PolicyAgent:
         self._evaluator = evaluator
         self._temperature = temperature
 
+    @property
+    def evaluator(self) -> Evaluator:
+        return self._evaluator
+
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         evaluation = self._evaluator.evaluate(views)
         values = evaluation.value if evaluation.value.ndim == 1 else evaluation.value[:, 0]

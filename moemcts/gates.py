@@ -55,6 +55,12 @@ class HardGate(ABC):
         return np.eye(self.num_phases, dtype=np.float32)[self.phases(views)]
 
 
+def features_of(gate: PhaseGate, views: Views) -> Mapping[str, IntArray | FloatArray]:
+    """Returns the numbers that a gate decides by, `[N]` each, by name; none where its class has no `features`."""
+    told = getattr(gate, "features", None)
+    return told(views) if callable(told) else {}
+
+
 class SinglePhase(HardGate):
     """One phase for the whole game, hence one network: the baseline of every comparison."""
 
@@ -84,6 +90,9 @@ class CutGate(HardGate):
     @abstractmethod
     def numbers(self, views: Views) -> IntArray:
         """Returns the number that is cut, `[N]`."""
+
+    def features(self, views: Views) -> Mapping[str, IntArray]:
+        return {self.name: self.numbers(views)}
 
     def phases(self, views: Views) -> IntArray:
         return np.searchsorted(self.cuts, self.numbers(views), side="right").astype(np.int64)

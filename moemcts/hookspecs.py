@@ -86,5 +86,15 @@ def register_papers() -> Sequence[Mapping[str, Any]]:  # type: ignore[empty-body
 
 
 @hookspec
+def register_weights() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """Returns trained experts; `make() -> Path`, their folder. A game's default ones play where nobody is named."""
+
+
+@hookspec
+def register_boards() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """Returns how pages show the positions of games; `make(game) -> Board`."""
+
+
+@hookspec
 def register_commands(app: typer.Typer, data: typer.Typer) -> None:
     """Adds commands to the command line; `data` is its group of commands about games and datasets."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from moemcts import weights
 from moemcts.agents import Agent, Named, PolicyAgent, Translated
 from moemcts.arena.openings import Opening
 from moemcts.errors import MoemctsError, UsageError, unknown_name
@@ -17,6 +18,7 @@ from moemcts.plugins import checked_options, plugins
 from moemcts.references import format_reference, parse_reference
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.engine import Opponents
+from moemcts.store import read_toml
 
 LIMITS = ("simulations", "nodes", "seconds")
 TIMES = ("seconds", "movetime")
@@ -78,7 +80,9 @@ def is_timed(reference: str) -> bool:
 def says_more(reference: str, other: str) -> bool:
     """Returns whether a reference is another one with further options."""
     (name, options), (other_name, other_options) = parse_reference(reference), parse_reference(other)
-    return name == other_name and options != other_options and options == options | other_options
+    # In place of `auto` stands what it was taken for.
+    kept = {option: value for option, value in other_options.items() if value != "auto" or option not in options}
+    return name == other_name and options != other_options and options == options | kept
 
 
 def _more(agent: Agent, reference: str) -> str:
@@ -93,8 +97,8 @@ def with_options(reference: str, options: Mapping[str, Any]) -> str:
 
 
 def folder_of(reference: str) -> Path:
-    """Returns the folder that a reference to experts names."""
-    return Path(parse_reference(reference)[0].removeprefix(EXPERTS))
+    """Returns the folder that a reference to experts names; see `moemcts.weights.folder_of`."""
+    return weights.folder_of(parse_reference(reference)[0].removeprefix(EXPERTS))
 
 
 def identity_of(references: Sequence[str], openings: Sequence[Opening]) -> dict[str, Any]:
@@ -109,24 +113,26 @@ def identity_of(references: Sequence[str], openings: Sequence[Opening]) -> dict[
 def _manifests(reference: str) -> list[str]:
     """Returns the hashes of the manifests of all experts that an agent plays with, which hold those of the weights."""
     _, options = parse_reference(reference)
-    folders = [folder_of(reference), *([Path(str(options["else"]))] if "else" in options else [])]
+    folders = [folder_of(reference), *([folder_of(str(options["else"]))] if "else" in options else [])]
     manifests = [place for folder in folders for place in (folder, folder / "experts") if place.is_dir()]
     files = [place / "manifest.toml" for place in manifests if (place / "manifest.toml").exists()]
     return [hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files]
 
 
 def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None = None) -> Agent:
-    """Returns the agent named by a registered name or by the folder of experts, each with options.
+    """Returns the agent named by a registered name or by experts, each with options.
 
+    Experts are named by their folder, by `weights:NAME` where they come with a plugin, by `hf:OWNER/NAME` or a URL.
     `runs/X/experts/steps-0?simulations=200` searches with these experts; 0 simulations plays their policy. `limits`
     (simulations, nodes, seconds) are those of experts that name none. `experts:FOLDER?only=endgame&else=OTHER` plays
     with one expert of a folder, and with those of another in all other phases. `routing=queue` lets leaves wait until
     the batch of their expert is full, `batch` positions.
-    `backend` and `precision` say what runs their networks. `auto`, the default, takes the quickest here, and the
-    agent's name says which one that is: games are the same only where it is the same.
+    `backend` and `precision` say what runs their networks. `auto`, the default of both, takes the quickest here that
+    keeps the policy, and the agent's name says what that is: games are the same only where it is the same. Beside a
+    named backend the precision is float32 unless it is named too.
     """
     name, options = parse_reference(reference)
-    is_folder = name.startswith(EXPERTS)
+    is_folder = name.startswith(EXPERTS) or weights.is_reference(name)
     folder = folder_of(reference)
     if not is_folder and (name in plugins().agents or not folder.exists()):
         if "/" in name and name not in plugins().agents:
@@ -143,11 +149,12 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     return _expert_agent(folder, game, reference, **checked_options("an expert agent", _expert_agent, renamed))
 
 
-def experts_in(folder: Path) -> Path:
-    """Returns where the experts are: in the folder itself or, of a training, in its `experts`.
+def experts_in(named: str | Path) -> Path:
+    """Returns where the experts are that a folder or a reference to it names: there or, of a training, in `experts`.
 
     Raises MoemctsError where there are none, or several sets of them.
     """
+    folder = weights.folder_of(named)
     for place in (folder, folder / "experts"):
         if (place / "manifest.toml").exists():
             return place
@@ -180,18 +187,37 @@ def phases_of(experts: str, game: Game) -> list[str]:
     return list(load_experts(folder, encoded_as(folder, game), plugins()).gate.phase_names)
 
 
+def game_of(experts: str) -> Game:
+    """Returns the game that the experts of a reference were made for."""
+    folder = experts_in(folder_of(experts))
+    return plugins().game(str(read_toml(folder / "manifest.toml").get("game", "")))
+
+
+def player_of(game: Game) -> str:
+    """Returns the reference of who plays a game where the user names nobody.
+
+    That are the experts that come with the game, else its default agent, else `random`.
+    """
+    return weights.default_weights(game) or plugins().player(game)
+
+
 def opponents_named(name: str, game: Game) -> Opponents:
     """Returns who the search believes to face; `self` searches for every seat."""
     return None if name == "self" else plugins().agent(name, game)
 
 
-def check_backend(name: str) -> None:
-    """Raises UsageError for a backend there is none of, MissingExtra for one that is not installed."""
-    from moemcts.learn.inference.backends import require
-    from moemcts.learn.inference.evaluators import named_backend
+def check_backend(name: str, precision: str | None = None) -> None:
+    """Raises UsageError for a backend or precision there is none of, or that do not go together, MissingExtra for one
+    that is not installed.
+    """
+    from moemcts.learn.inference.backends import Inference, require
+    from moemcts.learn.inference.evaluators import named_backend, named_precision
 
+    digits = "float32" if precision in (None, "auto") else named_precision(precision)
     if name != "auto":
-        require(named_backend(name))
+        backend = named_backend(name)
+        require(backend)
+        Inference(backend, digits).checked()
 
 
 def _expert_agent(
@@ -211,22 +237,29 @@ def _expert_agent(
     only: Sequence[str] = (),
     baseline: str | None = None,
     backend: str = "auto",
-    precision: str = "float32",
+    precision: str = "",
 ) -> Agent:
     from moemcts.learn.checkpoint import load_networks
-    from moemcts.learn.inference.evaluators import resolve
+    from moemcts.learn.inference.positions import usual_positions
 
     if routing and routing not in (*ROUTINGS, QUEUE):
         raise unknown_name("routing", routing, (*ROUTINGS, QUEUE))
     seen, game = game, encoded_as(experts_in(folder), game)
     loaded = load_networks(experts_in(folder), game, plugins())
-    inference = resolve(backend, precision, loaded.networks[0], game.spec.observation_shape)
+    inference = loaded.choice(
+        backend,
+        # What the names of agents say that took float32: the backend alone.
+        precision or ("auto" if backend == "auto" else "float32"),
+        positions=lambda: usual_positions(game, loaded.gate, plugins().agent(plugins().player(game), game)),
+    ).inference
     experts = loaded.expert_set(inference, routing=ROUTINGS.get(routing))
     if baseline is not None:
-        others = load_networks(experts_in(Path(baseline)), game, plugins())
+        others = load_networks(experts_in(folder_of(baseline)), game, plugins())
         experts = experts.only(only, others.expert_set(inference))
-    if backend == "auto":
-        label += f"{'&' if '?' in label else '?'}backend={inference.backend}"
+    chosen: dict[str, str] = {"backend": inference.backend} if backend == "auto" else {}
+    if precision == "auto" or (not precision and inference.precision != "float32"):
+        chosen["precision"] = inference.precision
+    label = _saying_more(label, chosen)
     if simulations == 0:
         return _as_seen(PolicyAgent(experts, name=label), seen, game)
     try:
@@ -247,6 +280,17 @@ def _expert_agent(
 
 def _as_seen(agent: Agent, seen: Game, own: Game) -> Agent:
     return agent if own is seen else Translated(agent, seen, own)
+
+
+def _saying_more(label: str, chosen: Mapping[str, str]) -> str:
+    """Returns an agent's reference with what was chosen for it, in place of `auto` where that is written."""
+    name, options = parse_reference(label)
+    written = [option for option in chosen if option in options]
+    if written:
+        return format_reference(name, {**options, **chosen})
+    return label + "".join(
+        f"{'&' if '?' in label or i else '?'}{option}={value}" for i, (option, value) in enumerate(chosen.items())
+    )
 
 
 def _default_opponents(game: Game) -> Opponents:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from moemcts.agents import Agent
     from moemcts.arena.replays import WriteReplays
+    from moemcts.drawing import Board
     from moemcts.game import Game
     from moemcts.gates import PhaseGate
     from moemcts.learn.data.reading import Reader
@@ -71,6 +72,8 @@ class Plugins:
         self.readers = _by_name("reader", hook.register_readers())
         self.schemes = _by_name("scheme", hook.register_schemes())
         self.papers: list[Mapping[str, Any]] = [table for tables in hook.register_papers() for table in tables]
+        self.weights = _by_name("weights", hook.register_weights())
+        self.boards = _by_name("board", hook.register_boards())
 
     def game(self, reference: str) -> Game:
         """Returns the game that a user names, such as `pommerman?env=PommeFFA-v1`."""
@@ -125,6 +128,17 @@ class Plugins:
         """Returns the learning scheme that a user names, such as `weighted?a=10`."""
         scheme: Scheme = self._make("scheme", self.schemes, reference)
         return scheme
+
+    def experts(self, name: str) -> Path:
+        """Returns the folder of trained experts that come with a plugin."""
+        folder: Path = self._make("weights", self.weights, name)
+        return folder
+
+    def board(self, game: Game) -> Board | None:
+        """Returns how a page shows a game's positions; None where its plugin does not say."""
+        entries = self.for_game(self.boards, game.spec.name)
+        board: Board | None = self._make("board", entries, next(iter(entries)), game) if entries else None
+        return board
 
     def replay_format(self, name: str, game: Game) -> WriteReplays:
         """Returns what writes games in a format, such as `jsonl`."""

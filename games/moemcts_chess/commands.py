@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moemcts.arena.verdict import counted
 from moemcts.errors import UsageError
 from moemcts_chess.uci.command import uci
 
@@ -67,12 +68,13 @@ def bishops(
     """
     from moemcts.learn.checkpoint import load_experts
     from moemcts.plugins import plugins
+    from moemcts.weights import folder_of
     from moemcts_chess.bishops import PAPER, assess, summary
 
     made = _chess(game)
     if made.variant not in ("chess", "chess960"):
         raise UsageError(f"expected chess or chess960, whose endgames these are, got {game!r}")
-    found = {str(folder): assess(load_experts(folder, made, plugins()), made) for folder in experts}
+    found = {str(folder): assess(load_experts(folder_of(folder), made, plugins()), made) for folder in experts}
     if as_json:
         typer.echo(json.dumps({name: {**summary(rows), "rows": rows} for name, rows in found.items()}, indent=1))
         return
@@ -203,15 +205,16 @@ def _chess(reference: str) -> ChessGame:
 
 def _report(report: ImportReport, out: Path) -> str:
     lines = [
-        f"{out}: {report.num_games:,} games, {report.num_positions:,} positions in {report.seconds:,.1f} s, "
-        f"{report.num_positions / max(report.seconds, 1e-9):,.0f} positions/s"
+        f"{out}: {counted(report.num_games, 'game')}, {counted(report.num_positions, 'position')} "
+        f"in {report.seconds:,.1f} s, {report.num_positions / max(report.seconds, 1e-9):,.0f} positions/s"
     ]
     lines += [
-        f"  {name}: {part['games']:,} games, {part['positions']:,} positions" for name, part in report.splits.items()
+        f"  {name}: {counted(part['games'], 'game')}, {counted(part['positions'], 'position')}"
+        for name, part in report.splits.items()
     ]
-    lines += [f"  left out by {name}: {count:,} games" for name, count in report.rejected.items() if count]
+    lines += [f"  left out by {name}: {counted(count, 'game')}" for name, count in report.rejected.items() if count]
     if report.num_damaged:
-        lines.append(f"  damaged: {report.num_damaged:,} games")
+        lines.append(f"  damaged: {counted(report.num_damaged, 'game')}")
         lines += [f"    {damage}" for damage in report.damaged]
     return "\n".join(lines)
 
@@ -229,7 +232,7 @@ def _print_statistics(summary: Mapping[str, Any], *, is_paper: bool) -> None:
             paper = PAPER[what]
             table.add_row("  paper", *(_numbers(paper.get(phase, ())) for phase in summary[what]), style="dim")
     console = Console(soft_wrap=True)
-    console.print(f"{summary['games']:,} games, {summary['positions']:,} positions")
+    console.print(f"{counted(summary['games'], 'game')}, {counted(summary['positions'], 'position')}")
     console.print(table)
     for what in ("share of games that go back", "returns per game"):
         console.print(f"{what}: {_numbers(summary[what])}" + (f" (paper {_numbers(PAPER[what])})" if is_paper else ""))

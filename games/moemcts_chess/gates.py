@@ -5,13 +5,16 @@ All are functions of the position alone and computed natively; the same code ser
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
 from moemcts.game import IntArray, Views
 from moemcts.gates import CutGate, HardGate
 
 PHASES: tuple[str, ...] = ("opening", "middlegame", "endgame")
+
+FEATURES = ("majors and minors", "mixedness", "back rank white", "back rank black")
+"""What Lichess' rules look at."""
 
 AVERAGE_MOVES = 42.85
 """Moves of an average game, from which the papers cut equal parts (CrazyAra, game_phase_detector.py; thesis, 3.2)."""
@@ -47,6 +50,9 @@ class LichessGate(HardGate):
     def phases(self, views: Views) -> IntArray:
         return measure(views, "lichess")
 
+    def features(self, views: Views) -> Mapping[str, IntArray]:
+        return {name: measure(views, name) for name in FEATURES}
+
 
 class LichessCrazyaraGate(HardGate):
     """The same rules with the mixedness table of CrazyAra's engine; for comparison only, it is defective.
@@ -76,6 +82,9 @@ class ConjunctiveGate(HardGate):
 
     def phases(self, views: Views) -> IntArray:
         return measure(views, "conjunctive")
+
+    def features(self, views: Views) -> Mapping[str, IntArray]:
+        return {name: measure(views, name) for name in (*FEATURES, "moves completed")}
 
 
 class MoveCountGate(CutGate):

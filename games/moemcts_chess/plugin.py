@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import typer
 
     from moemcts.arena.replays import WriteReplays
+    from moemcts.drawing import Board
     from moemcts_chess.engine import UciAgent
 
 SUMMARIES = {
@@ -90,6 +91,11 @@ def register_readers() -> Sequence[Registration]:
 
 
 @hookimpl
+def register_boards() -> Sequence[Registration]:
+    return [Registration("chess", _board, "pieces on eight by eight squares", VARIANTS)]
+
+
+@hookimpl
 def register_commands(app: typer.Typer, data: typer.Typer) -> None:
     from moemcts_chess import commands
 
@@ -97,6 +103,13 @@ def register_commands(app: typer.Typer, data: typer.Typer) -> None:
 
 
 _engine = partial(Registration, runs_programs=True)
+
+
+def _board(game: Game) -> Board:
+    from moemcts_chess.pageboard import ChessBoard
+
+    assert isinstance(game, ChessGame)
+    return ChessBoard(game)
 
 
 def _pgn(game: Game) -> WriteReplays:

@@ -23,10 +23,17 @@ _OVERSAMPLING = 4
 def to_svg(state: Any, *, cell: int = 48, caption: str = "") -> str:
     """Returns a picture of the state as SVG, `cell` pixels per cell; `caption` stands above the board."""
     scene = make_scene(state, caption)
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{scene.width * cell:g}" height="{scene.height * cell:g}" '
+        f'viewBox="0 0 {scene.width:g} {scene.height:g}">'
+    )
+    return "\n".join([head, svg_body(scene), "</svg>"])
+
+
+def svg_body(scene: Scene) -> str:
+    """Returns what stands inside an SVG element whose unit is a cell."""
     used = sorted({mark.glyph for mark in scene.marks})
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{scene.width * cell:g}" height="{scene.height * cell:g}" '
-        f'viewBox="0 0 {scene.width:g} {scene.height:g}">',
         "<defs>",
         *(glyph_symbol(name) for name in used),
         "</defs>",
@@ -41,7 +48,7 @@ def to_svg(state: Any, *, cell: int = 48, caption: str = "") -> str:
             f'<text x="{text.x:g}" y="{text.y:g}" font-size="{text.size:g}" fill="{text.fill}" '
             f'font-family="{FONT}" dominant-baseline="central"{anchor}>{escape(text.text)}</text>'
         )
-    return "\n".join([*parts, "</svg>"])
+    return "\n".join(parts)
 
 
 def glyph_symbol(name: str) -> str:

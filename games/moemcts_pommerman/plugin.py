@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from moemcts.errors import UsageError
 from moemcts.game import Game
@@ -14,6 +14,9 @@ from moemcts.hookspecs import Registration, hookimpl
 from moemcts_pommerman.agents import ScriptedAgent
 from moemcts_pommerman.game import GAME_NAMES, Corners, Pommerman, variant
 from moemcts_pommerman.gates import MixednessGate, OpponentGate, StepGate
+
+if TYPE_CHECKING:
+    from moemcts_pommerman.pageboard import PommermanBoard
 
 _GAMES = tuple(GAME_NAMES.values())
 _FFA, _TEAM, _RADIO, _DUEL = _GAMES
@@ -60,6 +63,17 @@ def register_agents() -> Sequence[Registration]:
         Registration("uniform", partial(_scripted, "random"), "the reference's RandomAgent, native", _GAMES),
         Registration("stop", partial(_scripted, "stop"), "never moves", _GAMES),
     ]
+
+
+@hookimpl
+def register_boards() -> Sequence[Registration]:
+    return [Registration("pommerman", _board, "the board as tiles, what players have below", _GAMES)]
+
+
+def _board(game: Game) -> PommermanBoard:
+    from moemcts_pommerman.pageboard import PommermanBoard
+
+    return PommermanBoard(game)
 
 
 def _free_for_all(

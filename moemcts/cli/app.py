@@ -24,16 +24,16 @@ from moemcts.cli import (
     report,
     reproduce,
     run,
+    selfplay,
     tournament,
     train,
+    weights,
 )
 from moemcts.plugins import plugins
 
-START = (run, train, reproduce, play)
+START = (run, train, selfplay, reproduce, play)
 MEASURE = (match, tournament, benchmark, report, explain)
-START = (run, train, reproduce, play)
-MEASURE = (match, tournament, benchmark, report, explain)
-COMMANDS = (*START, *MEASURE, export, gate, lists, new_game_command, check, doctor)
+COMMANDS = (*START, *MEASURE, export, gate, lists, weights, new_game_command, check, doctor)
 
 
 def make_app() -> typer.Typer:

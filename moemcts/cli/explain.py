@@ -53,6 +53,7 @@ def explain(
     )
     from moemcts.runs.sources import open_training_samples
     from moemcts.store import write_json
+    from moemcts.weights import folder_of
 
     if data is None and position is None:
         raise UsageError("expected --data, --position or both: something to explain")
@@ -61,7 +62,7 @@ def explain(
     if baseline == "mean" and data is None:
         raise UsageError("expected --data for the baseline 'mean'")
     made = plugins().game(game)
-    loaded = load_networks(experts, made, plugins())
+    loaded = load_networks(folder_of(experts), made, plugins())
     team = Team(game=made, gate=loaded.gate, networks=[network.eval() for network in loaded.networks])
     result: dict[str, Any] = {"game": game, "experts": str(experts), "steps": steps, "baseline": baseline}
     start = None

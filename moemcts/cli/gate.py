@@ -131,8 +131,9 @@ def _features(name: str, experts: Path | None, expert: int, game: Game) -> Featu
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.gates.features import NetworkFeatures
     from moemcts.plugins import plugins
+    from moemcts.weights import folder_of
 
-    loaded = load_networks(experts, game, plugins())
+    loaded = load_networks(folder_of(experts), game, plugins())
     if expert >= len(loaded.networks):
         raise UsageError(f"expected an expert below {len(loaded.networks)}, got {expert}")
     return NetworkFeatures.of(loaded.manifest["network"], loaded.networks[expert])

@@ -1,4 +1,4 @@
-"""`moemcts play`: a person against agents, in the terminal."""
+"""`moemcts play`: a person against agents, in the terminal or in the browser."""
 
 from __future__ import annotations
 
@@ -22,23 +22,39 @@ def register(app: typer.Typer) -> None:
 
 
 def play(
-    game: Annotated[str, typer.Option(help="A registered game.")],
+    game: Annotated[str | None, typer.Option(help="A registered game; the page of --web has all of them.")] = None,
     against: Annotated[
-        str | None, typer.Option(help="An agent or a folder of experts; the game's default agent otherwise.")
+        str | None,
+        typer.Option(
+            help="An agent, a folder of experts or `weights:NAME`; by default the game's own experts, else its "
+            "default agent."
+        ),
     ] = None,
     seat: Annotated[int, typer.Option(min=0, help="Where you sit; the number of players or more only watches.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
+    web: Annotated[bool, typer.Option("--web", help="Play in the browser: a page on this machine alone.")] = False,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Where the page is; any that is free if not given.")
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the page's address, open nothing.")] = False,
 ) -> None:
-    """Play against agents in the terminal, or watch them; `quit` leaves the game."""
+    """Play against agents in the terminal or the browser, or watch them; `quit` leaves the game."""
+    if web:
+        _serve(game, against, port, no_browser)
+        return
+    if port is not None or no_browser:
+        raise UsageError("--port and --no-browser go with --web")
     import numpy as np
 
     from moemcts.agents import Seat
-    from moemcts.naming import resolve_agent
+    from moemcts.naming import player_of, resolve_agent
     from moemcts.play import Table
     from moemcts.plugins import plugins
 
+    if game is None:
+        raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")
     made = plugins().game(game)
-    agent = resolve_agent(against or plugins().player(made), made)
+    agent = resolve_agent(against or player_of(made), made)
     players = range(made.spec.num_players)
     person = Person(made)
     table = Table(
@@ -55,6 +71,31 @@ def play(
             raise UsageError(left.complaint) from None
         return
     typer.echo(f"\n{made.render(table.state)}\n\nresult: {', '.join(f'{value:+g}' for value in table.returns())}")
+
+
+def _serve(game: str | None, against: str | None, port: int | None, no_browser: bool) -> None:
+    from moemcts.naming import resolve_agent
+    from moemcts.plugins import plugins
+    from moemcts.web.app import serve
+    from moemcts.web.offers import Offers
+
+    if against is not None:
+        if game is None:
+            raise UsageError("expected --game with --against: an agent plays one game")
+        # What cannot be had is said here, not on a page.
+        resolve_agent(against, plugins().game(game))
+    elif game is not None:
+        plugins().game(game)
+
+    def ready(address: str) -> None:
+        typer.echo(address)
+        typer.echo("the page is open to this machine alone; Ctrl-C ends it", err=True)
+        if not no_browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve(Offers(game=game, agents=[against] if against else []), port, ready)
 
 
 def _follow(game: Game, table: Table, agent: Agent, person: Person) -> None:

@@ -14,7 +14,7 @@ from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Opening, starts
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.schedules import match_schedule
-from moemcts.gates import PhaseGate
+from moemcts.gates import PhaseGate, SinglePhase
 from moemcts.naming import check_backend, opponents_named
 from moemcts.plugins import plugins
 from moemcts.report.outcomes import Learned, Outcomes, Phases
@@ -59,12 +59,12 @@ class Experiment(Run[ExperimentConfig]):
         self.agent(config.data.agent or plugins().player(self.game))
         self.field = make_field(config.match.field, self.game)
         self.opponent_model()
-        check_backend(config.match.backend)
+        check_backend(config.match.backend, config.match.precision)
 
     @classmethod
     def resolved(cls, config: ExperimentConfig) -> ExperimentConfig:
         """Returns the configuration with what the game and this machine decide written out."""
-        return _with_backend(super().resolved(config))
+        return _with_inference(super().resolved(config))
 
     @property
     def gates(self) -> list[str]:
@@ -156,13 +156,14 @@ class Experiment(Run[ExperimentConfig]):
         """Opens the samples."""
         return open_sources(self.config.data, self.folder / "data", self.game)
 
-    def experts(self, arm: Arm, seed: int, backend: str = "torch") -> ExpertSet:
+    def experts(self, arm: Arm, seed: int, backend: str = "torch", precision: str | None = None) -> ExpertSet:
         """Opens a set of experts."""
         from moemcts.learn.checkpoint import load_experts
-        from moemcts.learn.inference.evaluators import Inference, named_backend
+        from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
 
         folder = self._experts_folder(arm, seed)
-        return load_experts(folder, self.game, plugins(), inference=Inference(named_backend(backend)))
+        inference = Inference(named_backend(backend), named_precision(precision or "float32"))
+        return load_experts(folder, self.game, plugins(), inference=inference)
 
     def outcomes(self) -> Outcomes:
         """Returns what was made; the experiment must be done."""
@@ -285,7 +286,8 @@ class Experiment(Run[ExperimentConfig]):
                 "search": self.config.search.model_dump(mode="json") if kind == SEARCHED else None,
                 "experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests],
             }
-            | ({} if config.backend == "torch" else {"backend": config.backend}),
+            | ({} if config.backend == "torch" else {"backend": config.backend})
+            | ({} if config.precision in (None, "float32") else {"precision": config.precision}),
         )
         records = play_match(
             self.game,
@@ -297,7 +299,8 @@ class Experiment(Run[ExperimentConfig]):
         return MatchResult.of(schedule, records, baseline=self.single.name if self.single.name in arms else None)
 
     def _agents(self, kind: str, seed: int) -> dict[str, Agent]:
-        teams = {arm.name: self.experts(arm, seed, self.config.match.backend) for arm in self.arms}
+        match = self.config.match
+        teams = {arm.name: self.experts(arm, seed, match.backend, match.precision) for arm in self.arms}
         if kind == RAW:
             return {name: PolicyAgent(team, name=name) for name, team in teams.items()}
         model = self.opponent_model()
@@ -316,16 +319,30 @@ class Experiment(Run[ExperimentConfig]):
         return self.folder / "experts" / f"{arm.label}-{seed}"
 
 
-def _with_backend(config: ExperimentConfig) -> ExperimentConfig:
-    """Returns the configuration with the quickest backend in place of `auto`, so that a run never changes its mind."""
-    from moemcts.learn.inference.evaluators import AUTO, resolve
+def _with_inference(config: ExperimentConfig) -> ExperimentConfig:
+    """Returns the configuration with the quickest backend and precision in place of `auto`, so that a run never changes
+    its mind.
 
-    if config.match.backend != AUTO:
+    The networks are still to be trained: fresh ones are timed, and that they keep their policy is seen on theirs.
+    """
+    from moemcts.learn.inference.evaluators import AUTO, resolve
+    from moemcts.learn.inference.positions import usual_positions
+
+    match = config.match
+    if AUTO not in (match.backend, match.precision):
         return config
-    spec = plugins().game(config.game).spec
-    network = plugins().network(config.network, spec.observation_shape, spec.num_actions)
-    chosen = resolve(AUTO, "float32", network, spec.observation_shape).backend
-    return config.model_copy(update={"match": config.match.model_copy(update={"backend": chosen})})
+    game = plugins().game(config.game)
+    network = plugins().network(config.network, game.spec.observation_shape, game.spec.num_actions)
+    chosen = resolve(
+        match.backend,
+        match.precision or "float32",
+        network.eval(),
+        game.spec.observation_shape,
+        positions=lambda: usual_positions(game, SinglePhase(), plugins().agent(plugins().player(game), game)),
+    )
+    precision = None if match.precision is None else chosen.precision
+    update = {"backend": chosen.backend, "precision": precision}
+    return config.model_copy(update={"match": match.model_copy(update=update)})
 
 
 class _DoPart:

@@ -20,18 +20,18 @@ from moemcts.plugins import plugins
 from moemcts.runs.environment import environment
 from moemcts.runs.kept_gates import keep_gate
 from moemcts.runs.programs import refuse_programs
-from moemcts.runs.settings import LearningConfig, validate
+from moemcts.runs.settings import RunConfig, validate
 from moemcts.store import check_path, exclusive, read_json, read_toml, write_json, write_text
 from moemcts.work.progress import Advance, Progress
 
 CONFIG = "config.toml"
 ENVIRONMENT = "env.json"
 PARTS = "parts"
-_COMMANDS = {"experiment": "moemcts run", "training": "moemcts train"}
+_COMMANDS = {"experiment": "moemcts run", "training": "moemcts train", "selfplay": "moemcts selfplay"}
 _MOST_CHANGES = 3
 """Changed settings that an error lists."""
 
-Config = TypeVar("Config", bound=LearningConfig)
+Config = TypeVar("Config", bound=RunConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Run(ABC, Generic[Config]):
     """As `env.json` has it."""
     noun: ClassVar[str]
     """As people have it."""
-    config_type: ClassVar[type[LearningConfig]]
+    config_type: ClassVar[type[RunConfig]]
 
     def __init__(self, folder: Path, config: Config) -> None:
         """Raises UsageError where the configuration names something that does not exist."""

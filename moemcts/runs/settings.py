@@ -102,10 +102,13 @@ class MatchConfig(Section):
     """Games that run at once and share batches."""
     backend: str = "torch"
     """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
+    precision: str | None = None
+    """What networks compute in: float32 if not given, bf16, int8 of exported models, or auto, in place of which the
+    quicker of the first two is written down."""
 
 
-class LearningConfig(Section):
-    """How experts are made from games."""
+class RunConfig(Section):
+    """What every run has."""
 
     game: str
     """A registered game, with options: `name?option=value`."""
@@ -115,6 +118,15 @@ class LearningConfig(Section):
     """Decides everything that is random."""
     summary: str = ""
     """What the preset is for."""
+
+    def resolved_settings(self) -> dict[str, Any]:
+        """Returns all settings that have a value and an effect, as TOML has them."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+class LearningConfig(RunConfig):
+    """How experts are made from games."""
+
     data: DataConfig = DataConfig()
     training: TrainerConfig = TrainerConfig()
 
@@ -169,7 +181,7 @@ class ExperimentConfig(LearningConfig):
         return self
 
 
-Config = TypeVar("Config", bound=LearningConfig)
+Config = TypeVar("Config", bound=RunConfig)
 
 
 def preset_names() -> list[str]:
@@ -249,7 +261,7 @@ def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
             yield from numbers(item, path)
 
 
-def setting_names(kind: type[LearningConfig]) -> list[str]:
+def setting_names(kind: type[RunConfig]) -> list[str]:
     """Returns the dotted paths of all settings."""
     names = []
     for name, field in kind.model_fields.items():

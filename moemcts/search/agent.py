@@ -51,8 +51,15 @@ class SearchAgent:
         self.num_batches = 0
         self.num_evaluations = 0
 
+    @property
+    def evaluator(self) -> Evaluator:
+        return self._evaluator
+
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        results = self.think(views, seats)
+        return self.decide(views, seats, self.think(views, seats))
+
+    def decide(self, views: Views, seats: Sequence[Seat], results: Sequence[SearchResult]) -> Sequence[Decision]:
+        """Returns the decisions that follow from what `think` found out about each view."""
         plies = views.plies()
         decisions = []
         routes = phases(self._evaluator, views)

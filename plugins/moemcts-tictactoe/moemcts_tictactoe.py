@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from moemcts.drawing import Drawing, cell, grid
 from moemcts.game import Action, FloatArray, Game, GameSpec, Player, State, Symmetry
 from moemcts.hookspecs import Registration, hookimpl
 
@@ -103,6 +104,19 @@ class TicTacToe(Game[Board]):
         return found
 
 
+class Page:
+    """The board on a page of `moemcts play --web`."""
+
+    seats = ("X", "O")
+    colours = ("#c66b4b", "#4b86c6")
+    page = None
+
+    def draw(self, state: Board, player: Player) -> Drawing:
+        cells = [[MARKS[mark].strip(".") for mark in state.cells[row : row + 3]] for row in (0, 3, 6)]
+        spots = {action: (cell(*divmod(action, 3)),) for action in range(9)}
+        return grid(cells, colours={}, spots=spots)
+
+
 def _transform(planes: FloatArray, turns: int, flip: bool) -> FloatArray:
     turned = np.rot90(planes, turns, axes=(-2, -1))
     return np.ascontiguousarray(turned[..., ::-1] if flip else turned)
@@ -111,3 +125,8 @@ def _transform(planes: FloatArray, turns: int, flip: bool) -> FloatArray:
 @hookimpl
 def register_games() -> Sequence[Registration]:
     return [Registration("tictactoe", TicTacToe, "three in a row, the tutorial game in Python")]
+
+
+@hookimpl
+def register_boards() -> Sequence[Registration]:
+    return [Registration("tictactoe", lambda game: Page(), "three by three", ("tictactoe",))]

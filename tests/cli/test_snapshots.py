@@ -16,6 +16,7 @@ import pytest
 import typer.main
 
 import moemcts_chess.plugin
+import moemcts_classics.plugin
 import moemcts_pommerman.plugin
 import moemcts_tictactoe
 from moemcts import builtins
@@ -29,6 +30,7 @@ BUILT_IN = Plugins(
     [
         ("builtins", builtins),
         ("chess", moemcts_chess.plugin),
+        ("classics", moemcts_classics.plugin),
         ("pommerman", moemcts_pommerman.plugin),
         ("tictactoe", moemcts_tictactoe),
     ]

@@ -6,7 +6,6 @@ import gc
 import os
 import signal
 import sys
-from pathlib import Path
 from types import FrameType
 from typing import Annotated, TextIO
 
@@ -17,8 +16,11 @@ from moemcts.errors import UsageError
 
 def uci(
     experts: Annotated[
-        Path | None,
-        typer.Option(help="A folder of experts, as the option Model_Directory; a simple evaluation otherwise."),
+        str | None,
+        typer.Option(
+            help="A folder of experts or `weights:NAME`, as the option Model_Directory; by default the game's own, "
+            "else a simple evaluation."
+        ),
     ] = None,
     options: Annotated[
         list[str] | None, typer.Option("--set", help="An option of the engine, `MultiPV=3`; may be repeated.")
@@ -28,10 +30,11 @@ def uci(
 
     Standard output carries the protocol and nothing else. `uci` lists the options, which have CrazyAra's names.
     """
+    from moemcts_chess.uci.options import SHIPPED
     from moemcts_chess.uci.session import Session
 
     with _protocol_channel() as out:
-        session = Session(out, gates=_gates(), is_strict=bool(experts or options), on_loaded=_freeze)
+        session = Session(out, gates=_gates(), experts=SHIPPED, is_strict=bool(experts or options), on_loaded=_freeze)
         for name, value in [*_named_by(experts), *map(_split, options or [])]:
             try:
                 session.options.set(name, value)
@@ -41,21 +44,22 @@ def uci(
         session.run(sys.stdin.buffer)
 
 
-def _named_by(experts: Path | None) -> list[tuple[str, str]]:
+def _named_by(experts: str | None) -> list[tuple[str, str]]:
     """Returns the options that a folder of experts means, the game they play included."""
+    from moemcts.weights import folder_of
     from moemcts_chess.uci.loading import game_of
     from moemcts_chess.uci.options import VARIANTS
 
     if experts is None:
         return []
-    name, _ = game_of(experts)
+    name, _ = game_of(folder_of(experts))
     variants = {ours: theirs for theirs, ours in VARIANTS.items()} | {"chess960": "chess"}
     if name not in variants:
         raise UsageError(f"expected experts for a game of the chess family, {experts} holds experts for {name}")
     return [
         ("UCI_Variant", variants[name]),
         ("UCI_Chess960", str(name == "chess960")),
-        ("Model_Directory", str(experts)),
+        ("Model_Directory", experts),
     ]
 
 

@@ -15,10 +15,11 @@ from moemcts.evaluation import Evaluator
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Views
 from moemcts.references import parse_reference
+from moemcts.weights import default_weights, folder_of
 from moemcts_chess.game import ChessGame
 from moemcts_chess.glance import GlanceEvaluator
 from moemcts_chess.tablebase import Tablebase, TablebaseEvaluator
-from moemcts_chess.uci.options import GATE_OF_THE_EXPERTS, Options
+from moemcts_chess.uci.options import GATE_OF_THE_EXPERTS, SHIPPED, Options
 from moemcts_chess.uci.pace import Pace, sizes
 
 NO_END = 2**31
@@ -60,15 +61,17 @@ def load(
     What cannot be had is done without, after `fail` was told why; by default that is a remark.
     """
     fail = fail or (lambda error: remark(f"error: {one_line(error)}"))
-    folder = options.text("Model_Directory")
+    named = options.text("Model_Directory")
+    if named == SHIPPED:
+        named = _shipped(options.game)
     game, experts = ChessGame(options.game, max_plies=NO_END), None
-    if folder:
+    if named:
         try:
-            game, experts = _experts(Path(folder), options)
+            game, experts = _experts(folder_of(named), options)
         except MoemctsError as error:
             fail(error)
         except (OSError, RuntimeError, ValueError) as error:
-            fail(MoemctsError(f"{folder}: {one_line(error)}"))
+            fail(MoemctsError(f"{named}: {one_line(error)}"))
     if experts is None:
         remark("no experts: thinking with material and squares alone; set Model_Directory to a folder of experts")
     elif (chosen := options.text("Game_Phase_Definition")) != GATE_OF_THE_EXPERTS:
@@ -82,6 +85,11 @@ def load(
         except MoemctsError as error:
             fail(error)
     return Knowledge(game=game, evaluator=evaluator, experts=experts, tables=tables)
+
+
+def _shipped(game: str) -> str:
+    """Returns the reference of the experts that come with a game; nothing where there are none."""
+    return default_weights(ChessGame(game)) or ""
 
 
 def warm_up(knowledge: Knowledge, batch_size: int, pace: Pace) -> float:
@@ -118,8 +126,9 @@ def game_of(folder: Path) -> tuple[str, dict[str, Any]]:
 
 def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
     """Returns experts and the game as they see it."""
+    from moemcts.agents import RandomAgent
     from moemcts.learn.checkpoint import load_networks
-    from moemcts.learn.inference.evaluators import resolve
+    from moemcts.learn.inference.positions import usual_positions
     from moemcts.plugins import plugins
 
     name, given = game_of(folder)
@@ -128,14 +137,13 @@ def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
     encodings = {key: value for key, value in given.items() if key in ENCODINGS}
     game = ChessGame(name, max_plies=NO_END, **encodings)
     loaded = load_networks(folder, game, plugins())
-    inference = resolve(
+    inference = loaded.choice(
         options.text("Backend"),
         options.precision,
-        loaded.networks[0],
-        game.spec.observation_shape,
         batch_size=options.number("Batch_Size"),
         device=options.device,
-    )
+        positions=lambda: usual_positions(game, loaded.gate, RandomAgent()),
+    ).inference
     routing = ROUTINGS[options.text("Expert_Routing")]
     return game, loaded.expert_set(inference, device=options.device, routing=routing)
 

@@ -13,6 +13,8 @@ Value = bool | int | str
 EMPTY = "<empty>"
 MOST = 2**31 - 1
 GATE_OF_THE_EXPERTS = "experts"
+SHIPPED = "weights"
+"""The folder of experts that means those that come with the game that is played, if any do."""
 VARIANTS = {
     "chess": "chess",
     "antichess": "antichess",
@@ -79,9 +81,9 @@ class Option:
 class Options:
     """The options with the values that were set."""
 
-    def __init__(self, gates: Sequence[str] = ()) -> None:
-        """Takes the names of the gates that experts can be put behind."""
-        self._options = {option.name.lower(): option for option in _table(tuple(gates))}
+    def __init__(self, gates: Sequence[str] = (), experts: str = "") -> None:
+        """Takes the names of the gates that experts can be put behind, and the experts to play with by default."""
+        self._options = {option.name.lower(): option for option in _table(tuple(gates), experts)}
         self._values = {option.name: option.default for option in self._options.values()}
 
     def __iter__(self) -> Iterator[Option]:
@@ -127,7 +129,8 @@ class Options:
     @property
     def precision(self) -> str:
         """The numbers that networks run in."""
-        return "int8" if self.text("Precision") == "int8" else "float32"
+        precision = self.text("Precision")
+        return "float32" if precision == "float16" else precision
 
     @property
     def overhead(self) -> float:
@@ -160,7 +163,7 @@ class Options:
         )
 
 
-def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
+def _table(gates: tuple[str, ...], experts: str) -> tuple[Option, ...]:
     unused = "CrazyAra itself does not use it"
     no_tensorrt = "Backend says what runs the networks"
     two = "all games here are for two players"
@@ -172,7 +175,7 @@ def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
         Option(name="UCI_AnalyseMode", default=False, keeps_tree=True),
         Option(name="Ponder", default=False, idle="pondering begins with `go ponder`", keeps_tree=True),
         Option(name="MultiPV", default=1, low=1, high=500, keeps_tree=True),
-        Option(name="Model_Directory", default="", loads=True),
+        Option(name="Model_Directory", default=experts, loads=True),
         Option(
             name="Game_Phase_Definition", default=GATE_OF_THE_EXPERTS, choices=(GATE_OF_THE_EXPERTS, *gates), loads=True
         ),
@@ -180,8 +183,8 @@ def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
         Option(name="Backend", default="auto", choices=("auto", "torch", "onnxruntime", "openvino"), loads=True),
         Option(
             name="Precision",
-            default="float32",
-            choices=("float32", "float16", "int8"),
+            default="auto",
+            choices=("auto", "float32", "float16", "bf16", "int8"),
             replaced={"float16": "networks run in float32"},
             loads=True,
         ),

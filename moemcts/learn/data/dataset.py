@@ -39,6 +39,8 @@ class Batch:
     """`[B]`."""
     weights: FloatArray
     """How much each sample counts, `[B]`."""
+    values: FloatArray | None = None
+    """What values are held against in place of returns, `[B, P]`; None where that is the returns."""
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -47,14 +49,23 @@ class Batch:
 class Dataset:
     """Samples of one game. Phases and planes are computed from positions when asked for: it serves every gate."""
 
-    def __init__(self, game: Game, shards: Sequence[Records], *, name: str = "", folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        game: Game,
+        shards: Sequence[Records],
+        *,
+        name: str = "",
+        folder: Path | None = None,
+        targets: FloatArray | None = None,
+    ) -> None:
         """Joins shards; their positions stay where they are, about 30 bytes per sample are held in memory.
 
-        In `folder`, where one is given, phase weights are kept.
+        In `folder`, where one is given, phase weights are kept. `targets` `[N, P]` are what values are learned from in
+        place of returns.
         """
         self.game = game
         self.id = name
-        self._samples = _Samples(game, shards, PhaseWeights(folder, name))
+        self._samples = _Samples(game, shards, PhaseWeights(folder, name), targets)
         self._rows = np.arange(self._samples.num_samples)
         self._phase_weights: dict[str, FloatArray] = {}
 
@@ -69,6 +80,11 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    @property
+    def rows(self) -> IntArray:
+        """Which samples of the files these are, `[N]`."""
+        return self._rows
 
     def games(self) -> IntArray:
         """Returns the number of the game that each sample is from, `[N]`."""
@@ -199,6 +215,7 @@ class Dataset:
             returns=self.returns(rows),
             plies_to_end=np.asarray(self._samples.plies_to_end[samples], dtype=np.int64),
             weights=np.asarray(weights[rows], dtype=np.float32),
+            values=None if self._samples.targets is None else self._samples.targets[samples],
         )
 
     def _policy(self, samples: IntArray, actions: IntArray) -> FloatArray | None:
@@ -248,12 +265,13 @@ def chunks_of(rows: IntArray, size: int = CHUNK) -> Iterator[IntArray]:
 class _Samples:
     """Shards side by side: arrays per sample in memory, positions as they are."""
 
-    def __init__(self, game: Game, shards: Sequence[Records], kept: PhaseWeights) -> None:
+    def __init__(self, game: Game, shards: Sequence[Records], kept: PhaseWeights, targets: FloatArray | None) -> None:
         arrays = {name: np.concatenate([getattr(shard, name) for shard in shards]) for name in PER_SAMPLE}
         self.player, self.action = arrays["player"], arrays["action"]
         self.returns, self.game = arrays["returns"], arrays["game"]
         self.plies_to_end, self._position = arrays["plies_to_end"], arrays["position"]
         self.num_samples = len(self.action)
+        self.targets = targets
         self.visits, self.values = join_visits(shards), join_values(shards)
         self._rules = game
         self._kept = kept

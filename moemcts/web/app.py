@@ -1,0 +1,256 @@
+"""The server of the pages: it answers this machine alone, and gives out no file that is not its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mimetypes
+import socket
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from moemcts.errors import MissingExtra, MoemctsError, UsageError
+from moemcts.plugins import plugins
+from moemcts.web.offers import Offers
+from moemcts.web.tables import Refusal, Tables
+
+try:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+except ImportError:
+    raise MissingExtra("starlette", "web") from None
+
+HOSTS = ("localhost", "127.0.0.1", "[::1]")
+LARGEST_BODY = 16_384
+"""Bytes of a request; the largest that a page makes has some hundred."""
+PORT = 8642
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+Files = Mapping[str, Path]
+
+
+def make_app(offers: Offers) -> ASGIApp:
+    """Returns the application; `offers` are what its pages may ask for."""
+    tables = Tables()
+    own = _files(Path(str(files("moemcts.web").joinpath("page"))))
+
+    async def page(request: Request) -> Response:
+        return _file(own, request.path_params.get("name", "index.html"))
+
+    async def board(request: Request) -> Response:
+        return _file(_board_files(request.path_params["game"]), request.path_params["name"])
+
+    async def games(_: Request) -> Response:
+        return JSONResponse(offers.games())
+
+    def agents(request: Request) -> Response:
+        return JSONResponse(offers.agents(request.path_params["game"]))
+
+    async def new(request: Request) -> Response:
+        asked = await _body(request)
+        return JSONResponse(await _in_thread(lambda: tables.add(offers.table(asked))))
+
+    def look(request: Request) -> Response:
+        return JSONResponse(tables.look(request.path_params["table"]))
+
+    async def advance(request: Request) -> Response:
+        asked = await _body(request)
+        step, action = _number(asked, "step"), asked.get("action")
+        chosen = None if action is None else _number(asked, "action")
+        return JSONResponse(await _in_thread(lambda: tables.advance(request.path_params["table"], step, chosen)))
+
+    async def back(request: Request) -> Response:
+        step = _number(await _body(request), "step")
+        return JSONResponse(await _in_thread(lambda: tables.back(request.path_params["table"], step)))
+
+    app = Starlette(
+        routes=[
+            Route("/", page),
+            Route("/page/{name}", page),
+            Route("/board/{game}/{name:path}", board),
+            Route("/api/games", games),
+            Route("/api/games/{game}", agents),
+            Route("/api/tables", new, methods=["POST"]),
+            Route("/api/tables/{table}", look),
+            Route("/api/tables/{table}/advance", advance, methods=["POST"]),
+            Route("/api/tables/{table}/back", back, methods=["POST"]),
+        ],
+        exception_handlers={
+            MoemctsError: _refused,
+            404: _error(404, "no such page"),
+            405: _error(405, "no such method here"),
+        },
+    )
+    return Guard(app)
+
+
+def serve(offers: Offers, port: int | None, on_ready: Callable[[str], None]) -> None:
+    """Answers on 127.0.0.1 until it is interrupted; tells the address once it does.
+
+    Without a port it takes 8642, or any other where that is in use. Raises UsageError for a port that is in use.
+    """
+    try:
+        import uvicorn
+    except ImportError:
+        raise MissingExtra("uvicorn", "web") from None
+    server = uvicorn.Server(uvicorn.Config(make_app(offers), log_level="warning", access_log=False))
+    with _bound(port) as bound:
+        on_ready(f"http://127.0.0.1:{bound.getsockname()[1]}/")
+        server.run(sockets=[bound])
+
+
+class Guard:
+    """Refuses what does not come from a page of this server, and what is too large, before anything looks at it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = _fault(headers)
+        if refusal is None:
+            body = await _read(receive)
+            if body is None:
+                refusal = Refusal(413, f"expected a body of at most {LARGEST_BODY} bytes")
+        if refusal is not None:
+            await _answer(refusal)(scope, receive, send)
+            return
+        sent = False
+
+        async def replay() -> Message:
+            nonlocal sent
+            if sent:
+                return await receive()
+            sent = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                added = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message.get("headers", ()), *added]
+            await send(message)
+
+        await self._app(scope, replay, guarded)
+
+
+def _fault(headers: Mapping[str, str]) -> Refusal | None:
+    """Returns why a request is refused by its headers alone."""
+    host = headers.get("host", "")
+    name, colon, port = host.rpartition(":")
+    if (name if colon and port.isdigit() else host) not in HOSTS:
+        # A name of someone else that leads here would let their pages read the answers (DNS rebinding).
+        return Refusal(403, f"expected to be called {', '.join(HOSTS)}, got {host[:80]!r}")
+    origin = headers.get("origin")
+    if origin is not None and (urlsplit(origin).scheme != "http" or urlsplit(origin).netloc != host):
+        return Refusal(403, f"expected a page of this server, got one of {origin[:80]!r}")
+    length = headers.get("content-length", "0")
+    if not length.isdigit():
+        return Refusal(400, "expected a content-length in digits")
+    if int(length) > LARGEST_BODY:
+        return Refusal(413, f"expected a body of at most {LARGEST_BODY} bytes, got {length}")
+    return None
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """Returns the body; None as soon as it is too large, whatever its length was said to be."""
+    body = b""
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return body
+        body += message.get("body", b"")
+        if len(body) > LARGEST_BODY:
+            return None
+        if not message.get("more_body", False):
+            return body
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """Returns the JSON object of a request; raises Refusal for anything else."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refusal(415, f"expected content of type application/json, got {kind or 'none'}")
+    try:
+        asked = json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise Refusal(400, f"expected JSON: {error}") from None
+    if not isinstance(asked, dict):
+        raise Refusal(400, f"expected a JSON object, got {type(asked).__name__}")
+    return asked
+
+
+def _number(asked: Mapping[str, Any], name: str) -> int:
+    value = asked.get(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise Refusal(400, f"expected {name} as a whole number, got {value!r}")
+    return value
+
+
+async def _in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    from starlette.concurrency import run_in_threadpool
+
+    return await run_in_threadpool(work)
+
+
+def _files(folder: Path) -> Files:
+    """Returns the files of a folder by the paths that pages name them by: nothing else can be named."""
+    return {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+
+
+def _board_files(game: str) -> Files:
+    names = [game] if game in plugins().games else []
+    boards = [plugins().board(plugins().game(name)) for name in names]
+    return {key: path for board in boards if board and board.page for key, path in _files(board.page).items()}
+
+
+def _file(known: Files, name: str) -> Response:
+    if name not in known:
+        raise Refusal(404, "no such page")
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    # What a machine's registry says of .js is sometimes wrong, and modules are not run then.
+    kind = {"js": "text/javascript", "svg": "image/svg+xml", "css": "text/css"}.get(name.rpartition(".")[2], kind)
+    return Response(known[name].read_bytes(), media_type=kind)
+
+
+def _answer(refusal: Refusal) -> Response:
+    return JSONResponse({"error": str(refusal)}, status_code=refusal.status, headers=HEADERS)
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, status_code=getattr(error, "status", 400))
+
+
+def _error(status: int, reason: str) -> Callable[[Request, Exception], Any]:
+    async def answer(_: Request, __: Exception) -> Response:
+        return JSONResponse({"error": reason}, status_code=status)
+
+    return answer
+
+
+def _bound(port: int | None) -> socket.socket:
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind(("127.0.0.1", PORT if port is None else port))
+    except OSError as error:
+        if port is not None:
+            bound.close()
+            raise UsageError(f"cannot listen on port {port}: {error.strerror}; choose another --port") from None
+        with contextlib.suppress(OSError):
+            bound.bind(("127.0.0.1", 0))
+    return bound

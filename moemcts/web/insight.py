@@ -1,0 +1,135 @@
+"""What an agent thought and what a gate says, as JSON values for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from moemcts.agents import Agent, Decision, Seat
+from moemcts.game import CHANCE, Game, Player, State, Views
+from moemcts.gates import PhaseGate, features_of
+from moemcts.search.result import SearchResult
+
+MOST_ACTIONS = 12
+"""Actions of a search that are shown, the most visited first."""
+LONGEST_LINE = 16
+
+
+class Watched:
+    """An agent whose search, where it has one, can be looked at after it has decided."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.name = agent.name
+        self.agent = agent
+        self.thoughts: dict[Player, SearchResult] = {}
+        """What it found out when it was asked last, by player."""
+
+    @property
+    def gate(self) -> PhaseGate | None:
+        """The gate of its experts, where it has any."""
+        gate: PhaseGate | None = getattr(getattr(self.agent, "evaluator", None), "gate", None)
+        return gate
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        self.thoughts = {}
+        think, decide = getattr(self.agent, "think", None), getattr(self.agent, "decide", None)
+        if think is None or decide is None:
+            return self.agent.act(views, seats)
+        results: Sequence[SearchResult] = think(views, seats)
+        self.thoughts = {seat.player: result for seat, result in zip(seats, results, strict=True)}
+        decisions: Sequence[Decision] = decide(views, seats, results)
+        return decisions
+
+
+def phase_of(game: Game, gate: PhaseGate, state: State, player: Player) -> dict[str, Any]:
+    """Returns how a gate weighs its phases for a view, and the numbers that it looks at."""
+    views = game.views([(state, player)])
+    return {
+        "gate": gate.name,
+        "names": list(gate.phase_names),
+        "weights": [round(float(weight), 4) for weight in gate.weights(views)[0]],
+        "features": {name: round(float(values[0]), 3) for name, values in features_of(gate, views).items()},
+        "parameters": dict(gate.parameters),
+    }
+
+
+def thought(
+    game: Game, state: State, player: Player, decision: Decision, result: SearchResult | None
+) -> dict[str, Any]:
+    """Returns what an agent knew when it decided, names for actions; `None` where it does not say."""
+    return {
+        "value": None if decision.value is None else round(float(decision.value), 4),
+        "simulations": decision.simulations,
+        "nodes": decision.nodes,
+        "depth": decision.depth,
+        "phase": decision.phase,
+        "expert": decision.expert,
+        "actions": _searched(game, state, player, result) or _weighed(game, state, player, decision),
+        "line": [] if result is None else line(game, state, player, result.principal_variation),
+    }
+
+
+def line(game: Game, state: State, player: Player, actions: Sequence[Sequence[int]]) -> list[str]:
+    """Returns the names of the actions of a line.
+
+    Where players act who were not searched, nobody knows what they did in it: the others' actions are named alone.
+    """
+    names: list[str] = []
+    followed: State | None = state
+    for chosen in actions[:LONGEST_LINE]:
+        movers = followed.active_players if followed is not None else ()
+        try:
+            if followed is not None and len(chosen) == len(movers) and CHANCE not in movers:
+                pairs = zip(movers, chosen, strict=True)
+                names.append(" ".join(game.format_action(followed, mover, action) for mover, action in pairs))
+                followed = followed.play(list(chosen))
+            else:
+                followed = None
+                names.append(game.format_action(state, player, chosen[0]))
+        except (ValueError, IndexError, KeyError):
+            # Names depend on a position that is not known.
+            break
+    return names
+
+
+def _searched(game: Game, state: State, player: Player, result: SearchResult | None) -> list[dict[str, Any]]:
+    if result is None:
+        return []
+    total = max(int(result.visits.sum()), 1)
+    order = np.argsort(-result.visits, kind="stable")[:MOST_ACTIONS]
+    return [
+        _row(game, state, player, int(result.actions[i]))
+        | {
+            "visits": int(result.visits[i]),
+            "share": round(int(result.visits[i]) / total, 4),
+            "value": round(float(result.values[i]), 4) if result.visits[i] else None,
+            "prior": round(float(result.priors[i]), 4),
+            "proven": bool(result.proven[i]),
+        }
+        for i in order
+        if result.visits[i] or result.priors[i] > 0
+    ]
+
+
+def _weighed(game: Game, state: State, player: Player, decision: Decision) -> list[dict[str, Any]]:
+    if decision.policy is None:
+        return []
+    order = np.argsort(-decision.policy.shares, kind="stable")[:MOST_ACTIONS]
+    return [
+        _row(game, state, player, int(decision.policy.actions[i]))
+        | {"share": round(float(decision.policy.shares[i]), 4)}
+        for i in order
+    ]
+
+
+def _row(game: Game, state: State, player: Player, action: int) -> dict[str, Any]:
+    return {"action": action, "name": game.format_action(state, player, action)}
+
+
+def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns values as JSON has them: arrays of numbers become lists."""
+    return {
+        key: value.tolist() if isinstance(value, np.ndarray | np.generic) else value for key, value in values.items()
+    }

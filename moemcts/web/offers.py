@@ -1,0 +1,117 @@
+"""What a page may ask for: games, and for each the agents that no program of the machine is started for."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from moemcts import naming
+from moemcts.agents import Agent
+from moemcts.game import Game
+from moemcts.plugins import Plugins, plugins
+from moemcts.references import parse_reference
+from moemcts.web.tables import Refusal, WebTable
+from moemcts.weights import WEIGHTS
+
+YOU = "you"
+MOST_SIMULATIONS = 100_000
+NEUTRAL_GATE = "plies"
+"""The gate that tells phases of games which have none of their own."""
+
+
+class Offers:
+    """Games and agents by name, each made once."""
+
+    def __init__(self, *, game: str | None = None, agents: Sequence[str] = ()) -> None:
+        """Takes what the command line names: the page begins with it, and offers it beside what is registered."""
+        self._named = (game, tuple(agents))
+        self.game = functools.lru_cache(maxsize=32)(plugins().game)
+        self._agents: dict[tuple[str, str], Agent] = {}
+
+    def games(self) -> dict[str, Any]:
+        """Returns the games to choose from, and the one to begin with."""
+        first, agents = self._named
+        found = [{"name": name, "summary": entry.summary} for name, entry in plugins().games.items() if name[-1] != ":"]
+        if first is not None and first not in plugins().games:
+            found.insert(0, {"name": first, "summary": "as you named it"})
+        return {"games": found, "game": first or found[0]["name"], "agents": list(agents)}
+
+    def agents(self, game: str) -> dict[str, Any]:
+        """Returns who can sit at a game, and who does where the page says nothing."""
+        made = self._known(game)
+        first, named = self._named
+        names = [*(named if game == first else ()), *self._weights(made), *self._registered(made)]
+        board = plugins().board(made)
+        players = range(made.spec.num_players)
+        return {
+            "seats": list(board.seats) if board is not None else [f"player {player}" for player in players],
+            "agents": list(dict.fromkeys(names)),
+            "default": named[0] if named and game == first else naming.player_of(made),
+        }
+
+    def table(self, asked: Mapping[str, Any]) -> WebTable:
+        """Returns a new game as a page asks for it: `game`, `agents` (references or `you`), `simulations`, `seed`.
+
+        Raises Refusal for what is not on offer.
+        """
+        reference, seed = asked.get("game"), asked.get("seed", 0)
+        if not isinstance(reference, str):
+            raise Refusal(400, f"expected game as text, got {reference!r}")
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
+            raise Refusal(400, f"expected seed as a whole number from 0 on, got {seed!r}")
+        game = self._known(reference)
+        names = asked.get("agents")
+        num_players = game.spec.num_players
+        if not isinstance(names, list) or len(names) != num_players or not all(isinstance(name, str) for name in names):
+            raise Refusal(400, f"expected agents as a list of {num_players} names, one per player")
+        if names.count(YOU) > 1:
+            raise Refusal(400, "expected one person at most")
+        on_offer = self.agents(reference)["agents"]
+        for name in names:
+            if name != YOU and name not in on_offer:
+                raise Refusal(400, f"no agent {name!r} on offer; {', '.join([YOU, *on_offer])}")
+        simulations = _simulations(asked.get("simulations"))
+        agents = [None if name == YOU else self._agent(reference, game, name, simulations) for name in names]
+        return WebTable(game, reference, agents, board=plugins().board(game), gate=_gate(game), seed=seed)
+
+    def _known(self, game: str) -> Game:
+        if game != self._named[0] and game not in plugins().games:
+            raise Refusal(404, f"no game {game!r} on offer; {', '.join(plugins().games)}")
+        return self.game(game)
+
+    def _agent(self, reference: str, game: Game, name: str, simulations: int | None) -> Agent:
+        if simulations is not None and _searches(name):
+            name = naming.with_options(name, {"simulations": simulations})
+        if (reference, name) not in self._agents:
+            self._agents[reference, name] = naming.resolve_agent(name, game)
+        return self._agents[reference, name]
+
+    @staticmethod
+    def _weights(game: Game) -> list[str]:
+        return [WEIGHTS + name for name in Plugins.for_game(plugins().weights, game.spec.name)]
+
+    @staticmethod
+    def _registered(game: Game) -> list[str]:
+        entries = Plugins.for_game(plugins().agents, game.spec.name)
+        return [name for name, entry in entries.items() if not entry.runs_programs]
+
+
+def _gate(game: Game) -> Any:
+    entries = Plugins.for_game(plugins().gates, game.spec.name)
+    name = next((name for name, entry in entries.items() if entry.default), NEUTRAL_GATE)
+    return plugins().gate(name, game)
+
+
+def _searches(name: str) -> bool:
+    """Returns whether simulations mean something to an agent."""
+    plain = parse_reference(name)[0]
+    return plain == "uct" or plain not in plugins().agents
+
+
+def _simulations(asked: object) -> int | None:
+    if asked is None:
+        return None
+    if not isinstance(asked, int) or isinstance(asked, bool) or not 1 <= asked <= MOST_SIMULATIONS:
+        raise Refusal(400, f"expected simulations from 1 to {MOST_SIMULATIONS}, got {asked!r}")
+    return asked

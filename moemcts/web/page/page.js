@@ -1,0 +1,324 @@
+// The page of a game: asks the server for one round after the other, shows each, and lets a person choose.
+import {drawOverlay} from "./overlay.js"
+import {drawTimeline, phaseColour} from "./timeline.js"
+
+const $ = id => document.getElementById(id)
+const state = {rounds: [], shown: 0, playing: true, busy: false, board: null, page: null, looked: null, wait: 450}
+window.moemcts = state
+
+const make = (name, properties = {}, ...children) => {
+    const element = Object.assign(document.createElement(name), properties)
+    element.append(...children)
+    return element
+}
+const signed = value => {
+    const digits = Math.abs(value).toFixed(2)
+    return digits === "0.00" ? digits : (value > 0 ? "+" : "−") + digits
+}
+const last = () => state.rounds[state.rounds.length - 1]
+
+async function ask(path, body) {
+    let answer
+    try {
+        answer = await fetch(path, body && {
+            method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body),
+        })
+    } catch {
+        throw new Error("No answer: the program has ended. Start `moemcts play --web` again, then a new game.")
+    }
+    const told = await answer.json()
+    if (!answer.ok) throw new Error(told.error)
+    return told
+}
+
+function notice(text, bad = false) {
+    $("notice").hidden = !text
+    $("notice").textContent = text
+    $("notice").className = bad ? "bad" : ""
+}
+
+async function attempt(work) {
+    if (state.busy) return
+    state.busy = true
+    try {
+        await work()
+        if (!last()?.over) notice("")
+    } catch (error) {
+        state.playing = false
+        notice(error.message, true)
+    }
+    state.busy = false
+    await show(state.shown)
+}
+
+// A round is played: the person's, if an action is given, else that of the agents.
+async function advance(action) {
+    await attempt(async () => {
+        const now = last()
+        add(await ask(`/api/tables/${now.id}/advance`, {step: now.step, action: action ?? null}))
+    })
+    follow()
+}
+
+function add(round) {
+    state.rounds.push(round)
+    state.shown = state.rounds.length - 1
+    if (round.over) notice(result(round))
+}
+
+function follow() {
+    const now = last()
+    clearTimeout(state.timer)
+    if (!now || now.over || now.asked || !state.playing) return
+    state.timer = setTimeout(() => !last().asked && state.playing && advance(), state.wait)
+}
+
+function result(round) {
+    const best = Math.max(...round.returns)
+    const winners = round.seats.filter((_, player) => round.returns[player] === best).map(seat => seat.name)
+    return best > Math.min(...round.returns) ? `${winners.join(" and ")} won.` : "A draw."
+}
+
+async function start(asked) {
+    await attempt(async () => {
+        const round = await ask("/api/tables", asked)
+        state.rounds = []
+        state.playing = true
+        state.looked = null
+        history.replaceState(null, "", "#" + round.id)
+        add(round)
+    })
+    follow()
+}
+
+async function back() {
+    await attempt(async () => {
+        const now = last()
+        const round = await ask(`/api/tables/${now.id}/back`, {step: now.step})
+        state.rounds = state.rounds.filter(one => one.step < round.step)
+        state.playing = round.asked
+        add(round)
+    })
+}
+
+// Everything below shows the round that is looked at.
+
+async function show(index) {
+    const round = state.rounds[index]
+    if (!round) return
+    state.shown = index
+    const isLast = index === state.rounds.length - 1
+    const open = isLast && round.asked && !state.busy ? round.actions : []
+    $("title").textContent = `${round.game} · ${round.over ? "over" : `ply ${round.ply}`}`
+    document.title = `${round.game} – moemcts`
+    await showBoard(round, open)
+    drawOverlay($("overlay"), round, open, state.board, choose)
+    showButtons(round, open)
+    showBar(index)
+    showSeats(round, index)
+    showGate(round)
+    showThought(round)
+    drawTimeline($("lanes"), $("legend"), state.rounds, index, show)
+    $("pause").textContent = state.playing ? "pause" : "go on"
+    $("pause").disabled = round.over || round.seats.some(seat => seat.agent === "you")
+    $("step").disabled = round.over || round.asked
+    $("back").disabled = !(last().step > 0)
+    document.body.dataset.step = round.step
+    document.body.dataset.over = round.over
+}
+
+async function showBoard(round, open) {
+    const {width, height, svg, data} = round.drawing
+    $("board").style.aspectRatio = width ? `${width} / ${height}` : ""
+    $("board").style.setProperty("--ratio", width ? width / height : 1)
+    for (const id of ["drawing", "overlay"]) $(id).setAttribute("viewBox", `0 0 ${width || 1} ${height || 1}`)
+    $("drawing").innerHTML = svg
+    $("text").textContent = data.text ?? ""
+    if (state.page !== round.page) {
+        $("own").replaceChildren()
+        state.page = round.page
+        state.board = null
+        if (round.page) {
+            const module = await import(`/board/${round.page}/board.js`)
+            state.board = module.mount($("own"), choose)
+        }
+    }
+    $("own").hidden = !round.page
+    state.board?.show(data, open, round.viewer)
+}
+
+// One of several actions that were made with the same clicks.
+function choose(actions) {
+    if (actions.length === 1) return advance(actions[0])
+    const named = last().actions.filter(one => actions.includes(one.action))
+    $("choices").replaceChildren(...named.map(one => make("button", {
+        textContent: one.name, onclick: () => { $("chooser").close(); advance(one.action) },
+    })))
+    $("chooser").showModal()
+}
+
+function showButtons(round, open) {
+    const buttons = open.filter(one => !one.spots.length && !state.board?.takes(one.action))
+    const key = name => ({ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", " ": "space"})[name] ?? name
+    $("buttons").replaceChildren(...buttons.map(one => make("button", {onclick: () => advance(one.action)},
+        one.name, ...(one.key ? [make("kbd", {textContent: key(one.key)})] : []))))
+}
+
+// What a player was last believed to get, up to a round.
+function belief(player, index) {
+    for (let i = index; i >= 0; i--)
+        for (const move of state.rounds[i].moves)
+            if (move.player === player && move.value != null) return move.value
+    return null
+}
+
+function showBar(index) {
+    const round = state.rounds[index]
+    $("bar").hidden = !round.zero_sum
+    if (!round.zero_sum) return
+    let value = 0
+    search: for (let i = index; i >= 0; i--)
+        for (const move of state.rounds[i].moves)
+            if (move.value != null) { value = move.player === 0 ? move.value : -move.value; break search }
+    if (round.over) value = round.returns[0]
+    const below = round.viewer
+    const share = (1 + (below === 0 ? value : -value)) / 2
+    $("fill").style.height = `${100 * share}%`
+    $("fill").style.background = round.seats[below].colour
+    $("bar").style.background = round.seats[1 - below].colour
+    $("score").textContent = Math.abs(value).toFixed(2)
+    $("score").className = share >= .5 ? "low" : "high"
+    $("score").style.color = (share >= .5 ? below : 1 - below) === 0 ? "#26313a" : "#f4f1ea"
+    $("bar").title = `expected result for ${round.seats[0].name}: ${signed(value)}`
+}
+
+function showSeats(round, index) {
+    const moved = round.moves.map(move => move.player)
+    $("seats").replaceChildren(...round.seats.map((seat, player) => {
+        const value = round.over ? round.returns[player] : belief(player, index)
+        const chip = make("i", {className: "chip"})
+        chip.style.background = seat.colour
+        const choose = () => { state.looked = state.looked === player ? null : player; show(state.shown) }
+        return make("div", {title: seat.agent, onclick: choose, className: "seat" + (state.looked === player ? " looked" : "") + (round.active.includes(player) && (round.zero_sum || moved.includes(player)) ? " moves" : "")},
+            chip, make("div", {}, make("b", {textContent: seat.name + " "}), make("span", {textContent: seat.agent})),
+            make("output", {textContent: value == null ? "" : signed(value), title: "expected result"}))
+    }))
+}
+
+// The view that is told of: of the person or the first player, else of whoever moves or has moved.
+function gateOf(round) {
+    const told = Object.values(round.phases), looked = state.looked ?? round.viewer
+    return round.phases[looked] ?? told[0] ?? round.moves.find(move => move.gate)?.gate
+}
+
+function showGate(round) {
+    const gate = gateOf(round)
+    $("gate").hidden = !gate
+    if (!gate) return
+    const settings = Object.entries(gate.parameters).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
+    $("gate-name").textContent = [gate.gate, ...settings].join(", ").slice(0, 80)
+    const top = Math.max(...gate.weights)
+    $("weights").replaceChildren(...gate.names.map((name, phase) => {
+        const fill = make("i")
+        fill.style.width = `${100 * gate.weights[phase]}%`
+        fill.style.background = phaseColour(phase)
+        return make("div", {className: "weight" + (gate.weights[phase] === top ? " top" : "")},
+            make("span", {textContent: name}), make("div", {className: "track"}, fill),
+            make("em", {textContent: gate.weights[phase].toFixed(2)}))
+    }))
+    $("features").replaceChildren(...Object.entries(gate.features).map(([name, value]) =>
+        make("div", {}, make("dt", {textContent: name}), make("dd", {textContent: value}))))
+}
+
+function showThought(round) {
+    const thoughtful = round.moves.filter(move => move.actions?.length)
+    const move = thoughtful.find(one => one.player === (state.looked ?? round.viewer)) ?? thoughtful[0]
+    $("thought").hidden = !move
+    if (!move) return
+    const seat = round.seats[move.player]
+    $("who").textContent = `before ${move.name}, by ${seat.name}`
+    const expert = move.expert == null ? "" : `expert ${move.expert}${move.phase ? ` (${move.phase})` : ""} answered · `
+    const simulations = move.simulations ? `${move.simulations} simulations · ${move.nodes} nodes · depth ${move.depth}` : "no search"
+    $("numbers").textContent = expert + simulations
+    const searched = move.actions[0].visits != null
+    const head = make("tr", {}, ...["action", "", searched ? "visits" : "share", ...(searched ? ["value", "prior"] : [])]
+        .map(text => make("th", {textContent: text})))
+    $("actions").replaceChildren(head, ...move.actions.slice(0, 7).map(one => {
+        const fill = make("i")
+        fill.style.width = `${100 * one.share}%`
+        return make("tr", {className: one.action === move.action ? "chosen" : ""},
+            make("td", {textContent: one.name}),
+            make("td", {className: "share"}, make("div", {className: "track"}, fill)),
+            make("td", {textContent: searched ? one.visits : one.share.toFixed(2)}),
+            ...(searched ? [
+                make("td", {textContent: one.value == null ? "" : signed(one.value) + (one.proven ? "!" : "")}),
+                make("td", {textContent: one.prior.toFixed(2)}),
+            ] : []))
+    }))
+    $("line").replaceChildren(...(move.line.length ? [make("b", {textContent: move.line[0]}), " " + move.line.slice(1).join(" ")] : []))
+}
+
+// The dialog for a new game.
+
+async function offer(game) {
+    const offers = await ask(`/api/games/${encodeURIComponent(game)}`)
+    const first = offers.seats.map((_, player) => player === 0 ? "you" : offers.default)
+    const select = (chosen, player) => make("select", {id: `seat-${player}`}, ...["you", ...offers.agents].map(name =>
+        make("option", {textContent: name, value: name, selected: name === chosen})))
+    $("places").replaceChildren(...first.map((chosen, player) =>
+        make("label", {}, offers.seats[player] + " ", select(chosen, player))))
+    return first
+}
+
+$("form").addEventListener("submit", event => {
+    if (event.submitter?.value !== "ok") return
+    const asked = {
+        game: $("game").value,
+        agents: [...$("places").querySelectorAll("select")].map(select => select.value),
+        seed: Number($("seed").value) || 0,
+    }
+    if ($("simulations").value) asked.simulations = Number($("simulations").value)
+    start(asked)
+})
+$("game").addEventListener("change", () => offer($("game").value).catch(error => notice(error.message, true)))
+$("open").onclick = () => $("new").showModal()
+$("back").onclick = back
+$("pause").onclick = () => { state.playing = !state.playing; show(state.shown); follow() }
+$("step").onclick = () => { state.playing = false; advance() }
+document.addEventListener("keydown", event => {
+    if (document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey) return
+    const round = last()
+    if (!round) return
+    const action = round.asked && state.shown === state.rounds.length - 1 && round.actions.find(one => one.key === event.key)
+    const click = id => $(id).disabled || $(id).click()
+    if (action) advance(action.action)
+    else if (event.key === "ArrowLeft") show(Math.max(0, state.shown - 1))
+    else if (event.key === "ArrowRight") show(Math.min(state.rounds.length - 1, state.shown + 1))
+    else if (event.key === "u") click("back")
+    else if (event.key === "p") click("pause")
+    else if (event.key === "n") click("step")
+    else if (event.key === "g") click("open")
+    else return
+    event.preventDefault()
+})
+
+async function begin() {
+    try {
+        const told = await ask("/api/games")
+        $("game").replaceChildren(...told.games.map(game =>
+            make("option", {value: game.name, textContent: game.name, title: game.summary, selected: game.name === told.game})))
+        const agents = await offer(told.game)
+        const known = location.hash.slice(1)
+        const round = known && await ask(`/api/tables/${encodeURIComponent(known)}`).catch(() => null)
+        if (round) {
+            $("game").value = round.game
+            add(round)
+            await show(0)
+            follow()
+        } else await start({game: told.game, agents, seed: 0})
+    } catch (error) {
+        notice(error.message, true)
+    }
+}
+
+begin()

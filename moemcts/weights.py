@@ -1,0 +1,196 @@
+"""Where the experts are that a user names: with a plugin, on a hub, behind a URL, or in a folder."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import tomllib
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError
+from moemcts.game import Game
+from moemcts.plugins import Plugins, plugins
+from moemcts.references import parse_reference
+from moemcts.store import digest, read_toml, write_bytes
+
+WEIGHTS = "weights:"
+"""What stands before the name of experts that come with a plugin."""
+HUB = "hf:"
+"""What stands before a repository of the Hugging Face hub: `hf:owner/name`, `hf:owner/name/folder@revision`."""
+MANIFEST = "manifest.toml"
+CARD = "card.toml"
+"""What is told of experts that come with a plugin, beside their manifest: how they were made, how good they are."""
+LARGEST = 2**30
+"""Bytes that a downloaded file may have."""
+_FILE = re.compile(r"[A-Za-z0-9][\w-]*\.safetensors")
+_SCHEME = re.compile(r"^(https?):/+")
+_TIMEOUT = 60.0
+
+Fetch = Callable[[str], bytes]
+"""Returns a file of experts that are elsewhere, by its name."""
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """Experts that come with a plugin."""
+
+    name: str
+    summary: str
+    games: tuple[str, ...]
+    folder: Path
+
+    @property
+    def reference(self) -> str:
+        """What names them wherever a folder of experts is named."""
+        return WEIGHTS + self.name
+
+    @functools.cached_property
+    def manifest(self) -> Mapping[str, Any]:
+        return read_toml(self.folder / MANIFEST)
+
+    @functools.cached_property
+    def card(self) -> Mapping[str, Any]:
+        """How they were made and how good they are; empty where nothing is told."""
+        return read_toml(self.folder / CARD) if (self.folder / CARD).exists() else {}
+
+    @property
+    def num_bytes(self) -> int:
+        """The size of all files."""
+        return sum(path.stat().st_size for path in self.folder.iterdir())
+
+
+def shipped() -> list[Shipped]:
+    """Returns the experts that come with the plugins."""
+    return [
+        Shipped(name, entry.summary, entry.games, plugins().experts(name)) for name, entry in plugins().weights.items()
+    ]
+
+
+def default_weights(game: Game) -> str | None:
+    """Returns the reference of the experts that play a game where the user names nobody; None where there are none.
+
+    Experts that were trained on another encoding than the game has are none.
+    """
+    from moemcts.learn.fingerprint import encoding_fingerprint
+
+    for name, entry in Plugins.for_game(plugins().weights, game.spec.name).items():
+        if not entry.default:
+            continue
+        encoding = read_toml(plugins().experts(name) / MANIFEST).get("encoding")
+        if encoding == encoding_fingerprint(game):
+            return WEIGHTS + name
+    return None
+
+
+def is_reference(text: str) -> bool:
+    """Returns whether a text names experts that are not in a folder that it names."""
+    return text.startswith((WEIGHTS, HUB, "https://", "http://"))
+
+
+def folder_of(text: str | Path) -> Path:
+    """Returns the folder of the experts that a text names: `weights:NAME`, `hf:OWNER/NAME`, a URL, or a folder's path.
+
+    What is elsewhere is downloaded the first time: a manifest and safetensors, whose hashes are in the manifest.
+    Raises UsageError for a name that there is none of, MissingExtra where a hub needs a package, MoemctsError where
+    something cannot be had, DamagedFile where it is not what the manifest says.
+    """
+    # A Path has lost one of a URL's slashes.
+    name = _SCHEME.sub(r"\1://", parse_reference(str(text))[0])
+    if name.startswith(WEIGHTS):
+        return plugins().experts(name.removeprefix(WEIGHTS))
+    if name.startswith(HUB):
+        return _downloaded(name, lambda: _from_hub(name.removeprefix(HUB)))
+    if name.startswith(("https://", "http://")):
+        return _downloaded(name, lambda: _from_url(name))
+    return Path(text)
+
+
+def cache_folder() -> Path:
+    """Returns where downloads are kept: `$XDG_CACHE_HOME/moemcts/weights` or the like."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(base) if base else Path.home() / ".cache") / "moemcts" / "weights"
+
+
+def _downloaded(reference: str, source: Callable[[], Fetch]) -> Path:
+    """Returns the folder that a reference was downloaded to; its manifest is written last, so that one is whole."""
+    words = re.sub(r"[^\w.-]+", "-", reference).strip("-")[-60:]
+    folder = cache_folder() / f"{words}-{hashlib.sha256(reference.encode()).hexdigest()[:12]}"
+    if (folder / MANIFEST).exists():
+        return folder
+    fetch = source()
+    content = fetch(MANIFEST)
+    for file, sha256 in _files(reference, content).items():
+        weights = fetch(file)
+        if sha256 and digest(weights) != sha256:
+            raise DamagedFile(f"{reference}: expected {file} with SHA-256 {sha256[:12]}, got {digest(weights)[:12]}")
+        write_bytes(folder / file, weights)
+    write_bytes(folder / MANIFEST, content)
+    return folder
+
+
+def _files(reference: str, manifest: bytes) -> dict[str, str]:
+    """Returns the files that a manifest names with their SHA-256, empty for a gate, whose fingerprint is checked when
+    it is loaded; raises DamagedFile for anything but safetensors beside it.
+    """
+    try:
+        told = tomllib.loads(manifest.decode())
+        files = {str(entry["file"]): str(entry["sha256"]) for entry in told["experts"]}
+        if "file" in told["gate"]:
+            files[str(told["gate"]["file"])] = ""
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as error:
+        raise DamagedFile(f"{reference}: {MANIFEST} is no manifest of experts: {error}") from error
+    for file in files:
+        if not _FILE.fullmatch(file):
+            raise DamagedFile(f"{reference}: expected files *.safetensors beside the manifest, got {file!r}")
+    return files
+
+
+def _from_url(url: str) -> Fetch:
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+        raise UsageError(f"expected https://, got {url!r}: what comes over http may be anybody's")
+
+    def fetch(file: str) -> bytes:
+        place = f"{url.rstrip('/')}/{file}"
+        try:
+            with urllib.request.urlopen(place, timeout=_TIMEOUT) as response:
+                content: bytes = response.read(LARGEST + 1)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "reason", None) or error
+            raise MoemctsError(f"cannot download {place}: {reason}") from error
+        if len(content) > LARGEST:
+            raise MoemctsError(f"cannot download {place}: it is larger than {LARGEST:,} bytes")
+        return content
+
+    return fetch
+
+
+def _from_hub(name: str) -> Fetch:
+    name, _, revision = name.partition("@")
+    owner, _, rest = name.partition("/")
+    repository, _, folder = rest.partition("/")
+    if not owner or not repository:
+        raise UsageError(f"expected hf:owner/name, hf:owner/name/folder or hf:owner/name@revision, got {HUB + name!r}")
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise MissingExtra("huggingface_hub", "hub") from None
+
+    def fetch(file: str) -> bytes:
+        try:
+            path = huggingface_hub.hf_hub_download(
+                f"{owner}/{repository}", file, subfolder=folder or None, revision=revision or None
+            )
+        except Exception as error:
+            first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise MoemctsError(f"cannot download {file} of {HUB + name}: {first}") from error
+        return Path(path).read_bytes()
+
+    return fetch

@@ -1,0 +1,65 @@
+"""`moemcts.make` and `moemcts.load`: games and agents in a few lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from trained_for_tests import save_team, shipped
+
+import moemcts
+from moemcts.errors import MoemctsError, UsageError
+
+
+def test_a_game_is_played_to_its_end_by_experts_of_a_folder(tmp_path: Path) -> None:
+    agent = moemcts.load(f"{save_team(tmp_path)}?simulations=8&backend=torch")
+    state = agent.game.initial_state()
+    phases = []
+    while state.active_players:
+        decision = agent.play(state)
+        phases.append(decision.expert)
+        state = state.play([decision.action])
+    assert agent.game.spec.name == "tictactoe"
+    assert phases == sorted(phases)
+    assert set(phases) >= {0, 1}
+
+
+def test_a_path_is_a_name_too(tmp_path: Path) -> None:
+    assert moemcts.load(save_team(tmp_path)).game.spec.name == "tictactoe"
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "experts").mkdir()
+    save_team(tmp_path / "run" / "experts")
+    assert "tictactoe" in repr(moemcts.load(tmp_path / "run"))
+
+
+def test_equal_seeds_play_equal_games() -> None:
+    game = moemcts.make("tictactoe")
+    state = game.initial_state()
+    first, again = (moemcts.load("random", game, seed=5) for _ in range(2))
+    assert [first.play(state).action for _ in range(6)] == [again.play(state).action for _ in range(6)]
+
+
+def test_an_agent_is_told_its_game() -> None:
+    assert moemcts.load("uct?simulations=20", "tictactoe").play(moemcts.make("tictactoe").initial_state()).simulations
+    with pytest.raises(UsageError, match="expected a folder of experts, got 'uct'; an agent's game is named, too"):
+        moemcts.load("uct")
+    with pytest.raises(UsageError, match="did you mean 'tictactoe'"):
+        moemcts.make("tictactoo")
+
+
+def test_players_who_move_at_once_are_named() -> None:
+    game = moemcts.make("pommerman")
+    agent, state = moemcts.load("simple", game), game.initial_state(1)
+    with pytest.raises(ValueError, match=r"expected a player, one of \[0, 1, 2, 3\]"):
+        agent.play(state)
+    with pytest.raises(ValueError, match=r"expected a player of \[0, 1, 2, 3\], who move, got 4"):
+        agent.play(state, 4)
+    assert len(state.play([agent.play(state, player).action for player in state.active_players]).active_players) == 4
+
+
+def test_weights_that_come_with_a_plugin_are_named(tmp_path: Path) -> None:
+    with shipped(save_team(tmp_path)):
+        agent = moemcts.load("weights:noughts?simulations=4&backend=torch")
+        assert agent.play(agent.game.initial_state()).simulations == 4
+    with pytest.raises(MoemctsError, match="expected a folder of experts"):
+        moemcts.load(tmp_path / "nothing")

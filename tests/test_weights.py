@@ -1,0 +1,161 @@
+"""Experts that come with a plugin, or from elsewhere: found, checked, and nothing else."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from trained_for_tests import CARD, save_team, shipped
+
+from moemcts import weights
+from moemcts.cli.main import main
+from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError
+from moemcts.naming import contestants, identity_of, player_of
+from moemcts.plugins import plugins
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serves a folder on this machine."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def command(line: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["moemcts", *line.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+def test_whoever_names_nobody_meets_the_experts_that_come_with_the_game(tmp_path: Path) -> None:
+    game = plugins().game("tictactoe")
+    assert player_of(game) == "random"
+    with shipped(save_team(tmp_path)):
+        assert player_of(game) == "random"
+    with shipped(tmp_path, default=True):
+        assert player_of(game) == "weights:noughts"
+    other = plugins().game("chess?max_plies=50")
+    assert player_of(other) == weights.default_weights(other) or "random"
+
+
+def test_experts_of_another_encoding_play_for_nobody(tmp_path: Path) -> None:
+    save_team(tmp_path)
+    manifest = tmp_path / "manifest.toml"
+    text = manifest.read_text()
+    planes = text.partition('planes = "')[2][:8]
+    manifest.write_text(text.replace(planes, "00000000"))
+    with shipped(tmp_path, default=True):
+        assert player_of(plugins().game("tictactoe")) == "random"
+
+
+def test_games_are_known_by_the_weights_that_played_them(tmp_path: Path) -> None:
+    with shipped(save_team(tmp_path)):
+        (found,) = contestants(["weights:noughts?simulations=2"], plugins().game("tictactoe")).values()
+        assert found.resolved.startswith("weights:noughts?simulations=2&backend=")
+        assert identity_of([found.reference], []) == identity_of([found.reference], [])
+        assert identity_of([found.reference], [])["experts"][found.reference]
+
+
+def test_names_that_there_are_none_of_say_so(tmp_path: Path) -> None:
+    with shipped(save_team(tmp_path)), pytest.raises(UsageError, match="did you mean 'noughts'"):
+        weights.folder_of("weights:nought")
+    with pytest.raises(UsageError, match="expected hf:owner/name"):
+        weights.folder_of("hf:nobody")
+    with pytest.raises(UsageError, match="expected https"):
+        weights.folder_of("http://example.org/experts")
+
+
+def test_experts_behind_a_url_are_fetched_once_and_checked(tmp_path: Path) -> None:
+    with served(save_team(tmp_path / "team").parent) as address:
+        folder = weights.folder_of(f"{address}/team/?simulations=4")
+        assert sorted(path.name for path in folder.iterdir()) == sorted(p.name for p in (tmp_path / "team").iterdir())
+        # As a command line that takes a path for it has it.
+        assert weights.folder_of(Path(f"{address}/team")).name != folder.name
+    assert weights.folder_of(f"{address}/team/") == folder
+    with pytest.raises(MoemctsError, match=r"cannot download .*manifest\.toml"):
+        weights.folder_of(f"{address}/elsewhere")
+
+
+@pytest.mark.parametrize("file", ["expert-1.safetensors", "manifest.toml"])
+def test_what_is_not_as_its_manifest_says_is_refused(file: str, tmp_path: Path) -> None:
+    team = save_team(tmp_path / "team")
+    (team / file).write_bytes((team / file).read_bytes()[:-20] + b"\n\n")
+    with served(tmp_path) as address, pytest.raises(DamagedFile):
+        weights.folder_of(f"{address}/team")
+    assert not list(weights.cache_folder().rglob("manifest.toml"))
+
+
+@pytest.mark.parametrize("file", ["../expert.safetensors", "/etc/x.safetensors", "expert.pt", ".safetensors"])
+def test_nothing_but_safetensors_beside_the_manifest_is_fetched(file: str, tmp_path: Path) -> None:
+    manifest = save_team(tmp_path / "team") / "manifest.toml"
+    manifest.write_text(manifest.read_text().replace("expert-1.safetensors", file))
+    with served(tmp_path) as address, pytest.raises(DamagedFile, match=r"expected files \*\.safetensors"):
+        weights.folder_of(f"{address}/team")
+
+
+def test_a_hub_is_asked_for_these_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    team, asked = save_team(tmp_path / "team"), []
+
+    def hf_hub_download(repository: str, file: str, *, subfolder: str | None, revision: str | None) -> str:
+        asked.append((repository, file, subfolder, revision))
+        return str(team / file)
+
+    hub = ModuleType("huggingface_hub")
+    hub.hf_hub_download = hf_hub_download  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
+    folder = weights.folder_of("hf:someone/noughts/large@v2")
+    assert (folder / "expert-2.safetensors").read_bytes() == (team / "expert-2.safetensors").read_bytes()
+    files = ["manifest.toml", "expert-0.safetensors", "expert-1.safetensors", "expert-2.safetensors"]
+    assert asked == [("someone/noughts", file, "large", "v2") for file in files]
+
+
+def test_a_hub_needs_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'moemcts\[hub\]'"):
+        weights.folder_of("hf:someone/noughts")
+
+
+def test_weights_are_listed_shown_and_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (save_team(tmp_path) / "card.toml").write_text(CARD)
+    with shipped(tmp_path):
+        assert command("weights", monkeypatch) == 0
+        (line,) = [line for line in capsys.readouterr().out.splitlines() if "weights:noughts" in line]
+        assert "plies?cuts=3,6" in line
+        assert command("weights list --json", monkeypatch) == 0
+        assert "weights:noughts" in {row["reference"] for row in json.loads(capsys.readouterr().out)}
+        assert command("weights show noughts", monkeypatch) == 0
+        text = capsys.readouterr().out
+        assert "loss 1.5" in text
+        assert "+120 Elo [+80, +160] against random, 400 games" in text
+        assert command("weights where weights:noughts", monkeypatch) == 0
+        assert capsys.readouterr().out.strip() == str(tmp_path)
+    assert command("weights show weights:noughts", monkeypatch) == 2

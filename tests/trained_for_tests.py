@@ -1,0 +1,59 @@
+"""A team of experts small enough to be made in a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+
+from moemcts.hookspecs import Registration
+from moemcts.learn.checkpoint import save_experts
+from moemcts.plugins import plugins
+
+NETWORK = "resnet?channels=4&blocks=1"
+CARD = """
+recipe = "moemcts train --game tictactoe"
+
+[[measured]]
+against = "random"
+elo = 120.0
+low = 80.0
+high = 160.0
+games = 400
+command = "moemcts match --game tictactoe --agent weights:noughts --agent random"
+"""
+
+
+def save_team(folder: Path, *, game: str = "tictactoe", gate: str = "plies?cuts=3,6", seed: int = 3) -> Path:
+    """Writes experts of random weights, one per phase of the gate, and returns their folder."""
+    made = plugins().game(game)
+    weighs = plugins().gate(gate, made)
+    torch.manual_seed(seed)
+    networks = [
+        plugins().network(NETWORK, made.spec.observation_shape, made.spec.num_actions).eval()
+        for _ in range(weighs.num_phases)
+    ]
+    return save_experts(
+        folder,
+        networks,
+        game=made,
+        game_reference=game,
+        gate=weighs,
+        gate_reference=gate,
+        network_reference=NETWORK,
+        scheme="separated",
+        seed=seed,
+        measurements=[{"validation": {"loss": 1.5}}] * weighs.num_phases,
+    )
+
+
+@contextmanager
+def shipped(folder: Path, *, name: str = "noughts", default: bool = False) -> Iterator[None]:
+    """Lets experts for tic-tac-toe come with a plugin for a while."""
+    with pytest.MonkeyPatch.context() as patch:
+        entry = Registration(name, lambda: folder, "three small networks", ("tictactoe",), default=default)
+        patch.setitem(plugins().weights, name, entry)
+        yield

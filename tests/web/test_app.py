@@ -1,0 +1,285 @@
+"""The server of the pages: games are played, and whatever is wrong gets a clear answer and nothing else."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra `web` is not installed")
+pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
+
+from starlette.testclient import TestClient
+from trained_for_tests import save_team, shipped
+
+from moemcts.cli.main import main
+from moemcts.errors import UsageError
+from moemcts.web.app import LARGEST_BODY, make_app, serve
+from moemcts.web.offers import Offers
+
+HOME = "http://localhost"
+
+
+@pytest.fixture
+def client() -> TestClient:
+    return TestClient(make_app(Offers()), base_url=HOME)
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = save_team(tmp_path_factory.mktemp("team") / "experts")
+    with shipped(folder, default=True):
+        yield folder
+
+
+def begin(client: TestClient, *agents: str, game: str = "tictactoe", **more: Any) -> dict[str, Any]:
+    answer = client.post("/api/tables", json={"game": game, "agents": list(agents), **more})
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def advance(client: TestClient, now: dict[str, Any], action: int | None = None) -> dict[str, Any]:
+    answer = client.post(f"/api/tables/{now['id']}/advance", json={"step": now["step"], "action": action})
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def refused(answer: Any, status: int, *words: str) -> None:
+    assert answer.status_code == status, answer.text
+    assert set(answer.json()) == {"error"}
+    for word in words:
+        assert word in answer.json()["error"]
+
+
+def test_a_person_plays_experts_to_the_end(client: TestClient, team: Path) -> None:
+    now = begin(client, "you", "weights:noughts", simulations=8)
+    assert now["seats"][0]["agent"] == "you"
+    thoughts = []
+    while not now["over"]:
+        now = advance(client, now, now["actions"][-1]["action"] if now["asked"] else None)
+        thoughts += [move for move in now["moves"] if move["player"] == 1]
+    assert sum(now["returns"]) == 0
+    assert thoughts
+    for move in thoughts:
+        assert move["simulations"] == sum(row["visits"] for row in move["actions"]) == 8
+        assert move["gate"]["names"][move["expert"]] == move["phase"]
+        assert move["gate"]["weights"][move["expert"]] == 1
+        assert move["gate"]["parameters"] == {"cuts": [3, 6]}
+        assert move["line"][0] == move["actions"][0]["name"]
+        assert -1 <= move["value"] <= 1
+
+
+@pytest.mark.parametrize("game", ["pommerman?max_steps=6", "crazyhouse?max_plies=30", "chess960?max_plies=8"])
+def test_agents_play_each_other_to_the_end(game: str) -> None:
+    client = TestClient(make_app(Offers(game=game)), base_url=HOME)
+    offer = client.get(f"/api/games/{game.replace('?', '%3F')}").json()
+    now = begin(client, *["random"] * len(offer["seats"]), game=game, seed=3)
+    again = begin(client, *["random"] * len(offer["seats"]), game=game, seed=3)
+    while not now["over"]:
+        assert not now["asked"]
+        now, again = advance(client, now), advance(client, again)
+        assert now["drawing"] == again["drawing"]
+        assert json.dumps(now["phases"])
+    assert now["drawing"]["width"] > 0
+    refused(client.post(f"/api/tables/{now['id']}/advance", json={"step": now["step"]}), 409, "the game is over")
+
+
+def test_moves_are_taken_back(client: TestClient) -> None:
+    start = begin(client, "you", "random")
+    now = advance(client, advance(client, start, 4))
+    assert now["asked"]
+    back = client.post(f"/api/tables/{now['id']}/back", json={"step": now["step"]}).json()
+    assert back["step"] == 0
+    assert back["drawing"] == start["drawing"]
+    refused(client.post(f"/api/tables/{now['id']}/back", json={"step": 0}), 409, "nothing to take back")
+
+
+def test_two_pages_play_two_games_and_one_page_is_told_of_the_others_move(client: TestClient) -> None:
+    one, other = begin(client, "you", "random"), begin(client, "random", "you", seed=1)
+    assert one["id"] != other["id"]
+    moved = advance(client, one, 0)
+    advance(client, other)
+    late = client.post(f"/api/tables/{one['id']}/advance", json={"step": 0, "action": 1})
+    refused(late, 409, "the game has gone on elsewhere")
+    assert client.get(f"/api/tables/{one['id']}").json() == moved
+
+
+def test_actions_that_cannot_be_are_refused(client: TestClient) -> None:
+    now = begin(client, "you", "random")
+    place = f"/api/tables/{now['id']}/advance"
+    refused(client.post(place, json={"step": 0}), 409, "it is your move")
+    refused(client.post(place, json={"step": 0, "action": 99}), 409, "a legal action, such as a3, b3", "got 99")
+    refused(client.post(place, json={"step": 0, "action": "4"}), 400, "expected action as a whole number")
+    refused(client.post(place, json={"step": True}), 400, "expected step as a whole number")
+    refused(client.post("/api/tables/nobody/advance", json={"step": 0}), 404, "begin another")
+    assert client.get(f"/api/tables/{now['id']}").json() == now
+
+
+@pytest.mark.parametrize(
+    ("asked", "word"),
+    [
+        ({}, "expected game as text"),
+        ({"game": "tictactoo", "agents": []}, "no game 'tictactoo'"),
+        ({"game": "tictactoe", "agents": ["you"]}, "a list of 2 names"),
+        ({"game": "tictactoe", "agents": "you"}, "a list of 2 names"),
+        ({"game": "tictactoe", "agents": ["you", "you"]}, "one person at most"),
+        ({"game": "tictactoe", "agents": ["you", "/etc/passwd"]}, "no agent '/etc/passwd' on offer"),
+        ({"game": "chess", "agents": ["you", "uci?path=/bin/sh"]}, "no agent 'uci?path=/bin/sh' on offer"),
+        ({"game": "chess", "agents": ["you", "uci:stockfish"]}, "no agent 'uci:stockfish' on offer"),
+        ({"game": "tictactoe", "agents": ["you", "hf:some/one"]}, "no agent 'hf:some/one' on offer"),
+        ({"game": "tictactoe", "agents": ["you", "uct"], "simulations": 10**9}, "expected simulations from 1"),
+        ({"game": "tictactoe", "agents": ["you", "uct"], "seed": -1}, "expected seed"),
+    ],
+)
+def test_what_is_not_on_offer_is_refused(asked: dict[str, Any], word: str, client: TestClient) -> None:
+    answer = client.post("/api/tables", json=asked)
+    refused(answer, answer.status_code, word)
+    assert answer.status_code in (400, 404)
+
+
+def test_programs_of_the_machine_are_not_on_offer(client: TestClient) -> None:
+    agents = client.get("/api/games/chess").json()["agents"]
+    assert "alpha-beta" in agents
+    assert not [name for name in agents if name.startswith("uci")]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/page/../app.py",
+        "/page/%2e%2e/app.py",
+        "/page/..%2f..%2fgame.py",
+        "/page//etc/passwd",
+        "/board/chess/../plugin.py",
+        "/board/chess/%2e%2e/%2e%2e/plugin.py",
+        "/board/chess/..%2fplugin.py",
+        "/board/chess//etc/passwd",
+        "/board/chess/cm-chessboard/../../game.py",
+        "/board/chess/%00",
+        "/board/..%2f..%2f/board.js",
+        "/board/pommerman/board.js",
+        "/moemcts/game.py",
+    ],
+)
+def test_no_path_leaves_its_folder(path: str, client: TestClient) -> None:
+    refused(client.get(path), 404)
+
+
+def test_pages_and_boards_are_served(client: TestClient) -> None:
+    page = client.get("/")
+    assert "<title>moemcts</title>" in page.text
+    assert page.headers["content-security-policy"].startswith("default-src 'self'")
+    assert client.get("/page/page.js").headers["content-type"].startswith("text/javascript")
+    assert client.get("/board/chess/board.js").headers["content-type"].startswith("text/javascript")
+    pieces = client.get("/board/chess/cm-chessboard/assets/pieces/standard.svg")
+    assert pieces.headers["content-type"].startswith("image/svg+xml")
+    assert "CC BY-SA 3.0" in pieces.text
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://example.org",
+        "https://localhost",
+        "http://localhost:1234",
+        "null",
+        "file://",
+        "http://localhost.example.org",
+    ],
+)
+def test_pages_of_others_are_refused(origin: str, client: TestClient) -> None:
+    asked = {"game": "tictactoe", "agents": ["you", "random"]}
+    refused(client.post("/api/tables", json=asked, headers={"origin": origin}), 403, "expected a page of this server")
+    refused(client.get("/api/games", headers={"origin": origin}), 403)
+    assert client.post("/api/tables", json=asked, headers={"origin": HOME}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["example.org", "localhost.example.org", "127.0.0.1.example.org:80", "", "localhost:x"]
+)
+def test_names_of_others_that_lead_here_are_refused(host: str, client: TestClient) -> None:
+    refused(client.get("/", headers={"host": host}), 403, "expected to be called localhost")
+
+
+@pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1", "[::1]:80"])
+def test_this_machine_has_several_names(host: str, client: TestClient) -> None:
+    assert client.get("/", headers={"host": host}).status_code == 200
+
+
+def test_bodies_that_are_too_large_are_refused_unread(client: TestClient) -> None:
+    json_type = {"content-type": "application/json"}
+    refused(client.post("/api/tables", content=b" " * 10_000_000, headers=json_type), 413, str(LARGEST_BODY))
+    pieces = (b" " * 1000 for _ in range(10_000))
+    refused(client.post("/api/tables", content=pieces, headers=json_type), 413)
+    refused(client.post("/api/tables", content=b"", headers={**json_type, "content-length": "-1"}), 400)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "status", "word"),
+    [
+        (b"{", "application/json", 400, "expected JSON"),
+        (b"\xff\xfe", "application/json", 400, "expected JSON"),
+        (b"[" * 8000, "application/json", 400, "expected JSON"),
+        (b"[1]", "application/json", 400, "expected a JSON object, got list"),
+        (b"", "application/json", 400, "expected JSON"),
+        (b"game=chess", "application/x-www-form-urlencoded", 415, "application/json"),
+        (b"{}", "text/plain", 415, "application/json"),
+    ],
+)
+def test_what_is_no_json_is_refused(content: bytes, kind: str, status: int, word: str, client: TestClient) -> None:
+    for place in ("/api/tables", "/api/tables/x/advance", "/api/tables/x/back"):
+        refused(client.post(place, content=content, headers={"content-type": kind}), status, word)
+
+
+def test_methods_that_there_are_none_of_are_refused(client: TestClient) -> None:
+    refused(client.put("/api/tables"), 405)
+    refused(client.get("/nowhere"), 404)
+
+
+def test_an_agent_that_fails_is_one_line_and_the_game_stays(client: TestClient, team: Path) -> None:
+    class Broken:
+        name = "broken"
+
+        def act(self, views: Any, seats: Any) -> Any:
+            raise ZeroDivisionError("nothing to divide by")
+
+    offers = Offers(game="tictactoe", agents=["random"])
+    offers._agents["tictactoe", "random"] = Broken()  # type: ignore[assignment]
+    broken = TestClient(make_app(offers), base_url=HOME)
+    now = begin(broken, "random", "you")
+    for _ in range(2):
+        answer = broken.post(f"/api/tables/{now['id']}/advance", json={"step": 0})
+        refused(answer, 400, "player 0 (broken), crash: ZeroDivisionError: nothing to divide by")
+
+
+def test_a_port_in_use_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(UsageError, match="cannot listen on port"):
+            serve(Offers(), taken.getsockname()[1], print)
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("play --web --against uct", "expected --game with --against"),
+        ("play --web --game tictactoo", "did you mean 'tictactoe'"),
+        ("play --web --game tictactoe --against utc", "did you mean 'uct'"),
+        ("play --game tictactoe --port 80", "--port and --no-browser go with --web"),
+        ("play", "expected --game"),
+    ],
+)
+def test_mistakes_of_the_command_line_are_said_there(
+    line: str, word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["moemcts", *line.split()])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 2
+    assert word in capsys.readouterr().err
