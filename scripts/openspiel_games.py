@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pyspiel
-from moemcts_openspiel import OpenSpielGame, why_not
 
 from moemcts.testing import check_game
+from moemcts_openspiel import OpenSpielGame, why_not
 
 PAGE = Path(__file__).parent.parent / "docs" / "games" / "openspiel.md"
 WITH_PARAMETERS = (
@@ -70,18 +70,21 @@ def page() -> str:
     supported, others = rows()
     chance, simultaneous = (sum(word in row[5] for row in supported) for word in ("chance", "simultaneous"))
     many = sum(row[1] > 2 for row in supported)
+    table = [
+        f"| `{name}` | {players} | {actions:,} | {shape} | {plies:,} | {how} |"
+        for name, players, actions, shape, plies, how in supported
+    ]
     lines = [
         "# Games of OpenSpiel",
         "",
-        f"Of open_spiel {version('open_spiel')}, written by `python scripts/openspiel_games.py`, which checks the laws of every",
-        f"game in the first table as `moemcts check` does. {len(supported)} can be searched, {chance} of them with chance, "
-        f"{many} of more than two",
-        f"players, {simultaneous} with simultaneous moves; {len(WITH_PARAMETERS)} are examples with parameters, of which there are "
-        "more than fit here.",
+        f"Of open_spiel {version('open_spiel')}, written by `python scripts/openspiel_games.py`, which checks the laws",
+        "of every game in the first table as `moemcts check` does, but in one game each.",
+        f"{len(supported)} can be searched, {chance} of them with chance, {many} of more than two players, {simultaneous}",
+        f"with simultaneous moves; {len(WITH_PARAMETERS)} are examples with parameters, which all games take.",
         "",
         "| `openspiel:` | players | actions | observation | most plies | |",
         "| --- | ---: | ---: | ---: | ---: | --- |",
-        *(f"| `{name}` | {players} | {actions:,} | {shape} | {plies:,} | {how} |" for name, players, actions, shape, plies, how in supported),
+        *table,
         "",
         f"## Not searched: {len(others)}",
         "",
