@@ -19,6 +19,7 @@ from moemcts.cli import (
     gate,
     lists,
     match,
+    new_game_command,
     play,
     report,
     reproduce,
@@ -32,7 +33,7 @@ from moemcts.plugins import plugins
 
 START = (run, train, selfplay, reproduce, play)
 MEASURE = (match, tournament, benchmark, report, explain)
-COMMANDS = (*START, *MEASURE, export, gate, lists, weights, check, doctor)
+COMMANDS = (*START, *MEASURE, export, gate, lists, weights, new_game_command, check, doctor)
 
 
 def make_app() -> typer.Typer:
