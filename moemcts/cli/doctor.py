@@ -15,7 +15,14 @@ from typing import Annotated, Any
 
 import typer
 
-EXTRAS = {"onnx": "fast", "onnxruntime": "fast", "openvino": "openvino", "pettingzoo": "pettingzoo"}
+EXTRAS = {
+    "onnx": "fast",
+    "onnxruntime": "fast",
+    "openvino": "openvino",
+    "pettingzoo": "pettingzoo",
+    "starlette": "web",
+    "huggingface_hub": "hub",
+}
 """Optional packages and the extra that brings each."""
 
 
