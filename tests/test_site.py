@@ -14,6 +14,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 
+from moemcts.errors import MissingExtra, MoemctsError
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -72,3 +74,21 @@ def test_the_site_is_built_without_a_warning_and_its_links_lead_somewhere(tmp_pa
             missing += [] if is_there else [f"{page.name}: {target}"]
     assert not missing
     assert 'id="moemcts.load"' in (site / "api" / "index.html").read_text()
+
+
+def test_the_documentation_is_found_or_its_absence_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from moemcts.cli import docs
+
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").touch()
+    monkeypatch.setattr(docs, "ROOT", tmp_path)
+    with pytest.raises(MoemctsError, match="it does not come with a wheel"):
+        docs.docs()
+    (tmp_path / "mkdocs.yml").touch()
+    docs.docs(no_browser=True)
+    assert capsys.readouterr().out.strip() == str(tmp_path / "site" / "index.html")
+    monkeypatch.setattr(docs, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"pip install 'moemcts\[docs\]'"):
+        docs.docs(build=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moemcts.errors import UsageError
@@ -59,6 +61,16 @@ def register_agents() -> Sequence[Registration]:
 @hookimpl
 def register_boards() -> Sequence[Registration]:
     return [Registration("pommerman", _board, "the board as tiles, what players have below", _GAMES)]
+
+
+@hookimpl
+def register_weights() -> Sequence[Registration]:
+    summary = "one network, trained on games of SimpleAgents"
+    return [Registration(_FFA, partial(_weights, _FFA), summary, (_FFA,), default=True)]
+
+
+def _weights(name: str) -> Path:
+    return Path(str(files("moemcts_pommerman").joinpath("weights", name)))
 
 
 def _board(game: Game) -> PommermanBoard:

@@ -9,10 +9,25 @@ from typing import Annotated
 import typer
 
 from moemcts import __version__
-from moemcts.cli import check, data, doctor, explain, export, gate, lists, match, play, run, tournament, train, weights
+from moemcts.cli import (
+    check,
+    data,
+    docs,
+    doctor,
+    explain,
+    export,
+    gate,
+    lists,
+    match,
+    play,
+    run,
+    tournament,
+    train,
+    weights,
+)
 from moemcts.plugins import plugins
 
-COMMANDS = (run, train, play, match, tournament, explain, export, gate, lists, weights, check, doctor)
+COMMANDS = (run, train, play, match, tournament, explain, export, gate, lists, weights, check, doctor, docs)
 
 
 def make_app() -> typer.Typer:
