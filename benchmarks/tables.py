@@ -273,6 +273,32 @@ def replies() -> str:
     return "\n\n".join([table("opponents' replies | games | percent or points, 95 %", cells), origin(rows)])
 
 
+def ablations() -> str:
+    """Returns what of a network makes its search stronger."""
+    rows = list(latest("ablations").values())
+    cells = []
+    for row in rows:
+        low, high = (100 * bound for bound in row["interval"])
+        paired = row["difference"]
+        against = f"{100 * paired['wins']:+.1f} {bounds(paired['interval'], 100, 1)}" if paired else "–"
+        wins = f"{100 * row['value']:.1f} [{low:.1f}, {high:.1f}]"
+        cells.append([f"{row['label']}: `{row['arm']}`", row["simulations"], row["games"], wins, against])
+    how = (
+        "`both`: policy and value; `policy`: every position is even; `value`: every action is equally good; "
+        "`constant`: neither. Each arm plays the same boards, seats and seeds against three SimpleAgents, whom it "
+        "expects. Wilson intervals over games; differences from `both` with the same simulations, paired, over boards."
+    )
+    heads = "network: arm | simulations | games | wins % | than `both`, points"
+    return "\n\n".join([table(heads, cells), how, origin(rows)])
+
+
+def gpu() -> str:
+    """Returns what `benchmarks/gpu_plan.sh` measured."""
+    rows = list(latest("gpu").values())
+    cells = ([row["name"], f"{row['value']:,} {row['unit']}", row.get("device", "–")] for row in rows)
+    return "\n\n".join([table("plan for a GPU | measured | on", cells), origin(rows)])
+
+
 def mates() -> str:
     """Returns how many mates in three the solver proves."""
     rows = list(latest("mates").values())
@@ -332,6 +358,7 @@ The presets are small; the one named `paper` has not been run yet, and nothing h
 SECTIONS = {
     "Chess: phase experts against one network": comparison,
     "Pommerman: phase experts against one network": strength,
+    "Pommerman: what of a network helps its search": ablations,
     "Games against engines, and other searches": levels,
     "Gates found in data": gates,
     "Opposite-coloured bishops": bishops,
@@ -344,7 +371,10 @@ SECTIONS = {
     "The UCI engine and its clock": uci,
     "Learning with other libraries": libraries,
     "Setting up": setup,
+    "On a GPU": gpu,
 }
+TABLES = {"Pommerman: what of a network helps its search": "ablations", "On a GPU": "gpu"}
+"""Sections that wait for the first row of their table."""
 
 
 def page() -> str:
@@ -354,7 +384,8 @@ def page() -> str:
         "Small runs on two cores, as they fell. Every number has its row, with command, commit, machine, seed and day, "
         "in\n`benchmarks/results`; the commands are listed under each table, with what they were given in capitals."
     )
-    sections = (f"## {title}\n\n{made()}" for title, made in SECTIONS.items())
+    shown = (title for title in SECTIONS if title not in TABLES or latest(TABLES[title]))
+    sections = (f"## {title}\n\n{SECTIONS[title]()}" for title in shown)
     return "\n\n".join([heading, f"## What was found\n\n{FOUND}", *sections]) + "\n"
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from moemcts.evaluation import Evaluator, policy_probabilities
-from moemcts.game import Action, FloatArray, IntArray, Player, Views
+from moemcts.game import Action, FloatArray, Game, IntArray, Player, Views
 from moemcts.gates import PhaseGate
 
 
@@ -129,6 +129,21 @@ class Named:
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         return self._agent.act(views, seats)
+
+
+class Translated:
+    """Plays as another agent that sees positions as another game encodes them: the same positions, other planes."""
+
+    def __init__(self, agent: Agent, seen: Game, own: Game) -> None:
+        """Takes the game that is played and the one that the agent is of."""
+        self.name = agent.name
+        self._agent = agent
+        self._seen = seen
+        self._own = own
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        packed = self._seen.pack([views[row].state for row in range(len(views))])
+        return self._agent.act(self._own.unpack(packed, views.players()), seats)
 
 
 def phases(evaluator: Evaluator, views: Views) -> list[tuple[str, int | None]]:

@@ -39,6 +39,10 @@ class Registration:
     """For agents: whether its options name a program of the machine, which it starts. Files from elsewhere must not."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """For games: settings of an experiment that fit it, by dotted path, such as `search.simulations`."""
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """For games: what the presets `smoke`, `laptop` and `paper` say here, in tables as in a run's `config.toml`, over
+    what they say anywhere. A table's `needs` holds settings without which that preset is refused, each with the reason.
+    """
 
 
 @hookspec
@@ -69,6 +73,16 @@ def register_schemes() -> Sequence[Registration]:  # type: ignore[empty-body]
 @hookspec
 def register_replay_formats() -> Sequence[Registration]:  # type: ignore[empty-body]
     """Returns formats of files of games, named by their ending; `make(game) -> WriteReplays`."""
+
+
+@hookspec
+def register_readers() -> Sequence[Registration]:  # type: ignore[empty-body]
+    """Returns readers of games to learn from, named by the ending of their files; `make(game, **options) -> Reader`."""
+
+
+@hookspec
+def register_papers() -> Sequence[Mapping[str, Any]]:  # type: ignore[empty-body]
+    """Returns tables of published experiments that the games can repeat, as `moemcts.runs.papers` reads them."""
 
 
 @hookspec

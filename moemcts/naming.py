@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from moemcts import weights
-from moemcts.agents import Agent, Named, PolicyAgent
+from moemcts.agents import Agent, Named, PolicyAgent, Translated
 from moemcts.arena.openings import Opening
 from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.experts import ROUTINGS
@@ -80,7 +80,9 @@ def is_timed(reference: str) -> bool:
 def says_more(reference: str, other: str) -> bool:
     """Returns whether a reference is another one with further options."""
     (name, options), (other_name, other_options) = parse_reference(reference), parse_reference(other)
-    return name == other_name and options != other_options and options == options | other_options
+    # In place of `auto` stands what it was taken for.
+    kept = {option: value for option, value in other_options.items() if value != "auto" or option not in options}
+    return name == other_name and options != other_options and options == options | kept
 
 
 def _more(agent: Agent, reference: str) -> str:
@@ -125,8 +127,9 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     (simulations, nodes, seconds) are those of experts that name none. `experts:FOLDER?only=endgame&else=OTHER` plays
     with one expert of a folder, and with those of another in all other phases. `routing=queue` lets leaves wait until
     the batch of their expert is full, `batch` positions.
-    `backend` and `precision` say what runs their networks. `auto`, the default, takes the quickest here, and the
-    agent's name says which one that is: games are the same only where it is the same.
+    `backend` and `precision` say what runs their networks. `auto`, the default of both, takes the quickest here that
+    keeps the policy, and the agent's name says what that is: games are the same only where it is the same. Beside a
+    named backend the precision is float32 unless it is named too.
     """
     name, options = parse_reference(reference)
     is_folder = name.startswith(EXPERTS) or weights.is_reference(name)
@@ -160,11 +163,28 @@ def experts_in(named: str | Path) -> Path:
     raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
 
 
+def encoded_as(experts: Path, game: Game) -> Game:
+    """Returns the game with the planes that a folder of experts was made for, where it differs in these alone."""
+    from moemcts.learn.fingerprint import encoding_fingerprint, stored_alike
+    from moemcts.store import read_toml
+
+    manifest = read_toml(experts / "manifest.toml")
+    if manifest.get("encoding") == encoding_fingerprint(game):
+        return game
+    try:
+        other = plugins().game(str(manifest.get("game", "")))
+    except UsageError:
+        # What is wrong with the folder is said by who reads it.
+        return game
+    return other if stored_alike(game, other) else game
+
+
 def phases_of(experts: str, game: Game) -> list[str]:
     """Returns the phases that the experts of a reference are for."""
     from moemcts.learn.checkpoint import load_experts
 
-    return list(load_experts(experts_in(folder_of(experts)), game, plugins()).gate.phase_names)
+    folder = experts_in(folder_of(experts))
+    return list(load_experts(folder, encoded_as(folder, game), plugins()).gate.phase_names)
 
 
 def game_of(experts: str) -> Game:
@@ -186,13 +206,18 @@ def opponents_named(name: str, game: Game) -> Opponents:
     return None if name == "self" else plugins().agent(name, game)
 
 
-def check_backend(name: str) -> None:
-    """Raises UsageError for a backend there is none of, MissingExtra for one that is not installed."""
-    from moemcts.learn.inference.backends import require
-    from moemcts.learn.inference.evaluators import named_backend
+def check_backend(name: str, precision: str | None = None) -> None:
+    """Raises UsageError for a backend or precision there is none of, or that do not go together, MissingExtra for one
+    that is not installed.
+    """
+    from moemcts.learn.inference.backends import Inference, require
+    from moemcts.learn.inference.evaluators import named_backend, named_precision
 
+    digits = "float32" if precision in (None, "auto") else named_precision(precision)
     if name != "auto":
-        require(named_backend(name))
+        backend = named_backend(name)
+        require(backend)
+        Inference(backend, digits).checked()
 
 
 def _expert_agent(
@@ -212,23 +237,31 @@ def _expert_agent(
     only: Sequence[str] = (),
     baseline: str | None = None,
     backend: str = "auto",
-    precision: str = "float32",
+    precision: str = "",
 ) -> Agent:
     from moemcts.learn.checkpoint import load_networks
-    from moemcts.learn.inference.evaluators import resolve
+    from moemcts.learn.inference.positions import usual_positions
 
     if routing and routing not in (*ROUTINGS, QUEUE):
         raise unknown_name("routing", routing, (*ROUTINGS, QUEUE))
+    seen, game = game, encoded_as(experts_in(folder), game)
     loaded = load_networks(experts_in(folder), game, plugins())
-    inference = resolve(backend, precision, loaded.networks[0], game.spec.observation_shape)
+    inference = loaded.choice(
+        backend,
+        # What the names of agents say that took float32: the backend alone.
+        precision or ("auto" if backend == "auto" else "float32"),
+        positions=lambda: usual_positions(game, loaded.gate, plugins().agent(plugins().player(game), game)),
+    ).inference
     experts = loaded.expert_set(inference, routing=ROUTINGS.get(routing))
     if baseline is not None:
         others = load_networks(experts_in(folder_of(baseline)), game, plugins())
         experts = experts.only(only, others.expert_set(inference))
-    if backend == "auto":
-        label += f"{'&' if '?' in label else '?'}backend={inference.backend}"
+    chosen: dict[str, str] = {"backend": inference.backend} if backend == "auto" else {}
+    if precision == "auto" or (not precision and inference.precision != "float32"):
+        chosen["precision"] = inference.precision
+    label = _saying_more(label, chosen)
     if simulations == 0:
-        return PolicyAgent(experts, name=label)
+        return _as_seen(PolicyAgent(experts, name=label), seen, game)
     try:
         config = SearchConfig(
             simulations=simulations,
@@ -242,7 +275,22 @@ def _expert_agent(
         raise UsageError(f"{label}: {error}") from None
     model = opponents_named(opponents, game) if opponents else _default_opponents(game)
     queue = batch if routing == QUEUE else None
-    return SearchAgent(game, experts, config, opponents=model, queue=queue, name=label)
+    return _as_seen(SearchAgent(game, experts, config, opponents=model, queue=queue, name=label), seen, game)
+
+
+def _as_seen(agent: Agent, seen: Game, own: Game) -> Agent:
+    return agent if own is seen else Translated(agent, seen, own)
+
+
+def _saying_more(label: str, chosen: Mapping[str, str]) -> str:
+    """Returns an agent's reference with what was chosen for it, in place of `auto` where that is written."""
+    name, options = parse_reference(label)
+    written = [option for option in chosen if option in options]
+    if written:
+        return format_reference(name, {**options, **chosen})
+    return label + "".join(
+        f"{'&' if '?' in label or i else '?'}{option}={value}" for i, (option, value) in enumerate(chosen.items())
+    )
 
 
 def _default_opponents(game: Game) -> Opponents:

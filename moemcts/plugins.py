@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from moemcts.drawing import Board
     from moemcts.game import Game
     from moemcts.gates import PhaseGate
+    from moemcts.learn.data.reading import Reader
     from moemcts.learn.schemes.scheme import Scheme
 
 _MOST_CHARACTERS = 80
@@ -68,7 +69,9 @@ class Plugins:
         self.agents = _by_name("agent", hook.register_agents())
         self.networks = _by_name("network", hook.register_networks())
         self.replay_formats = _by_name("replay format", hook.register_replay_formats())
+        self.readers = _by_name("reader", hook.register_readers())
         self.schemes = _by_name("scheme", hook.register_schemes())
+        self.papers: list[Mapping[str, Any]] = [table for tables in hook.register_papers() for table in tables]
         self.weights = _by_name("weights", hook.register_weights())
         self.boards = _by_name("board", hook.register_boards())
 
@@ -80,6 +83,10 @@ class Plugins:
     def game_settings(self, reference: str) -> Mapping[str, Any]:
         """Returns the settings of a run that fit the game that a user names, by dotted path."""
         return _entry("game", self.games, parse_reference(reference)[0]).settings
+
+    def game_preset(self, reference: str, preset: str) -> Mapping[str, Any]:
+        """Returns what a preset says of the game that a user names, over what it says anywhere, in tables."""
+        return _entry("game", self.games, parse_reference(reference)[0]).presets.get(preset, {})
 
     def gate(self, reference: str, game: Game) -> PhaseGate:
         """Returns the gate that a user names for a game, such as `steps?cuts=93,252` or the path of a saved gate."""
@@ -139,6 +146,22 @@ class Plugins:
             "replay format", self.for_game(self.replay_formats, game.spec.name), name, game
         )
         return write
+
+    def reader(self, reference: str, game: Game) -> Reader:
+        """Returns what turns files of games into a dataset, such as `pgn?min_elo=2200`."""
+        reader: Reader = self._make("reader", self.for_game(self.readers, game.spec.name), reference, game)
+        return reader
+
+    def reader_of(self, file: Path, game: Game) -> str:
+        """Returns the name of the reader of a file, by its endings; raises UsageError where the game has none."""
+        named = self.for_game(self.readers, game.spec.name)
+        for suffix in reversed(file.suffixes):
+            if suffix.removeprefix(".").lower() in named:
+                return suffix.removeprefix(".").lower()
+        endings = ", ".join(f".{name}" for name in named) or "none"
+        raise UsageError(
+            f"{game.spec.name} reads no games from {file}: expected a dataset's folder or a file ({endings})"
+        )
 
     def default_agent(self, game: Game) -> str | None:
         """Returns the name of the agent that a game declares its default; None where it declares none."""

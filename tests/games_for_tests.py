@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -134,7 +134,7 @@ class HashedTree(Game[TreeState]):
 class NativeTicTacToe(Game):
     """Tic-tac-toe on the native core."""
 
-    spec = GameSpec(name="native-tictactoe", num_players=2, num_actions=9, observation_shape=(2, 3, 3), max_plies=9)
+    spec = GameSpec(name="native-tictactoe", num_players=2, num_actions=9, observation_shape=(3, 3, 3), max_plies=9)
     state_type = core.TicTacToeState
     views_type = core.TicTacToeViews
 
@@ -160,9 +160,15 @@ class NativeTicTacToe(Game):
 class NativeConnectFour(NativeTicTacToe):
     """Connect four on the native core."""
 
-    spec = GameSpec(name="native-connectfour", num_players=2, num_actions=7, observation_shape=(2, 6, 7), max_plies=42)
+    spec = GameSpec(name="native-connectfour", num_players=2, num_actions=7, observation_shape=(3, 6, 7), max_plies=42)
     state_type = core.ConnectFourState
     views_type = core.ConnectFourViews
 
     def search_type(self):  # type: ignore[no-untyped-def]
         return core.ConnectFourSearch
+
+
+def play_in_a_process(game: Game[Any], state: State, pipe: Any) -> None:
+    """Plays one move, as environments in processes of their own do."""
+    child = state.play([int(state.legal_actions(player)[0]) for player in state.active_players])
+    pipe.send((game.spec, child))

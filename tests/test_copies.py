@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from games_for_tests import NativeConnectFour, NativeTicTacToe
+from games_for_tests import NativeConnectFour, NativeTicTacToe, play_in_a_process
 
 from moemcts.game import Game, State
 from moemcts.native import core
 from moemcts.plugins import plugins
 
-NAMES = ("chess", "chess960", "crazyhouse", "threecheck", "pommerman", "pommerman-team", "pommerman-1v1", "tictactoe")
+NAMES = (
+    *("chess", "chess960", "crazyhouse", "threecheck", "pommerman", "pommerman-team", "pommerman-1v1", "tictactoe"),
+    *("connect-four", "othello-6x6", "breakthrough", "hex", "tic-tac-toe"),
+)
 
 
 def played(game: Game, num_plies: int, seed: int = 0) -> State:
@@ -95,19 +98,13 @@ def test_a_scripted_player_remembers_in_its_copy() -> None:
     assert [type(twin) for twin in copies(core.PommermanScripted("simple"))] == [core.PommermanScripted] * 4
 
 
-def _worker(game: Game, state: State, pipe: Any) -> None:
-    """Plays one move, as environments in processes of their own do."""
-    child = state.play([int(state.legal_actions(player)[0]) for player in state.active_players])
-    pipe.send((game.spec, child))
-
-
 @pytest.mark.parametrize("name", ["chess", "pommerman"])
 def test_a_spawned_process_gets_a_game_and_sends_positions_back(name: str) -> None:
     game = plugins().game(name)
     state = played(game, 4)
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=_worker, args=(game, state, there))
+    process = context.Process(target=play_in_a_process, args=(game, state, there))
     process.start()
     assert here.poll(60)
     spec, child = here.recv()

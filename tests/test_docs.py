@@ -51,6 +51,16 @@ def test_every_row_of_the_results_is_on_their_page() -> None:
             assert f"`{row['command']}`" in page, f"no table has {path.name}: {name}"
 
 
+def test_what_was_found_is_what_the_results_say() -> None:
+    results = (ROOT / "docs" / "results.md").read_text()
+    rows = [line.split("|") for line in (ROOT / "docs" / "findings.md").read_text().splitlines() if line[:1] == "|"]
+    ours = " ".join(row[2] for row in rows).replace("\N{MINUS SIGN}", "-")
+    numbers = set(re.findall(r"[+-]?\d+\.\d+", ours))
+    assert len(numbers) > 20
+    rounded = {f"{float(number):.3f}" for number in re.findall(r"\d+\.\d{4}", results)}
+    assert {number for number in numbers if number not in results} <= rounded
+
+
 def test_the_readme_says_what_setting_up_costs() -> None:
     import tables
 

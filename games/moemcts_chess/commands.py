@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moemcts.arena.verdict import counted
 from moemcts.errors import UsageError
 from moemcts_chess.uci.command import uci
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from moemcts_chess.game import ChessGame
     from moemcts_chess.imports import Filter, ImportReport, Split
 
-RESULTS = {"1-0": 1, "1/2-1/2": 0, "0-1": -1}
 PANEL = "Games and data"
 
 GameOption = Annotated[str, typer.Option(help="A game of the chess family, with options: `chess?planes=v1`.")]
@@ -117,18 +117,13 @@ def import_games(
     as_json: Json = False,
 ) -> None:
     """Turn PGN files into a dataset: streamed, filtered, damaged games skipped and counted."""
-    from moemcts_chess.imports import Filter
+    from moemcts_chess.wanted import splits, wanted_games
 
     made = _chess(game)
-    wanted = Filter(
-        min_elo=min_elo,
-        min_plies=min_plies,
-        max_plies=max_plies if max_plies is not None else Filter.max_plies,
-        results=tuple(_result(text) for text in result) if result else Filter.results,
-        since=_date(since, 0) if since else Filter.since,
-        until=_date(until, 99) if until else Filter.until,
+    wanted = wanted_games(
+        min_elo=min_elo, min_plies=min_plies, max_plies=max_plies, result=result or (), since=since, until=until
     )
-    report = _with_progress(files, made, out, game, wanted, _split(validation, test, seed), threads)
+    report = _with_progress(files, made, out, game, wanted, splits(validation, test, seed), threads)
     typer.echo(json.dumps(vars(report), indent=1) if as_json else _report(report, out))
 
 
@@ -208,77 +203,18 @@ def _chess(reference: str) -> ChessGame:
     return made
 
 
-def _result(text: str) -> int:
-    if text not in RESULTS:
-        raise UsageError(f"expected a result 1-0, 1/2-1/2 or 0-1, got {text!r}")
-    return RESULTS[text]
-
-
-def _date(text: str, rest: int) -> int:
-    """Returns 20170531 for 2017-05-31; `rest` stands for parts that are not given."""
-    parts = text.replace(".", "-").split("-")
-    if not 1 <= len(parts) <= 3 or not all(part.isdigit() for part in parts) or len(parts[0]) != 4:
-        raise UsageError(f"expected a date like 2017-05-31, 2017-05 or 2017, got {text!r}")
-    year, month, day = [*map(int, parts), rest, rest][:3]
-    if not 1 <= (month if len(parts) > 1 else 1) <= 12 or not 1 <= (day if len(parts) > 2 else 1) <= 31:
-        raise UsageError(f"expected a month from 01 to 12 and a day from 01 to 31, got {text!r}")
-    return 10_000 * year + 100 * month + day
-
-
-def _split(validation: str, test: str, seed: int) -> Split:
-    from moemcts_chess.imports import MonthSplit, RandomSplit
-
-    given = [text for text in (validation, test) if text]
-    if all("-" in text for text in given):
-        months = _months(validation), _months(test)
-        if both := sorted({*months[0]} & {*months[1]}):
-            raise UsageError(f"expected other months for test than for validation, got {_month(both[0])} for both")
-        return MonthSplit(*months)
-    if any("-" in text for text in given):
-        raise UsageError(f"expected months or shares for both splits, got {validation!r} and {test!r}")
-    for_validation, for_test = _share(validation), _share(test)
-    if for_validation + for_test >= 1:
-        raise UsageError(f"expected shares that leave something to train on, got {validation} and {test}")
-    return RandomSplit(for_validation, for_test, seed)
-
-
-def _months(text: str) -> list[int]:
-    return [_whole_month(month.strip()) for month in text.split(",") if month.strip()]
-
-
-def _whole_month(text: str) -> int:
-    """Returns 201209 for 2012-09."""
-    date = _date(text, 0)
-    if not date // 100 % 100 or date % 100:
-        raise UsageError(f"expected a month like 2012-09, got {text!r}")
-    return date // 100
-
-
-def _month(number: int) -> str:
-    return f"{number // 100}-{number % 100:02}"
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text or 0)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share < 1:
-        raise UsageError(f"expected a share from 0 to 1 or months like 2012-09, got {text!r}")
-    return share
-
-
 def _report(report: ImportReport, out: Path) -> str:
     lines = [
-        f"{out}: {report.num_games:,} games, {report.num_positions:,} positions in {report.seconds:,.1f} s, "
-        f"{report.num_positions / max(report.seconds, 1e-9):,.0f} positions/s"
+        f"{out}: {counted(report.num_games, 'game')}, {counted(report.num_positions, 'position')} "
+        f"in {report.seconds:,.1f} s, {report.num_positions / max(report.seconds, 1e-9):,.0f} positions/s"
     ]
     lines += [
-        f"  {name}: {part['games']:,} games, {part['positions']:,} positions" for name, part in report.splits.items()
+        f"  {name}: {counted(part['games'], 'game')}, {counted(part['positions'], 'position')}"
+        for name, part in report.splits.items()
     ]
-    lines += [f"  left out by {name}: {count:,} games" for name, count in report.rejected.items() if count]
+    lines += [f"  left out by {name}: {counted(count, 'game')}" for name, count in report.rejected.items() if count]
     if report.num_damaged:
-        lines.append(f"  damaged: {report.num_damaged:,} games")
+        lines.append(f"  damaged: {counted(report.num_damaged, 'game')}")
         lines += [f"    {damage}" for damage in report.damaged]
     return "\n".join(lines)
 
@@ -296,7 +232,7 @@ def _print_statistics(summary: Mapping[str, Any], *, is_paper: bool) -> None:
             paper = PAPER[what]
             table.add_row("  paper", *(_numbers(paper.get(phase, ())) for phase in summary[what]), style="dim")
     console = Console(soft_wrap=True)
-    console.print(f"{summary['games']:,} games, {summary['positions']:,} positions")
+    console.print(f"{counted(summary['games'], 'game')}, {counted(summary['positions'], 'position')}")
     console.print(table)
     for what in ("share of games that go back", "returns per game"):
         console.print(f"{what}: {_numbers(summary[what])}" + (f" (paper {_numbers(PAPER[what])})" if is_paper else ""))

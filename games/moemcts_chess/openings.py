@@ -82,6 +82,8 @@ def _end(game: ChessGame, read: PgnGame, plies: int | None) -> State:
     for ply, move in enumerate(read.mainline_moves()):
         if ply == plies:
             break
+        if not state.active_players:
+            raise ValueError(f"the game is over after {ply} plies, {state.termination}, and {move.uci()} follows")
         player = state.active_players[0]
         state = state.play([game.parse_action(state, player, move.uci())])
     return state

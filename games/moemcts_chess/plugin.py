@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from importlib import resources
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from moemcts.errors import UsageError, unknown_name
 from moemcts.game import Game
@@ -14,6 +16,7 @@ from moemcts.hookspecs import Registration, hookimpl
 from moemcts_chess import gates
 from moemcts_chess.agents import AlphaBetaAgent
 from moemcts_chess.game import VARIANTS, ChessGame
+from moemcts_chess.wanted import PgnReader, splits, wanted_games
 
 if TYPE_CHECKING:
     import typer
@@ -44,7 +47,15 @@ OPTION = "option."
 
 @hookimpl
 def register_games() -> Sequence[Registration]:
-    return [Registration(name, partial(ChessGame, name), SUMMARIES[name], (name,)) for name in VARIANTS]
+    return [
+        Registration(name, partial(ChessGame, name), SUMMARIES[name], (name,), presets=_presets(name))
+        for name in VARIANTS
+    ]
+
+
+@hookimpl
+def register_papers() -> Sequence[Mapping[str, Any]]:
+    return [tomllib.loads(resources.files("moemcts_chess").joinpath("papers.toml").read_text())]
 
 
 @hookimpl
@@ -75,6 +86,11 @@ def register_replay_formats() -> Sequence[Registration]:
 
 
 @hookimpl
+def register_readers() -> Sequence[Registration]:
+    return [Registration("pgn", _read_pgn, "PGN, plain or packed: pgn?min_elo=2200&validation=2012-09", VARIANTS)]
+
+
+@hookimpl
 def register_boards() -> Sequence[Registration]:
     return [Registration("chess", _board, "pieces on eight by eight squares", VARIANTS)]
 
@@ -100,6 +116,45 @@ def _pgn(game: Game) -> WriteReplays:
     from moemcts_chess.pgn import write_pgn
 
     return write_pgn
+
+
+def _read_pgn(
+    game: Game,
+    *,
+    min_elo: int = 0,
+    min_plies: int = 0,
+    max_plies: int | None = None,
+    result: Sequence[str] = (),
+    since: str = "",
+    until: str = "",
+    validation: str = "",
+    test: str = "",
+    seed: int = 0,
+) -> PgnReader:
+    wanted = wanted_games(
+        min_elo=min_elo, min_plies=min_plies, max_plies=max_plies, result=result, since=since, until=until
+    )
+    return PgnReader(cast(ChessGame, game), wanted, splits(validation, test, seed))
+
+
+@cache
+def _preset_tables() -> dict[str, Any]:
+    return tomllib.loads(resources.files("moemcts_chess").joinpath("presets.toml").read_text())
+
+
+def _presets(variant: str) -> Mapping[str, Mapping[str, Any]]:
+    """Returns what presets say of a variant: what they say of all, and over it what they say of this one."""
+    return _joined(_preset_tables()["all"], _preset_tables().get(variant, {}))
+
+
+def _joined(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns two trees of tables as one; where both have a value it is that of the second."""
+    return {
+        key: _joined(below.get(key, {}), above.get(key, {}))
+        if isinstance(above.get(key, below.get(key)), Mapping)
+        else above.get(key, below.get(key))
+        for key in {**below, **above}
+    }
 
 
 def _lichess(game: Game) -> PhaseGate:

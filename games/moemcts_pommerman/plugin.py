@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from functools import partial
-from importlib.resources import files
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from moemcts.errors import UsageError
 from moemcts.game import Game
@@ -32,12 +33,19 @@ _NUM_OPPONENTS = {_FFA: 3, _TEAM: 2, _RADIO: 2}
 
 @hookimpl
 def register_games() -> Sequence[Registration]:
+    presets = tomllib.loads(resources.files("moemcts_pommerman").joinpath("presets.toml").read_text())
+    named = partial(Registration, presets=presets)
     return [
-        Registration(_FFA, _free_for_all, "Pommerman, everyone against everyone on 11 x 11"),
-        Registration(_TEAM, _team, "Pommerman, two against two"),
-        Registration(_RADIO, _radio, "Pommerman, two against two in fog; messages outside the search"),
-        Registration(_DUEL, _duel, "Pommerman, one against one on 8 x 8"),
+        named(_FFA, _free_for_all, "Pommerman, everyone against everyone on 11 x 11"),
+        named(_TEAM, _team, "Pommerman, two against two"),
+        named(_RADIO, _radio, "Pommerman, two against two in fog; messages outside the search"),
+        named(_DUEL, _duel, "Pommerman, one against one on 8 x 8"),
     ]
+
+
+@hookimpl
+def register_papers() -> Sequence[Mapping[str, Any]]:
+    return [tomllib.loads(resources.files("moemcts_pommerman").joinpath("papers.toml").read_text())]
 
 
 @hookimpl
@@ -70,7 +78,7 @@ def register_weights() -> Sequence[Registration]:
 
 
 def _weights(name: str) -> Path:
-    return Path(str(files("moemcts_pommerman").joinpath("weights", name)))
+    return Path(str(resources.files("moemcts_pommerman").joinpath("weights", name)))
 
 
 def _board(game: Game) -> PommermanBoard:

@@ -10,6 +10,7 @@ import typer
 
 from moemcts import __version__
 from moemcts.cli import (
+    benchmark,
     check,
     data,
     docs,
@@ -20,14 +21,19 @@ from moemcts.cli import (
     lists,
     match,
     play,
+    report,
+    reproduce,
     run,
+    selfplay,
     tournament,
     train,
     weights,
 )
 from moemcts.plugins import plugins
 
-COMMANDS = (run, train, play, match, tournament, explain, export, gate, lists, weights, check, doctor, docs)
+START = (run, train, selfplay, reproduce, play)
+MEASURE = (match, tournament, benchmark, report, explain)
+COMMANDS = (*START, *MEASURE, export, gate, lists, weights, check, doctor, docs)
 
 
 def make_app() -> typer.Typer:

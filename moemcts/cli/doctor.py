@@ -10,10 +10,13 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from moemcts.errors import MoemctsError
 
 EXTRAS = {
     "onnx": "fast",
@@ -63,27 +66,53 @@ def examine() -> dict[str, dict[str, Any]]:
         "packages": {name: importlib.metadata.version(name) for name in packages}
         | {name: _version_or_hint(name, extra) for name, extra in EXTRAS.items()},
         "plugins": {info.name: info.error or f"ok ({info.distribution} {info.version})" for info in plugins().infos},
-        "networks, positions/s of resnet on 16 x 8 x 8, float32, batch 16, one thread": _evaluators(),
+        "networks, positions/s of resnet on 16 x 8 x 8 with one thread; the quickest of others": _networks(),
         "search, simulations/s with a constant evaluator and one thread": {
-            name: f"{_search_speed(name):,.0f}" for name in plugins().games
+            name: _search_speed(name) for name in plugins().games if not name.endswith(":")
         },
     }
 
 
-def _evaluators() -> dict[str, str]:
-    """Returns how fast each installed backend evaluates a small network, and which one `backend=auto` takes."""
+def _networks() -> dict[str, str]:
+    """Returns what runs a small network here and how fast, then every network that was measured on this machine.
+
+    Rates are positions per second with one thread, by batch size.
+    """
     import torch
 
-    from moemcts.learn.inference.backends import BACKENDS, installed_version
-    from moemcts.learn.inference.choice import measure
+    from moemcts.learn.inference.choice import Networks, choose, remembered
     from moemcts.plugins import plugins
 
     torch.set_num_threads(1)
     shape = (16, 8, 8)
-    network = plugins().network("resnet", shape, 64)
-    found = measure(network, shape, [backend for backend in BACKENDS if installed_version(backend)])
-    rates = {name: f"{rate:,.0f}" for name, rate in found.rates.items()}
-    return rates | {"auto": f"{found.backend}, {found.rates[found.backend] / found.rates['torch']:.1f} times torch"}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = plugins().network("resnet", shape, 64).eval()
+    found = choose(Networks(networks=[network], observation_shape=shape))
+    rates = found.rates or {str(found.inference): {}}
+    lines = {name: _in_words(row) for name, row in rates.items()}
+    kept = [
+        f"{name}: policy {'kept' if each.is_kept else 'not kept'}, best move {100 * each.top1:.0f} %, "
+        f"divergence {each.kl:.5f}, value {each.value:.5f}"
+        for name, each in found.fidelities.items()
+    ]
+    lines["auto"] = "; ".join([f"{found.inference} for batches of 16", *kept])
+    for entry in remembered():
+        best = {
+            size: _quickest(entry["rates"], size)
+            for size in sorted({s for row in entry["rates"].values() for s in row})
+        }
+        lines[entry["network"]] = ", ".join(f"batch {size}: {quickest}" for size, quickest in best.items())
+    return lines
+
+
+def _in_words(rates: Mapping[int, float]) -> str:
+    return ", ".join(f"batch {size}: {rate:,.0f}" for size, rate in rates.items()) or "the only one installed"
+
+
+def _quickest(rates: Mapping[str, Mapping[int, float]], size: int) -> str:
+    name = max(rates, key=lambda each: rates[each].get(size, 0.0))
+    return f"{name} {rates[name][size]:,.0f}"
 
 
 def _version_or_hint(package: str, extra: str) -> str:
@@ -101,13 +130,16 @@ def _is_writable(folder: Path) -> str:
         return f"no: {error.strerror}"
 
 
-def _search_speed(name: str) -> float:
-    """Returns simulations per second from a start position, with a constant evaluator and one thread."""
+def _search_speed(name: str) -> str:
+    """Returns simulations per second from a start position, with a constant evaluator and one thread, or what fails."""
     from moemcts.evaluation import UniformEvaluator
     from moemcts.plugins import plugins
     from moemcts.search import Search, SearchConfig
 
-    game = plugins().game(name)
+    try:
+        game = plugins().game(name)
+    except MoemctsError as error:
+        return f"error: {error}"
     state = game.initial_state(0)
     roots = game.views([(state, state.active_players[0])] * 8)
     search = Search(game, SearchConfig(simulations=200, leaves_per_tree=8))
@@ -115,4 +147,4 @@ def _search_speed(name: str) -> float:
     while time.perf_counter() - started < 0.2:
         search.reset(roots, list(range(8)))
         num_simulations += sum(result.num_simulations for result in search.run(UniformEvaluator(game.spec)))
-    return num_simulations / (time.perf_counter() - started)
+    return f"{num_simulations / (time.perf_counter() - started):,.0f}"

@@ -39,6 +39,7 @@ def export(
 ) -> None:
     """Write experts as ONNX models, checked against PyTorch on positions of every phase."""
     from moemcts.agents import PolicyAgent
+    from moemcts.errors import UsageError
     from moemcts.learn.checkpoint import MANIFEST, load_networks
     from moemcts.learn.inference.evaluators import Inference, named_precision
     from moemcts.learn.inference.folder import Team, export_experts, export_folder
@@ -49,6 +50,10 @@ def export(
     from moemcts.store import read_toml
 
     chosen = named_precision(precision)
+    if chosen == "bf16":
+        raise UsageError(
+            "expected precision float32 or int8, got 'bf16': a float32 model is run in bf16 where it is run"
+        )
     folder = experts_in(folder)
     game = plugins().game(str(read_toml(folder / MANIFEST).get("game", "")))
     loaded = load_networks(folder, game, plugins())

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.hookspecs import Registration
 from moemcts.plugins import Plugins, plugins
 
@@ -63,9 +63,34 @@ def agents(game: GameName = None, as_json: Json = False) -> None:
     _list("agent", plugins().agents, game, as_json)
 
 
-def networks(as_json: Json = False) -> None:
-    """List the networks."""
-    _list("network", plugins().networks, None, as_json)
+def networks(
+    game: Annotated[str | None, typer.Option(help="The game whose positions the measured networks see.")] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(help="A network to measure: parameters, multiply-adds, time; with --game, may be repeated."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the networks, or measure some of them."""
+    if (game is None) != (not measure):
+        raise UsageError("expected --game and --measure together")
+    if game is None or measure is None:
+        _list("network", plugins().networks, None, as_json)
+        return
+    from moemcts.learn.networks.cost import network_cost
+
+    made = plugins().game(game)
+    shape, num_actions = made.spec.observation_shape, made.spec.num_actions
+    references = [plugins().complete_network(name, made) for name in measure]
+    rows = [
+        {"network": name, **asdict(network_cost(plugins().network(name, shape, num_actions), shape))}
+        for name in references
+    ]
+    _print(rows if as_json else [{key: _number(value) for key, value in row.items()} for row in rows], as_json)
+
+
+def _number(value: Any) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def schemes(as_json: Json = False) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import re
 import shutil
 import time
@@ -43,6 +45,13 @@ def run(
         ),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="smoke, laptop (the default) or paper.")] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Games to learn from instead of playing them: a dataset, an import with train, validation and test in "
+            "it, or a file that the game reads, such as PGN."
+        ),
+    ] = None,
     scheme: Annotated[
         list[str] | None,
         typer.Option(help="How experts learn; may be given several times. See `moemcts schemes`."),
@@ -57,14 +66,16 @@ def run(
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then leave.")] = False,
     allow_programs: AllowPrograms = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report's numbers as JSON.")] = False,
 ) -> None:
     """Make data, train a single network and one expert per phase, play both, and report which is better."""
     from moemcts.cli.progress import ConsoleProgress
-    from moemcts.cli.settings import Given, read_settings
+    from moemcts.cli.settings import Given, games_at, read_settings
+    from moemcts.report.page import plain
     from moemcts.runs import Experiment, ExperimentConfig
     from moemcts.runs.estimate import estimate
 
-    named = {"game": game, "gates": gate, "schemes": scheme, "network": network, "seed": seed}
+    named = {"game": game, "gates": gate, "schemes": scheme, "network": network, "seed": seed, **games_at(data)}
     given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
     progress = ConsoleProgress()
     if resume is None:
@@ -78,7 +89,7 @@ def run(
     expected = estimate(experiment)
     progress.say(expected.describe())
     if dry_run:
-        typer.echo(experiment.config_text())
+        typer.echo(_as_json(experiment, expected) if as_json else experiment.config_text())
         return
     _check_room(experiment.folder, expected)
     if resume is None:
@@ -90,6 +101,9 @@ def run(
         progress.say(f"interrupted; all that was finished is kept. Go on: moemcts run --resume {experiment.folder}")
         raise typer.Exit(130) from None
     progress.say(f"done in {time.monotonic() - started:,.0f} s")
+    if as_json:
+        typer.echo(json.dumps({"folder": str(experiment.folder), **plain(report.numbers)}, indent=1))
+        return
     typer.echo(report.summary)
     typer.echo(f"report: {experiment.folder / 'report' / 'report.html'}")
 
@@ -104,6 +118,11 @@ def make(experiment: Experiment, progress: Progress) -> Report:
         report = findings(experiment.outcomes())
         write_report(experiment.folder / "report", report)
         return report
+
+
+def _as_json(experiment: Experiment, expected: Estimate) -> str:
+    found = {"config": experiment.config.resolved_settings(), "estimate": dataclasses.asdict(expected)}
+    return json.dumps(found, indent=1)
 
 
 def headline(run: Run[Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
-    from moemcts.runs.settings import LearningConfig
+    from moemcts.runs.settings import RunConfig
 
-    Config = TypeVar("Config", bound=LearningConfig)
+    Config = TypeVar("Config", bound=RunConfig)
 
 DEFAULT_PRESET = "laptop"
+GIVEN_GAMES = ("data.folder", "data.games")
+"""Settings that name games to learn from."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +50,10 @@ class Given:
         return bool(self.options or self.preset or self.config or self.changes)
 
 
-def read_settings(given: Given, kind: type[Config]) -> Config:
-    """Returns the configuration.
+def read_settings(
+    given: Given, kind: type[Config], find_preset: Callable[[str], dict[str, Any]] | None = None
+) -> Config:
+    """Returns the configuration; `find_preset` returns the values of presets that are not an experiment's.
 
     Raises UsageError where no game is named, what is given cannot be read as a setting or has no effect, and where a
     file names a program to be started unless that is allowed.
@@ -68,12 +72,20 @@ def read_settings(given: Given, kind: type[Config]) -> Config:
     if not given.allow_programs:
         refuse_programs_in(file, str(given.config))
     values: dict[str, Any] = {}
-    for part in (load_preset(given.preset or DEFAULT_PRESET), plugins().game_settings(reference)):
+    preset = given.preset or DEFAULT_PRESET
+    # A kind of run with presets of its own has its own for games, too.
+    own = {} if find_preset else dict(plugins().game_preset(reference, preset))
+    needs: Mapping[str, str] = own.pop("needs", {})
+    for part in ((find_preset or load_preset)(preset), plugins().game_settings(reference), own):
         # What a preset says of parts that this kind of run has not does not count.
         merge(values, {path: value for path, value in flat(part).items() if path.split(".")[0] in kind.model_fields})
+    if any(explicit.get(path) for path in GIVEN_GAMES):
+        # A preset says how many games are played, not how many of those that are there are looked at.
+        values.get("data", {}).pop("samples", None)
     merge(values, explicit)
     configuration = validate(values, kind)
     _check_effects(explicit, configuration)
+    _check_needs(needs, preset, configuration)
     return configuration
 
 
@@ -97,8 +109,8 @@ def _changes(changes: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _check_effects(explicit: Mapping[str, Any], configuration: LearningConfig) -> None:
-    from moemcts.runs.settings import WITHOUT_EFFECT, lookup
+def _check_effects(explicit: Mapping[str, Any], configuration: RunConfig) -> None:
+    from moemcts.runs.settings import NEEDED, WITHOUT_EFFECT, lookup
 
     values = configuration.model_dump()
     for master, idle in WITHOUT_EFFECT.items():
@@ -107,3 +119,22 @@ def _check_effects(explicit: Mapping[str, Any], configuration: LearningConfig) -
                 raise UsageError(
                     f"{path} has no effect where {master} is given, {lookup(values, master)!r}; leave one of them out"
                 )
+    for path, master in NEEDED.items():
+        if path in explicit and not lookup(values, master):
+            raise UsageError(f"{path} has no effect without {master}; give both or leave {path} out")
+
+
+def _check_needs(needs: Mapping[str, str], preset: str, configuration: RunConfig) -> None:
+    from moemcts.runs.settings import lookup
+
+    values = configuration.model_dump()
+    for path, reason in needs.items():
+        if not any(lookup(values, one) for one in path.split(" or ")):
+            raise UsageError(f"preset {preset} of {configuration.game} expects {path}: {reason}")
+
+
+def games_at(place: Path | None) -> dict[str, str]:
+    """Returns the setting that names games to learn from: a dataset's folder, or a file that is imported first."""
+    if place is None:
+        return {}
+    return {"data.games" if place.is_file() else "data.folder": str(place.absolute())}

@@ -27,7 +27,8 @@ def train(
     data: Annotated[
         Path | None,
         typer.Option(
-            help="A dataset, or an import with train, validation and test in it; without it games are played first."
+            help="A dataset, an import with train, validation and test in it, or a file that the game reads, such as "
+            "PGN; without it games are played first."
         ),
     ] = None,
     gate: Annotated[str | None, typer.Option(help="A gate; without it a single network. See `moemcts gates`.")] = None,
@@ -57,15 +58,15 @@ def train(
     On several GPUs: `torchrun --nproc-per-node 4 --no-python moemcts train ... --out FOLDER`.
     """
     from moemcts.cli.progress import ConsoleProgress
-    from moemcts.cli.settings import Given
+    from moemcts.cli.settings import Given, games_at
     from moemcts.learn.training.ranks import launched
     from moemcts.runs import Training
     from moemcts.work.progress import Silence
 
     named = {"game": game, "gate": gate, "scheme": scheme, "network": network, "seed": seed}
-    folders = {"data.folder": data, "data.validation": validation, "data.test": test, "baseline": baseline}
+    folders = {"data.validation": validation, "data.test": test, "baseline": baseline}
     paths = {key: str(path.absolute()) for key, path in folders.items() if path is not None}
-    given = Given.of(named | paths, preset, config, changes, allow_programs=allow_programs)
+    given = Given.of(named | games_at(data) | paths, preset, config, changes, allow_programs=allow_programs)
     ranks = launched()
     if ranks.size > 1 and not (out or resume):
         raise UsageError("expected --out: several processes have to agree on the folder")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,8 +17,10 @@ from moemcts.gates import PhaseGate
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
 from moemcts.learn.gates.saved import LearnedGate, load_gate, save_gate
 from moemcts.learn.identity import check_encoding
-from moemcts.learn.inference.evaluators import Inference, make_evaluator
-from moemcts.learn.inference.folder import read_models
+from moemcts.learn.inference.evaluators import AUTO, BATCH_SIZE, Choice, Inference, resolve_choice
+from moemcts.learn.inference.folder import has_models, read_models
+from moemcts.learn.inference.making import make
+from moemcts.learn.inference.positions import Positions
 from moemcts.learn.inference.shared_body import torch_experts
 from moemcts.learn.weights import check_finite, load_state, network_state, read_state, state_bytes
 from moemcts.store import digest, read_bytes, read_toml, write_bytes, write_toml
@@ -122,24 +124,53 @@ class LoadedNetworks:
 
     def expert_set(self, inference: Inference, *, device: str = "cpu", routing: Routing | None = None) -> ExpertSet:
         """Returns the networks as evaluators behind their gate."""
+        inference.checked()
         if inference.backend == "torch":
-            return ExpertSet(self.gate, torch_experts(self.networks, device), routing=routing)
+            return ExpertSet(self.gate, torch_experts(self.networks, device, inference.precision), routing=routing)
         models: Sequence[bytes | None] = [None] * len(self.networks)
         if inference.precision == "int8":
-            models = read_models(self.folder, "int8", [entry["sha256"] for entry in self.manifest["experts"]])
+            models = self._int8_models()
         experts = [
-            make_evaluator(
+            make(
                 network,
                 self.game.spec.observation_shape,
-                backend=inference.backend,
-                precision=inference.precision,
-                quantised=model,
+                inference,
+                model=model,
                 device=device,
                 name=str(self.folder / entry["file"]),
             )
             for network, model, entry in zip(self.networks, models, self.manifest["experts"], strict=True)
         ]
         return ExpertSet(self.gate, experts, routing=routing)
+
+    def choice(
+        self,
+        backend: str = AUTO,
+        precision: str = AUTO,
+        *,
+        batch_size: int = BATCH_SIZE,
+        device: str = "cpu",
+        positions: Callable[[], Positions] | None = None,
+    ) -> Choice:
+        """Returns what runs these networks where `auto` is to be decided, and what it was compared with.
+
+        int8 is considered where there are models of these weights. Raises as `evaluators.resolve`.
+        """
+        considers_int8 = precision == AUTO and device == "cpu" and has_models(self.folder, "int8")
+        is_asked_for = precision == "int8" and backend == AUTO
+        return resolve_choice(
+            backend,
+            precision,
+            self.networks,
+            self.game.spec.observation_shape,
+            batch_size=batch_size,
+            device=device,
+            positions=positions,
+            quantised=self._int8_models() if considers_int8 or is_asked_for else None,
+        )
+
+    def _int8_models(self) -> list[bytes]:
+        return read_models(self.folder, "int8", [entry["sha256"] for entry in self.manifest["experts"]])
 
 
 def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:

@@ -31,6 +31,20 @@ def encoding_fingerprint(game: Game) -> dict[str, str]:
     return {"planes": planes.hexdigest(), "actions": actions.hexdigest()}
 
 
+def stored_alike(game: Game, other: Game) -> bool:
+    """Returns whether two games differ in their planes at most.
+
+    Positions of the one are then positions of the other, packed into the same bytes along a few seeded random games,
+    with the same actions in them.
+    """
+    if game.spec.name != other.spec.name or game.spec.num_actions != other.spec.num_actions:
+        return False
+    ours, theirs = ([state for state, _ in _sample_views(one)] for one in (game, other))
+    return encoding_fingerprint(game)["actions"] == encoding_fingerprint(other)["actions"] and bytes(
+        game.pack(ours).data
+    ) == bytes(other.pack(theirs).data)
+
+
 def gate_fingerprint(gate: PhaseGate, game: Game) -> str:
     """Returns the SHA-256 of a gate's name, parameters and weights along a few seeded random games."""
     head = [gate.name, list(gate.phase_names), dict(gate.parameters)]

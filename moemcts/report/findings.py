@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from typing import Any
 
+from moemcts.learn.assessment import PhaseLosses
 from moemcts.report.curves import curve_figures
 from moemcts.report.losses import accuracy_table, loss_table
 from moemcts.report.outcomes import Learned, Outcomes, Phases
 from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import phase_shares, phase_timeline
+from moemcts.report.tables import Table
 
 
 def findings(outcomes: Outcomes) -> Report:
@@ -17,6 +21,7 @@ def findings(outcomes: Outcomes) -> Report:
     sections = [searched.section("With search", "searched")]
     if raw is not None:
         sections.append(raw.section("Without search", "raw"))
+    sections.append(_alone(outcomes))
     sections += [_learning(team, outcomes) for team in outcomes.teams]
     sections += [_phases(phases) for phases in outcomes.phases]
     sections.append(Section("How it was made", outcomes.making))
@@ -28,6 +33,7 @@ def findings(outcomes: Outcomes) -> Report:
             "config": outcomes.settings,
             "searched": searched.numbers(),
             "raw": {} if raw is None else raw.numbers(),
+            "single": _single_numbers(outcomes),
             "losses": {team.name: [row.to_json() for row in team.losses] for team in outcomes.teams},
         },
     )
@@ -50,6 +56,46 @@ def _learning(team: Learned, outcomes: Outcomes) -> Section:
         tables=[loss_table(team.losses, where, **weights), accuracy_table(team.losses, where)],
         figures=curve_figures(team.phase_names, team.metrics, outcomes.single_metrics, team.label),
     )
+
+
+def _alone(outcomes: Outcomes) -> Section:
+    numbers = _single_numbers(outcomes)
+    rows = [
+        [row.name, loss, row.policy["all"], row.value["all"], row.accuracy["all"]] for row, loss in _whole(outcomes)
+    ]
+    if len(rows) > 1:
+        spread = (numbers[name] for name in ("loss", "policy", "value", "accuracy"))
+        rows.append(["mean ± deviation", *(f"{one['mean']:.4f} ± {one['deviation']:.4f}" for one in spread)])
+    table = Table(
+        ["single network", "loss", "policy", "value", "accuracy"],
+        [[name, *(f"{cell:.4f}" if isinstance(cell, float) else cell for cell in cells)] for name, *cells in rows],
+        "Whole loss as in training, cross-entropy of the policy, squared error of the value, and the share of samples "
+        "whose action is likeliest, on samples that the network did not learn from; the deviation is that of seeds.",
+    )
+    return Section("What the single network learned", tables=[table])
+
+
+def _whole(outcomes: Outcomes) -> list[tuple[PhaseLosses, float | None]]:
+    weights = loss_weights(outcomes.settings)
+    return [(row, row.loss("all", **weights)) for row in outcomes.single_losses]
+
+
+def _single_numbers(outcomes: Outcomes) -> dict[str, Any]:
+    rows = _whole(outcomes)
+    columns = {
+        "loss": [loss for _, loss in rows],
+        **{name: [getattr(row, name)["all"] for row, _ in rows] for name in ("policy", "value", "accuracy")},
+    }
+    return {"num_seeds": len(rows), **{name: _spread(values) for name, values in columns.items()}}
+
+
+def _spread(values: Sequence[float | None]) -> dict[str, float | None]:
+    """Returns mean and standard deviation (of a sample) of values; None where there are too few."""
+    known = [value for value in values if value is not None]
+    return {
+        "mean": statistics.fmean(known) if known else None,
+        "deviation": statistics.stdev(known) if len(known) > 1 else 0.0 if known else None,
+    }
 
 
 def loss_weights(settings: Any) -> dict[str, float]:

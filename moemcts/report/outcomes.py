@@ -75,6 +75,8 @@ class Outcomes:
     searched: Contest
     raw: Contest | None
     """The networks without search; None if they did not play."""
+    single_losses: tuple[PhaseLosses, ...]
+    """Of the single network, one row per training seed."""
     single_metrics: Sequence[Entry]
     """Of the single network, first training seed."""
     teams: tuple[Learned, ...]

@@ -81,7 +81,7 @@ def write_report(folder: Path, report: Report) -> None:
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         images = {figure.name: _write_image(folder / "figures", figure) for figure in figures}
         write_bytes(
-            folder / "numbers.json", json.dumps(_plain(report.numbers), indent=2, allow_nan=False).encode() + b"\n"
+            folder / "numbers.json", json.dumps(plain(report.numbers), indent=2, allow_nan=False).encode() + b"\n"
         )
         write_bytes(folder / "report.md", _markdown(report, images).encode())
         write_bytes(folder / "report.html", _html(report, images).encode())
@@ -200,16 +200,16 @@ def _spans(text: str) -> str:
     return re.sub(rf"\[([^\]]+)\]\(({SAFE_ADDRESS})\)", r'<a href="\2">\1</a>', text)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Returns the value as JSON has it; numbers that are not finite become null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _plain({one.name: getattr(value, one.name) for one in dataclasses.fields(value)})
+        return plain({one.name: getattr(value, one.name) for one in dataclasses.fields(value)})
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return str(value) if isinstance(value, Path) else value

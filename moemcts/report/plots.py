@@ -85,6 +85,25 @@ def loss_curves(
         return figure
 
 
+def strength_curve(
+    generations: Sequence[int], elo: Sequence[float], errors: Sequence[float], others: Mapping[str, float]
+) -> Figure:
+    """Returns the strength of generations with their intervals, and that of others as lines."""
+    with drawing():
+        figure = new_figure(7.2, 3.9)
+        axes = figure.add_subplot()
+        low = [value - error for value, error in zip(elo, errors, strict=True)]
+        high = [value + error for value, error in zip(elo, errors, strict=True)]
+        axes.fill_between(generations, low, high, color=phase_colour(None), alpha=0.15, linewidth=0)
+        axes.plot(generations, elo, color=phase_colour(None), marker="o", markersize=4, label="generation")
+        for name, value in others.items():
+            axes.axhline(value, color=MUTED, linestyle=(0, (4, 2)), linewidth=1)
+            axes.annotate(name, (generations[0], value), color=MUTED, fontsize=8, va="bottom")
+        finish(axes, title="Strength over generations", xlabel="generation", ylabel="Elo")
+        axes.margins(x=0.02)
+        return figure
+
+
 def phase_timeline(
     weights: ArrayLike,
     phase_names: Sequence[str],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,9 @@ from moemcts.evaluation import UniformEvaluator
 from moemcts.game import CHANCE, Game, State
 from moemcts.play import Table, play
 from moemcts.plugins import plugins
+from moemcts.runs.arms import SINGLE
+from moemcts.runs.learning import data_player, reader_of
+from moemcts.runs.learning_cost import learning_cost
 from moemcts.search import Search
 from moemcts.work import num_cores
 
@@ -20,6 +24,12 @@ if TYPE_CHECKING:
     from moemcts.runs.experiment import Experiment
 
 BATCH = 128
+SIDE_BY_SIDE = 8
+"""Games that are played at once to look at them."""
+IMPORTED = 400_000.0
+"""Positions per second that readers of files import, on a core or two."""
+FIRST_STEP = 0.5
+"""Seconds that a stage takes beside its steps: it starts, saves, and its first step is slow."""
 TRAINING_COST = 3.5
 """A training step costs about this many forward passes: one forward, two backward, the loss and the optimiser."""
 
@@ -50,34 +60,41 @@ class Estimate:
 def estimate(experiment: Experiment) -> Estimate:
     """Returns an estimate for the whole experiment, whatever part of it is already done.
 
-    The rates are measured on this machine; the length of games is that of the agents that make the data.
+    The rates are measured on this machine; games of the match are taken to be as long as those of the agents that make
+    the data.
     """
     config, game = experiment.config, experiment.game
-    agent = experiment.agent(config.data.agent or plugins().player(game))
-    states, seconds, num_samples, num_games = _sample_games(game, agent)
-    seconds_per_sample, samples_per_game = seconds / num_samples, num_samples / num_games
-    to_play = 0 if config.data.folder else config.data.samples
-    to_learn, held_out = _sizes(experiment)
-    network_rate, num_parameters = _network_rate(game, config.network, states, BATCH)
-    num_parts = config.num_seeds * len(experiment.arms)
-    workers = min(config.workers or num_cores(), num_parts)
-    # A pool of processes is started for the trainings and another one for the matches.
+    played = _play_some(game, data_player(config, game))
+    sizes = _sizes(experiment)
+    network_rate, num_parameters = _network_rate(game, config.network, played.states, BATCH)
+    work = [
+        learning_cost(
+            plugins().scheme(arm.scheme), experiment.gate(arm.gate), game, played.games, config.training.epochs
+        )
+        for arm in experiment.arms
+    ]
+    passes = sum(one.passes for one in work) * config.num_seeds
+    measurements = sum(one.measurements for one in work) * config.num_seeds
+    trainings = sum(one.trainings for one in work) * config.num_seeds
+    rows = passes * sizes.learned * TRAINING_COST + measurements * sizes.measured
+    rows_read = passes * sizes.learned + measurements * sizes.measured
+    workers = min(config.workers or num_cores(), config.num_seeds * len(experiment.arms))
+    # A pool of processes is started for the trainings and another one for the matches; the first step is slow.
     start = START if workers > 1 else 0.0
-    passes = experiment.passes() * config.training.epochs * config.num_seeds
-    rows_learned = passes * (to_learn * TRAINING_COST + held_out)
-    rows_measured = (
-        config.num_seeds * held_out * sum(experiment.gate(arm.gate).num_phases + 2 for arm in experiment.teams)
-    )
+    rated = sizes.rated * config.num_seeds
+    rows_rated = rated * sum(2 * experiment.gate(arm.gate).num_phases + 1 for arm in experiment.teams)
     num_figures = 2 + 2 * len(experiment.teams) + 2 * len(experiment.gates)
-    packed = game.pack(states)
+    packed = game.pack(played.states)
+    to_play = config.data.to_play
     return Estimate(
-        data=to_play / config.data.keep * seconds_per_sample,
-        training=start + rows_learned / network_rate / workers,
-        matches=start + _matches(experiment, states, samples_per_game, seconds_per_sample) / workers,
-        report=rows_measured / network_rate + num_figures * FIGURE,
+        data=to_play / config.data.keep * played.seconds_per_sample + sizes.imported / IMPORTED,
+        training=start
+        + (rows / network_rate + rows_read / _encoding_rate(game, played.states) + FIRST_STEP * trainings) / workers,
+        matches=start + _matches(experiment, played) / workers,
+        report=rows_rated / network_rate + num_figures * FIGURE,
         num_bytes=int(
-            to_play * (packed.offsets[-1] / len(states) + 40)
-            + num_parameters * 4 * 3 * experiment.passes() * config.num_seeds * 2
+            (to_play + sizes.imported) * (packed.offsets[-1] / len(played.states) + 40)
+            + num_parameters * 4 * 3 * trainings * 2
         ),
     )
 
@@ -95,53 +112,99 @@ def _size(num_bytes: int) -> str:
     return f"{num_bytes / 1e6:,.0f} MB" if num_bytes >= 1e6 else "under 1 MB"
 
 
-def _sizes(experiment: Experiment) -> tuple[int, int]:
-    """Returns how many samples are learned from, and how many are measured each time."""
+@dataclass(frozen=True, kw_only=True)
+class _Sizes:
+    """How many samples are learned from, measured on the way, measured for the tables, and imported first."""
+
+    learned: float
+    measured: float
+    rated: float
+    imported: float = 0.0
+
+
+def _sizes(experiment: Experiment) -> _Sizes:
     config = experiment.config
     fraction, most = config.training.validation_fraction, config.training.measured_samples
-    if not config.data.folder:
-        num_samples, held_out = config.data.samples, int(config.data.samples * fraction)
-    else:
+    imported = 0.0
+    if config.data.folder:
         sources = experiment.sources()
-        num_samples = len(sources.training)
-        held_out = len(sources.validation) if sources.validation else int(num_samples * fraction)
-    return num_samples, min(held_out, most or held_out)
+        total = len(sources.training)
+        parts = [len(part) for part in (sources.validation, sources.test) if part is not None]
+    else:
+        parts = []
+        if config.data.games:
+            imported = float(reader_of(config, experiment.game).expected([Path(config.data.games)]))
+        total = int(min(config.data.samples or imported, imported)) if imported else config.data.to_play
+    held_out = parts or [int(total * fraction)]
+    return _Sizes(
+        learned=total if parts else total - held_out[0],
+        # The held-out samples are measured in training, a test set beside them.
+        measured=sum(min(part, most or part) for part in held_out),
+        rated=held_out[-1],
+        imported=imported,
+    )
 
 
-def _matches(experiment: Experiment, states: list[State], samples_per_game: float, seconds_per_sample: float) -> float:
+def _matches(experiment: Experiment, played: Played) -> float:
     """Returns the seconds that all games take in one process."""
     config, game = experiment.config, experiment.game
     num_arms, num_players = len(experiment.contestants()), game.spec.num_players
     limit = config.search.simulations or config.search.nodes or 100
-    moves_per_game = samples_per_game / num_players
+    # The single network answers to experts where nobody else does.
+    has_field = experiment.field.name != SINGLE
+    searched_share = 1 / num_players if has_field else 1.0
     num_games = config.num_seeds * num_arms * config.match.games
     side_by_side = min(config.match.parallel, num_arms * config.match.games)
     batch = max(1, side_by_side * config.search.leaves_per_tree)
-    rate, _ = _network_rate(game, config.network, states, min(batch, BATCH))
-    searched = num_games * moves_per_game * limit * (1 / _search_rate(experiment, states) + 1 / rate)
-    field = (num_games + config.num_seeds * num_arms * config.match.raw_games) * samples_per_game
-    return searched + field * seconds_per_sample
+    rate, _ = _network_rate(game, config.network, played.states, min(batch, BATCH))
+    decisions = num_games * played.samples_per_game * searched_share
+    searched = decisions * limit * (1 / _search_rate(experiment, played.states) + 1 / rate)
+    num_raw = config.num_seeds * num_arms * config.match.raw_games
+    answered = (num_games + num_raw) * played.samples_per_game * (1 - searched_share)
+    return searched + answered * played.seconds_per_sample + num_raw * played.samples_per_game * searched_share / rate
 
 
-def _sample_games(game: Game, agent: Agent) -> tuple[list[State], float, int, float]:
-    """Returns positions, the seconds they took, decisions made, and games finished (parts of games count)."""
-    states, num_samples, num_games, started = [], 0, 0.0, time.perf_counter()
-    index = 0
-    while time.perf_counter() - started < 0.4 or not num_games:
-        num_players = game.spec.num_players
-        table = Table(
-            state=game.initial_state(index),
-            agents=[agent] * num_players,
-            seats=[Seat(player, np.random.default_rng([index, player])) for player in range(num_players)],
-            chance=np.random.default_rng([index, num_players]),
-        )
-        for (step,) in play(game, [table]):
-            if step.players != (CHANCE,):
-                states.append(step.state)
-                num_samples += len(step.players)
-        num_games += 1
-        index += 1
-    return states[:: max(1, len(states) // 512)], time.perf_counter() - started, num_samples, num_games
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """What some games of the data's agent showed."""
+
+    states: list[State]
+    """Where somebody had to move, at most about 512 of all games."""
+    games: list[list[State]]
+    seconds_per_sample: float
+    samples_per_game: float
+
+
+def _play_some(game: Game, agent: Agent) -> Played:
+    games: list[list[State]] = []
+    num_samples, started = 0, time.perf_counter()
+    num_players = game.spec.num_players
+    while time.perf_counter() - started < 0.4 or not games:
+        seeds = range(len(games), len(games) + SIDE_BY_SIDE)
+        tables = [
+            Table(
+                state=game.initial_state(seed),
+                agents=[agent] * num_players,
+                seats=[Seat(player, np.random.default_rng([seed, player])) for player in range(num_players)],
+                chance=np.random.default_rng([seed, num_players]),
+            )
+            for seed in seeds
+        ]
+        found: dict[int, list[State]] = {id(table): [] for table in tables}
+        for steps in play(game, tables):
+            for step in steps:
+                if step.players != (CHANCE,):
+                    found[id(step.table)].append(step.state)
+                    num_samples += len(step.players)
+        games += found.values()
+    seconds = time.perf_counter() - started
+    states = [state for one in games for state in one]
+    return Played(
+        states=states[:: max(1, len(states) // 512)],
+        games=games,
+        seconds_per_sample=seconds / num_samples,
+        samples_per_game=num_samples / len(games),
+    )
 
 
 def _network_rate(game: Game, reference: str, states: list[State], batch: int) -> tuple[float, int]:
@@ -158,6 +221,17 @@ def _network_rate(game: Game, reference: str, states: list[State], batch: int) -
             network(planes)
             num_rows += len(planes)
     return num_rows / (time.perf_counter() - started), sum(p.numel() for p in network.parameters())
+
+
+def _encoding_rate(game: Game, states: list[State]) -> float:
+    """Returns how many stored positions are encoded per second."""
+    chosen = states[:BATCH]
+    packed, players = game.pack(chosen), np.array([state.active_players[0] for state in chosen], dtype=np.int64)
+    num_rows, started = 0, time.perf_counter()
+    while time.perf_counter() - started < 0.1:
+        game.unpack(packed, players).observations()
+        num_rows += len(chosen)
+    return num_rows / (time.perf_counter() - started)
 
 
 def _search_rate(experiment: Experiment, states: list[State]) -> float:

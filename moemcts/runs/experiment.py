@@ -14,13 +14,13 @@ from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Opening, starts
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.schedules import match_schedule
-from moemcts.gates import PhaseGate
+from moemcts.gates import PhaseGate, SinglePhase
 from moemcts.naming import check_backend, opponents_named
 from moemcts.plugins import plugins
 from moemcts.report.outcomes import Learned, Outcomes, Phases
 from moemcts.runs.arms import NO_GATE, Arm, file_label, make_arms
 from moemcts.runs.fields import make_field
-from moemcts.runs.held_out import held_out_losses
+from moemcts.runs.held_out import held_out_losses, single_losses
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.learning import data_part, measurements, train_experts, training_settings
 from moemcts.runs.phases import describe_phases, timeline_of
@@ -59,12 +59,12 @@ class Experiment(Run[ExperimentConfig]):
         self.agent(config.data.agent or plugins().player(self.game))
         self.field = make_field(config.match.field, self.game)
         self.opponent_model()
-        check_backend(config.match.backend)
+        check_backend(config.match.backend, config.match.precision)
 
     @classmethod
     def resolved(cls, config: ExperimentConfig) -> ExperimentConfig:
         """Returns the configuration with what the game and this machine decide written out."""
-        return _with_backend(super().resolved(config))
+        return _with_inference(super().resolved(config))
 
     @property
     def gates(self) -> list[str]:
@@ -89,7 +89,7 @@ class Experiment(Run[ExperimentConfig]):
     def describe(self) -> str:
         """Returns one line on what is compared."""
         config = self.config
-        data = config.data.folder or f"{config.data.samples:,} samples"
+        data = config.data.describe()
         experts = "; ".join([", ".join(self.gates) or "no experts", ", ".join(config.schemes)])
         seeds = f"{config.num_seeds} training seed{'s' * (config.num_seeds > 1)}"
         return (
@@ -156,18 +156,20 @@ class Experiment(Run[ExperimentConfig]):
         """Opens the samples."""
         return open_sources(self.config.data, self.folder / "data", self.game)
 
-    def experts(self, arm: Arm, seed: int, backend: str = "torch") -> ExpertSet:
+    def experts(self, arm: Arm, seed: int, backend: str = "torch", precision: str | None = None) -> ExpertSet:
         """Opens a set of experts."""
         from moemcts.learn.checkpoint import load_experts
-        from moemcts.learn.inference.evaluators import Inference, named_backend
+        from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
 
         folder = self._experts_folder(arm, seed)
-        return load_experts(folder, self.game, plugins(), inference=Inference(named_backend(backend)))
+        inference = Inference(named_backend(backend), named_precision(precision or "float32"))
+        return load_experts(folder, self.game, plugins(), inference=inference)
 
     def outcomes(self) -> Outcomes:
         """Returns what was made; the experiment must be done."""
         sources = self.sources()
         experts = {(arm.name, seed): self.experts(arm, seed) for arm in self.arms for seed in self.seeds}
+        alone = single_losses(self.config, self.single, sources, experts)
         losses = held_out_losses(self.config, self.single, self.teams, sources, experts)
         searched, raw = (self._results(kind) for kind in (SEARCHED, RAW))
         return Outcomes(
@@ -176,6 +178,7 @@ class Experiment(Run[ExperimentConfig]):
             settings=self.config.model_dump(mode="json"),
             searched=self.field.contest(searched, f"{self.config.search.simulations} simulations per move"),
             raw=self.field.contest(raw, "the policy's best action") if raw else None,
+            single_losses=tuple(alone),
             single_metrics=measurements(self._training_folder(self.single, 0)),
             teams=tuple(
                 Learned(
@@ -283,7 +286,8 @@ class Experiment(Run[ExperimentConfig]):
                 "search": self.config.search.model_dump(mode="json") if kind == SEARCHED else None,
                 "experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests],
             }
-            | ({} if config.backend == "torch" else {"backend": config.backend}),
+            | ({} if config.backend == "torch" else {"backend": config.backend})
+            | ({} if config.precision in (None, "float32") else {"precision": config.precision}),
         )
         records = play_match(
             self.game,
@@ -295,7 +299,8 @@ class Experiment(Run[ExperimentConfig]):
         return MatchResult.of(schedule, records, baseline=self.single.name if self.single.name in arms else None)
 
     def _agents(self, kind: str, seed: int) -> dict[str, Agent]:
-        teams = {arm.name: self.experts(arm, seed, self.config.match.backend) for arm in self.arms}
+        match = self.config.match
+        teams = {arm.name: self.experts(arm, seed, match.backend, match.precision) for arm in self.arms}
         if kind == RAW:
             return {name: PolicyAgent(team, name=name) for name, team in teams.items()}
         model = self.opponent_model()
@@ -314,16 +319,30 @@ class Experiment(Run[ExperimentConfig]):
         return self.folder / "experts" / f"{arm.label}-{seed}"
 
 
-def _with_backend(config: ExperimentConfig) -> ExperimentConfig:
-    """Returns the configuration with the quickest backend in place of `auto`, so that a run never changes its mind."""
-    from moemcts.learn.inference.evaluators import AUTO, resolve
+def _with_inference(config: ExperimentConfig) -> ExperimentConfig:
+    """Returns the configuration with the quickest backend and precision in place of `auto`, so that a run never changes
+    its mind.
 
-    if config.match.backend != AUTO:
+    The networks are still to be trained: fresh ones are timed, and that they keep their policy is seen on theirs.
+    """
+    from moemcts.learn.inference.evaluators import AUTO, resolve
+    from moemcts.learn.inference.positions import usual_positions
+
+    match = config.match
+    if AUTO not in (match.backend, match.precision):
         return config
-    spec = plugins().game(config.game).spec
-    network = plugins().network(config.network, spec.observation_shape, spec.num_actions)
-    chosen = resolve(AUTO, "float32", network, spec.observation_shape).backend
-    return config.model_copy(update={"match": config.match.model_copy(update={"backend": chosen})})
+    game = plugins().game(config.game)
+    network = plugins().network(config.network, game.spec.observation_shape, game.spec.num_actions)
+    chosen = resolve(
+        match.backend,
+        match.precision or "float32",
+        network.eval(),
+        game.spec.observation_shape,
+        positions=lambda: usual_positions(game, SinglePhase(), plugins().agent(plugins().player(game), game)),
+    )
+    precision = None if match.precision is None else chosen.precision
+    update = {"backend": chosen.backend, "precision": precision}
+    return config.model_copy(update={"match": match.model_copy(update=update)})
 
 
 class _DoPart:

@@ -38,3 +38,17 @@ def held_out_losses(
             by_seed.append(phase_losses(alone | team_evaluators(team), held_out, team.gate))
         found[arm.name] = mean_over_seeds(by_seed)
     return found
+
+
+def single_losses(
+    config: ExperimentConfig, single: Arm, sources: Sources, experts: Mapping[tuple[str, int], ExpertSet]
+) -> list[PhaseLosses]:
+    """Returns the losses of the single network, a row per training seed, each on what that seed held out."""
+    from moemcts.learn.assessment import phase_losses
+
+    found = []
+    for seed in range(config.num_seeds):
+        held_out = sources.held_out(config.training.validation_fraction, config.seed + seed)
+        team = experts[single.name, seed]
+        found += phase_losses({f"seed {seed}": team}, held_out, team.gate)
+    return found

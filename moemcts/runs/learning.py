@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from moemcts.agents import Agent
+from moemcts.errors import MoemctsError
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.plugins import plugins
@@ -17,6 +19,7 @@ from moemcts.runs.sources import Sources, dataset_ids, open_sources
 from moemcts.work.progress import Advance
 
 if TYPE_CHECKING:
+    from moemcts.learn.data.reading import Reader
     from moemcts.learn.training.progress import OnProgress
     from moemcts.learn.training.ranks import Ranks
 
@@ -25,13 +28,21 @@ def data_part(config: LearningConfig, game: Game, folder: Path) -> Part:
     """Returns the part that plays the games to learn from, or that looks at the dataset that is named."""
     data = config.data
     decided_by: dict[str, Any] = {"game": config.game, "seed": config.seed}
+    unit = "samples"
     if data.folder:
         do = functools.partial(_count, config, game, folder)
         decided_by |= {f"{kind} data": found for kind, found in dataset_ids(data, folder / "data").items()}
+    elif data.games:
+        do, unit = functools.partial(_import, config, game, folder / "data"), "bytes"
+        decided_by |= {"data.games": data.games, "data.reader": data.reader}
     else:
         do = functools.partial(play_games, config, game, folder / "data")
-        decided_by |= {"data.samples": data.samples, "data.agent": data.agent, "data.keep": data.keep}
-    return Part(name="data", task="games to learn from", unit="samples", do=do, decided_by=decided_by)
+        decided_by |= {"data.samples": data.to_play, "data.agent": data.agent, "data.keep": data.keep}
+        if data.random_plies:
+            decided_by["data.random_plies"] = data.random_plies
+    if data.is_given and data.samples:
+        decided_by["data.samples"] = data.samples
+    return Part(name="data", task="games to learn from", unit=unit, do=do, decided_by=decided_by)
 
 
 def training_settings(config: LearningConfig, seed: int) -> dict[str, Any]:
@@ -44,11 +55,11 @@ def play_games(config: LearningConfig, game: Game, out: Path, advance: Advance) 
     """Plays the games to learn from, as far as they are not there yet."""
     from moemcts.learn.data.generation import generate
 
-    agent = plugins().agent(config.data.agent or plugins().player(game), game)
+    agent = data_player(config, game)
     generate(
         game,
         [agent] * game.spec.num_players,
-        config.data.samples,
+        config.data.to_play,
         seed=config.seed,
         out=out,
         reference=config.game,
@@ -118,6 +129,28 @@ def measurements(folder: Path) -> list[Mapping[str, Any]]:
     from moemcts.learn.training.metrics_log import read_log
 
     return [entry for entry in read_log(folder / "metrics.jsonl") if not entry.get("spike")]
+
+
+def data_player(config: LearningConfig, game: Game) -> Agent:
+    """Returns who plays the games to learn from, in every seat."""
+    from moemcts.learn.data.varied import Varied
+
+    agent = plugins().agent(config.data.agent or plugins().player(game), game)
+    return Varied(agent, config.data.random_plies) if config.data.random_plies else agent
+
+
+def reader_of(config: LearningConfig, game: Game) -> Reader:
+    """Returns what reads the file of games that a run learns from."""
+    return plugins().reader(config.data.reader or plugins().reader_of(Path(config.data.games), game), game)
+
+
+def _import(config: LearningConfig, game: Game, out: Path, advance: Advance) -> None:
+    file = Path(config.data.games)
+    if not file.is_file():
+        raise MoemctsError(f"expected a file of games, there is none at {file}")
+    # What is there is whole: a reader writes all or nothing.
+    if not out.exists():
+        reader_of(config, game).read([file], out, reference=config.game, on_progress=advance)
 
 
 def _count(config: LearningConfig, game: Game, folder: Path, advance: Advance) -> None:

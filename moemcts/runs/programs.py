@@ -8,10 +8,10 @@ from typing import Any
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
-from moemcts.runs.settings import LearningConfig
+from moemcts.runs.settings import RunConfig
 
 
-def refuse_programs(config: LearningConfig, where: str) -> None:
+def refuse_programs(config: RunConfig, where: str) -> None:
     """Raises UsageError if a setting that was read from `where` names an agent that runs programs."""
     refuse_programs_in(config.model_dump(), where)
 

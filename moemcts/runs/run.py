@@ -20,18 +20,18 @@ from moemcts.plugins import plugins
 from moemcts.runs.environment import environment
 from moemcts.runs.kept_gates import keep_gate
 from moemcts.runs.programs import refuse_programs
-from moemcts.runs.settings import LearningConfig, validate
+from moemcts.runs.settings import RunConfig, validate
 from moemcts.store import check_path, exclusive, read_json, read_toml, write_json, write_text
 from moemcts.work.progress import Advance, Progress
 
 CONFIG = "config.toml"
 ENVIRONMENT = "env.json"
 PARTS = "parts"
-_COMMANDS = {"experiment": "moemcts run", "training": "moemcts train"}
+_COMMANDS = {"experiment": "moemcts run", "training": "moemcts train", "selfplay": "moemcts selfplay"}
 _MOST_CHANGES = 3
 """Changed settings that an error lists."""
 
-Config = TypeVar("Config", bound=LearningConfig)
+Config = TypeVar("Config", bound=RunConfig)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Run(ABC, Generic[Config]):
     """As `env.json` has it."""
     noun: ClassVar[str]
     """As people have it."""
-    config_type: ClassVar[type[LearningConfig]]
+    config_type: ClassVar[type[RunConfig]]
 
     def __init__(self, folder: Path, config: Config) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
@@ -182,6 +182,11 @@ class Run(ABC, Generic[Config]):
         )
 
     @property
+    def command(self) -> str:
+        """The command that goes on with it."""
+        return _COMMANDS.get(self.kind, self.kind)
+
+    @property
     @abstractmethod
     def gates(self) -> Sequence[str]:
         """The gates that the run uses, as users write them."""
@@ -224,6 +229,14 @@ class Run(ABC, Generic[Config]):
 
     def _path(self, part: Part) -> Path:
         return self.folder / PARTS / f"{part.name}.json"
+
+
+def kind_of(folder: Path) -> str:
+    """Returns which kind of run a folder holds, as `env.json` has it; raises MoemctsError where there is none."""
+    check_path(folder)
+    if not (folder / CONFIG).exists():
+        raise MoemctsError(f"expected a run with a {CONFIG} in {folder}, found none")
+    return str(_read_environment(folder).get("kind", "experiment"))
 
 
 def _record(part: Part, *, is_done: bool) -> dict[str, Any]:

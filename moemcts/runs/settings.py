@@ -14,12 +14,16 @@ from moemcts.learn.training.config import TrainerConfig
 from moemcts.search.config import SearchConfig
 
 WITHOUT_EFFECT = {
-    "data.folder": ("data.samples", "data.agent", "data.keep"),
+    "data.folder": ("data.games", "data.reader", "data.agent", "data.keep", "data.random_plies"),
+    "data.games": ("data.agent", "data.keep", "data.random_plies"),
     "data.validation": ("training.validation_fraction",),
     "match.openings": ("match.random_plies",),
 }
 """Settings, and those that have no effect where they are set."""
-
+NEEDED = {"data.reader": "data.games"}
+"""Settings, and those without which they have no effect."""
+SAMPLES = 200_000
+"""Decisions of the games that are played where no preset says how many."""
 
 LARGEST = 1e15
 """The largest number that a setting may have: far below what the machine's own numbers hold."""
@@ -46,12 +50,35 @@ class DataConfig(Section):
     """A dataset to measure the held-out loss on; empty holds out a share of the games."""
     test: str = ""
     """A dataset for the tables; empty takes what is held out."""
-    samples: int = Field(default=200_000, ge=100)
-    """Decisions to learn from."""
+    games: str = ""
+    """A file of games, such as PGN, that is imported first, to learn from instead of playing games."""
+    reader: str = ""
+    """How that file is read, with options such as `pgn?min_elo=2200&validation=0.05`; by its ending where empty."""
+    samples: int | None = Field(default=None, ge=100)
+    """Decisions to learn from; of games that are there already, whole games drawn at random up to about so many, all
+    where nothing is said."""
     agent: str = ""
     """Who plays the training games in every seat; empty takes the game's default agent."""
     keep: float = Field(default=1.0, gt=0, le=1)
     """Share of the positions that is kept: fewer of more games teach the value more."""
+    random_plies: int = Field(default=0, ge=0)
+    """Plies at random before the games that are played, so that those of agents that draw nothing differ."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there are games already."""
+        return bool(self.folder or self.games)
+
+    @property
+    def to_play(self) -> int:
+        """How many decisions are played; none where there are games already."""
+        return 0 if self.is_given else self.samples or SAMPLES
+
+    def describe(self) -> str:
+        """Returns where the samples come from, in words."""
+        if not self.is_given:
+            return f"{self.to_play:,} samples"
+        return (self.folder or self.games) + (f" ({self.samples:,} samples)" if self.samples else "")
 
 
 class MatchConfig(Section):
@@ -75,10 +102,13 @@ class MatchConfig(Section):
     """Games that run at once and share batches."""
     backend: str = "torch"
     """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
+    precision: str | None = None
+    """What networks compute in: float32 if not given, bf16, int8 of exported models, or auto, in place of which the
+    quicker of the first two is written down."""
 
 
-class LearningConfig(Section):
-    """How experts are made from games."""
+class RunConfig(Section):
+    """What every run has."""
 
     game: str
     """A registered game, with options: `name?option=value`."""
@@ -88,12 +118,27 @@ class LearningConfig(Section):
     """Decides everything that is random."""
     summary: str = ""
     """What the preset is for."""
+
+    def resolved_settings(self) -> dict[str, Any]:
+        """Returns all settings that have a value and an effect, as TOML has them."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+class LearningConfig(RunConfig):
+    """How experts are made from games."""
+
     data: DataConfig = DataConfig()
     training: TrainerConfig = TrainerConfig()
 
     def resolved_settings(self) -> dict[str, Any]:
         """Returns all settings that have a value and an effect, as TOML has them."""
         values = self.model_dump(mode="json", exclude_none=True)
+        if not self.data.is_given:
+            values["data"]["samples"] = self.data.to_play
+        for key in ("games", "reader", "random_plies"):
+            # Files did not have these before: where they say nothing they are left out.
+            if not values["data"][key]:
+                del values["data"][key]
         for master, idle in WITHOUT_EFFECT.items():
             if lookup(values, master):
                 for path in idle:
@@ -136,7 +181,7 @@ class ExperimentConfig(LearningConfig):
         return self
 
 
-Config = TypeVar("Config", bound=LearningConfig)
+Config = TypeVar("Config", bound=RunConfig)
 
 
 def preset_names() -> list[str]:
@@ -185,6 +230,19 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
         raise UsageError(f"{path or 'configuration'}: {first['msg']}, got {_short(first['input'])}") from None
 
 
+Tables = TypeVar("Tables", bound=BaseModel)
+
+
+def validate_tables(values: Mapping[str, Any], kind: type[Tables]) -> Tables:
+    """Returns tables of a file as what they stand for; raises UsageError naming the entry that is wrong."""
+    try:
+        return kind.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{path or 'tables'}: {first['msg']}, got {_short(first['input'])}") from None
+
+
 def _check_numbers(values: Mapping[str, Any]) -> None:
     for path, value in numbers(values):
         if not abs(value) <= LARGEST:
@@ -203,7 +261,7 @@ def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
             yield from numbers(item, path)
 
 
-def setting_names(kind: type[LearningConfig]) -> list[str]:
+def setting_names(kind: type[RunConfig]) -> list[str]:
     """Returns the dotted paths of all settings."""
     names = []
     for name, field in kind.model_fields.items():

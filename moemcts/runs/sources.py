@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moemcts.errors import MoemctsError, UsageError
+from moemcts.plugins import plugins
 from moemcts.runs.settings import DataConfig
 from moemcts.store import read_toml
 
@@ -42,15 +44,30 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
     them. Raises MoemctsError where there is no dataset, ForeignData where it is of another game, UsageError where
     one serves twice.
     """
-    from moemcts.learn.data.dataset import Dataset
-
     folders = _folders(config, own)
-    found = {kind: Dataset.open(folder, game) for kind, folder in folders.items()}
+    found = {kind: _open(folder, game) for kind, folder in folders.items()}
     ids = [dataset.id for dataset in found.values()]
     if len(set(ids)) < len(ids):
         named = ", ".join(f"{kind} {folder}" for kind, folder in folders.items())
         raise UsageError(f"expected different samples to learn from and to measure on, got the same twice: {named}")
-    return Sources(found["training"], found.get("validation"), found.get("test"))
+    training = found["training"]
+    if config.is_given and config.samples:
+        training = training.some_games(config.samples)
+    return Sources(training, found.get("validation"), found.get("test"))
+
+
+def _open(folder: Path, game: Game) -> Dataset:
+    """Opens a dataset; one of the same game with other planes is seen with these."""
+    from moemcts.learn.data.dataset import Dataset
+    from moemcts.learn.fingerprint import encoding_fingerprint, stored_alike
+
+    manifest = read_toml(folder / MANIFEST)
+    if manifest.get("encoding") != encoding_fingerprint(game):
+        with contextlib.suppress(UsageError):
+            written = plugins().game(str(manifest.get("game", "")))
+            if stored_alike(written, game):
+                return Dataset.open(folder, written).seen_as(game)
+    return Dataset.open(folder, game)
 
 
 def dataset_ids(config: DataConfig, own: Path) -> dict[str, str]:

@@ -50,7 +50,7 @@ class Training(Run[TrainingConfig]):
         plugins().scheme(config.scheme).check(self.gate)
         if config.data.folder:
             self.sources()
-        else:
+        elif not config.data.games:
             plugins().agent(config.data.agent or plugins().player(self.game), self.game)
         self.baseline()
 
@@ -62,7 +62,7 @@ class Training(Run[TrainingConfig]):
     def describe(self) -> str:
         """Returns one line on what is trained."""
         config = self.config
-        data = config.data.folder or f"{config.data.samples:,} samples"
+        data = config.data.describe()
         phases = ", ".join(self.gate.phase_names)
         return f"{config.game}: {config.network} by {config.gate} ({phases}; {config.scheme}), from {data}"
 

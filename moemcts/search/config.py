@@ -57,6 +57,8 @@ class SearchConfig(BaseModel):
     """Losses counted while a leaf is evaluated; 0 is a virtual visit, which lowers exploration but no value."""
     policy_temperature: float = Field(default=1.0, gt=0)
     """Divides the logits of the policy."""
+    uniform_share: float = Field(default=0.0, ge=0, le=1)
+    """Share of uniform priors in the priors of every node; at 1 the policy is not heard."""
     noise_fraction: float = Field(default=0.0, ge=0, le=1)
     """Share of Dirichlet noise in the root's priors."""
     noise_alpha: float = Field(default=0.3, gt=0)
@@ -97,8 +99,9 @@ class SearchConfig(BaseModel):
     def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leaves out what files did not have before, so that they stay as they were."""
         fields: dict[str, Any] = dump(self)
-        if fields.get("replies") == "kept":
-            del fields["replies"]
+        for name in ("uniform_share", "replies"):
+            if fields.get(name) == type(self).model_fields[name].default:
+                del fields[name]
         return fields
 
     def options(self, spec: GameSpec) -> dict[str, Any]:
@@ -109,6 +112,7 @@ class SearchConfig(BaseModel):
             simulations = 2 * self.nodes
         options = self.model_dump(exclude=_NOT_FOR_TREES)
         return options | {
+            "uniform_share": self.uniform_share,
             "replies": self.replies,
             "simulations": simulations,
             "fpu_parent": parent,

@@ -307,7 +307,9 @@ class ReferenceSearch:
         total = 0.0
         for weight in weights:
             total += weight
-        return np.array([w / total if total else 1.0 / len(actions) for w in weights], dtype=np.float32)
+        even, share = 1.0 / len(actions), self.config.uniform_share
+        policy = [weight / total if total else even for weight in weights]
+        return np.array([(1.0 - share) * prior + share * even for prior in policy], dtype=np.float32)
 
     def _note_value(self, leaf: Node, viewer: Player, value: NDArray[np.float32]) -> None:
         """A player's own view decides its value; the others' values come from the mean of all views."""

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from moemcts.cli.main import main
+from moemcts.learn.data.verified import NAME as VERIFIED
 
 BIN = Path(sys.executable).parent
 TINY = ["--preset", "smoke", "--set", "data.samples=1500", "--set", "match.games=4", "--set", "match.raw_games=4"]
@@ -190,10 +191,11 @@ def test_experts_are_exported_and_play_in_int8(finished: Path, tmp_path: Path) -
 
 
 def _contents(folder: Path) -> dict[str, object]:
-    paths = [*folder.glob("experts/*/*"), *folder.glob("data/*"), folder / "report" / "numbers.json"]
+    paths = [*folder.glob("experts/**/*"), *folder.glob("data/**/*"), folder / "report" / "numbers.json"]
     return {
         str(path.relative_to(folder)): tomllib.loads(path.read_text()) if path.suffix == ".toml" else path.read_bytes()
         for path in paths
+        if path.is_file() and path.name != VERIFIED
     }
 
 

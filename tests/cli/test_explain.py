@@ -152,7 +152,11 @@ def test_the_twenty_bishops(moemcts, tmp_path: Path) -> None:  # type: ignore[no
         ("explain --game tictactoe --experts TEAM --position ......... --baseline no --out o", 2, "(zero, mean)"),
         ("explain --game tictactoe --experts TEAM --position ......... --baseline mean --out o", 2, "expected --data"),
         ("explain --game chess --experts TEAM --position startpos --out o", 1, "was made for tictactoe"),
-        ("explain --game tictactoe --experts none --position ......... --out o", 1, "cannot read none/manifest.toml"),
+        (
+            "explain --game tictactoe --experts none --position ......... --out o",
+            1,
+            "expected a file none/manifest.toml",
+        ),
         ("bishops --experts TEAM --game antichess", 2, "expected chess or chess960"),
     ],
 )

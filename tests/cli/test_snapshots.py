@@ -16,6 +16,7 @@ import pytest
 import typer.main
 
 import moemcts_chess.plugin
+import moemcts_classics.plugin
 import moemcts_pommerman.plugin
 import moemcts_tictactoe
 from moemcts import builtins
@@ -29,6 +30,7 @@ BUILT_IN = Plugins(
     [
         ("builtins", builtins),
         ("chess", moemcts_chess.plugin),
+        ("classics", moemcts_classics.plugin),
         ("pommerman", moemcts_pommerman.plugin),
         ("tictactoe", moemcts_tictactoe),
     ]
@@ -43,7 +45,8 @@ ERRORS = [
     "run --game tictactoe --set training.epochs=inf",
     "run --game tictactoe --set nonsense",
     "run --game tictactoe --network rise-tin",
-    "run --game chess --set data.folder=x --set data.samples=300",
+    "run --game chess --set data.folder=x --set data.agent=random",
+    "run --game chess --preset paper",
     "run --resume nowhere",
     "run --resume nowhere --game tictactoe",
     "run --config none.toml",

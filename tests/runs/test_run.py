@@ -217,7 +217,9 @@ def test_allowed_programs_are_started(tmp_path: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ("--data {data} --set data.samples=5000", "data.samples has no effect where data.folder is given"),
+        ("--data {data} --set data.keep=0.5", "data.keep has no effect where data.folder is given"),
+        ("--set data.reader=pgn", "data.reader has no effect without data.games"),
+        ("--data {data}/manifest.toml", "tictactoe reads no games from"),
         ("--data {data} --set data.agent=flat", "data.agent has no effect where data.folder is given"),
         ("--data {data} --validation {data} --set training.validation_fraction=0.2", "has no effect where data.valid"),
         ("--set seed=1e400", "seed: expected a number up to 1e+15, got inf"),

@@ -24,6 +24,7 @@ configs = st.builds(
     first_play_urgency=st.sampled_from(["loss", "draw", "parent", "reduction"]),
     virtual_loss=st.sampled_from([0.0, 1.0, 3.0]),
     policy_temperature=st.sampled_from([0.5, 1.0, 1.7]),
+    uniform_share=st.sampled_from([0.0, 0.25, 1.0]),
     noise_fraction=st.sampled_from([0.0, 0.25]),
     noise_alpha=st.sampled_from([0.2, 1.5]),
     leaves_per_tree=st.sampled_from([1, 2, 5]),

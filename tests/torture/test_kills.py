@@ -17,12 +17,14 @@ from pathlib import Path
 import pytest
 from driving import digests, effort
 
+from moemcts.learn.data.verified import NAME as VERIFIED
+
 START = [sys.executable, "-c", "from moemcts.cli.main import main; main()"]
 SAMPLES = ["--set", "data.samples=600"]
 RUN = ["run", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made", *SAMPLES]
 RUN += ["--set", "match.games=8", "--set", "num_seeds=2"]
 MATCH = ["--game", "tictactoe", "--agent", "uct?simulations=300", "--agent", "flat?playouts=200", "--games", "40"]
-TIMES = ("timings.jsonl", "env.json", "done.json", ".html", ".png", ".svg", ".lock", ".md")
+TIMES = ("timings.jsonl", "env.json", "done.json", ".html", ".png", ".svg", ".lock", ".holder", ".md", VERIFIED)
 """What depends on the clock, or is drawn anew."""
 
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {
@@ -41,7 +43,16 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "match": (["match", *MATCH, "--out", "made/games.jsonl"],) * 2,
     "match, two workers": (["match", *MATCH, "--workers", "2", "--out", "made/games.jsonl"],) * 2,
     "tournament": (["tournament", *MATCH, "--agent", "random", "--out", "made"],) * 2,
+    "import": (["data", "import", "../games.pgn", "--out", "made/data"],) * 2,
 }
+
+
+def write_games(path: Path) -> None:
+    """Writes games enough for an import of seconds."""
+    ruy_lopez = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O 1-0"
+    with path.open("w") as file:
+        for number in range(40_000):
+            file.write(f'[Date "2017.{1 + number % 12:02}.01"]\n[Result "1-0"]\n\n{ruy_lopez}\n\n')
 
 
 def start(arguments: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
@@ -86,9 +97,11 @@ def result(folder: Path) -> dict[str, str]:
         name = str(path.relative_to(folder / "made"))
         if name in found and "metrics" not in name:
             found[name] = str(sorted(path.read_text().splitlines()))
-    for path in (folder / "made").rglob("numbers.json"):
+    for path in (*(folder / "made").rglob("numbers.json"), *(folder / "made").rglob("import.json")):
         values = json.loads(path.read_text())
-        found[str(path.relative_to(folder / "made"))] = json.dumps({**values, "seconds": None}, sort_keys=True)
+        found[str(path.relative_to(folder / "made"))] = json.dumps(
+            {**values, "seconds": None, "speed": None}, sort_keys=True
+        )
     return found
 
 
@@ -97,6 +110,8 @@ def result(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_killed_work_ends_as_unbroken_work_does(name: str, tmp_path: Path) -> None:
     first, again = COMMANDS[name]
+    if name == "import":
+        write_games(tmp_path / "games.pgn")
     whole = tmp_path / "whole"
     (whole / "made").mkdir(parents=True)
     began = time.monotonic()
@@ -128,5 +143,6 @@ def test_killed_work_ends_as_unbroken_work_does(name: str, tmp_path: Path) -> No
             if not has_begun and not (folder / "made" / "config.toml").exists() and again[0] in ("run", "train"):
                 shutil.rmtree(folder / "made")
                 (folder / "made").mkdir()
-        finish(again if (folder / "made" / "config.toml").exists() else first, folder)
+        if not (folder / "made" / "data" / "import.json").exists():
+            finish(again if (folder / "made" / "config.toml").exists() else first, folder)
         assert result(folder) == expected, f"{name}, number {number}"

@@ -126,8 +126,9 @@ def game_of(folder: Path) -> tuple[str, dict[str, Any]]:
 
 def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
     """Returns experts and the game as they see it."""
+    from moemcts.agents import RandomAgent
     from moemcts.learn.checkpoint import load_networks
-    from moemcts.learn.inference.evaluators import resolve
+    from moemcts.learn.inference.positions import usual_positions
     from moemcts.plugins import plugins
 
     name, given = game_of(folder)
@@ -136,14 +137,13 @@ def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
     encodings = {key: value for key, value in given.items() if key in ENCODINGS}
     game = ChessGame(name, max_plies=NO_END, **encodings)
     loaded = load_networks(folder, game, plugins())
-    inference = resolve(
+    inference = loaded.choice(
         options.text("Backend"),
         options.precision,
-        loaded.networks[0],
-        game.spec.observation_shape,
         batch_size=options.number("Batch_Size"),
         device=options.device,
-    )
+        positions=lambda: usual_positions(game, loaded.gate, RandomAgent()),
+    ).inference
     routing = ROUTINGS[options.text("Expert_Routing")]
     return game, loaded.expert_set(inference, device=options.device, routing=routing)
 

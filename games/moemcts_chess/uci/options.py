@@ -129,7 +129,8 @@ class Options:
     @property
     def precision(self) -> str:
         """The numbers that networks run in."""
-        return "int8" if self.text("Precision") == "int8" else "float32"
+        precision = self.text("Precision")
+        return "float32" if precision == "float16" else precision
 
     @property
     def overhead(self) -> float:
@@ -182,8 +183,8 @@ def _table(gates: tuple[str, ...], experts: str) -> tuple[Option, ...]:
         Option(name="Backend", default="auto", choices=("auto", "torch", "onnxruntime", "openvino"), loads=True),
         Option(
             name="Precision",
-            default="float32",
-            choices=("float32", "float16", "int8"),
+            default="auto",
+            choices=("auto", "float32", "float16", "bf16", "int8"),
             replaced={"float16": "networks run in float32"},
             loads=True,
         ),

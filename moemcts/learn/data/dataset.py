@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,8 @@ class Batch:
     """`[B]`."""
     weights: FloatArray
     """How much each sample counts, `[B]`."""
+    values: FloatArray | None = None
+    """What values are held against in place of returns, `[B, P]`; None where that is the returns."""
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -46,14 +49,23 @@ class Batch:
 class Dataset:
     """Samples of one game. Phases and planes are computed from positions when asked for: it serves every gate."""
 
-    def __init__(self, game: Game, shards: Sequence[Records], *, name: str = "", folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        game: Game,
+        shards: Sequence[Records],
+        *,
+        name: str = "",
+        folder: Path | None = None,
+        targets: FloatArray | None = None,
+    ) -> None:
         """Joins shards; their positions stay where they are, about 30 bytes per sample are held in memory.
 
-        In `folder`, where one is given, phase weights are kept.
+        In `folder`, where one is given, phase weights are kept. `targets` `[N, P]` are what values are learned from in
+        place of returns.
         """
         self.game = game
         self.id = name
-        self._samples = _Samples(game, shards, PhaseWeights(folder, name))
+        self._samples = _Samples(game, shards, PhaseWeights(folder, name), targets)
         self._rows = np.arange(self._samples.num_samples)
         self._phase_weights: dict[str, FloatArray] = {}
 
@@ -68,6 +80,11 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    @property
+    def rows(self) -> IntArray:
+        """Which samples of the files these are, `[N]`."""
+        return self._rows
 
     def games(self) -> IntArray:
         """Returns the number of the game that each sample is from, `[N]`."""
@@ -128,6 +145,26 @@ class Dataset:
         is_held_out = np.isin(self.games(), held_out)
         return self.take(np.flatnonzero(~is_held_out)), self.take(np.flatnonzero(is_held_out))
 
+    def seen_as(self, game: Game) -> Dataset:
+        """Returns the samples as another game encodes their positions, which it must store as this one does."""
+        other = self.take(np.arange(len(self)))
+        other.game, other._phase_weights = game, {}
+        other._samples = self._samples.seen_as(game)
+        return other
+
+    def some_games(self, num_samples: int) -> Dataset:
+        """Returns whole games drawn at random with about so many samples in all, the same each time; all if there are
+        fewer. A smaller number draws some of the games that a larger one does.
+        """
+        games, counts = np.unique(self.games(), return_counts=True)
+        order = np.random.default_rng(len(games)).permutation(len(games))
+        enough = int(np.searchsorted(np.cumsum(counts[order]), num_samples)) + 1
+        if enough >= len(games):
+            return self
+        part = self.take(np.flatnonzero(np.isin(self.games(), games[order[:enough]])))
+        part.id = f"{self.id}, {num_samples} samples"
+        return part
+
     def phase_weights(self, gate: PhaseGate) -> FloatArray:
         """Returns how much each phase of the gate applies to each sample, `[N, K]`.
 
@@ -178,6 +215,7 @@ class Dataset:
             returns=self.returns(rows),
             plies_to_end=np.asarray(self._samples.plies_to_end[samples], dtype=np.int64),
             weights=np.asarray(weights[rows], dtype=np.float32),
+            values=None if self._samples.targets is None else self._samples.targets[samples],
         )
 
     def _policy(self, samples: IntArray, actions: IntArray) -> FloatArray | None:
@@ -227,18 +265,25 @@ def chunks_of(rows: IntArray, size: int = CHUNK) -> Iterator[IntArray]:
 class _Samples:
     """Shards side by side: arrays per sample in memory, positions as they are."""
 
-    def __init__(self, game: Game, shards: Sequence[Records], kept: PhaseWeights) -> None:
+    def __init__(self, game: Game, shards: Sequence[Records], kept: PhaseWeights, targets: FloatArray | None) -> None:
         arrays = {name: np.concatenate([getattr(shard, name) for shard in shards]) for name in PER_SAMPLE}
         self.player, self.action = arrays["player"], arrays["action"]
         self.returns, self.game = arrays["returns"], arrays["game"]
         self.plies_to_end, self._position = arrays["plies_to_end"], arrays["position"]
         self.num_samples = len(self.action)
+        self.targets = targets
         self.visits, self.values = join_visits(shards), join_values(shards)
         self._rules = game
         self._kept = kept
         self._data = [shard.positions.data for shard in shards]
         self._offsets = [np.require(shard.positions.offsets, np.int64, "A") for shard in shards]
         self._shard = np.repeat(np.arange(len(shards), dtype=np.int32), [len(shard) for shard in shards])
+
+    def seen_as(self, game: Game) -> _Samples:
+        """Returns the same samples as another game encodes them."""
+        other = copy.copy(self)
+        other._rules = game
+        return other
 
     def views(self, samples: IntArray) -> Views:
         """Returns the views of samples, in that order."""

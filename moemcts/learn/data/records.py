@@ -193,10 +193,13 @@ class GameLog:
         if discount != 1 or rewards.any():
             self._steps.append((len(self._states), rewards, discount))
 
-    def finish(self, game: Game, final: State) -> Records:
-        """Returns the samples of the game, which ended with `final`: each with what came of it from there on."""
+    def finish(self, game: Game, final: State, outcome: FloatArray | None = None) -> Records:
+        """Returns the samples of the game, which ended with `final`: each with what came of it from there on.
+
+        `outcome` `[P]` takes the place of the position's returns where the game was broken off.
+        """
         position, player, action = np.array(self._decisions, dtype=np.int64).reshape(-1, 3).T
-        returns = self._still_to_come(final)[position]
+        returns = self._still_to_come(final.returns() if outcome is None else outcome)[position]
         seats = (player[:, None] + np.arange(returns.shape[1])) % returns.shape[1]
         return Records(
             positions=game.pack(self._states) if self._states else Packed.of([]),
@@ -210,9 +213,9 @@ class GameLog:
             values=_values(self._values),
         )
 
-    def _still_to_come(self, final: State) -> FloatArray:
+    def _still_to_come(self, outcome: FloatArray) -> FloatArray:
         """Returns what each position was worth, `[N, P]`: `v(parent) = rewards(child) + discount * v(child)`."""
-        value = np.asarray(final.returns(), dtype=np.float64)
+        value = np.asarray(outcome, dtype=np.float64)
         found = np.tile(value, (len(self._states), 1))
         for num_before, rewards, discount in reversed(self._steps):
             value = rewards + discount * value

@@ -5,21 +5,52 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from moemcts.errors import DamagedFile, MissingExtra
+from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError
 from moemcts.evaluation import Evaluation
 from moemcts.game import FloatArray, Views
-from moemcts.learn.inference.export import INPUT, OUTPUTS
 
+INPUT = "planes"
+OUTPUTS = ("logits", "value")
+"""The names that exported models give to what goes in and what comes out."""
 Backend = Literal["torch", "onnxruntime", "openvino"]
-Precision = Literal["float32", "int8"]
+Precision = Literal["float32", "bf16", "int8"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 EXTRAS: dict[Backend, str] = {"onnxruntime": "fast", "openvino": "openvino"}
 """The extra that brings a backend; torch is always there."""
+CAN: dict[Backend, tuple[Precision, ...]] = {
+    "torch": ("float32", "bf16"),
+    "onnxruntime": ("float32", "int8"),
+    "openvino": ("float32", "bf16", "int8"),
+}
+"""The precisions that each backend computes in."""
+
+
+@dataclass(frozen=True)
+class Inference:
+    """How networks are run."""
+
+    backend: Backend = "torch"
+    precision: Precision = "float32"
+
+    def __str__(self) -> str:
+        return self.backend if self.precision == "float32" else f"{self.backend} {self.precision}"
+
+    def checked(self) -> Inference:
+        """Returns itself; raises UsageError for a precision that the backend does not compute in."""
+        if self.precision not in CAN[self.backend]:
+            able = " or ".join(f"backend={backend}" for backend in BACKENDS if self.precision in CAN[backend])
+            raise UsageError(f"{self.backend} has no {self.precision} here; expected {able}")
+        return self
+
+
+PAIRS = tuple(Inference(backend, precision) for backend in BACKENDS for precision in CAN[backend])
+"""Every backend with every precision that it computes in."""
 
 
 class PlanesEvaluator(Protocol):
@@ -47,26 +78,38 @@ def require(backend: Backend) -> None:
         raise MissingExtra(backend, EXTRAS.get(backend, "fast"))
 
 
-def run_model(model: bytes, backend: Backend, *, name: str = "the model") -> PlanesEvaluator:
+def run_model(
+    model: bytes,
+    backend: Backend,
+    precision: Precision = "float32",
+    *,
+    name: str = "the model",
+    device: str = "cpu",
+) -> PlanesEvaluator:
     """Returns an evaluator that runs an ONNX model by onnxruntime or openvino, on one thread.
 
-    Raises MissingExtra where the library is not installed, DamagedFile, naming the model, where it cannot be read.
+    With `bf16` a float32 model is computed in bfloat16; an int8 model is quantised already. Raises MissingExtra where
+    the library is not installed, DamagedFile, naming the model, where it cannot be read, MoemctsError where this
+    processor has no bfloat16.
     """
     require(backend)
-    return OnnxruntimeEvaluator(model, name) if backend == "onnxruntime" else OpenvinoEvaluator(model, name)
+    Inference(backend, precision).checked()
+    if backend == "onnxruntime":
+        return OnnxruntimeEvaluator(model, name, device=device)
+    return OpenvinoEvaluator(model, name, is_bf16=precision == "bf16")
 
 
 class OnnxruntimeEvaluator:
     """Runs an ONNX model by onnxruntime; batches of any size."""
 
-    def __init__(self, model: bytes, name: str = "the model") -> None:
+    def __init__(self, model: bytes, name: str = "the model", *, device: str = "cpu") -> None:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
         try:
-            self._session: Any = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            self._session: Any = onnxruntime.InferenceSession(model, options, providers=providers(device))
         except Exception as error:
             raise DamagedFile(f"{name} is no ONNX model that onnxruntime can run: {_first_line(error)}") from error
 
@@ -78,80 +121,85 @@ class OnnxruntimeEvaluator:
         return Evaluation(*self._session.run(OUTPUTS, {INPUT: planes}))
 
 
-class OpenvinoEvaluator:
-    """Runs an ONNX model by OpenVINO, in pieces of a few fixed sizes.
+def providers(device: str) -> list[str]:
+    """Returns what onnxruntime runs a model by on a device, the first that can: on a GPU TensorRT, then CUDA.
 
-    A model compiled for one batch size is up to 2.6 times as fast as one for any size; each size is compiled when it
-    is first met.
+    Raises MoemctsError for a GPU where the installed onnxruntime is for CPUs only.
+    """
+    if device == "cpu":
+        return ["CPUExecutionProvider"]
+    import onnxruntime
+
+    found = [name for name in _GPU_PROVIDERS if name in onnxruntime.get_available_providers()]
+    if not found:
+        raise MoemctsError(
+            f"the installed onnxruntime runs nothing on {device}; pip install onnxruntime-gpu in its place, or use "
+            "backend=torch"
+        )
+    return [*found, "CPUExecutionProvider"]
+
+
+_GPU_PROVIDERS = ("TensorrtExecutionProvider", "CUDAExecutionProvider")
+
+
+class OpenvinoEvaluator:
+    """Runs an ONNX model by OpenVINO, compiled for a few batch sizes and once for all others.
+
+    A small network compiled for one size is up to 1.4 times as fast as one for any size, a large one equally fast.
+    Each is compiled when it is first met. Which of them computes a row depends on the size of its batch alone.
     """
 
     SIZES = (1, 2, 4, 8, 16, 32, 64)
+    MOST = 128
+    """Rows that are computed at once: more are no faster, and take more memory."""
 
-    def __init__(self, model: bytes, name: str = "the model") -> None:
+    def __init__(self, model: bytes, name: str = "the model", *, is_bf16: bool = False) -> None:
         try:
             self._model: Any = _openvino_core().read_model(model, b"")
         except Exception as error:
             raise DamagedFile(f"{name} is no ONNX model that openvino can run: {_first_line(error)}") from error
-        self._requests: dict[int, tuple[Any, FloatArray]] = {}
+        self._hint = "bf16" if is_bf16 else "f32"
+        self._requests: dict[int, Any] = {}
+        if is_bf16 and "BF16" not in _openvino_core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
+            raise MoemctsError(f"openvino finds no bfloat16 in this processor to run {name} in; use precision=float32")
 
     def evaluate(self, views: Views) -> Evaluation:
         return self.evaluate_planes(views.observations())
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, C, H, W]`."""
-        parts = []
-        start = 0
-        for size, count in pieces(len(planes), self.SIZES):
-            parts.append(self._evaluate_piece(planes[start : start + count], size))
-            start += count
-        if len(parts) == 1:
-            return parts[0]
+        if len(planes) <= self.MOST:
+            return self._evaluate_at_once(planes)
+        parts = [
+            self._evaluate_at_once(planes[start : start + self.MOST]) for start in range(0, len(planes), self.MOST)
+        ]
         return Evaluation(
             np.concatenate([part.logits for part in parts]), np.concatenate([part.value for part in parts])
         )
 
-    def _evaluate_piece(self, planes: FloatArray, size: int) -> Evaluation:
-        request, padded = self._request(size)
-        count = len(planes)
-        # Whatever an earlier batch left in the rows behind ours does not influence them.
-        padded[:count] = planes
-        request.infer({0: padded}, share_inputs=True)
-        logits, value = (request.get_output_tensor(i).data[:count].copy() for i in range(len(OUTPUTS)))
+    def _evaluate_at_once(self, planes: FloatArray) -> Evaluation:
+        request = self._request(len(planes) if len(planes) in self.SIZES else _ANY)
+        # Shared, so it has to be in one piece.
+        request.infer({0: np.ascontiguousarray(planes)}, share_inputs=True)
+        # The next batch is written over what the request has.
+        logits, value = (request.get_output_tensor(i).data.copy() for i in range(len(OUTPUTS)))
         return Evaluation(logits, value)
 
-    def _request(self, size: int) -> tuple[Any, FloatArray]:
+    def _request(self, size: int) -> Any:
         if size not in self._requests:
             model = self._model.clone()
             shape = [size, *(dimension.get_length() for dimension in list(model.input(0).partial_shape)[1:])]
             model.reshape({0: shape})
-            compiled = _openvino_core().compile_model(model, "CPU", _OPENVINO_SETTINGS)
-            self._requests[size] = compiled.create_infer_request(), np.zeros(shape, dtype=np.float32)
+            settings = _OPENVINO_SETTINGS | {"INFERENCE_PRECISION_HINT": self._hint}
+            self._requests[size] = _openvino_core().compile_model(model, "CPU", settings).create_infer_request()
         return self._requests[size]
 
 
-def pieces(num_rows: int, sizes: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Returns how a batch is cut: the size of each piece and how many of its rows are used.
-
-    A piece that is at least three quarters full is padded, any other rest is cut further; an empty batch is one empty
-    piece.
-    """
-    found: list[tuple[int, int]] = []
-    left = num_rows
-    while left or not found:
-        fitting = [size for size in sizes if 3 * size <= 4 * left and left <= size]
-        size = fitting[0] if fitting else max((size for size in sizes if size <= left), default=sizes[0])
-        found.append((size, min(size, left)))
-        left -= min(size, left)
-    return found
-
-
-# Left to itself OpenVINO computes in bfloat16 where the processor can: not the float32 that was asked for.
-_OPENVINO_SETTINGS = {
-    "INFERENCE_PRECISION_HINT": "f32",
-    "INFERENCE_NUM_THREADS": 1,
-    "NUM_STREAMS": 1,
-    "PERFORMANCE_HINT": "LATENCY",
-}
+_ANY = -1
+"""OpenVINO's word for a batch of any size."""
+# Left to itself OpenVINO takes all cores; its precision is always named, as by default it is bfloat16 where the
+# processor has it: not the float32 that was asked for.
+_OPENVINO_SETTINGS = {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY"}
 
 
 @functools.cache

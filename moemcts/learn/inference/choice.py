@@ -1,4 +1,4 @@
-"""Which backend is the quickest for a network on this machine: measured once, then remembered."""
+"""What runs a network on this machine: backend and precision, measured once, then remembered."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import hashlib
 import json
 import os
 import platform
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,86 +17,101 @@ import torch
 from torch import nn
 
 from moemcts.errors import MoemctsError
-from moemcts.game import FloatArray
-from moemcts.learn.inference.backends import BACKENDS, Backend, PlanesEvaluator, installed_version, run_model
-from moemcts.learn.inference.export import check_error, largest_error, onnx_bytes, torch_evaluation
-from moemcts.learn.inference.torch_evaluator import TorchEvaluator
-from moemcts.store import read_toml, write_toml
+from moemcts.learn.inference.backends import BACKENDS, Backend, Inference, Precision, installed_version
+from moemcts.learn.inference.export import random_planes
+from moemcts.learn.inference.fidelity import Fidelity, team_fidelity
+from moemcts.learn.inference.making import make
+from moemcts.learn.inference.measurement import SIZES, Rates, candidates, measure
+from moemcts.learn.inference.positions import Positions
+from moemcts.learn.weights import network_state, state_digest
+from moemcts.store import read_json, write_json
 
-BUDGET = 1.0
-"""Seconds that a measurement takes, at least one batch by every candidate."""
 BATCH_SIZE = 16
-"""Views in the batches that candidates are measured with, where the caller does not know better."""
-FORMAT = 1
+"""Views in the batches that a choice is for, where the caller does not know better."""
+WORTH = 1.2
+"""How many times as fast as the quickest float32 fewer digits have to be to be taken by themselves."""
+NUM_RANDOM = 64
+"""Random boards that fidelity is judged on where no positions are given."""
+FORMAT = 2
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The quickest backend and what it was compared with."""
+    """What runs networks best, and what it was compared with."""
 
-    backend: Backend
-    rates: Mapping[str, float]
-    """Positions per second by backend, float32, one thread; torch alone where nothing was measured."""
-
-
-def choose_backend(
-    network: nn.Module, observation_shape: tuple[int, ...], *, batch_size: int = BATCH_SIZE, device: str = "cpu"
-) -> Choice:
-    """Returns the quickest installed float32 backend for networks of this architecture.
-
-    The first time it is measured, with what it cannot run left out; after that the same answer comes from a file in
-    `cache_folder`, so that everything on this machine that asks for `auto` gets the same numbers. On a GPU it is
-    torch.
-    """
-    candidates = [backend for backend in BACKENDS if backend == "torch" or installed_version(backend)]
-    if torch.device(device).type != "cpu" or len(candidates) == 1:
-        return Choice("torch", {})
-    asked = _question(network, observation_shape, batch_size, candidates)
-    path = cache_folder() / "backends" / f"{_digest(asked)}.toml"
-    if (known := _remembered(path, asked)) is not None:
-        return known
-    choice = measure(network, observation_shape, candidates, batch_size=batch_size)
-    # Of processes that measure at the same time the first to finish decides for all.
-    if (known := _remembered(path, asked)) is not None:
-        return known
-    # Where nothing can be written the next process measures again.
-    with contextlib.suppress(MoemctsError):
-        write_toml(path, {"format": FORMAT, "backend": choice.backend, "rates": dict(choice.rates), "for": asked})
-    return choice
+    inference: Inference
+    rates: Rates
+    """Positions per second by `str(Inference)` and batch size, one thread; empty where nothing was measured."""
+    fidelities: Mapping[str, Fidelity]
+    """By `str(Inference)`, of those in fewer digits that are worth taking, as far as they were looked at."""
 
 
-def measure(
-    network: nn.Module,
-    observation_shape: tuple[int, ...],
-    candidates: list[Backend],
+@dataclass(frozen=True, kw_only=True)
+class Networks:
+    """What a choice is for: networks of one architecture, and what is known of them."""
+
+    networks: Sequence[nn.Module]
+    observation_shape: tuple[int, ...]
+    positions: Callable[[], Positions] | None = None
+    """Positions of their game, whose phases number the networks; random boards without it."""
+    quantised: Sequence[bytes] | None = None
+    """Their models in int8, where there are any."""
+    device: str = "cpu"
+
+    @property
+    def is_on_cpu(self) -> bool:
+        """Whether a CPU runs them."""
+        return torch.device(self.device).type == "cpu"
+
+
+def choose(
+    subject: Networks,
     *,
+    backend: Backend | None = None,
+    precision: Precision | None = None,
     batch_size: int = BATCH_SIZE,
-    budget: float = BUDGET,
 ) -> Choice:
-    """Returns how fast each candidate evaluates random planes, taking turns for `budget` seconds.
+    """Returns the quickest way to run networks; None stands for any backend, any precision that keeps the policy.
 
-    A rate is that of the quickest batch, as whatever else the machine does only makes batches slower. A backend that
-    cannot run the network, or computes something else than torch, has no rate.
+    Any precision is float32, unless one with fewer digits is `WORTH` times as fast and keeps the policy, see
+    `Fidelity`; int8 is among them where there are models for it. Rates are measured the first time that a network of
+    this architecture is asked for, fidelity the first time for these weights; after that both come from files in
+    `cache_folder`, so that everything on this machine that asks gets the same answer.
     """
-    planes = random_planes(observation_shape, batch_size)
-    evaluators = _evaluators(network, observation_shape, candidates, planes)
-    seconds = dict.fromkeys(evaluators, float("inf"))
-    started = time.perf_counter()
-    while True:
-        for backend, evaluator in evaluators.items():
-            before = time.perf_counter()
-            evaluator.evaluate_planes(planes)
-            seconds[backend] = min(seconds[backend], time.perf_counter() - before)
-        if time.perf_counter() - started > budget:
+    possible = [
+        pair
+        for pair in candidates(subject.device, has_int8=subject.quantised is not None)
+        if backend in (None, pair.backend) and precision in (None, pair.precision)
+    ]
+    if len(possible) == 1:
+        return Choice(possible[0], {}, {})
+    rates = _rates(subject)
+    ranked = sorted(possible, key=lambda pair: -rate_at(rates.get(str(pair), {}), batch_size))
+    ranked = [pair for pair in ranked if str(pair) in rates]
+    if not ranked:
+        raise MoemctsError(
+            f"nothing here runs this network with {backend or 'any backend'} in {precision or 'any precision'}; "
+            "use backend=torch and precision=float32"
+        )
+    if precision is not None:
+        return Choice(ranked[0], rates, {})
+    exact = next((pair for pair in ranked if pair.precision == "float32"), None)
+    slowest = 0.0 if exact is None else WORTH * rate_at(rates[str(exact)], batch_size)
+    fidelities: dict[str, Fidelity] = {}
+    for pair in ranked:
+        if pair.precision == "float32" or rate_at(rates[str(pair)], batch_size) < slowest:
             break
-    rates = {str(backend): round(batch_size / each, 1) for backend, each in seconds.items()}
-    return Choice(min(seconds, key=lambda backend: seconds[backend]), rates)
+        found = fidelities[str(pair)] = _fidelity(subject, pair)
+        if found.is_kept:
+            return Choice(pair, rates, fidelities)
+    return Choice(exact or Inference(), rates, fidelities)
 
 
-def random_planes(observation_shape: tuple[int, ...], num: int, seed: int = 0) -> FloatArray:
-    """Returns planes `[num, *observation_shape]` of which about one cell in seven is 1, as sparse as boards are."""
-    drawn = np.random.default_rng(seed).random((num, *observation_shape))
-    return (drawn < 1 / 7).astype(np.float32)
+def rate_at(rates: Mapping[int, float], batch_size: int) -> float:
+    """Returns the rate at the measured size that is nearest to a batch size by their ratio; 0 where there is none."""
+    if not rates:
+        return 0.0
+    return rates[min(rates, key=lambda size: (abs(np.log(size / max(batch_size, 1))), size))]
 
 
 def cache_folder() -> Path:
@@ -106,58 +120,127 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "moemcts"
 
 
-def _evaluators(
-    network: nn.Module, observation_shape: tuple[int, ...], candidates: list[Backend], planes: FloatArray
-) -> dict[Backend, PlanesEvaluator]:
-    found: dict[Backend, PlanesEvaluator] = {"torch": TorchEvaluator(network)}
-    expected = torch_evaluation(network, planes)
-    try:
-        model = onnx_bytes(network, observation_shape)
-    except MoemctsError:
-        return found
-    for backend in candidates:
-        if backend == "torch":
-            continue
-        try:
-            evaluator = run_model(model, backend)
-            check_error(largest_error(expected, evaluator.evaluate_planes(planes)), backend)
-        except MoemctsError:
-            continue
-        found[backend] = evaluator
+def remembered() -> list[dict[str, Any]]:
+    """Returns what was measured for this machine as it is now: `network` in words, and its `rates`."""
+    found = []
+    for path in sorted((cache_folder() / "inference").glob("*.json")):
+        with contextlib.suppress(MoemctsError):
+            content = read_json(path)
+            asked = content.get("for", {}) if isinstance(content, dict) else {}
+            if content.get("format") == FORMAT and asked.get("machine") == _machine():
+                found.append({"network": asked["name"], "rates": _numbered(content["rates"])})
     return found
 
 
-def _question(
-    network: nn.Module, observation_shape: tuple[int, ...], batch_size: int, candidates: list[Backend]
-) -> dict[str, Any]:
-    """Returns all that the answer depends on; the weights are not among it."""
+def _rates(subject: Networks) -> Rates:
+    network = subject.networks[0]
     shapes = {name: list(tensor.shape) for name, tensor in network.state_dict().items()}
+    pairs = [str(pair) for pair in candidates(subject.device, has_int8=subject.quantised is not None)]
+    asked = {
+        "name": _in_words(network, subject.observation_shape),
+        "network": _digest([repr(network), shapes, list(subject.observation_shape)]),
+        "pairs": pairs,
+        "sizes": list(SIZES),
+        "device": subject.device if subject.is_on_cpu else torch.cuda.get_device_name(subject.device),
+        "machine": _machine(),
+    }
+
+    def answer() -> dict[str, Any]:
+        model = subject.quantised[0] if subject.quantised else None
+        found = measure(network, subject.observation_shape, quantised=model, device=subject.device)
+        return {"rates": {pair: {str(size): rate for size, rate in row.items()} for pair, row in found.items()}}
+
+    return _numbered(_known("inference", asked, answer)["rates"])
+
+
+def _fidelity(subject: Networks, pair: Inference) -> Fidelity:
+    models = subject.quantised if pair.precision == "int8" else None
+    asked = {
+        "weights": [state_digest(network_state(network)) for network in subject.networks],
+        "models": [hashlib.sha256(model).hexdigest()[:16] for model in models or ()],
+        "pair": str(pair),
+        "has_positions": subject.positions is not None,
+        "device": subject.device,
+        "machine": _machine(),
+    }
+
+    def answer() -> dict[str, Any]:
+        given: Sequence[bytes | None] = models or [None] * len(subject.networks)
+        evaluators = [
+            make(network, subject.observation_shape, pair, model=model, device=subject.device)
+            for network, model in zip(subject.networks, given, strict=True)
+        ]
+        positions = subject.positions() if subject.positions else _random_positions(subject)
+        return {"fidelity": asdict(team_fidelity(subject.networks, evaluators, positions))}
+
+    return Fidelity(**_known("fidelity", asked, answer)["fidelity"])
+
+
+def _random_positions(subject: Networks) -> Positions:
+    planes = random_planes(subject.observation_shape, NUM_RANDOM)
+    with torch.inference_mode():
+        network = subject.networks[0]
+        device = next((each.device for each in network.parameters()), torch.device("cpu"))
+        num_actions = network(torch.from_numpy(planes[:1]).to(device))[0].shape[1]
+    return Positions(planes, np.ones((NUM_RANDOM, num_actions), np.bool_), np.zeros(NUM_RANDOM, np.int64))
+
+
+def _known(kind: str, asked: Mapping[str, Any], answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Returns the answer that is remembered, or else finds it and remembers it."""
+    path = cache_folder() / kind / f"{_digest(asked)}.json"
+    if (known := _read(path, asked)) is not None:
+        return known
+    found = answer()
+    # Of processes that measure at the same time the first to finish decides for all.
+    if (known := _read(path, asked)) is not None:
+        return known
+    # Where nothing can be written the next process measures again.
+    with contextlib.suppress(MoemctsError):
+        write_json(path, {"format": FORMAT, "for": asked, **found})
+    return found
+
+
+def _read(path: Path, asked: Mapping[str, Any]) -> dict[str, Any] | None:
+    if not path.exists():
+        return None
+    try:
+        found = read_json(path)
+    except MoemctsError:
+        return None
+    is_ours = isinstance(found, dict) and found.get("format") == FORMAT and found.get("for") == dict(asked)
+    return found if is_ours else None
+
+
+def _numbered(rates: Mapping[str, Mapping[str, float]]) -> dict[str, dict[int, float]]:
+    """Returns rates whose batch sizes are numbers again, which JSON has as words."""
+    return {pair: {int(size): rate for size, rate in row.items()} for pair, row in rates.items()}
+
+
+def _machine() -> dict[str, Any]:
     return {
-        "network": _digest([repr(network), shapes, list(observation_shape)]),
-        "batch_size": batch_size,
         "processor": _processor(),
-        "versions": {backend: installed_version(backend) for backend in candidates},
+        "versions": {backend: installed_version(backend) for backend in BACKENDS if installed_version(backend)},
     }
 
 
-def _remembered(path: Path, asked: Mapping[str, Any]) -> Choice | None:
-    try:
-        found = read_toml(path)
-    except MoemctsError:
-        return None
-    if found.get("format") != FORMAT or found.get("for") != asked or found.get("backend") not in asked["versions"]:
-        return None
-    return Choice(found["backend"], found.get("rates", {}))
-
-
 def _processor() -> str:
-    """Returns the processor's name, as far as the system tells it."""
+    """Returns the processor's name and what it computes bfloat16 and bytes with, as far as the system tells it."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return f"{names[0] if names else platform.processor()} {platform.machine()}"
+    entries = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    # One name may stand for several machines: a virtual one is called after its maker alone.
+    able = [flag for flag in _FLAGS if flag in entries.get("flags", "").split()]
+    return " ".join([entries.get("model name", platform.processor()), platform.machine(), *able])
+
+
+_FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
+
+
+def _in_words(network: nn.Module, observation_shape: tuple[int, ...]) -> str:
+    size = sum(parameter.numel() for parameter in network.parameters())
+    return f"{type(network).__name__} of {size:,} weights on {' x '.join(map(str, observation_shape))}"
 
 
 def _digest(value: Any) -> str:

@@ -2,52 +2,78 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from torch import nn
 
-from moemcts.errors import UsageError, unknown_name
-from moemcts.learn.inference.backends import BACKENDS, PRECISIONS, Backend, PlanesEvaluator, Precision, run_model
-from moemcts.learn.inference.choice import BATCH_SIZE, choose_backend, random_planes
-from moemcts.learn.inference.export import check_error, largest_error, onnx_bytes, torch_evaluation
-from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+from moemcts.errors import unknown_name
+from moemcts.learn.inference.backends import BACKENDS, PRECISIONS, Backend, PlanesEvaluator, Precision
+from moemcts.learn.inference.backends import Inference as Inference
+from moemcts.learn.inference.choice import BATCH_SIZE as BATCH_SIZE
+from moemcts.learn.inference.choice import Choice as Choice
+from moemcts.learn.inference.choice import Networks, choose
+from moemcts.learn.inference.making import make
+from moemcts.learn.inference.positions import Positions
 
 AUTO = "auto"
-NUM_CHECKED = 4
-"""Random positions on which an exported network is compared with torch before it is used."""
-
-
-@dataclass(frozen=True)
-class Inference:
-    """How networks are run."""
-
-    backend: Backend = "torch"
-    precision: Precision = "float32"
-
-    def __str__(self) -> str:
-        return self.backend if self.precision == "float32" else f"{self.backend} {self.precision}"
 
 
 def resolve(
     backend: str,
     precision: str,
-    network: nn.Module,
+    network: nn.Module | Sequence[nn.Module],
     observation_shape: tuple[int, ...],
     *,
     batch_size: int = BATCH_SIZE,
     device: str = "cpu",
+    positions: Callable[[], Positions] | None = None,
+    quantised: Sequence[bytes] | None = None,
 ) -> Inference:
-    """Returns what the names mean here, `auto` being the quickest that is installed.
+    """Returns what the names mean here, `auto` being what `choice.choose` takes.
 
-    The quickest is looked for among float32 backends; with int8, which torch does not run, it is onnxruntime.
+    Several networks are those of a team, and `positions` some of their game, to see whether they keep their policy.
     Raises UsageError for names there are none of, or that do not go together.
     """
+    return resolve_choice(
+        backend,
+        precision,
+        network,
+        observation_shape,
+        batch_size=batch_size,
+        device=device,
+        positions=positions,
+        quantised=quantised,
+    ).inference
+
+
+def resolve_choice(
+    backend: str,
+    precision: str,
+    network: nn.Module | Sequence[nn.Module],
+    observation_shape: tuple[int, ...],
+    *,
+    batch_size: int = BATCH_SIZE,
+    device: str = "cpu",
+    positions: Callable[[], Positions] | None = None,
+    quantised: Sequence[bytes] | None = None,
+) -> Choice:
+    """Returns what `resolve` does, with what it was compared with."""
     chosen = None if backend == AUTO else named_backend(backend)
-    if named_precision(precision) == "int8":
-        if chosen == "torch":
-            raise UsageError("torch has no int8 here; expected backend=onnxruntime or backend=openvino")
-        return Inference(chosen or "onnxruntime", "int8")
-    return Inference(chosen or choose_backend(network, observation_shape, batch_size=batch_size, device=device).backend)
+    digits = None if precision == AUTO else named_precision(precision)
+    if chosen and digits:
+        return Choice(Inference(chosen, digits).checked(), {}, {})
+    if digits == "int8" and quantised is None:
+        # Without models there is nothing to measure; whoever opens them says how to make them.
+        return Choice(Inference("onnxruntime", "int8"), {}, {})
+    networks = [network] if isinstance(network, nn.Module) else network
+    subject = Networks(
+        networks=networks,
+        observation_shape=observation_shape,
+        positions=positions,
+        quantised=quantised,
+        device=device,
+    )
+    return choose(subject, backend=chosen, precision=digits, batch_size=batch_size)
 
 
 def named_backend(name: str) -> Backend:
@@ -63,7 +89,7 @@ def named_precision(name: str) -> Precision:
     for precision in PRECISIONS:
         if name == precision:
             return precision
-    raise unknown_name("precision", name, PRECISIONS)
+    raise unknown_name("precision", name, (*PRECISIONS, AUTO))
 
 
 def make_evaluator(
@@ -83,15 +109,9 @@ def make_evaluator(
     a few positions before it is handed out. Raises MissingExtra where a library is not installed, MoemctsError where
     the model computes something else than the network, UsageError as `resolve`.
     """
-    chosen = resolve(backend, precision, network, observation_shape, batch_size=batch_size, device=device)
-    if chosen.precision == "int8":
-        if quantised is None:
-            raise ValueError("expected the quantised model for precision int8, got none")
-        return run_model(quantised, chosen.backend, name=name)
-    if chosen.backend == "torch":
-        return TorchEvaluator(network, device)
-    evaluator = run_model(onnx_bytes(network, observation_shape), chosen.backend, name=name)
-    planes = random_planes(observation_shape, NUM_CHECKED)
-    error = largest_error(torch_evaluation(network, planes), evaluator.evaluate_planes(planes))
-    check_error(error, f"{name}, run by {chosen.backend},")
-    return evaluator
+    models = None if quantised is None else [quantised]
+    chosen = resolve(
+        backend, precision, network, observation_shape, batch_size=batch_size, device=device, quantised=models
+    )
+    model = quantised if chosen.precision == "int8" else None
+    return make(network, observation_shape, chosen, model=model, device=device, name=name)

@@ -78,6 +78,11 @@ def export_experts(team: Team, positions: Positions, out: Path, *, precision: Pr
     return manifest
 
 
+def has_models(experts: Path, precision: Precision) -> bool:
+    """Returns whether a folder of experts has exported models, of whichever weights."""
+    return (export_folder(experts, precision) / MANIFEST).exists()
+
+
 def read_models(experts: Path, precision: Precision, weights: Sequence[str]) -> list[bytes]:
     """Returns the exported models of a folder of experts whose weights have the given SHA-256.
 

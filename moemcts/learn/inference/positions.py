@@ -15,6 +15,8 @@ from moemcts.play import Table, play, seats_of
 
 PER_PHASE = 256
 """Positions per phase, half of them to calibrate with and half to compare on."""
+JUDGED = 192
+"""Positions that a network's policy is judged on before it is run in fewer digits."""
 NUM_GAMES = 16
 """Games that are played at once."""
 MOST_GAMES = 128
@@ -78,6 +80,11 @@ def positions_of_play(
     kept = [[pairs[i] for i in sorted(rng.permutation(len(pairs))[:per_phase])] for pairs in found]
     phases = np.repeat(np.arange(gate.num_phases), [len(pairs) for pairs in kept])
     return _encoded([game.views(pairs) for pairs in kept if pairs], phases)
+
+
+def usual_positions(game: Game, gate: PhaseGate, agent: Agent) -> Positions:
+    """Returns a few hundred positions of an agent's games, to see on them whether networks keep their policy."""
+    return positions_of_play(game, gate, [agent], per_phase=max(JUDGED // gate.num_phases, 1))
 
 
 def _games(game: Game, agent: Agent, numbers: range, seed: int) -> Iterator[list[tuple[State, Player]]]:

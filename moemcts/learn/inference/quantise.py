@@ -16,8 +16,8 @@ from torch import nn
 from moemcts.errors import MissingExtra, MoemctsError
 from moemcts.evaluation import Evaluation, policy_probabilities
 from moemcts.game import BoolArray, FloatArray
-from moemcts.learn.inference.backends import PlanesEvaluator, require
-from moemcts.learn.inference.export import INPUT, onnx_bytes
+from moemcts.learn.inference.backends import INPUT, PlanesEvaluator, require
+from moemcts.learn.inference.export import onnx_bytes
 from moemcts.learn.inference.positions import Positions
 
 BATCH = 64

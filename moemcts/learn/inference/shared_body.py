@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import Evaluators
 from moemcts.game import FloatArray, IntArray, Views
-from moemcts.learn.inference.torch_evaluator import TorchEvaluator, folded, to_array
+from moemcts.learn.inference.backends import Precision
+from moemcts.learn.inference.torch_evaluator import DTYPES, TorchEvaluator, prepared, to_array
 from moemcts.learn.networks.heads import TwoHeads
 from moemcts.learn.networks.shared_body import share_a_body
 
@@ -19,12 +20,13 @@ from moemcts.learn.networks.shared_body import share_a_body
 class SharedBody(Evaluators):
     """Experts with equal bodies: the body sees a batch once, each row goes on to its own expert's heads."""
 
-    def __init__(self, networks: Sequence[nn.Module], device: str = "cpu") -> None:
+    def __init__(self, networks: Sequence[nn.Module], device: str = "cpu", precision: Precision = "float32") -> None:
         """Takes copies of the networks, in which batch norms are folded; raises ValueError if their bodies differ."""
         if not share_a_body(networks):
             raise ValueError(f"expected several networks with equal bodies, got {len(networks)}")
         self.device = torch.device(device)
-        copies = [folded(network).to(self.device).to(memory_format=torch.channels_last) for network in networks]
+        self._dtype = DTYPES[precision]
+        copies = [prepared(network, self.device, precision) for network in networks]
         self._networks = [network for network in copies if isinstance(network, TwoHeads)]
         for network in self._networks[1:]:
             network.body = self._networks[0].body
@@ -38,7 +40,7 @@ class SharedBody(Evaluators):
     def evaluate_planes_by(self, experts: IntArray, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`, row `i` by expert `experts[i]`."""
         with torch.inference_mode():
-            features = self._networks[0].body(torch.from_numpy(planes).to(self.device))
+            features = self._networks[0].body(torch.from_numpy(planes).to(self.device, self._dtype))
             present = np.unique(experts)
             groups = [np.flatnonzero(experts == expert) for expert in present]
             parts = [
@@ -49,11 +51,13 @@ class SharedBody(Evaluators):
         return Evaluation(_rows([part.logits for part in parts], order), _rows([part.value for part in parts], order))
 
 
-def torch_experts(networks: Sequence[nn.Module], device: str = "cpu") -> Sequence[Evaluator]:
+def torch_experts(
+    networks: Sequence[nn.Module], device: str = "cpu", precision: Precision = "float32"
+) -> Sequence[Evaluator]:
     """Returns the networks as evaluators, which share one body where theirs are equal."""
     if share_a_body(networks):
-        return SharedBody(networks, device)
-    return [TorchEvaluator(network, device) for network in networks]
+        return SharedBody(networks, device, precision)
+    return [TorchEvaluator(network, device, precision) for network in networks]
 
 
 def _rows(parts: Sequence[Tensor], order: IntArray) -> FloatArray:

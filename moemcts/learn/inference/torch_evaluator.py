@@ -11,16 +11,20 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from moemcts.evaluation import Evaluation
 from moemcts.game import FloatArray, Views
+from moemcts.learn.inference.backends import Precision
+
+DTYPES: dict[Precision, torch.dtype] = {"float32": torch.float32, "bf16": torch.bfloat16}
+"""The precisions that torch runs networks in; folding comes first, so that only its result is rounded."""
 
 
 class TorchEvaluator:
     """Evaluates views by a network: planes in, logits and value out."""
 
-    def __init__(self, network: nn.Module, device: str = "cpu") -> None:
+    def __init__(self, network: nn.Module, device: str = "cpu", precision: Precision = "float32") -> None:
         """Takes a copy of the network, in which batch norms are folded into the convolutions before them."""
         self.device = torch.device(device)
-        # Channels last: 1.05 to 1.5 times as fast on a CPU, for batches of 8 to 256 of small networks.
-        self._network = folded(network).to(self.device).to(memory_format=torch.channels_last)
+        self._network = prepared(network, self.device, precision)
+        self._dtype = DTYPES[precision]
 
     def evaluate(self, views: Views) -> Evaluation:
         return self.evaluate_planes(views.observations())
@@ -28,8 +32,15 @@ class TorchEvaluator:
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""
         with torch.inference_mode():
-            logits, value = self._network(torch.from_numpy(planes).to(self.device))[:2]
+            logits, value = self._network(torch.from_numpy(planes).to(self.device, self._dtype))[:2]
             return Evaluation(to_array(logits), to_array(value))
+
+
+def prepared(network: nn.Module, device: torch.device, precision: Precision = "float32") -> nn.Module:
+    """Returns a copy for inference on a device, whose weights have the precision; it expects planes of it."""
+    copied = folded(network).to(device, DTYPES[precision])
+    # Channels last: 1.05 to 1.5 times as fast on a CPU, for batches of 8 to 256 of small networks.
+    return copied.to(memory_format=torch.channels_last)
 
 
 def folded(network: nn.Module) -> nn.Module:

@@ -43,6 +43,10 @@ class Scheme(ABC):
         Phases are taken to be equally large, and samples to count as often as they can.
         """
 
+    def stages_of(self, phase: int, num_phases: int) -> Sequence[Stage] | None:
+        """Returns the stages of the expert for `phase`; None where the scheme trains in another way."""
+        return None
+
     @abstractmethod
     def fit(
         self,
@@ -75,6 +79,10 @@ class StagedScheme(Scheme):
                 f"gate {gate.name!r} is trained together with its experts: "
                 "use --scheme mixture, or name the file of one that is trained"
             )
+
+    @final
+    def stages_of(self, phase: int, num_phases: int) -> Sequence[Stage]:
+        return self.stages(phase, num_phases)
 
     @final
     def cost(self, num_phases: int) -> float:

@@ -35,7 +35,8 @@ class Tensors(NamedTuple):
             return made.pin_memory() if is_pinned else made
 
         policy = None if batch.policy is None else tensor(batch.policy)
-        targets = Targets(tensor(batch.actions), policy, tensor(batch.returns), tensor(batch.plies_to_end))
+        values = None if batch.values is None else tensor(batch.values)
+        targets = Targets(tensor(batch.actions), policy, tensor(batch.returns), tensor(batch.plies_to_end), values)
         return cls(tensor(batch.planes), targets, tensor(batch.weights))
 
     def to(self, device: torch.device) -> Tensors:

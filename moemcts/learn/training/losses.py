@@ -23,6 +23,8 @@ class Targets(NamedTuple):
     """`[B, P]`, column 0 for the viewing player."""
     plies_to_end: Tensor
     """`[B]`."""
+    values: Tensor | None = None
+    """What values are held against in place of returns, `[B, P]`."""
 
 
 class Losses(NamedTuple):
@@ -50,15 +52,17 @@ def sample_losses(outputs: Outputs, targets: Targets) -> Losses:
 
     The policy is held against the visits where there are some, else against the actions; a scalar value and its
     `wdl` against the viewing player's return, vectors against all players'. Won is a return above zero, lost one below.
+    A value has targets of its own where there are some.
     """
     logits, value, wdl, plies = outputs
     returns = targets.returns[:, 0] if value.ndim == 1 else targets.returns
+    values = targets.returns if targets.values is None else targets.values
     best = targets.actions if targets.policy is None else targets.policy.argmax(dim=1)
     return Losses(
         policy=functional.cross_entropy(
             logits, targets.actions if targets.policy is None else targets.policy, reduction="none"
         ),
-        value=_over_players((value - returns).square()),
+        value=_over_players((value - (values[:, 0] if value.ndim == 1 else values)).square()),
         correct=(logits.argmax(dim=1) == best).to(logits.dtype),
         wdl=None if wdl is None else _over_players(_outcome_loss(wdl, returns)),
         plies=None if plies is None else (plies - targets.plies_to_end.clamp(0, MAX_PLIES) / MAX_PLIES).square(),

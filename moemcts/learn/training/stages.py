@@ -56,26 +56,33 @@ class PlanStep:
     parent: int | None
     """The step before it, by number."""
     experts: tuple[int, ...]
+    origin: int = 0
+    """The weights that it begins with where no step is before it, by number."""
 
     @property
     def stage(self) -> Stage:
         return self.chain[-1]
 
 
-def plan(stages: Sequence[Sequence[Stage]]) -> list[PlanStep]:
-    """Returns the stages of all experts in the order of training, equal beginnings once."""
-    experts: dict[tuple[Stage, ...], list[int]] = {}
+def plan(stages: Sequence[Sequence[Stage]], origins: Sequence[int] = ()) -> list[PlanStep]:
+    """Returns the stages of all experts in the order of training, equal beginnings once.
+
+    `origins` number the weights that experts begin with; without them all begin with the same.
+    """
+    experts: dict[tuple[int, tuple[Stage, ...]], list[int]] = {}
     for expert, own in enumerate(stages):
         for i in range(len(own)):
-            experts.setdefault(tuple(own[: i + 1]), []).append(expert)
-    numbers = {chain: number for number, chain in enumerate(experts)}
+            experts.setdefault((origins[expert] if origins else 0, tuple(own[: i + 1])), []).append(expert)
+    numbers = {key: number for number, key in enumerate(experts)}
     return [
-        PlanStep(chain=chain, parent=numbers.get(chain[:-1]), experts=tuple(served))
-        for chain, served in experts.items()
+        PlanStep(chain=chain, parent=numbers.get((origin, chain[:-1])), experts=tuple(served), origin=origin)
+        for (origin, chain), served in experts.items()
     ]
 
 
 def last_steps(steps: Sequence[PlanStep], stages: Sequence[Sequence[Stage]]) -> list[int]:
-    """Returns the number of the step with which each expert ends."""
-    numbers = {step.chain: number for number, step in enumerate(steps)}
-    return [numbers[tuple(own)] for own in stages]
+    """Returns the number of the step with which each expert ends; -1 of one without stages."""
+    return [
+        max((number for number, step in enumerate(steps) if expert in step.experts), default=-1)
+        for expert in range(len(stages))
+    ]

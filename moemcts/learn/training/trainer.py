@@ -89,7 +89,8 @@ class Trainer:
         Raises MoemctsError if a stage has no samples, its loss stops being a number or a file cannot be written,
         ForeignData if the folder holds a training with other settings.
         """
-        return self._fit(network, self._material(dataset, gate, validation, test), gate, [stages], folder)[0]
+        initial = [network_state(network)]
+        return self._fit(network, initial, self._material(dataset, gate, validation, test), gate, [stages], folder)[0]
 
     def fit_experts(
         self,
@@ -110,17 +111,40 @@ class Trainer:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.config.seed)
             network = make_network()
-        return self._fit(network, self._material(dataset, gate, validation, test), gate, stages, folder)
+        initial = [network_state(network)]
+        return self._fit(network, initial, self._material(dataset, gate, validation, test), gate, stages, folder)
+
+    def go_on(
+        self,
+        networks: Sequence[nn.Module],
+        dataset: Dataset,
+        gate: PhaseGate,
+        stages: Sequence[Sequence[Stage]],
+        folder: Path,
+        *,
+        validation: Dataset | None = None,
+        test: Dataset | None = None,
+    ) -> list[Trained]:
+        """Trains one network per phase through its `stages`, each from the weights that it has, which stay as they are.
+
+        Where several experts begin with the same weights and stages, these are trained once; one without stages comes
+        out as it is, measured nowhere. `validation` and `test` are those of `fit`, which raises the same.
+        """
+        material = self._material(dataset, gate, validation, test)
+        initial = [network_state(network) for network in networks]
+        return self._fit(copy.deepcopy(networks[0]), initial, material, gate, stages, folder)
 
     def _fit(
         self,
         network: nn.Module,
+        initial: Sequence[State],
         material: Material,
         gate: PhaseGate,
         stages: Sequence[Sequence[Stage]],
         folder: Path,
     ) -> list[Trained]:
-        steps = plan(stages)
+        digests = [state_digest(state) for state in initial]
+        steps = plan(stages, [digests.index(one) for one in digests] if len(digests) > 1 else ())
         trains_heads = any(step.stage.trains == "heads" for step in steps)
         if trains_heads:
             require_heads(network)
@@ -128,7 +152,6 @@ class Trainer:
         for step, size in zip(steps, sizes, strict=True):
             if not size:
                 raise _no_samples(step.stage, material.training, gate)
-        initial = network_state(network)
         identity = {
             "config": self.config.identity(),
             "data": material.training.id,
@@ -136,7 +159,7 @@ class Trainer:
             "validation": material.validation.id,
             "test": material.test.id if material.test else None,
             "gate": gate_fingerprint(gate, material.training.game),
-            "initial_weights": state_digest(initial),
+            "initial_weights": digests[0] if len(set(digests)) == 1 else digests,
         }
         whole = {**identity, "references": self._references, "stages": [list(map(asdict, own)) for own in stages]}
         check_training(folder, whole)
@@ -150,7 +173,7 @@ class Trainer:
             for step in steps:
                 training.run(step)
         network.to("cpu")
-        return [training.trained(number) for number in last_steps(steps, stages)]
+        return [training.trained(number, expert) for expert, number in enumerate(last_steps(steps, stages))]
 
     def _material(
         self, dataset: Dataset, gate: PhaseGate, validation: Dataset | None, test: Dataset | None
@@ -244,7 +267,7 @@ class _Training:
         self,
         config: TrainerConfig,
         machine: Machine,
-        initial: State,
+        initial: Sequence[State],
         material: Material,
         identity: Mapping[str, Any],
         folder: Path,
@@ -280,17 +303,19 @@ class _Training:
         self._num_bytes = content["metrics_bytes"]
         self._meter.end_stage(run.num_steps)
 
-    def trained(self, number: int) -> Trained:
-        """Returns the outcome of a stage."""
-        state, measurement = self._results[number]
-        path = self._stage_folder(number) / RESULT
+    def trained(self, number: int, expert: int) -> Trained:
+        """Returns the outcome of a stage; number -1 is what an expert begins with."""
+        state, measurement, path = self._initial[expert % len(self._initial)], dict[str, Any](), self._folder
+        if number >= 0:
+            state, measurement = self._results[number][0], dict(self._results[number][1])
+            path = self._stage_folder(number) / RESULT
         network = copy.deepcopy(self._machine.network).eval()
         load_state(network, state, str(path))
         freeze_body(network, False)
         return Trained(network=network, path=path, measurement=measurement)
 
     def _stage_run(self, step: PlanStep, folder: Path, identity: Mapping[str, Any]) -> StageRun:
-        before = self._initial if step.parent is None else self._results[step.parent][0]
+        before = self._initial[step.origin] if step.parent is None else self._results[step.parent][0]
         load_state(self._machine.network, before, "the stage before")
         return StageRun(
             self._config,

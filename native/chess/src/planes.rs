@@ -113,7 +113,26 @@ pub static MULTI: PlaneSet = PlaneSet {
     ],
 };
 
-pub static PLANE_SETS: [&PlaneSet; 3] = [&V1, &V2, &MULTI];
+/// The 67 planes of `multi` that the rules need, without those that the second version of the inputs adds.
+pub static MULTI_PLAIN: PlaneSet = PlaneSet {
+    name: "multi-plain",
+    features: &[
+        Pieces,
+        Repetition,
+        Pockets,
+        Promoted,
+        EnPassant,
+        Colour,
+        Castling,
+        Halfmoves,
+        RemainingChecks,
+        Is960,
+        VariantOneHot,
+        LastMoves,
+    ],
+};
+
+pub static PLANE_SETS: [&PlaneSet; 4] = [&V1, &V2, &MULTI, &MULTI_PLAIN];
 
 const MAX_PLANES: usize = 80;
 const CHECKERBOARD: u64 = 0x55AA_55AA_55AA_55AA;

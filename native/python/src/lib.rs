@@ -2,6 +2,7 @@
 
 mod alpha_beta;
 mod chess;
+mod classics;
 mod game;
 mod packed;
 mod playouts;
@@ -10,7 +11,6 @@ mod python_game;
 mod search;
 mod signals;
 mod syzygy;
-mod toys;
 
 use pyo3::prelude::*;
 
@@ -20,6 +20,12 @@ mod _core {
     use crate::chess::{chess_divisions, chess_measure, chess_measures, chess_pack, chess_unpack};
     #[pymodule_export]
     use crate::chess::{ChessImporter, ChessRules, ChessSearch, ChessState, ChessViews};
+    #[pymodule_export]
+    use crate::classics::{
+        BreakthroughSearch, BreakthroughState, BreakthroughViews, ClassicsCareful, ConnectFourSearch, ConnectFourState,
+        ConnectFourViews, HexSearch, HexState, HexViews, OthelloSearch, OthelloState, OthelloViews, TicTacToeSearch,
+        TicTacToeState, TicTacToeViews,
+    };
     #[pymodule_export]
     use crate::packed::gather_rows;
     #[pymodule_export]
@@ -36,10 +42,6 @@ mod _core {
     use crate::search::KeptTree;
     #[pymodule_export]
     use crate::syzygy::ChessTables;
-    #[pymodule_export]
-    use crate::toys::{ConnectFourSearch, ConnectFourState, ConnectFourViews};
-    #[pymodule_export]
-    use crate::toys::{TicTacToeSearch, TicTacToeState, TicTacToeViews};
     use pyo3::prelude::*;
     use pyo3::types::PyTuple;
 
@@ -54,6 +56,9 @@ mod _core {
             py.get_type::<PommermanState>(),
             py.get_type::<TicTacToeState>(),
             py.get_type::<ConnectFourState>(),
+            py.get_type::<OthelloState>(),
+            py.get_type::<BreakthroughState>(),
+            py.get_type::<HexState>(),
         ];
         module.add("STATE_TYPES", PyTuple::new(py, states)?)
     }

@@ -302,6 +302,7 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
         fpu_reduction: option(options, "fpu_reduction")?,
         virtual_loss: option(options, "virtual_loss")?,
         policy_temperature: option(options, "policy_temperature")?,
+        uniform_share: option(options, "uniform_share")?,
         noise_fraction: option(options, "noise_fraction")?,
         noise_alpha: option(options, "noise_alpha")?,
         solver: option(options, "solver")?,

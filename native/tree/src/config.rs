@@ -13,6 +13,8 @@ pub struct Config {
     /// Losses that count for an action while a leaf below it is being evaluated; 0 counts visits only.
     pub virtual_loss: f64,
     pub policy_temperature: f64,
+    /// Share of uniform priors in the priors of every node, in [0, 1].
+    pub uniform_share: f64,
     pub noise_fraction: f64,
     pub noise_alpha: f64,
     /// Whether ends of the game prove positions above them.

@@ -95,6 +95,16 @@ def test_lines_of_chess960_start_from_their_positions(tmp_path: Path) -> None:
     assert fens(path, game="chess960") == ["rk5r/pppppp1p/6p1/8/8/7P/PPPPPPP1/R4RK1 b kq - 0 2"]
 
 
+def test_a_line_that_goes_on_behind_the_end_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "book.pgn"
+    path.write_text(f"1. e4 e5 *\n\n{'Nf3 Nf6 Ng1 Ng8 ' * 3} *\n")
+    suite = read_openings(CHESS, path)
+    assert len(suite.openings) == 1
+    (fault,) = suite.faults
+    assert "is over after 8 plies" in fault
+    assert "g1f3 follows" in fault
+
+
 def test_a_file_without_one_good_line_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "suite.epd"
     path.write_text("nonsense\n")

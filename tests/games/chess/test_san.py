@@ -138,7 +138,7 @@ def test_real_games_are_read_in_any_spelling(tmp_path: Path) -> None:
 
 def assert_same(text: str, tmp_path: Path) -> None:
     """Imports the games, and compares them with what python-chess makes of the text."""
-    from moemcts.learn.dataset import Dataset
+    from moemcts.learn.data.dataset import Dataset
 
     source = tmp_path / "games.pgn"
     source.write_text(text, encoding="utf-8")

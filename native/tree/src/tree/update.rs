@@ -97,7 +97,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
         let even = 1.0 / edges.len() as f64;
         for (edge, prior) in edges.iter_mut().zip(priors.iter()) {
-            edge.prior = (if total > 0.0 { prior / total } else { even }) as f32;
+            let policy = if total > 0.0 { prior / total } else { even };
+            edge.prior = ((1.0 - config.uniform_share) * policy + config.uniform_share * even) as f32;
         }
         Ok(())
     }

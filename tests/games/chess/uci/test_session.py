@@ -87,8 +87,9 @@ def test_experts_of_another_game_are_refused_by_name(talk: Talk, experts: Path) 
 def test_networks_can_be_run_by_what_is_named(talk: Talk, experts: Path) -> None:
     pytest.importorskip("onnxruntime")
     setup = f"setoption name Model_Directory value {experts}"
+    exact = "setoption name Precision value float32"
     found = [
-        talk(setup, f"setoption name Backend value {backend}", "position startpos", "go nodes 30")[-1]
+        talk(setup, exact, f"setoption name Backend value {backend}", "position startpos", "go nodes 30")[-1]
         for backend in ("torch", "onnxruntime")
     ]
     assert found[0] == found[1]

@@ -1,0 +1,170 @@
+"""What of a network makes its search stronger: its policy, its value, and how loudly each is heard.
+
+    python benchmarks/ablations.py EXPERTS [--arm ARM ...] [--simulations 50] [--games 200] [--out FOLDER] [--record]
+
+An arm is `both`, `policy` (every position is even), `value` (every action is equally good) or `constant` (neither),
+with settings of the search after a question mark: `both?uniform_share=0.5`. All arms play the same boards, seats and
+seeds against a table of the game's default agent, which the search expects. Games are kept in the folder, a file per
+arm: the same command goes on where it stopped, with more arms too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from record import add_option, append
+
+from moemcts.arena import Conditions, GameRecord, MatchResult, match_schedule, play_match
+from moemcts.evaluation import Evaluation, Evaluator, UniformEvaluator
+from moemcts.game import Game, Views
+from moemcts.learn.checkpoint import load_experts
+from moemcts.learn.inference.evaluators import Inference, named_backend
+from moemcts.plugins import plugins
+from moemcts.references import parse_reference
+from moemcts.search import SearchAgent, SearchConfig
+
+ARMS = (
+    "constant",
+    "both",
+    "policy",
+    "value",
+    "both?policy_temperature=2",
+    "both?uniform_share=0.25",
+    "both?uniform_share=0.5",
+    "both?uniform_share=0.75",
+)
+PARTS = ("both", "policy", "value", "constant")
+BASELINE = "both"
+MAX_PARALLEL = 128
+
+
+class PolicyAlone:
+    """Has a network's policy, and thinks every position even."""
+
+    def __init__(self, network: Evaluator) -> None:
+        self._network = network
+
+    def evaluate(self, views: Views) -> Evaluation:
+        found = self._network.evaluate(views)
+        return Evaluation(found.logits, np.zeros_like(found.value))
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """One network in one search, part by part."""
+
+    game: Game
+    experts: Path
+    simulations: int
+    seed: int = 0
+    backend: str = "torch"
+
+    def agent(self, arm: str) -> SearchAgent:
+        """Returns the search of an arm; raises SystemExit for a part that there is none of."""
+        part, options = parse_reference(arm)
+        if part not in PARTS:
+            raise SystemExit(f"expected an arm that begins with {', '.join(PARTS)}, got {arm!r}")
+        if part == "value":
+            options["uniform_share"] = 1.0
+        config = SearchConfig.model_validate({"simulations": self.simulations} | options)
+        return SearchAgent(self.game, self.evaluator(part), config, opponents=self._field(), name=arm)
+
+    def play(self, arm: str, num_games: int, folder: Path) -> list[GameRecord]:
+        """Plays the games of an arm, or what of them is not in the folder."""
+        schedule = match_schedule(
+            self.game,
+            {arm: self.agent(arm)},
+            self._field(),
+            num_games=num_games,
+            identity={"experts": self._digest(arm), "simulations": self.simulations, "backend": self.backend},
+        )
+        path = folder / f"{self.game.spec.name}-{self.simulations}-{hashlib.sha256(arm.encode()).hexdigest()[:8]}.jsonl"
+        return play_match(self.game, schedule, Conditions(seed=self.seed, max_parallel=MAX_PARALLEL), journal=path)
+
+    def result(self, games: dict[str, list[GameRecord]]) -> MatchResult:
+        """Returns what the games of all arms say of each other."""
+        return MatchResult(
+            game=self.game.spec.name,
+            arms=tuple(games),
+            num_seats=self.game.spec.num_players,
+            baseline=BASELINE if BASELINE in games else next(iter(games)),
+            tie_value=0.5,
+            records=tuple(record for records in games.values() for record in records),
+        )
+
+    def row(self, result: MatchResult, arm: str, label: str) -> dict[str, Any]:
+        """Returns how often an arm won, and on the same boards how much more often than the baseline."""
+        tally = result.summary(arm).tally
+        row: dict[str, Any] = {"name": f"{result.game}, {label}, {arm}, {self.simulations} simulations"}
+        row |= {"value": round(tally.win_rate, 4), "unit": "share of games won"}
+        row |= {"interval": [round(bound, 4) for bound in tally.win_interval], "games": tally.num_games}
+        row |= {"wins": tally.wins, "ties": tally.ties, "losses": tally.losses, "difference": None}
+        if arm != result.baseline:
+            difference = result.difference(arm)
+            row["difference"] = {
+                "than": result.baseline,
+                "wins": round(difference.wins.mean, 4),
+                "interval": [round(bound, 4) for bound in difference.wins.interval],
+                "p_value": round(difference.p_value, 5),
+            }
+        row |= {"game": result.game, "label": label, "arm": arm, "simulations": self.simulations}
+        row |= {"experts": self._digest(arm)[:16], "backend": self.backend, "seed": self.seed}
+        return row
+
+    def evaluator(self, part: str) -> Evaluator:
+        """Returns what an arm asks; that of `value` has a policy, which its search does not hear."""
+        if part == "constant":
+            return UniformEvaluator(self.game.spec)
+        inference = Inference(named_backend(self.backend))
+        network = load_experts(self.experts, self.game, plugins(), inference=inference)
+        return PolicyAlone(network) if part == "policy" else network
+
+    def _field(self) -> Any:
+        return plugins().agent(plugins().default_agent(self.game) or "random", self.game)
+
+    def _digest(self, arm: str) -> str:
+        if arm.startswith("constant"):
+            return ""
+        return hashlib.sha256((self.experts / "manifest.toml").read_bytes()).hexdigest()
+
+
+def main() -> None:
+    """Plays and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("experts", type=Path, help="a folder of experts")
+    parser.add_argument("--game", default="pommerman")
+    parser.add_argument("--arm", action="append", help="may be repeated; all of the table without")
+    parser.add_argument("--simulations", type=int, default=50)
+    parser.add_argument("--games", type=int, default=200, help="games of each arm")
+    parser.add_argument("--backend", default="torch", help="or onnxruntime, or openvino")
+    parser.add_argument("--label", default="single network", help="what the rows call the network")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="folder that keeps the games; a temporary one without")
+    add_option(parser)
+    options = parser.parse_args()
+    ablation = Ablation(
+        plugins().game(options.game), options.experts, options.simulations, options.seed, options.backend
+    )
+    with tempfile.TemporaryDirectory() as temporary:
+        folder: Path = options.out or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        games: dict[str, list[GameRecord]] = {}
+        for arm in options.arm or ARMS:
+            games[arm] = ablation.play(arm, options.games, folder)
+            print(arm, sum(record.outcome == "win" for record in games[arm]), "of", len(games[arm]), flush=True)
+    result = ablation.result(games)
+    found = [ablation.row(result, arm, options.label) for arm in games]
+    for row in found:
+        print(f"{row['name']:<70} {row['value']:>7} {row['interval']} {row['difference'] or ''}", flush=True)
+    if options.record:
+        append("ablations", found)
+
+
+if __name__ == "__main__":
+    main()

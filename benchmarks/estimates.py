@@ -1,0 +1,79 @@
+"""How long the experiments take that are not finished, in hours of processor time, from a second of real work each.
+
+    python benchmarks/estimates.py [--record]
+
+It is what `moemcts run ... --dry-run` says before it starts, but told by the processor's clock, which does not mind
+what else runs on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import tempfile
+from pathlib import Path
+from time import process_time
+from types import SimpleNamespace
+from typing import Any
+
+from record import add_option, append
+
+from moemcts.cli.settings import Given, read_settings
+from moemcts.runs import Experiment, ExperimentConfig
+from moemcts.runs import estimate as estimates
+
+STRONG = "resnet?channels=16&blocks=3&policy_channels=32&value_channels=8&value_hidden=64&pooled=true"
+EXPERIMENTS = {
+    "Pommerman at the paper's size": {"network": "rise-tiny", "changes": []},
+    "Pommerman at the paper's size, a stronger network": {
+        "network": STRONG,
+        "changes": [
+            "data.keep=0.05",
+            "training.policy_weight=0.5",
+            "training.value_weight=0.5",
+            "training.epochs=2",
+            "training.batch_size=256",
+            "training.schedule=one_cycle",
+            "training.learning_rate=0.004",
+            "search.uniform_share=1",
+        ],
+    },
+}
+GATES = ["steps", "mixedness", "opponents"]
+
+
+def command(network: str, changes: list[str]) -> str:
+    """Returns what a user types."""
+    words = ["moemcts", "run", "--game", "pommerman", *(word for gate in GATES for word in ("--gate", gate))]
+    words += ["--preset", "paper", "--network", network]
+    return shlex.join([*words, *(word for change in changes for word in ("--set", change))])
+
+
+def row(name: str, network: str, changes: list[str]) -> dict[str, Any]:
+    """Returns the hours of one experiment, and of its parts."""
+    named = {"game": "pommerman", "gates": GATES, "schemes": None, "network": network, "seed": None}
+    settings = read_settings(Given.of(named, "paper", None, changes, allow_programs=False), ExperimentConfig)
+    settings = settings.model_copy(update={"workers": 1})
+    with tempfile.TemporaryDirectory() as folder:
+        found = estimates.estimate(Experiment.prepare(Path(folder) / "run", settings))
+    parts = {part: round(getattr(found, part) / 3600, 2) for part in ("data", "training", "matches", "report")}
+    one: dict[str, Any] = {"name": name, "value": round(sum(parts.values()), 1), "unit": "hours of one core"}
+    return one | parts | {"run_command": command(network, changes), "seed": 0}
+
+
+def main() -> None:
+    """Measures and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_option(parser)
+    options = parser.parse_args()
+    clock: Any = SimpleNamespace(perf_counter=process_time)
+    estimates.time = clock
+    found = [row(name, **experiment) for name, experiment in EXPERIMENTS.items()]
+    for one in found:
+        print(one["value"], one["unit"], one["run_command"])
+    if options.record:
+        append("estimates", found)
+
+
+if __name__ == "__main__":
+    main()

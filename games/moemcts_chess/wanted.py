@@ -1,0 +1,132 @@
+"""Which games of PGN files are wanted and which are set apart, as users write it; and the reader of such files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from moemcts.errors import UsageError
+
+if TYPE_CHECKING:
+    from moemcts_chess.game import ChessGame
+    from moemcts_chess.imports import Filter, Split
+
+RESULTS = {"1-0": 1, "1/2-1/2": 0, "0-1": -1}
+PLAIN_BYTES, PACKED_BYTES = 10.0, 1.9
+"""Bytes of a file per position, plain and compressed; of 266,000 games of masters."""
+
+
+@dataclass(frozen=True)
+class PgnReader:
+    """Turns PGN files into datasets, those games of it that are wanted."""
+
+    game: ChessGame
+    wanted: Filter
+    split: Split
+
+    def expected(self, files: Sequence[Path]) -> int:
+        """Returns about how many positions the files hold."""
+        return int(
+            sum(file.stat().st_size / (PLAIN_BYTES if file.suffix == ".pgn" else PACKED_BYTES) for file in files)
+        )
+
+    def read(
+        self, files: Sequence[Path], out: Path, *, reference: str, on_progress: Callable[[int, int], None]
+    ) -> None:
+        """Writes a dataset for each split that has games; raises as `import_pgn`."""
+        from moemcts_chess.imports import import_pgn
+
+        import_pgn(
+            files,
+            self.game,
+            out,
+            reference=reference,
+            wanted=self.wanted,
+            split=self.split,
+            on_progress=lambda done, total, games: on_progress(done, total),
+        )
+
+
+def wanted_games(
+    *,
+    min_elo: int = 0,
+    min_plies: int = 0,
+    max_plies: int | None = None,
+    result: Sequence[str] = (),
+    since: str = "",
+    until: str = "",
+) -> Filter:
+    """Returns which games are wanted; raises UsageError for results and dates that are none."""
+    from moemcts_chess.imports import Filter
+
+    return Filter(
+        min_elo=min_elo,
+        min_plies=min_plies,
+        max_plies=max_plies if max_plies is not None else Filter.max_plies,
+        results=tuple(_result(text) for text in result) if result else Filter.results,
+        since=_date(since, 0) if since else Filter.since,
+        until=_date(until, 99) if until else Filter.until,
+    )
+
+
+def _result(text: str) -> int:
+    if text not in RESULTS:
+        raise UsageError(f"expected a result 1-0, 1/2-1/2 or 0-1, got {text!r}")
+    return RESULTS[text]
+
+
+def _date(text: str, rest: int) -> int:
+    """Returns 20170531 for 2017-05-31; `rest` stands for parts that are not given."""
+    parts = text.replace(".", "-").split("-")
+    if not 1 <= len(parts) <= 3 or not all(part.isdigit() for part in parts) or len(parts[0]) != 4:
+        raise UsageError(f"expected a date like 2017-05-31, 2017-05 or 2017, got {text!r}")
+    year, month, day = [*map(int, parts), rest, rest][:3]
+    if not 1 <= (month if len(parts) > 1 else 1) <= 12 or not 1 <= (day if len(parts) > 2 else 1) <= 31:
+        raise UsageError(f"expected a month from 01 to 12 and a day from 01 to 31, got {text!r}")
+    return 10_000 * year + 100 * month + day
+
+
+def splits(validation: str, test: str, seed: int = 0) -> Split:
+    """Returns what sets games apart, by months such as 2012-09 or by shares such as 0.05; raises UsageError."""
+    from moemcts_chess.imports import MonthSplit, RandomSplit
+
+    given = [text for text in (validation, test) if text]
+    if all("-" in text for text in given):
+        months = _months(validation), _months(test)
+        if both := sorted({*months[0]} & {*months[1]}):
+            raise UsageError(f"expected other months for test than for validation, got {_month(both[0])} for both")
+        return MonthSplit(*months)
+    if any("-" in text for text in given):
+        raise UsageError(f"expected months or shares for both splits, got {validation!r} and {test!r}")
+    for_validation, for_test = _share(validation), _share(test)
+    if for_validation + for_test >= 1:
+        raise UsageError(f"expected shares that leave something to train on, got {validation} and {test}")
+    return RandomSplit(for_validation, for_test, seed)
+
+
+def _months(text: str) -> list[int]:
+    return [_whole_month(month.strip()) for month in text.split(",") if month.strip()]
+
+
+def _whole_month(text: str) -> int:
+    """Returns 201209 for 2012-09."""
+    date = _date(text, 0)
+    if not date // 100 % 100 or date % 100:
+        raise UsageError(f"expected a month like 2012-09, got {text!r}")
+    return date // 100
+
+
+def _month(number: int) -> str:
+    return f"{number // 100}-{number % 100:02}"
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text or 0)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        raise UsageError(f"expected a share from 0 to 1 or months like 2012-09, got {text!r}")
+    return share

@@ -1,0 +1,126 @@
+"""What all classic games share: a board, stones of two players who move in turn, and how they are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+import numpy as np
+
+from moemcts.game import Action, Game, GameSpec, IntArray, Packed, Player, Views
+from moemcts.native import core
+
+PLANES = ("own stones", "opponent's stones", "empty cells")
+START = "startpos"
+MOVES = "; moves"
+
+ClassicState = core.ConnectFourState | core.OthelloState | core.BreakthroughState | core.HexState | core.TicTacToeState
+S = TypeVar("S", bound=ClassicState)
+
+
+class BoardGame(Game[S], Generic[S]):
+    """A game whose rules are native; the first player is player 0.
+
+    Positions are written as the rows of the board from the top, who moves and the ply, or as a line of moves from the
+    start: `startpos; moves d3 c3`, or the moves alone.
+    """
+
+    state_type: ClassVar[type[Any]]
+    views_type: ClassVar[type[Any]]
+    native_search: ClassVar[type[Any]]
+    move: ClassVar[str]
+    """What one move looks like in a line of moves, as a regular expression."""
+
+    def __init__(
+        self,
+        name: str,
+        rows: int,
+        columns: int,
+        *,
+        max_plies: int,
+        num_actions: int | None = None,
+        policy_planes: int = 0,
+        rows_upward: bool = False,
+    ) -> None:
+        """Raises ValueError where the game has no board of this size."""
+        self.rows, self.columns = rows, columns
+        self._start: S = self.state_type.initial(rows, columns)
+        self.spec = GameSpec(
+            name=name,
+            num_players=2,
+            num_actions=policy_planes * rows * columns if num_actions is None else num_actions,
+            observation_shape=(len(PLANES), rows, columns),
+            max_plies=max_plies,
+            plane_names=PLANES,
+            rows_upward=rows_upward,
+            policy_planes=policy_planes,
+        )
+
+    def initial_state(self, seed: int = 0) -> S:
+        return self._start
+
+    def parse_state(self, text: str) -> S:
+        head, _, line = text.partition(MOVES)
+        if re.fullmatch(rf"\s*({self.move}\s*)+", head, re.IGNORECASE):
+            head, line = START, head + line
+        state = self._start if head.strip() == START else self._parsed(head)
+        if not re.fullmatch(rf"\s*({self.move}\s*)*", line, re.IGNORECASE):
+            raise ValueError(f"expected moves like {self._example()}, got {line.strip()!r}")
+        for move in re.finditer(self.move, line, re.IGNORECASE):
+            if not state.active_players:
+                raise ValueError(f"expected no move after the end of the game, got {move[0]!r}")
+            (player,) = state.active_players
+            state = state.play([self.parse_action(state, player, move[0])])
+        return state
+
+    def format_state(self, state: S) -> str:
+        return state.format()
+
+    def parse_action(self, state: S, player: Player, text: str) -> Action:
+        return super().parse_action(state, player, text.lower())
+
+    def render(self, state: S) -> str:
+        """Returns the board drawn with its coordinates, and below it whose turn it is."""
+        numbers = range(self.rows, 0, -1) if self.numbers_upward else range(1, self.rows + 1)
+        lines = [f"{number:2} {' '.join(row)}" for number, row in zip(numbers, state.drawn(), strict=True)]
+        letters = " ".join(map(column_name, range(self.columns)))
+        return "\n".join([*lines, f"   {letters}", *turn(state)])
+
+    @property
+    def numbers_upward(self) -> bool:
+        """Whether row 1 is the lowest of a drawn board."""
+        return self.spec.rows_upward
+
+    def views(self, pairs: Sequence[tuple[S, Player]]) -> Views:
+        return cast(Views, self.views_type([(state, int(player)) for state, player in pairs]))
+
+    def pack(self, states: Sequence[S]) -> Packed:
+        """Returns 20 bytes per position, 36 on boards of more than 64 cells."""
+        return Packed(*self.views_type([(state, 0) for state in states]).pack())
+
+    def unpack(self, packed: Packed, players: IntArray) -> Views:
+        data, offsets = np.ascontiguousarray(packed.data), np.ascontiguousarray(packed.offsets, dtype=np.int64)
+        return cast(Views, self.views_type.unpack(data, offsets, np.ascontiguousarray(players, dtype=np.int64)))
+
+    def search_type(self) -> Any:
+        return self.native_search
+
+    def _parsed(self, text: str) -> S:
+        state: S = self.state_type.parse(text, self.rows, self.columns)
+        return state
+
+    def _example(self) -> str:
+        (player,) = self._start.active_players
+        return repr(self.format_action(self._start, player, self._start.legal_actions(player)[0]))
+
+
+def column_name(column: int) -> str:
+    """Returns the letter of a column."""
+    return chr(ord("a") + column)
+
+
+def turn(state: ClassicState) -> list[str]:
+    """Returns the line that says who moves, no line where the game is over."""
+    _, mover, _ = state.format().split()
+    return [f"{mover} to move"] if state.active_players else []

@@ -1,0 +1,52 @@
+"""Breakthrough as the framework knows a game."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from moemcts.game import Action, Player, Symmetry
+from moemcts.native import core
+from moemcts_classics import symmetries
+from moemcts_classics.board import BoardGame, column_name
+
+
+class Breakthrough(BoardGame[core.BreakthroughState]):
+    """Pieces step forward or diagonally forward and capture diagonally; the first on the last row wins.
+
+    White begins. Each player sees the board with its own side below, in planes and actions alike. Moves are written as
+    OpenSpiel does, `b2c3`, a capture as `b2c3*`; the asterisk may be left out.
+    """
+
+    state_type = core.BreakthroughState
+    views_type = core.BreakthroughViews
+    native_search = core.BreakthroughSearch
+    move = r"(?:[a-h][1-8][a-h][1-8]\*?)"
+
+    def __init__(self, rows: int = 8, columns: int = 8) -> None:
+        # Without captures, each piece can go to the last row; there are two rows of pieces, or one on short boards.
+        steps = 2 * rows - 3 if rows >= 6 else rows - 1
+        super().__init__(
+            "breakthrough", rows, columns, max_plies=2 * columns * steps, policy_planes=3, rows_upward=True
+        )
+
+    def parse_action(self, state: core.BreakthroughState, player: Player, text: str) -> Action:
+        legal = {self._squares(player, action): action for action in state.legal_actions(player)}
+        action = legal.get(text.lower().removesuffix("*"))
+        return super().parse_action(state, player, text) if action is None else action
+
+    def format_action(self, state: core.BreakthroughState, player: Player, action: Action) -> str:
+        squares = self._squares(player, action)
+        column, row = ord(squares[2]) - ord("a"), int(squares[3])
+        return squares + "*" * (state.drawn()[self.rows - row][column] != ".")
+
+    def symmetries(self) -> Sequence[Symmetry]:
+        actions = np.arange(self.spec.num_actions).reshape(3, self.rows, self.columns)
+        return [symmetries.mirror(actions[::-1, :, ::-1].ravel())]
+
+    def _squares(self, player: Player, action: Action) -> str:
+        plane, cell = divmod(action, self.rows * self.columns)
+        row, column = divmod(cell, self.columns)
+        numbers = [number if player == 0 else self.rows + 1 - number for number in (row + 1, row + 2)]
+        return f"{column_name(column)}{numbers[0]}{column_name(column + plane - 1)}{numbers[1]}"

@@ -1,0 +1,45 @@
+"""Phases of classic games: by the stones on the board, or by those that were captured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, cast
+
+from moemcts.game import IntArray, Views
+from moemcts.gates import CutGate
+
+
+class _Counted(Protocol):
+    """Views that know how many stones are on the board."""
+
+    def stones(self) -> IntArray: ...
+
+
+class StonesGate(CutGate):
+    """Cuts by the stones on the board; a function of the position alone, never goes back.
+
+    For games in which each move places a stone; three equal parts of the board by default.
+    """
+
+    name = "stones"
+
+    def numbers(self, views: Views) -> IntArray:
+        return cast(_Counted, views).stones()
+
+
+class CapturesGate(CutGate):
+    """Cuts by the pieces that both players have lost; a function of the position alone, never goes back."""
+
+    name = "captures"
+
+    def __init__(self, cuts: Sequence[int], phase_names: Sequence[str] = (), *, num_pieces: int) -> None:
+        """Cuts at numbers of lost pieces, of `num_pieces` at the start."""
+        super().__init__(cuts, phase_names)
+        self._num_pieces = num_pieces
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {**super().parameters, "num_pieces": self._num_pieces}
+
+    def numbers(self, views: Views) -> IntArray:
+        return self._num_pieces - cast(_Counted, views).stones()

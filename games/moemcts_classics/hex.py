@@ -1,0 +1,43 @@
+"""Hex as the framework knows a game."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from moemcts.game import Action, Player, Symmetry
+from moemcts.native import core
+from moemcts_classics import symmetries
+from moemcts_classics.board import BoardGame, column_name, turn
+
+
+class Hex(BoardGame[core.HexState]):
+    """Stones stay where they are placed; who connects its two sides of the rhombus wins, and a draw is impossible.
+
+    The first player, `x`, connects the top and the bottom row, the second the left and the right column, and sees the
+    board mirrored at its long diagonal, in planes and actions alike: both connect the top and the bottom of what they
+    see. Cells are named as in the Hex Text Protocol, a1 in the upper left corner. There is no swap.
+    """
+
+    state_type = core.HexState
+    views_type = core.HexViews
+    native_search = core.HexSearch
+    move = r"(?:[a-k]\d{1,2})"
+
+    def __init__(self, size: int = 11) -> None:
+        super().__init__("hex", size, size, max_plies=size * size, policy_planes=1)
+
+    def format_action(self, state: core.HexState, player: Player, action: Action) -> str:
+        row, column = divmod(action, self.columns)
+        if player == 1:
+            row, column = column, row
+        return f"{column_name(column)}{row + 1}"
+
+    def render(self, state: core.HexState) -> str:
+        *rows, letters = super().render(state).splitlines()[: self.rows + 1]
+        slanted = [" " * number + row for number, row in enumerate(rows)]
+        return "\n".join([letters, *slanted, *turn(state)])
+
+    def symmetries(self) -> Sequence[Symmetry]:
+        return [symmetries.half_turn(np.arange(self.spec.num_actions)[::-1].copy())]

@@ -1,0 +1,83 @@
+"""What the classic games register."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from moemcts.errors import UsageError
+from moemcts.game import Game
+from moemcts.hookspecs import Registration, hookimpl
+from moemcts_classics.agents import CarefulAgent
+from moemcts_classics.breakthrough import Breakthrough
+from moemcts_classics.connect_four import ConnectFour
+from moemcts_classics.gates import CapturesGate, StonesGate
+from moemcts_classics.hex import Hex
+from moemcts_classics.othello import Othello
+from moemcts_classics.tic_tac_toe import TicTacToe
+
+PLACING = ("connect-four", "othello", "othello-6x6", "hex", "tic-tac-toe")
+MOVING = ("breakthrough",)
+
+CAPTURE_CUTS = (1, 4)
+"""Nearest to three equal parts: tests/games/classics/measure_cuts.py, 14,070 positions of 300 games."""
+
+
+@hookimpl
+def register_games() -> Sequence[Registration]:
+    return [
+        Registration("connect-four", ConnectFour, "four in a row, stones fall down"),
+        Registration("othello", partial(Othello, 8), "stones between two others change colour, on 8 x 8"),
+        Registration("othello-6x6", partial(Othello, 6), "the same on 6 x 6"),
+        Registration("breakthrough", _breakthrough, "the last row reached first wins: breakthrough?rows=6"),
+        Registration("hex", _hex, "connect two sides of a rhombus: hex?size=7"),
+        Registration("tic-tac-toe", TicTacToe, "three in a row, native"),
+    ]
+
+
+@hookimpl
+def register_gates() -> Sequence[Registration]:
+    return [
+        Registration("stones", _stones, "cuts by stones on the board, three equal parts", PLACING, default=True),
+        Registration("captures", _captures, "cuts by pieces lost", MOVING, default=True),
+    ]
+
+
+@hookimpl
+def register_agents() -> Sequence[Registration]:
+    summary = "wins and prevents wins in one move, otherwise random"
+    return [Registration("careful", _careful, summary, PLACING + MOVING, default=True)]
+
+
+def _breakthrough(*, rows: int = 8, columns: int = 8) -> Breakthrough:
+    return _sized(Breakthrough, rows, columns)
+
+
+def _hex(*, size: int = 11) -> Hex:
+    return _sized(Hex, size)
+
+
+def _sized(make: Callable[..., Any], *size: int) -> Any:
+    if min(size) < 1:
+        raise UsageError(f"expected a board of a size above 0, got {min(size)}")
+    try:
+        return make(*size)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _stones(game: Game, *, cuts: Sequence[int] = ()) -> StonesGate:
+    _, rows, columns = game.spec.observation_shape
+    cells = rows * columns
+    return StonesGate(cuts or (cells // 3, 2 * cells // 3), () if cuts else ("opening", "middlegame", "endgame"))
+
+
+def _captures(game: Game, *, cuts: Sequence[int] = ()) -> CapturesGate:
+    pieces = sum(row.count("w") + row.count("b") for row in game.initial_state().drawn())
+    names = () if cuts else ("opening", "middlegame", "endgame")
+    return CapturesGate(cuts or CAPTURE_CUTS, names, num_pieces=pieces)
+
+
+def _careful(game: Game) -> CarefulAgent:
+    return CarefulAgent()

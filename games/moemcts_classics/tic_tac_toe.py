@@ -1,0 +1,33 @@
+"""Tic-tac-toe as the framework knows a game."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from moemcts.game import Action, Player, Symmetry
+from moemcts.native import core
+from moemcts_classics import symmetries
+from moemcts_classics.board import BoardGame, column_name
+
+
+class TicTacToe(BoardGame[core.TicTacToeState]):
+    """Three in a row on a board of three by three; cells are named as in chess, a1 in the lower left corner."""
+
+    state_type = core.TicTacToeState
+    views_type = core.TicTacToeViews
+    native_search = core.TicTacToeSearch
+    move = "(?:[a-c][1-3])"
+
+    def __init__(self) -> None:
+        super().__init__("tic-tac-toe", 3, 3, max_plies=9, policy_planes=1)
+
+    @property
+    def numbers_upward(self) -> bool:
+        return True
+
+    def format_action(self, state: core.TicTacToeState, player: Player, action: Action) -> str:
+        row, column = divmod(action, self.columns)
+        return f"{column_name(column)}{self.rows - row}"
+
+    def symmetries(self) -> Sequence[Symmetry]:
+        return symmetries.of_square(self.rows)

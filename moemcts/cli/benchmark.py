@@ -1,0 +1,80 @@
+"""`moemcts benchmark`: the same experiment in many games, and a leaderboard of what helped where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from moemcts.runs.benchmark import Unit
+
+SUITE = Path("benchmarks/suite.toml")
+ROWS = "rows.jsonl"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Measure")(benchmark)
+
+
+def benchmark(
+    suite: Annotated[Path, typer.Argument(help="A file that names games, gates, schemes, budgets and seeds.")] = SUITE,
+    preset: Annotated[str, typer.Option(help="Its size: smoke, laptop or full in benchmarks/suite.toml.")] = "smoke",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the suite, runs/suite-PRESET by default; it goes on there.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=0, help="Processes, each for one game and seed; 0: one per core.")] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, then leave.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
+) -> None:
+    """Run a suite of experiments over many games and rank what helped; finished games are not done again."""
+    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.report.leaderboard import leaderboard
+    from moemcts.report.page import write_report
+    from moemcts.runs.benchmark import labels, read_suite
+    from moemcts.store import exclusive, write_text
+
+    units = read_suite(suite, preset)
+    folder = out or Path("runs") / f"suite-{preset}"
+    progress = ConsoleProgress()
+    progress.say(f"{folder}: {labels(units)}")
+    if dry_run:
+        for unit in units:
+            typer.echo(f"{unit.name}: {', '.join(unit.game.gates or unit.size.gates)}")
+        return
+    try:
+        with exclusive(folder):
+            rows = _work(units, folder.absolute(), workers, progress)
+    except KeyboardInterrupt:
+        progress.say("interrupted; games that were finished are kept, the same command goes on")
+        raise typer.Exit(130) from None
+    write_text(folder / ROWS, "".join(json.dumps(row) + "\n" for row in rows))
+    report = leaderboard(rows, f"{suite.stem}, {preset}")
+    write_report(folder / "report", report)
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    typer.echo(f"{report.summary}\n\n{report.sections[0].tables[0].text()}")
+    typer.echo(f"rows: {folder / ROWS}\nleaderboard: {folder / 'report' / 'report.html'}")
+
+
+def _work(units: Sequence[Unit], folder: Path, count: int, progress: Any) -> list[dict[str, Any]]:
+    from moemcts.runs.benchmark import DoUnit
+    from moemcts.work import num_cores, workers
+
+    crew = workers(min(count or num_cores(), len(units)), hint="the same command goes on")
+    with progress.task("games and seeds", "runs") as advance:
+        done: set[int] = set()
+
+        def note(number: int, result: object) -> None:
+            done.add(number)
+            advance(len(done), len(units))
+            progress.say(f"{units[number].name}: done, {len(done)} of {len(units)}")
+
+        found = crew.map(DoUnit(folder), list(units), on_done=note)
+    return [row for rows in found for row in rows]

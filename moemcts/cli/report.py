@@ -1,0 +1,80 @@
+"""`moemcts report`: reports of runs that are done, written anew, and several runs in one table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moemcts.cli.run import AllowPrograms
+from moemcts.errors import MoemctsError, UsageError
+
+if TYPE_CHECKING:
+    from moemcts.report.page import Report
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Measure")(report)
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs that are done; or of suites, whose rows join.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the table of several runs; printed alone without it.")
+    ] = None,
+    allow_programs: AllowPrograms = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
+) -> None:
+    """Write the reports of runs anew, and compare several runs in one table."""
+    from moemcts.report.comparison import comparison
+    from moemcts.report.page import plain, write_report
+
+    if len({folder.resolve() for folder in runs}) < len(runs):
+        raise UsageError("expected different runs, got one twice")
+    suites = [folder for folder in runs if (folder / "rows.jsonl").exists()]
+    if suites and len(suites) < len(runs):
+        raise UsageError("expected runs or suites, got both")
+    found = {} if suites else {str(folder): _rebuilt(folder, allow_programs) for folder in runs}
+    whole = _joined_suites(suites) if suites else comparison({name: one.numbers for name, one in found.items()})
+    if out is not None:
+        write_report(out, whole)
+    if as_json:
+        typer.echo(json.dumps(plain(whole.numbers), indent=1))
+        return
+    if len(found) == 1:
+        typer.echo(next(iter(found.values())).summary)
+        typer.echo(f"report: {runs[0] / 'report' / 'report.html'}")
+        return
+    typer.echo("\n\n".join(table.text() for section in whole.sections for table in section.tables))
+    if out is not None:
+        typer.echo(f"report: {out / 'report.html'}")
+
+
+def _rebuilt(folder: Path, allow_programs: bool) -> Report:
+    """Writes the report of a run anew and returns it; raises MoemctsError where the run is not done."""
+    from moemcts.report.findings import findings
+    from moemcts.report.page import write_report
+    from moemcts.report.training import training_report
+    from moemcts.runs import Experiment, Training
+    from moemcts.runs.run import kind_of
+
+    kind = kind_of(folder)
+    if kind not in (Experiment.kind, Training.kind):
+        raise UsageError(f"expected a run or a training in {folder}, got a {kind}")
+    is_training = kind == Training.kind
+    run: Experiment | Training = (Training if is_training else Experiment).load(folder, allow_programs=allow_programs)
+    with run.opened():
+        if run.waiting():
+            raise MoemctsError(f"{folder} is not done yet; go on with it: {run.command} --resume {folder}")
+        made = training_report(run.outcomes()) if isinstance(run, Training) else findings(run.outcomes())
+    write_report(folder / "report", made)
+    return made
+
+
+def _joined_suites(folders: list[Path]) -> Report:
+    from moemcts.report.leaderboard import leaderboard
+
+    lines = [line for folder in folders for line in (folder / "rows.jsonl").read_text().splitlines()]
+    return leaderboard([json.loads(line) for line in lines], " and ".join(folder.name for folder in folders))

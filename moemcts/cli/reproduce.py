@@ -1,0 +1,138 @@
+"""`moemcts reproduce`: an experiment of a paper by one command, its numbers beside the paper's."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moemcts.errors import MoemctsError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from moemcts.runs.papers import PaperList
+    from moemcts.runs.reproduction import Reproduction
+
+ALL = "all"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Start here")(reproduce)
+
+
+def reproduce(
+    experiment: Annotated[
+        str | None, typer.Argument(help="The experiment, or `all`; without it they are listed.")
+    ] = None,
+    preset: Annotated[str, typer.Option(help="smoke, laptop or paper.")] = "smoke",
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Games to learn from, a file or a dataset; preset paper needs them where papers do."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder that experiments of one size share; runs/papers-PRESET by default. Goes on there."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="One size of the preset, such as samples=2000; may be repeated.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands, then leave.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Repeat an experiment of the papers and show its published numbers beside ours."""
+    from moemcts.plugins import plugins
+    from moemcts.runs.papers import join
+
+    papers = join(plugins().papers)
+    if experiment is None:
+        _list(papers, as_json)
+        return
+    names = [one.name for one in papers.experiment] if experiment == ALL else [experiment]
+    runs = [_prepared(papers, name, preset, data, out, changes or []) for name in names]
+    if dry_run:
+        _print_commands(runs)
+        return
+    found = [_do(run, as_json) for run in runs]
+    if as_json:
+        typer.echo(json.dumps(found if experiment == ALL else found[0], indent=1))
+
+
+def _prepared(
+    papers: PaperList, name: str, preset: str, data: Path | None, out: Path | None, changes: Sequence[str]
+) -> Reproduction:
+    from moemcts.runs.reproduction import Reproduction
+
+    if data is not None and not data.exists():
+        raise UsageError(f"expected a file of games or a dataset, there is nothing at {data}")
+    sizes = papers.size(preset, changes)
+    folder = (out or Path("runs") / f"papers-{preset}").absolute()
+    run = Reproduction(papers, papers.find(name), sizes, folder, data)
+    run.check(_commands())
+    return run
+
+
+def _do(run: Reproduction, as_json: bool) -> object:
+    """Does an experiment and writes its report; returns its numbers."""
+    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.report.page import write_report
+    from moemcts.store import exclusive
+
+    progress = ConsoleProgress()
+    name = run.experiment.name
+    try:
+        with exclusive(run.folder):
+            run.work(run_command, progress.say)
+    except KeyboardInterrupt:
+        progress.say("interrupted; all that was finished is kept, the same command goes on")
+        raise typer.Exit(130) from None
+    report = run.report()
+    write_report(run.folder / name / "report", report)
+    if not as_json:
+        typer.echo(f"{report.title}\n{report.summary}\n")
+        typer.echo(report.sections[0].tables[0].text())
+        typer.echo(f"report: {run.folder / name / 'report' / 'report.html'}\n")
+    return report.numbers
+
+
+def run_command(words: Sequence[str]) -> str:
+    """Runs a command of this command line here; returns what it printed, raises MoemctsError if it fails."""
+    from moemcts.cli.app import make_app
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        code = typer.main.get_command(make_app()).main(list(words), prog_name="moemcts", standalone_mode=False)
+    if code == 130:
+        raise KeyboardInterrupt
+    if isinstance(code, int) and code:
+        raise MoemctsError(f"moemcts {' '.join(words)} failed with exit code {code}")
+    return printed.getvalue()
+
+
+def _commands() -> list[str]:
+    from moemcts.cli.app import make_app
+
+    return list(getattr(typer.main.get_command(make_app()), "commands", {}))
+
+
+def _list(papers: PaperList, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([one.model_dump(mode="json") for one in papers.experiment], indent=1))
+        return
+    from moemcts.report.tables import Table
+
+    rows = [[one.name, one.title, "; ".join(one.sources)] for one in papers.experiment]
+    typer.echo(Table(["experiment", "what", "published in"], rows).text())
+
+
+def _print_commands(runs: Sequence[Reproduction]) -> None:
+    import shlex
+
+    for run in runs:
+        typer.echo(f"# {run.experiment.name}")
+        for step in run.steps:
+            typer.echo(f"moemcts {shlex.join(run.command(step))}")

@@ -1,0 +1,116 @@
+"""`moemcts selfplay`: experts that learn from games that they play."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moemcts.cli.run import AllowPrograms, headline, new_folder
+from moemcts.errors import UsageError
+
+if TYPE_CHECKING:
+    from moemcts.cli.settings import Given
+    from moemcts.report.page import Report
+    from moemcts.runs.selfplay import SelfPlay
+    from moemcts.runs.selfplay_settings import SelfPlayConfig
+    from moemcts.work.progress import Progress
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Start here")(selfplay)
+
+
+def selfplay(
+    game: Annotated[str | None, typer.Option(help="A registered game; see `moemcts games`.")] = None,
+    gate: Annotated[str | None, typer.Option(help="A gate; without it a single network. See `moemcts gates`.")] = None,
+    scheme: Annotated[str | None, typer.Option(help="How experts learn; see `moemcts schemes`.")] = None,
+    network: Annotated[str | None, typer.Option(help="A registered network; see `moemcts networks`.")] = None,
+    preset: Annotated[str | None, typer.Option(help="smoke, laptop (the default), or one of the game's own.")] = None,
+    generations: Annotated[int | None, typer.Option(min=1, help="How often games are played and learned from.")] = None,
+    start: Annotated[
+        Path | None, typer.Option(help="A training or a folder of experts to begin with; else random weights.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=0, help="Processes that play, 0 for one per core; results are the same.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file with settings, as in a run's config.toml.")] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="One setting, such as search.simulations=200; may be repeated.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then leave.")] = False,
+    allow_programs: AllowPrograms = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Let experts play games and learn from them, generation by generation, and report how strong they have become."""
+    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.cli.settings import Given
+    from moemcts.runs.selfplay import SelfPlay
+
+    named = {
+        "game": game,
+        "gate": gate,
+        "scheme": scheme,
+        "network": network,
+        "generations": generations,
+        "start": None if start is None else str(start),
+        "workers": workers,
+        "seed": seed,
+    }
+    given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
+    progress = ConsoleProgress()
+    if resume is None:
+        settings = _settings(given)
+        folder = out or new_folder(settings.game, ["selfplay", settings.gate], preset)
+        run = SelfPlay.prepare(folder, settings)
+    elif given or out:
+        raise UsageError("expected --resume alone: a run goes on with the settings in its config.toml")
+    else:
+        run = SelfPlay.load(resume, allow_programs=allow_programs)
+    progress.say(headline(run))
+    if dry_run:
+        typer.echo(run.config_text())
+        return
+    if resume is None:
+        run.write()
+    started = time.monotonic()
+    try:
+        report = make(run, progress)
+    except KeyboardInterrupt:
+        progress.say(f"interrupted; all that was finished is kept. Go on: moemcts selfplay --resume {run.folder}")
+        raise typer.Exit(130) from None
+    progress.say(f"done in {time.monotonic() - started:,.0f} s")
+    if as_json:
+        typer.echo(json.dumps(report.numbers, indent=1))
+        return
+    typer.echo(report.summary + "\n")
+    typer.echo("\n\n".join(table.text() for section in report.sections[:2] for table in section.tables))
+    newest = run.on_disk.experts(run.config.generations)
+    typer.echo(f"\nexperts: {newest}\nreport: {run.folder / 'report' / 'report.html'}")
+
+
+def make(run: SelfPlay, progress: Progress) -> Report:
+    """Does whatever is not done yet of a self-play, and writes and returns its report."""
+    from moemcts.report.page import write_report
+    from moemcts.report.selfplay import selfplay_report
+    from moemcts.runs.selfplay_outcomes import outcomes_of
+
+    with run.opened(), run.timed():
+        run.work(progress)
+        report = selfplay_report(outcomes_of(run))
+        write_report(run.folder / "report", report)
+        return report
+
+
+def _settings(given: Given) -> SelfPlayConfig:
+    """Returns the configuration; raises as `read_settings`."""
+    from moemcts.cli.settings import read_settings
+    from moemcts.runs.selfplay_settings import SelfPlayConfig, load_preset
+
+    return read_settings(given, SelfPlayConfig, load_preset)

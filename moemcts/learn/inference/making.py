@@ -1,0 +1,54 @@
+"""How a network becomes an evaluator, once it is known what runs it."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from moemcts.learn.inference.backends import Inference, PlanesEvaluator, run_model
+from moemcts.learn.inference.export import (
+    TOLERANCES,
+    check_error,
+    largest_error,
+    onnx_bytes,
+    random_planes,
+    torch_evaluation,
+)
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+
+NUM_CHECKED = 4
+"""Random positions on which an exported network is compared with torch before it is used."""
+
+
+def make(
+    network: nn.Module,
+    observation_shape: tuple[int, ...],
+    inference: Inference,
+    *,
+    model: bytes | None = None,
+    device: str = "cpu",
+    name: str = "the network",
+) -> PlanesEvaluator:
+    """Returns an evaluator of a network: planes of `observation_shape` in, logits and value out.
+
+    `model` is the network in ONNX, where that is at hand; int8 needs the one that `quantise.quantised` made of it.
+    Others are compared with torch on a few positions before they are handed out. Raises MissingExtra where a library
+    is not installed, UsageError for a precision that the backend does not have, MoemctsError where the model computes
+    something else than the network.
+    """
+    inference.checked()
+    backend, precision = inference.backend, inference.precision
+    if precision == "int8":
+        if model is None:
+            raise ValueError("expected the quantised model for precision int8, got none")
+        return run_model(model, backend, precision, name=name, device=device)
+    if backend == "torch":
+        evaluator: PlanesEvaluator = TorchEvaluator(network, device, precision)
+        if precision == "float32":
+            return evaluator
+    else:
+        model = model or onnx_bytes(network, observation_shape)
+        evaluator = run_model(model, backend, precision, name=name, device=device)
+    planes = random_planes(observation_shape, NUM_CHECKED)
+    error = largest_error(torch_evaluation(network, planes), evaluator.evaluate_planes(planes))
+    check_error(error, f"{name}, run by {inference},", TOLERANCES[precision])
+    return evaluator

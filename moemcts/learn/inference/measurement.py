@@ -1,0 +1,100 @@
+"""How fast a network is, by everything that can run it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+
+from moemcts.errors import MoemctsError
+from moemcts.learn.inference.backends import PAIRS, Inference, PlanesEvaluator, installed_version, providers
+from moemcts.learn.inference.export import onnx_bytes, random_planes
+from moemcts.learn.inference.making import make
+
+BUDGET = 1.5
+"""Seconds that a measurement takes, at least two batches of each size by every candidate."""
+SIZES = (1, 8, 64)
+"""Batch sizes that are measured."""
+Rates = Mapping[str, Mapping[int, float]]
+"""Positions per second by `str(Inference)` and batch size."""
+
+
+def candidates(device: str = "cpu", *, has_int8: bool = False) -> list[Inference]:
+    """Returns what is installed that may run a network on a device; int8 needs models."""
+    is_on_cpu = torch.device(device).type == "cpu"
+    found = []
+    for pair in PAIRS:
+        if installed_version(pair.backend) is None or (pair.precision == "int8" and not has_int8):
+            continue
+        if not is_on_cpu and not _runs_on(pair, device):
+            continue
+        found.append(pair)
+    return found
+
+
+def measure(
+    network: nn.Module,
+    observation_shape: tuple[int, ...],
+    *,
+    quantised: bytes | None = None,
+    device: str = "cpu",
+    sizes: tuple[int, ...] = SIZES,
+    budget: float = BUDGET,
+) -> dict[str, dict[int, float]]:
+    """Returns how fast each candidate evaluates random planes, taking turns for `budget` seconds.
+
+    A rate is that of the quickest batch, as whatever else the machine does only makes batches slower. What cannot run
+    the network, or computes something else than torch, has no rate.
+    """
+    pairs = candidates(device, has_int8=quantised is not None)
+    evaluators = _evaluators(network, observation_shape, pairs, quantised, device)
+    seconds = {pair: dict.fromkeys(sizes, float("inf")) for pair in evaluators}
+    batches = {size: random_planes(observation_shape, size) for size in sizes}
+    for evaluator in evaluators.values():
+        for planes in batches.values():
+            evaluator.evaluate_planes(planes)
+    started = time.perf_counter()
+    while True:
+        for size, planes in batches.items():
+            for pair, evaluator in evaluators.items():
+                before = time.perf_counter()
+                evaluator.evaluate_planes(planes)
+                seconds[pair][size] = min(seconds[pair][size], time.perf_counter() - before)
+        if time.perf_counter() - started > budget:
+            break
+    return {str(pair): {size: round(size / least, 1) for size, least in row.items()} for pair, row in seconds.items()}
+
+
+def _runs_on(pair: Inference, device: str) -> bool:
+    """Returns whether a pair runs on a GPU."""
+    if pair.backend == "torch":
+        return True
+    if pair.backend == "openvino" or pair.precision == "int8":
+        return False
+    try:
+        return bool(providers(device))
+    except MoemctsError:
+        return False
+
+
+def _evaluators(
+    network: nn.Module,
+    observation_shape: tuple[int, ...],
+    pairs: list[Inference],
+    quantised: bytes | None,
+    device: str,
+) -> dict[Inference, PlanesEvaluator]:
+    try:
+        model = onnx_bytes(network, observation_shape)
+    except MoemctsError:
+        pairs, model = [pair for pair in pairs if pair.backend == "torch"], None
+    found: dict[Inference, PlanesEvaluator] = {}
+    for pair in pairs:
+        # An operation that torch does not have in bfloat16 is a RuntimeError.
+        with contextlib.suppress(MoemctsError, RuntimeError):
+            content = quantised if pair.precision == "int8" else model
+            found[pair] = make(network, observation_shape, pair, model=content, device=device)
+    return found

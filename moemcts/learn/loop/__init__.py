@@ -1,0 +1,1 @@
+"""Self-play: generations of games become a window of samples, from which the next experts learn."""

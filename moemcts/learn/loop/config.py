@@ -1,0 +1,133 @@
+"""The numbers of self-play: games, the window that is learned from, targets, and who plays the next generation."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class GamesConfig(_Section):
+    """The games of one generation. How moves are searched and drawn is said in `search`."""
+
+    games: int | None = Field(default=None, ge=1)
+    """Games per generation; this or `samples`."""
+    samples: int | None = Field(default=None, ge=1)
+    """Decisions per generation, from as many games as that takes; what the last game has beyond is cut off."""
+    parallel: int = Field(default=128, ge=1)
+    """Games that are played side by side in one process and share batches."""
+    per_part: int = Field(default=256, ge=1)
+    """Games that one process plays in one go; an interrupted run plays unfinished ones of these again."""
+    full_share: float = Field(default=1.0, gt=0, le=1)
+    """Share of the moves that are searched in full and learned from; the others have `fast_simulations`, no noise, and
+    are not learned from (playout cap randomisation, Wu 2019: 0.25)."""
+    fast_simulations: int | None = Field(default=None, ge=1)
+    """Simulations of the other moves; a quarter of a full search if not given."""
+    random_plies: int = Field(default=0, ge=0)
+    """Each game begins with 0 to so many moves at random, which are not learned from."""
+    openings: str = ""
+    """A file of start positions, drawn at random; the game's own where empty."""
+    resign_value: float | None = Field(default=None, gt=0, le=1)
+    """A player gives up where it expects minus this or less for `resign_moves` of its moves in a row; without it all
+    games are played to their end. Zero-sum games of two players in turn."""
+    resign_moves: int = Field(default=3, ge=1)
+    """Of its own moves in a row."""
+    played_on: float = Field(default=0.1, ge=0, le=1)
+    """Share of the games in which nobody gives up, from which the report says how often that would have been wrong."""
+    opponents: str = "self"
+    """Who sits in the other seats: `self`, `league` for earlier generations, or an agent."""
+    opponent_share: float = Field(default=1.0, ge=0, le=1)
+    """Share of the games with these opponents; in the others the newest experts sit in all seats."""
+    league: int = Field(default=5, ge=1)
+    """How many of the generations before the newest are in the league."""
+    opponent_model: str = ""
+    """Who the search believes to sit in the other seats; `self` searches for all of them. Empty takes the opponents
+    where these are an agent, else `self`."""
+    backend: str = "auto"
+    """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
+
+    @model_validator(mode="after")
+    def _has_one_size(self) -> Self:
+        if (self.games is None) == (self.samples is None):
+            raise ValueError(f"expected either games or samples, got {self.games!r} and {self.samples!r}")
+        return self
+
+
+class ReplayConfig(_Section):
+    """Which samples a generation learns from."""
+
+    generations: int = Field(default=20, ge=1)
+    """The window: so many of the newest generations, at most."""
+    growth: float = Field(default=1.0, gt=0, le=1)
+    """The window is at most this share of all generations so far, so that the first, weak ones leave it early."""
+    samples: int | None = Field(default=None, ge=1)
+    """The window has about so many samples at most: of older generations none that begin beyond."""
+    newest: float = Field(default=0.0, ge=0, le=1)
+    """Least share of the newest generation among the samples that are learned from; older ones are drawn at random."""
+    drawn: int | None = Field(default=None, ge=1)
+    """So many samples of the window are drawn and learned from; all if not given."""
+
+
+class TargetsConfig(_Section):
+    """What the value is to say of a position. The policy is to say what the search made of it."""
+
+    search_share: float = Field(default=0.0, ge=0, le=1)
+    """Share of the search's own value in the target; the rest is what came of the game."""
+    td_lambda: float = Field(default=1.0, ge=0, le=1)
+    """What came of the game: 1 is its result, 0 the search's value at the next decision, between them TD(lambda)."""
+    steps: int | None = Field(default=None, ge=1)
+    """What came of the game is what the search expected so many decisions later (n-step), instead of its result."""
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        if self.steps is not None and self.td_lambda != 1:
+            raise ValueError(f"expected steps or td_lambda, got steps {self.steps} and td_lambda {self.td_lambda}")
+        return self
+
+    @property
+    def is_result(self) -> bool:
+        """Whether values are learned from results alone."""
+        return not self.search_share and self.td_lambda == 1 and self.steps is None
+
+
+class LearningConfig(_Section):
+    """How training goes on from one generation to the next. What a training is, is said in `training`."""
+
+    optimiser: Literal["anew", "kept"] = "anew"
+    """Whether the optimiser forgets between generations what it has gathered, such as momentum, or keeps it."""
+    steps: int | None = Field(default=None, ge=1)
+    """Steps per generation of a stage that sees all samples, in place of `training.epochs`."""
+    rate_steps: tuple[int, ...] = ()
+    """Generations from which on the learning rate is multiplied by `rate_factor`, each time."""
+    rate_factor: float = Field(default=0.3, gt=0)
+    """By this."""
+
+    def rate(self, generation: int) -> float:
+        """Returns the share of the learning rate that a generation has."""
+        return float(self.rate_factor ** sum(generation >= step for step in self.rate_steps))
+
+
+class PromotionConfig(_Section):
+    """Whether the experts that have just learned play the next generation's games."""
+
+    rule: Literal["none", "score", "sprt"] = "none"
+    """none: always; score: if they score enough against those that played; sprt: if a sequential test says that they
+    are stronger."""
+    games: int = Field(default=100, ge=2)
+    """Of the two against each other; with sprt at most."""
+    score: float = Field(default=0.55, gt=0, lt=1)
+    """The mean score above which they are promoted."""
+    elo0: float = 0.0
+    """Difference in logistic Elo at which they are not."""
+    elo1: float = 20.0
+    """Difference at which they are."""
+    simulations: int | None = Field(default=None, ge=0)
+    """Of these games; those of `search` if not given, 0 for the policy alone."""
+    temperature: float = Field(default=0.0, ge=0)
+    """Of the first moves of these games, as many as in `search`; openings differ in any case."""
+    goes_on: Literal["newest", "champion"] = "newest"
+    """Which experts learn on where those that learned last were not promoted: they themselves, or those that play."""

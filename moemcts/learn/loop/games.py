@@ -1,0 +1,277 @@
+"""Games to learn from: played side by side, each from its number and the generation alone."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moemcts.agents import Agent
+from moemcts.arena.adjudication import Adjudication, Adjudicator
+from moemcts.errors import AgentFailure, MoemctsError
+from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State
+from moemcts.learn.data.records import GameLog, Records
+from moemcts.learn.loop.config import GamesConfig
+from moemcts.play import Step, Table, play, random_action, seats_of
+
+GENERATION = 32
+"""Bits of a game's number that count within its generation."""
+ENDED, RESIGNED = 0, 1
+"""How games end."""
+_SETUP, _RESIGNATION = 1, 2
+"""What draws belong to that are not a player's."""
+
+
+def game_number(generation: int, number: int) -> int:
+    """Returns the number of a generation's game among all games."""
+    return (generation << GENERATION) + number
+
+
+def generation_of(games: IntArray) -> IntArray:
+    """Returns the generation of each game, `[N]`."""
+    return np.asarray(games >> GENERATION)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cast:
+    """Who plays: the newest experts, and those who may sit opposite."""
+
+    learner: Agent
+    others: Sequence[Agent] = ()
+    """One of them sits in all seats but one; where there are none, the learner sits everywhere."""
+    other_share: float = 1.0
+    """Share of the games with others."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Played:
+    """Games that were played, and what there is to learn from them."""
+
+    records: Records
+    number: IntArray
+    """Among all games, `[G]`."""
+    num_samples: IntArray
+    """Learned from, `[G]`."""
+    plies: IntArray
+    """The length, `[G]`."""
+    returns: FloatArray
+    """What the players got, `[G, P]`."""
+    course: IntArray
+    """The same for games of the same moves from the same start, `[G]`."""
+    ending: IntArray
+    """`ENDED` or `RESIGNED`, `[G]`."""
+    resigner: IntArray
+    """Who would have given up where nobody may; -1 for nobody, `[G]`."""
+    learner: IntArray
+    """The learner's seat; -1 where that is every seat, `[G]`."""
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Returns all as arrays, for a file."""
+        games = {f"game_{name}": getattr(self, name) for name in _PER_GAME}
+        return self.records.arrays() | games
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Returns what `arrays` returned."""
+        games: dict[str, Any] = {name: arrays[f"game_{name}"] for name in _PER_GAME}
+        return cls(records=Records.of_arrays(arrays), **games)
+
+    def first(self, num_games: int) -> Self:
+        """Returns the first games."""
+        if num_games >= len(self):
+            return self
+        games: dict[str, Any] = {name: getattr(self, name)[:num_games] for name in _PER_GAME}
+        return type(self)(records=self.records.first(int(self.num_samples[:num_games].sum())), **games)
+
+
+_PER_GAME = ("number", "num_samples", "plies", "returns", "course", "ending", "resigner", "learner")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """How far some games are."""
+
+    num_games: int = 0
+    """Finished."""
+    num_samples: int = 0
+    """Noted so far, in unfinished games too."""
+    num_plies: int = 0
+
+
+def play_games(
+    game: Game,
+    cast: Cast,
+    config: GamesConfig,
+    numbers: range,
+    *,
+    generation: int,
+    seed: int,
+    openings: Sequence[State] = (),
+    on_progress: Callable[[Counts], None] = lambda counts: None,
+) -> Played:
+    """Returns the games of these numbers in their order.
+
+    A game depends on the seed, the generation, its number and who plays it. Decisions with a policy, out of several
+    legal actions, are learned from; of games with others, those of the learner. Raises AgentFailure where an agent
+    fails, MoemctsError for a game that goes on after the game's `max_plies`.
+    """
+    hall = _Hall(game, cast, config, generation, seed, openings)
+    finished: dict[int, _Game] = {}
+    tables: dict[int, _Game] = {}
+    num_plies = 0
+
+    def opened() -> Iterator[_Game]:
+        for number in numbers:
+            tables[number] = hall.open(number)
+            yield tables[number]
+
+    # What was played at random stays in games of which nothing is left to decide.
+    for steps in play(game, opened(), max_parallel=config.parallel):
+        num_plies += len(steps)
+        for step in steps:
+            step.table.note(step, hall.discount)
+            if not (step.table.is_open and step.table.players):
+                finished[step.table.index] = step.table
+        on_progress(
+            Counts(
+                num_games=len(finished),
+                num_samples=sum(table.log.num_samples for table in tables.values()),
+                num_plies=num_plies,
+            )
+        )
+    return _joined(game, [tables[number] for number in numbers])
+
+
+@dataclass(eq=False, kw_only=True)
+class _Game(Table):
+    """A game whose decisions are written down."""
+
+    index: int
+    log: GameLog
+    learner: Player
+    """-1 where that is every seat."""
+    adjudicator: Adjudicator | None
+    is_played_on: bool
+    most_plies: int
+    course: Any = field(default_factory=lambda: hashlib.blake2b(digest_size=8))
+    resigner: Player = -1
+
+    def note(self, step: Step[_Game], discount: float) -> None:
+        """Writes down what was decided, and looks whether somebody gives up."""
+        if step.failures:
+            raise AgentFailure(dict(enumerate(step.failures.values())), [])
+        players, decisions = step.players, step.decisions
+        self.course.update(np.array([decision.action for decision in decisions], dtype=np.int32).tobytes())
+        known = [
+            (player, decision)
+            for player, decision, count in zip(players, decisions, step.num_legal, strict=True)
+            if player != CHANCE and self.learner in (-1, player) and count > 1 and decision.policy is not None
+        ]
+        self.log.add(step.state, known)
+        if self.paid is not None or discount != 1:
+            # As in the search, the step to where chance moves is not discounted.
+            self.log.pay(self.state.rewards(), 1.0 if self.players == (CHANCE,) else discount)
+        if self.players and self.state.ply > self.most_plies:
+            raise MoemctsError(
+                f"game {self.index} goes on after {self.most_plies} plies, the most that the game says it can have"
+            )
+        self._resign(step)
+
+    def _resign(self, step: Step[_Game]) -> None:
+        if self.adjudicator is None or self.resigner >= 0 or not self.players:
+            return
+        if self.adjudicator.note(step.players, step.decisions, self.state.ply) == "resignation":
+            self.resigner = step.players[0]
+            if not self.is_played_on:
+                self.close()
+
+    def outcome(self) -> FloatArray | None:
+        """Returns what the players get where one has given up, `[P]`."""
+        if self.is_open:
+            return None
+        outcome = np.ones(len(self.seats), dtype=np.float32)
+        outcome[self.resigner] = -1.0
+        return outcome
+
+
+class _Hall:
+    """Opens games."""
+
+    def __init__(
+        self, game: Game, cast: Cast, config: GamesConfig, generation: int, seed: int, openings: Sequence[State]
+    ) -> None:
+        self._game = game
+        self._cast = cast
+        self._config = config
+        self._key = (seed, generation)
+        self._openings = openings
+        self.discount = game.spec.discount
+        self._generation = generation
+        self._rules: Adjudication | None = None
+        if config.resign_value is not None:
+            self._rules = Adjudication(draw_moves=0, resign_value=config.resign_value, resign_moves=config.resign_moves)
+
+    def open(self, index: int) -> _Game:
+        """Returns the start of a game."""
+        num_players = self._game.spec.num_players
+        setup = np.random.default_rng(np.random.SeedSequence((*self._key, index, num_players, _SETUP)))
+        state = self._start(index, setup)
+        agents, learner = self._seating(setup, num_players)
+        table = _Game(
+            state=state,
+            agents=agents,
+            seats=seats_of(num_players, *self._key, index),
+            chance=np.random.default_rng(np.random.SeedSequence((*self._key, index, num_players))),
+            index=index,
+            log=GameLog(game_number(self._generation, index)),
+            learner=learner,
+            adjudicator=None if self._rules is None else Adjudicator(self._rules),
+            is_played_on=bool(setup.random() < self._config.played_on),
+            most_plies=self._game.spec.max_plies,
+        )
+        table.course.update((state.key() & (2**64 - 1)).to_bytes(8, "little"))
+        return table
+
+    def _start(self, index: int, rng: np.random.Generator) -> State:
+        if self._openings:
+            state: State = self._openings[int(rng.integers(len(self._openings)))]
+        else:
+            state = self._game.initial_state(int(rng.integers(2**63)))
+        for _ in range(int(rng.integers(self._config.random_plies + 1))):
+            players = state.active_players
+            following = state.play([random_action(state, player, rng) for player in players])
+            if not following.active_players:
+                break
+            state = following
+        return state
+
+    def _seating(self, rng: np.random.Generator, num_players: int) -> tuple[list[Agent], Player]:
+        cast = self._cast
+        if not cast.others or rng.random() >= cast.other_share:
+            return [cast.learner] * num_players, -1
+        seat, other = int(rng.integers(num_players)), cast.others[int(rng.integers(len(cast.others)))]
+        return [cast.learner if player == seat else other for player in range(num_players)], seat
+
+
+def _joined(game: Game, tables: Sequence[_Game]) -> Played:
+    records = [table.log.finish(game, table.state, table.outcome()) for table in tables]
+    kept = [one for one in records if len(one)] or records[:1]
+    returns = [table.returns() if (given := table.outcome()) is None else given for table in tables]
+    return Played(
+        records=Records.join(kept),
+        number=np.array([table.log.number for table in tables], dtype=np.int64),
+        num_samples=np.array([len(one) for one in records], dtype=np.int64),
+        plies=np.array([table.state.ply for table in tables], dtype=np.int64),
+        returns=np.array(returns, dtype=np.float32),
+        course=np.array([int.from_bytes(table.course.digest(), "little", signed=True) for table in tables]),
+        ending=np.array([ENDED if table.is_open else RESIGNED for table in tables], dtype=np.int64),
+        resigner=np.array([table.resigner if table.is_open else -1 for table in tables], dtype=np.int64),
+        learner=np.array([table.learner for table in tables], dtype=np.int64),
+    )

@@ -1,0 +1,107 @@
+"""Who plays games to learn from: a search of which some moves are full and learned from, and the others quick."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from moemcts.agents import Decision, Policy, Seat
+from moemcts.evaluation import Evaluation, Evaluator
+from moemcts.game import Game, IntArray, Views
+from moemcts.search import SearchAgent, SearchConfig
+from moemcts.search.engine import Opponents
+from moemcts.search.result import SearchResult
+from moemcts.search.selection import choose_move
+
+
+@dataclass
+class Usage:
+    """How much evaluators were asked, and how long that took."""
+
+    num_batches: int = 0
+    num_positions: int = 0
+    seconds: float = 0.0
+
+
+class Metered:
+    """An evaluator that counts what it is asked."""
+
+    def __init__(self, evaluator: Evaluator, usage: Usage) -> None:
+        self._evaluator = evaluator
+        self._usage = usage
+
+    def evaluate(self, views: Views) -> Evaluation:
+        started = time.perf_counter()
+        evaluation = self._evaluator.evaluate(views)
+        self._usage.seconds += time.perf_counter() - started
+        self._usage.num_batches += 1
+        self._usage.num_positions += len(views)
+        return evaluation
+
+
+class Learner:
+    """Searches every move, a share of them in full; decisions of the others have no policy, nothing to learn from."""
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        config: SearchConfig,
+        *,
+        full_share: float = 1.0,
+        fast_simulations: int | None = None,
+        opponents: Opponents = None,
+        name: str = "learner",
+    ) -> None:
+        """A quick search has `fast_simulations`, a quarter of a full one's if not given, and no noise.
+
+        Raises ValueError where a share is to be quick of a search that no number of simulations limits.
+        """
+        self.name = name
+        self._config = config
+        self._full_share = full_share
+        self._full = SearchAgent(game, evaluator, config, opponents=opponents, name=name)
+        self._fast = self._full
+        if full_share < 1:
+            if fast_simulations is None and config.simulations is None:
+                raise ValueError("expected fast_simulations for a search without simulations, got none")
+            few = fast_simulations or max(1, (config.simulations or 0) // 4)
+            quick = config.model_copy(update={"simulations": few, "noise_fraction": 0.0})
+            self._fast = SearchAgent(game, evaluator, quick, opponents=opponents, name=name)
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        if self._full_share == 1:
+            return self._decisions(self._full, views, seats, np.arange(len(seats)), is_full=True)
+        is_full = np.array([seat.rng.random() < self._full_share for seat in seats])
+        decisions: dict[int, Decision] = {}
+        for agent, rows, full in (
+            (self._full, np.flatnonzero(is_full), True),
+            (self._fast, np.flatnonzero(~is_full), False),
+        ):
+            if len(rows):
+                found = self._decisions(agent, views.take(rows), [seats[int(row)] for row in rows], rows, is_full=full)
+                decisions |= zip(map(int, rows), found, strict=True)
+        return [decisions[row] for row in range(len(seats))]
+
+    def _decisions(
+        self, agent: SearchAgent, views: Views, seats: Sequence[Seat], rows: IntArray, *, is_full: bool
+    ) -> list[Decision]:
+        results = agent.think(views, seats)
+        return [
+            self._decision(result, int(ply), seat, is_full=is_full)
+            for result, ply, seat in zip(results, views.plies(), seats, strict=True)
+        ]
+
+    def _decision(self, result: SearchResult, ply: int, seat: Seat, *, is_full: bool) -> Decision:
+        return Decision(
+            action=choose_move(result, self._config, ply, seat.rng),
+            policy=Policy.of(result.actions, result.weights) if is_full else None,
+            # The position's value, not the chosen action's: moves that are drawn may be bad ones.
+            value=float(result.value),
+            simulations=result.num_simulations,
+            nodes=result.num_nodes,
+            depth=result.max_depth,
+        )

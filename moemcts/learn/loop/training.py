@@ -1,0 +1,108 @@
+"""Experts go on learning: each from where it is, by the stages of a scheme, on what is there of its phase."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from moemcts.errors import UsageError
+from moemcts.gates import PhaseGate
+from moemcts.learn.loop.config import LearningConfig
+from moemcts.learn.loop.window import Samples
+from moemcts.learn.schemes.scheme import Scheme, StagedScheme
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.sample_weights import sample_weights
+from moemcts.learn.training.stage import RESULT, read_stage
+from moemcts.learn.training.stages import Stage
+from moemcts.learn.training.trainer import Trainer
+from moemcts.learn.weights import load_state
+
+
+@dataclass(frozen=True, kw_only=True)
+class Networks:
+    """One network per phase, and the one on all phases where experts go out from such a one."""
+
+    experts: Sequence[nn.Module]
+    general: nn.Module | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taught:
+    """What a generation's training made."""
+
+    networks: Networks
+    measurements: Sequence[Mapping[str, Any]]
+    """By phase; empty for an expert that has learned nothing."""
+    notes: Sequence[str]
+    """What is to be said of phases with few samples or none."""
+
+
+def staged(scheme: Scheme, reference: str) -> StagedScheme:
+    """Returns the scheme; raises UsageError for one whose experts cannot go on from where they are."""
+    if isinstance(scheme, StagedScheme):
+        return scheme
+    raise UsageError(
+        f"scheme {reference!r} makes its gate anew with its experts, which cannot go on from generation to generation; "
+        "expected a scheme of stages, such as separated, staged, weighted, general_first or single"
+    )
+
+
+def begins_with_all(stages: Sequence[Sequence[Stage]]) -> bool:
+    """Returns whether experts go out from one network, which all of them train first."""
+    return len({own[0] for own in stages}) == 1 and any(len(own) > 1 for own in stages)
+
+
+def go_on(
+    trainer: Trainer, scheme: StagedScheme, before: Networks, samples: Samples, gate: PhaseGate, folder: Path
+) -> Taught:
+    """Trains the experts of a generation from those before it; goes on with what is in `folder`.
+
+    Where a scheme begins with one network for all, that one goes on from itself, and the experts from it, as in
+    CrazyAra's reinforcement learning; else each expert goes on from itself. A stage of which no sample is there is left
+    out. Raises as `Trainer.fit`.
+    """
+    stages = scheme.all_stages(gate.num_phases)
+    has_general = begins_with_all(stages)
+    first = before.experts if not has_general else [before.general or before.experts[0]] * len(stages)
+    weights = samples.training.phase_weights(gate)
+    possible = [[stage for stage in own if sample_weights(stage, samples.training, weights).any()] for own in stages]
+    made = trainer.go_on(list(first), samples.training, gate, possible, folder, validation=samples.validation)
+    general = None
+    if has_general:
+        general = copy.deepcopy(first[0])
+        path = folder / "stages" / "00" / RESULT
+        load_state(general, read_stage(path)[0], str(path))
+    return Taught(
+        networks=Networks(experts=[one.network for one in made], general=general),
+        measurements=[one.measurement for one in made],
+        notes=scarcity(samples.training.phase_counts(gate), trainer.config.batch_size),
+    )
+
+
+def scarcity(counts: Mapping[str, float], batch_size: int) -> list[str]:
+    """Returns what is to be said of phases with less than a batch of samples, given how many each has."""
+    notes = []
+    for name, count in counts.items():
+        if count == 0:
+            notes.append(f"no game came to phase {name}: its expert stays as it is where it learns from that alone")
+        elif count < batch_size:
+            notes.append(f"phase {name} has {count:.0f} samples, less than a batch of {batch_size}")
+    return notes
+
+
+def configured(
+    config: TrainerConfig, learning: LearningConfig, *, generation: int, seed: int, num_samples: int
+) -> TrainerConfig:
+    """Returns how a generation is trained: its learning rate, its length and a seed of its own."""
+    own = int(np.random.SeedSequence((seed, generation)).generate_state(1)[0])
+    changes: dict[str, Any] = {"seed": own, "learning_rate": config.learning_rate * learning.rate(generation)}
+    if learning.steps is not None:
+        per_epoch = max(-(-num_samples // config.batch_size), 1)
+        changes["epochs"] = learning.steps / per_epoch
+    return config.model_copy(update=changes)

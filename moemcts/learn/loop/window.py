@@ -1,0 +1,126 @@
+"""Which samples a generation learns from: a window of the newest generations, and what is drawn of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from moemcts.errors import MoemctsError
+from moemcts.game import BoolArray, Game, IntArray
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.data.records import Records
+from moemcts.learn.loop.config import ReplayConfig, TargetsConfig
+from moemcts.learn.loop.games import generation_of
+from moemcts.learn.loop.targets import value_targets
+from moemcts.store import digest
+
+LEAST = 2
+"""Samples that there have to be to learn from and to measure on."""
+
+
+def window(generation: int, num_samples: Mapping[int, int], config: ReplayConfig) -> range:
+    """Returns the generations that a generation learns from; it is the newest, the first is 1.
+
+    `num_samples` are those of the generations so far.
+    """
+    size = min(config.generations, max(1, math.ceil(config.growth * generation)))
+    first = max(1, generation - size + 1)
+    if config.samples is not None:
+        total, kept = 0, generation
+        for kept in range(generation, first - 1, -1):
+            total += num_samples[kept]
+            if total >= config.samples:
+                break
+        first = kept
+    return range(first, generation + 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Samples:
+    """What a generation learns from, and what its losses are measured on."""
+
+    training: Dataset
+    validation: Dataset
+
+
+def open_window(
+    game: Game,
+    shards: Sequence[Records],
+    name: str,
+    replay: ReplayConfig,
+    targets: TargetsConfig,
+    *,
+    held_out: float,
+    seed: int,
+    newest: int,
+) -> Samples:
+    """Returns the samples of some generations, the games that are held out apart.
+
+    A game is held out in all generations or in none: about a share `held_out` of them, which the seed decides. `name`
+    names the samples, `newest` is the newest generation. Raises MoemctsError where there are too few.
+    """
+    made = None
+    if not targets.is_result:
+        made = np.concatenate([value_targets(shard, targets, game.spec) for shard in shards])
+    everything = Dataset(game, shards, name=name, targets=made)
+    games = everything.games()
+    is_held_out = held_out_games(games, held_out, seed)
+    rest = np.flatnonzero(~is_held_out)
+    training = everything.take(drawn_rows(rest, generation_of(games[rest]) == newest, replay, (seed, newest)))
+    validation = everything.take(np.flatnonzero(is_held_out))
+    if min(len(training), len(validation)) < LEAST:
+        raise MoemctsError(
+            f"expected samples to learn from and to measure on, got {len(training)} and {len(validation)} of "
+            f"{len(np.unique(games))} games; play more games per generation, or hold out more"
+        )
+    training.id = _name(training, name)
+    validation.id = _name(validation, name)
+    return Samples(training=training, validation=validation)
+
+
+def held_out_games(games: IntArray, fraction: float, seed: int) -> BoolArray:
+    """Returns which samples are of games that are held out, `[N]`: the same ones whatever the window.
+
+    One game at least is held out and one is not, where there are two.
+    """
+    numbers, of_sample = np.unique(games, return_inverse=True)
+    chances = _uniform(numbers, seed)
+    is_out = chances < fraction
+    if len(numbers) > 1:
+        is_out[chances.argmin()] = True
+        is_out[chances.argmax()] = False
+    return np.asarray(is_out[of_sample], dtype=np.bool_)
+
+
+def drawn_rows(rows: IntArray, is_new: BoolArray, replay: ReplayConfig, seed: Sequence[int]) -> IntArray:
+    """Returns the rows that are learned from, ascending, of all that there are and those that are of the newest."""
+    rng = np.random.default_rng(list(seed))
+    new, old = rows[is_new], rows[~is_new]
+    size = len(rows) if replay.drawn is None else min(replay.drawn, len(rows))
+    if replay.newest > 0 and len(new):
+        # Where the newest are too few for their share, less is learned from.
+        size = min(size, math.floor(len(new) / replay.newest))
+        num_new = max(math.ceil(size * replay.newest), round(size * len(new) / len(rows)))
+        num_new = min(num_new, len(new), size)
+        if size - num_new > len(old):
+            num_new = min(len(new), size - len(old))
+        chosen = [rng.permutation(new)[:num_new], rng.permutation(old)[: size - num_new]]
+        return np.sort(np.concatenate(chosen))
+    return np.sort(rng.permutation(rows)[:size]) if size < len(rows) else rows
+
+
+def _uniform(numbers: IntArray, seed: int) -> np.ndarray:
+    """Returns a number in [0, 1) for each, which depends on it and the seed alone (SplitMix64)."""
+    with np.errstate(over="ignore"):
+        mixed = numbers.astype(np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        mixed ^= mixed >> np.uint64(31)
+    return np.asarray(mixed >> np.uint64(11)) / 2.0**53
+
+
+def _name(dataset: Dataset, name: str) -> str:
+    return digest(f"{name} {digest(dataset.rows.tobytes())}".encode())[:16]

@@ -1,0 +1,56 @@
+"""What a network costs: parameters, multiply-adds, and the time of a position."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+SECONDS = 0.2
+"""How long each size of batch is tried."""
+
+
+@dataclass(frozen=True)
+class NetworkCost:
+    """Of one network on this machine, one thread, float32, by torch."""
+
+    parameters: int
+    multiply_adds: int
+    """Of one position."""
+    milliseconds: float
+    """Of one position alone."""
+    milliseconds_in_batch: float
+    """Of one of `BATCH` positions together."""
+
+
+BATCH = 64
+
+
+def network_cost(network: Any, observation_shape: tuple[int, ...]) -> NetworkCost:
+    """Returns the cost of a network, a `torch.nn.Module`, which is put into evaluation mode."""
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from moemcts.learn.threads import torch_threads
+
+    network.eval()
+    with torch.inference_mode(), torch_threads(1):
+        with FlopCounterMode(display=False) as counter:
+            network(torch.zeros(1, *observation_shape))
+        return NetworkCost(
+            parameters=sum(parameter.numel() for parameter in network.parameters()),
+            multiply_adds=counter.get_total_flops() // 2,
+            milliseconds=_milliseconds(network, torch.zeros(1, *observation_shape)),
+            milliseconds_in_batch=_milliseconds(network, torch.zeros(BATCH, *observation_shape)) / BATCH,
+        )
+
+
+def _milliseconds(network: Any, planes: Any) -> float:
+    network(planes)
+    times: list[float] = []
+    started = time.perf_counter()
+    while time.perf_counter() - started < SECONDS or not times:
+        began = time.perf_counter()
+        network(planes)
+        times.append(time.perf_counter() - began)
+    return 1000 * sorted(times)[len(times) // 2]

@@ -1,0 +1,86 @@
+"""Several runs in one table: what was trained and played, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from moemcts.report.page import Report, Section
+from moemcts.report.tables import Cell, Table
+
+COLUMNS = ("run", "of", "network", "experts", "games", "points over the single network, 95 %", "loss")
+
+
+def comparison(runs: Mapping[str, Mapping[str, Any]]) -> Report:
+    """Returns a table with a row per run and set of experts, from the numbers of the runs' reports."""
+    rows = [row for name, numbers in runs.items() for row in _rows(name, numbers)]
+    settings = _settings({name: numbers["config"] for name, numbers in runs.items()})
+    return Report(
+        title="Runs compared",
+        summary=f"{len(runs)} runs; rows of different data, sizes or limits do not compare.",
+        sections=[
+            Section(
+                "What came of them",
+                tables=[
+                    Table(
+                        COLUMNS,
+                        rows,
+                        "Points: score in percent over one half against the single network, or the difference of win "
+                        "rates where both play others. Loss: that of all experts together on what was held out.",
+                    )
+                ],
+            ),
+            Section("Where their settings differ", tables=[settings]),
+        ],
+        numbers={"runs": dict(runs)},
+    )
+
+
+def _rows(name: str, numbers: Mapping[str, Any]) -> Iterator[list[Cell]]:
+    config = numbers["config"]
+    head: list[Cell] = [name, config["game"], config["network"]]
+    if "searched" not in numbers:
+        yield [*head, f"{config['gate']}, {config['scheme']}", None, None, _fixed(numbers["losses"][-1]["loss"]["all"])]
+        return
+    yield [*head, "single network", None, None, _fixed(numbers["single"]["loss"]["mean"])]
+    searched = numbers["searched"]
+    for arm, found in searched["arms"].items():
+        if arm not in numbers["losses"]:
+            continue
+        training = config["training"]
+        last = numbers["losses"][arm][-1]
+        loss = training["policy_weight"] * last["policy"]["all"] + training["value_weight"] * last["value"]["all"]
+        yield [*head, arm, found.get("num_games"), _points(searched, arm, found), _fixed(loss)]
+
+
+def _points(searched: Mapping[str, Any], arm: str, found: Mapping[str, Any]) -> str:
+    if arm in searched.get("differences", {}):
+        one = searched["differences"][arm]
+        mean, (low, high) = one["wins"], one["interval"]
+    else:
+        mean, (low, high) = found["score"] - 0.5, (bound - 0.5 for bound in found["score_interval"])
+    return f"{100 * mean:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+
+
+def _settings(configs: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Returns a row per setting that is not the same in all runs."""
+    flat = {name: dict(_flat(config)) for name, config in configs.items()}
+    paths = dict.fromkeys(path for one in flat.values() for path in one)
+    rows: list[list[Cell]] = []
+    for path in paths:
+        values = [str(one.get(path, "–")) for one in flat.values()]
+        if len(set(values)) > 1:
+            rows.append([path, *values])
+    return Table(["setting", *flat], rows)
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _fixed(value: float | None) -> str | None:
+    return None if value is None else f"{value:.4f}"

@@ -1,0 +1,237 @@
+"""What self-play made, as a report: strength over generations, losses per expert, what the games were like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from moemcts.report.outcomes import Entry
+from moemcts.report.page import Figure, Report, Section
+from moemcts.report.plots import Curve, loss_curves, phase_shares, strength_curve
+from moemcts.report.tables import Table
+
+MOST_ROWS = 25
+"""Generations that a table shows; of more, some are left out evenly."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """What one generation played and learned."""
+
+    number: int
+    played: Mapping[str, Any]
+    learned: Mapping[str, Any]
+    promoted: Mapping[str, Any]
+    """Of the match that decides who plays on; empty where there is none."""
+    metrics: Sequence[Entry]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strength:
+    """The rating of an agent over that of the first generation that was measured."""
+
+    name: str
+    elo: float
+    error: float
+    """Half the 95 % interval."""
+    num_games: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfPlayOutcomes:
+    """What self-play made."""
+
+    title: str
+    making: str
+    settings: Mapping[str, Any]
+    phase_names: tuple[str, ...]
+    generations: tuple[Generation, ...]
+    strengths: tuple[Strength, ...]
+    matches: tuple[Mapping[str, Any], ...]
+    measured: tuple[int, ...]
+
+
+def selfplay_report(outcomes: SelfPlayOutcomes) -> Report:
+    """Returns the report of a self-play."""
+    return Report(
+        title=outcomes.title,
+        summary=_summary(outcomes),
+        sections=[
+            Section("Strength", tables=_strength_tables(outcomes), figures=_strength_figures(outcomes)),
+            Section("Generations", text=_notes(outcomes), tables=[_generations_table(outcomes)]),
+            Section("What was learned", figures=_loss_figures(outcomes)),
+            Section("What was learned from", tables=[_phases_table(outcomes)], figures=_phase_figures(outcomes)),
+            Section("How it was made", outcomes.making),
+        ],
+        numbers={
+            "config": outcomes.settings,
+            "strength": list(outcomes.strengths),
+            "matches": [{key: value for key, value in one.items() if key != "rankings"} for one in outcomes.matches],
+            "generations": [
+                {"generation": one.number, **one.played, "learned": one.learned, "promoted": one.promoted or None}
+                for one in outcomes.generations
+            ],
+        },
+    )
+
+
+def _summary(outcomes: SelfPlayOutcomes) -> str:
+    last = outcomes.generations[-1] if outcomes.generations else None
+    if last is None:
+        return "Nothing is learned yet."
+    total = sum(one.played["games"] for one in outcomes.generations)
+    samples = sum(one.played["samples"] for one in outcomes.generations)
+    told = f"{len(outcomes.generations)} generations of {total:,} games and {samples:,} samples in all."
+    newest = next((one for one in outcomes.strengths if one.name == f"generation {last.number}"), None)
+    if newest is not None:
+        told += (
+            f" Generation {last.number} is {newest.elo:+.0f} ± {newest.error:.0f} Elo over generation "
+            f"{outcomes.measured[0]} (95 % interval, {newest.num_games} games)."
+        )
+    return told
+
+
+def _notes(outcomes: SelfPlayOutcomes) -> str:
+    """Returns what is to be said of phases with few samples, each note with its generations."""
+    found: dict[str, list[int]] = {}
+    for one in outcomes.generations:
+        for note in one.learned.get("notes", []):
+            found.setdefault(note, []).append(one.number)
+    return "\n".join(f"- generation {', '.join(map(str, numbers))}: {note}" for note, numbers in found.items())
+
+
+def _strength_tables(outcomes: SelfPlayOutcomes) -> list[Table]:
+    if not outcomes.strengths:
+        return []
+    rated = sorted(outcomes.strengths, key=lambda one: -one.elo)
+    ratings = Table(
+        ["agent", "Elo", "± 95 %", "games"],
+        [[one.name, f"{one.elo:.0f}", f"{one.error:.0f}", one.num_games] for one in rated],
+        f"Strength over generation {outcomes.measured[0]}, from all measured games together (Bradley-Terry; "
+        "Plackett-Luce with more players).",
+    )
+    rows: list[list[str | int | float | None]] = []
+    for match in outcomes.matches:
+        losses, draws, wins = match["counts"]
+        score = (wins + draws / 2) / max(wins + draws + losses, 1)
+        rows.append([match["agent"], match["other"], wins, draws, losses, f"{100 * score:.1f}"])
+    matches = Table(
+        ["agent", "against", "won", "tied", "lost", "score %"],
+        rows,
+        "Games on the same openings against each opponent; with more seats the opponent sits in all others.",
+    )
+    return [ratings, matches]
+
+
+def _strength_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:
+    by_name = {one.name: one for one in outcomes.strengths}
+    points = [(number, by_name[name]) for number in outcomes.measured if (name := f"generation {number}") in by_name]
+    if not points:
+        return []
+    lines = {name: one.elo for name, one in by_name.items() if not name.startswith("generation ")}
+    image = strength_curve(
+        [number for number, _ in points],
+        [one.elo for _, one in points],
+        [one.error for _, one in points],
+        lines,
+    )
+    caption = "Elo over generations with 95 % intervals; lines are opponents that stay the same."
+    return [Figure("strength", image, caption)]
+
+
+def _generations_table(outcomes: SelfPlayOutcomes) -> Table:
+    shown = _some(outcomes.generations)
+    rows: list[list[str | int | float | None]] = []
+    for one in shown:
+        played, learned = one.played, one.learned
+        losses = [entry["loss"] for entry in learned["losses"].values() if entry]
+        first = played["results"][0]
+        rows.append(
+            [
+                one.number,
+                played["games"],
+                played["samples"],
+                f"{played['plies']['mean']:.1f}",
+                f"{100 * first['won']:.1f}",
+                f"{100 * first['tied']:.1f}",
+                f"{100 * played['duplicates']:.1f}",
+                f"{100 * played['resigned']:.1f}",
+                learned["samples"],
+                f"{sum(losses) / len(losses):.4f}" if losses else None,
+                _promotion(one),
+            ]
+        )
+    return Table(
+        ["generation", "games", "samples", "plies", "seat 0 wins %", "ties %", "repeated %", "given up %",
+         "learned from", "loss", "plays on"],
+        rows,
+        "Loss: mean over the experts on held-out games of the window. Repeated games equal an earlier one of the "
+        "generation move for move." + _resignations(outcomes),
+    )  # fmt: skip
+
+
+def _promotion(one: Generation) -> str | None:
+    if not one.promoted:
+        return None
+    losses, draws, wins = one.promoted["counts"]
+    return f"{'yes' if one.promoted['promoted'] else 'no'} ({wins}-{draws}-{losses})"
+
+
+def _resignations(outcomes: SelfPlayOutcomes) -> str:
+    would = sum(one.played["would_have_resigned"] for one in outcomes.generations)
+    wrong = sum(one.played["wrongly"] for one in outcomes.generations)
+    if not would:
+        return ""
+    return f" Of {would} games that were played on though a player would have given up, it did not lose {wrong}."
+
+
+def _loss_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:
+    figures = []
+    for term in ("loss", "policy", "value"):
+        curves = []
+        for phase, name in enumerate(outcomes.phase_names):
+            points = [
+                (float(one.number), entry[term])
+                for one in outcomes.generations
+                if (entry := one.learned["losses"].get(name)) and term in entry
+            ]
+            if points:
+                steps, values = [step for step, _ in points], [value for _, value in points]
+                curves.append(Curve(label=name, steps=steps, values=values, phase=phase))
+        if curves:
+            image = loss_curves(curves, title=f"Held-out {term}", xlabel="generation", ylabel=term)
+            caption = f"{_TERMS[term]} of each expert at the end of each generation, on held-out games of its window."
+            figures.append(Figure(f"{term}-generations", image, caption))
+    return figures
+
+
+_TERMS = {"loss": "The whole loss", "policy": "The policy's cross-entropy", "value": "The value's squared error"}
+
+
+def _phases_table(outcomes: SelfPlayOutcomes) -> Table:
+    rows: list[list[str | int | float | None]] = [
+        [
+            one.number,
+            f"{one.learned['window'][0]} to {one.learned['window'][1]}",
+            *(f"{one.learned['phases'][name]:,.0f}" for name in outcomes.phase_names),
+        ]
+        for one in _some(outcomes.generations)
+    ]
+    return Table(["generation", "window", *outcomes.phase_names], rows, "Samples of each phase that were learned from.")
+
+
+def _phase_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:
+    if len(outcomes.phase_names) == 1 or not outcomes.generations:
+        return []
+    shown = _some(outcomes.generations, 8)
+    shares = {f"{one.number}": [one.learned["phases"][name] for name in outcomes.phase_names] for one in shown}
+    caption = "Phases of the samples that generations learned from."
+    return [Figure("phases", phase_shares(shares, outcomes.phase_names), caption)]
+
+
+def _some(generations: Sequence[Generation], most: int = MOST_ROWS) -> list[Generation]:
+    if len(generations) <= most:
+        return list(generations)
+    step = (len(generations) - 1) / (most - 1)
+    return [generations[round(number * step)] for number in range(most)]

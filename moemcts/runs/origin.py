@@ -1,0 +1,48 @@
+"""Where a measurement comes from: the command, the commit of the code, the machine."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from moemcts import __version__
+
+
+def origin() -> dict[str, Any]:
+    """Returns command, version, commit, machine and date, as each row of a benchmark has them."""
+    return {
+        "command": shlex.join(["moemcts", *sys.argv[1:]]),
+        "version": __version__,
+        "commit": commit(),
+        "machine": machine(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def commit() -> str:
+    """Returns the commit of the code, with `+` where it was changed since; the version's where there is no git."""
+    folder = Path(__file__).parent
+    try:
+        head, changes = (
+            subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+            for words in (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return f"v{__version__}"
+    return head + ("+" if changes else "")
+
+
+def machine() -> str:
+    """Returns the processor's name and the number of its cores."""
+    info = Path("/proc/cpuinfo")
+    names = [
+        line.split(":", 1)[1].strip()
+        for line in (info.read_text().splitlines() if info.exists() else [])
+        if line.startswith("model name")
+    ]
+    return f"{names[0]} x {len(names)}" if names else platform.processor() or platform.machine()

@@ -1,0 +1,152 @@
+"""One published experiment in a folder: its steps are done as commands, and what they print stands beside the paper."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moemcts.errors import MoemctsError, UsageError
+from moemcts.report.page import Report, Section
+from moemcts.report.tables import Table
+from moemcts.runs.papers import DATA, HERE, Number, PaperExperiment, PaperList, look_up, resolve, words
+from moemcts.store import read_json, write_json
+
+CommandLine = Callable[[Sequence[str]], str]
+"""Runs one command and returns what it printed on standard output."""
+RESUMED = ("run", "train", "selfplay")
+"""Commands whose folder says how to go on, by `--resume`."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """An experiment of a paper at some size, in a folder that experiments share."""
+
+    papers: PaperList
+    experiment: PaperExperiment
+    sizes: Mapping[str, str]
+    folder: Path
+    """Of all experiments of this size: `made/` is shared, each has a folder of its own name."""
+    data: Path | None = None
+    """Games that the user gives."""
+
+    @property
+    def steps(self) -> list[str]:
+        """What has to be made, in order."""
+        return self.papers.needed(self.experiment.steps, is_given=self.data is not None, preset=self.sizes["preset"])
+
+    def command(self, step: str) -> list[str]:
+        """Returns the words of the command that makes a step, after `moemcts`."""
+        values = {
+            **self.sizes,
+            **resolve(self._made, [*self.papers.make]),
+            HERE: str(self._made / step),
+            DATA: "" if self.data is None else str(self.data.absolute()),
+        }
+        text = self.papers.command(step, is_given=self.data is not None, preset=self.sizes["preset"])
+        return words(text, values)
+
+    def check(self, commands: Sequence[str]) -> None:
+        """Raises UsageError where a step needs a command that there is not, MoemctsError where a program is missing."""
+        for program in self.experiment.programs:
+            if shutil.which(program) is None:
+                raise MoemctsError(
+                    f"{self.experiment.name} needs the program {program}, which is not on this machine; "
+                    f"apt install {program}"
+                )
+        for step in self.steps:
+            first = self.command(step)[0]
+            if first not in commands:
+                raise UsageError(f"{self.experiment.name} needs `moemcts {first}`, which this version has not")
+
+    def work(self, do: CommandLine, say: Callable[[str], None]) -> None:
+        """Does all steps that are not done yet; what a step printed is kept beside its folder."""
+        steps = self.steps
+        for number, step in enumerate(steps, 1):
+            command = self.command(step)
+            kept = self._answer(step)
+            if kept.exists() and read_json(kept).get("command") == command:
+                continue
+            if (self._made / step).exists() and kept.exists():
+                raise UsageError(
+                    f"{self._made / step} was made by another command, {shlex.join(read_json(kept)['command'])}; "
+                    "give another --out, or remove that folder"
+                )
+            say(f"{self.experiment.name}, step {number} of {len(steps)}: moemcts {shlex.join(command)}")
+            self._made.mkdir(parents=True, exist_ok=True)
+            text = do(self._resumed(step, command))
+            write_json(kept, {"command": command, "answer": _parsed(text)})
+
+    def report(self) -> Report:
+        """Returns the paper's numbers beside ours; the steps must be done."""
+        one = self.experiment
+        rows = [[number.what, number.paper, shown(self.ours(number))] for number in one.numbers]
+        scale = f"preset {self.sizes['preset']}, games from {self.data or 'agents that play here'}"
+        missing = f"\n\nNot done here: {one.missing}" if one.missing else ""
+        steps = "\n".join(f"- `moemcts {shlex.join(self.command(step))}`" for step in self.steps)
+        return Report(
+            title=one.title,
+            summary=f"{'; '.join(one.sources)}. At {scale}: numbers of another size than the paper's are no "
+            f"reproduction of them.{missing}",
+            sections=[
+                Section("The paper's numbers and ours", tables=[Table(["", "paper", "ours"], rows)]),
+                Section("How it was made", f"{steps}\n- folders: `{self._made}`"),
+            ],
+            numbers={
+                "experiment": one.name,
+                "sizes": dict(self.sizes),
+                "numbers": [
+                    {"what": number.what, "paper": number.paper, "ours": self.ours(number)} for number in one.numbers
+                ],
+            },
+        )
+
+    def ours(self, number: Number) -> Any:
+        """Returns our number beside a published one; None where there is none."""
+        step, _, path = number.ours.partition(":")
+        if not step:
+            return None
+        return scaled(look_up(read_json(self._answer(step))["answer"], path.strip()), number.factor)
+
+    @property
+    def _made(self) -> Path:
+        return self.folder / "made"
+
+    def _answer(self, step: str) -> Path:
+        return self._made / f"{step}.json"
+
+    def _resumed(self, step: str, command: list[str]) -> list[str]:
+        if command[0] in RESUMED and (self._made / step / "config.toml").exists():
+            return [command[0], "--resume", str(self._made / step), "--json"]
+        return command
+
+
+def shown(value: Any) -> str | None:
+    """Returns a number, or several, as a table shows them."""
+    if isinstance(value, Mapping) and "difference" in value:
+        error = value.get("error")
+        return f"{value['difference']:+.1f}" + ("" if error is None else f" ± {error:.1f}")
+    if isinstance(value, list | tuple):
+        return " / ".join(shown(item) or "–" for item in value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None if value is None else str(value)
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
+
+
+def scaled(value: Any, factor: float) -> Any:
+    """Returns numbers times a factor, and everything else as it is."""
+    if isinstance(value, list):
+        return [scaled(item, factor) for item in value]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value * factor if is_number and factor != 1 else value
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {"text": text}

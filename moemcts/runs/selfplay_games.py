@@ -1,0 +1,200 @@
+"""A generation's games: parts of them are played here or elsewhere, and joined to a dataset."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moemcts.game import Game
+from moemcts.learn.data.shards import ShardWriter
+from moemcts.learn.loop.config import GamesConfig
+from moemcts.learn.loop.games import RESIGNED, Counts, Played
+from moemcts.learn.loop.players import Usage
+from moemcts.learn.tensors import map_tensors, tensor_bytes
+from moemcts.store import write_bytes
+
+SECONDS_BETWEEN_REPORTS = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    """What some games have taken so far."""
+
+    num_games: int = 0
+    num_samples: int = 0
+    num_plies: int = 0
+    num_batches: int = 0
+    num_positions: int = 0
+    """Evaluated."""
+    network_seconds: float = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: Speed) -> Speed:
+        return Speed(**{name: value + getattr(other, name) for name, value in vars(self).items()})
+
+    def rates(self, seconds: float) -> dict[str, float]:
+        """Returns what was done per second of so many, the mean batch and the share of time in the network."""
+        seconds = max(seconds, 1e-9)
+        return {
+            "games_per_second": round(self.num_games / seconds, 3),
+            "plies_per_second": round(self.num_plies / seconds, 2),
+            "positions_per_second": round(self.num_positions / seconds, 1),
+            "mean_batch": round(self.num_positions / max(self.num_batches, 1), 1),
+            "network_share": round(self.network_seconds / max(self.seconds, 1e-9), 4),
+        }
+
+
+@dataclass
+class SpeedOfParts:
+    """The speed of parts that are played at once or one after the other."""
+
+    started: float = field(default_factory=time.monotonic)
+    _parts: dict[int, Speed] = field(default_factory=dict)
+
+    def note(self, part: int, speed: Speed) -> None:
+        """Takes in what a part has taken so far."""
+        self._parts[part] = speed
+
+    @property
+    def total(self) -> Speed:
+        """What all parts have taken, seconds of several processes added up."""
+        return sum(self._parts.values(), Speed())
+
+    @property
+    def seconds(self) -> float:
+        """Time that has passed."""
+        return time.monotonic() - self.started
+
+
+def throttled(report: Callable[[Speed], None], usage: Usage, started: float) -> Callable[[Counts], None]:
+    """Returns what hears of every round and reports every now and then."""
+    last = 0.0
+
+    def hear(counts: Counts) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= SECONDS_BETWEEN_REPORTS:
+            last = now
+            report(speed_of(counts, usage, started))
+
+    return hear
+
+
+def speed_of(counts: Counts, usage: Usage, started: float) -> Speed:
+    """Returns what was counted since `started`."""
+    return Speed(
+        num_games=counts.num_games,
+        num_samples=counts.num_samples,
+        num_plies=counts.num_plies,
+        num_batches=usage.num_batches,
+        num_positions=usage.num_positions,
+        network_seconds=usage.seconds,
+        seconds=time.monotonic() - started,
+    )
+
+
+def write_chunk(path: Path, played: Played) -> None:
+    """Writes some games of a generation."""
+    write_bytes(path, tensor_bytes(played.arrays()))
+
+
+def read_chunk(path: Path) -> Played:
+    """Returns what `write_chunk` wrote."""
+    return Played.of_arrays(map_tensors(path, None))
+
+
+def numbers_of(config: GamesConfig, chunk: int) -> range:
+    """Returns the numbers of the games of a part."""
+    last = math.inf if config.games is None else config.games
+    start = chunk * config.per_part
+    return range(start, int(min(start + config.per_part, last)))
+
+
+def waves(config: GamesConfig, num_workers: int, samples_of: Callable[[int], int | None]) -> Iterator[list[int]]:
+    """Yields the parts that are to be played next, until there are enough games.
+
+    `samples_of` says how many samples a part has, None of one that is not played. With a number of games that is all
+    of them at once, with a number of samples as many as seem to be missing.
+    """
+    if config.games is not None:
+        yield [chunk for chunk in range(-(-config.games // config.per_part)) if samples_of(chunk) is None]
+        return
+    wanted = config.samples or 0
+    while True:
+        known: list[int] = []
+        while (found := samples_of(len(known))) is not None and sum(known) < wanted:
+            known.append(found)
+        missing = wanted - sum(known)
+        if missing <= 0:
+            return
+        mean = sum(known) / len(known) if known else missing / num_workers
+        number = max(1, math.ceil(missing / max(mean, 1)))
+        first = len(known)
+        yield [chunk for chunk in range(first, first + number) if samples_of(chunk) is None]
+
+
+def join_chunks(
+    game: Game, config: GamesConfig, chunks: Sequence[Path], out: Path, *, reference: str, source: dict[str, Any]
+) -> dict[str, Any]:
+    """Makes a dataset of parts in their order and returns what is to be said of the games.
+
+    With a number of samples, what is beyond is cut off.
+    """
+    writer = ShardWriter(out, game, reference=reference, source=source)
+    left, parts = config.samples, []
+    for number, path in enumerate(chunks):
+        played = read_chunk(path)
+        if left is not None:
+            ends = np.cumsum(played.num_samples)
+            played = played.first(int(np.searchsorted(ends, left)) + 1)
+        records = played.records if left is None else played.records.first(left)
+        if left is not None:
+            left -= len(records)
+        parts.append(played)
+        if number >= writer.num_shards:
+            writer.append(records)
+    writer.finish()
+    return {"samples": writer.num_samples, **describe_games(parts)}
+
+
+def describe_games(parts: Sequence[Played]) -> dict[str, Any]:
+    """Returns what is to be said of games: numbers, lengths, results by seat, duplicates, resignations."""
+    plies = np.concatenate([part.plies for part in parts])
+    returns = np.concatenate([part.returns for part in parts])
+    courses = np.concatenate([part.course for part in parts])
+    learner = np.concatenate([part.learner for part in parts])
+    resigner = np.concatenate([part.resigner for part in parts])
+    ending = np.concatenate([part.ending for part in parts])
+    would = np.flatnonzero(resigner >= 0)
+    wrong = int((returns[would, resigner[would]] > -1).sum()) if len(would) else 0
+    seated = np.flatnonzero(learner >= 0)
+    own = returns[seated, learner[seated]]
+    return {
+        "games": len(plies),
+        "plies": {
+            "shortest": int(plies.min()),
+            "median": float(np.median(plies)),
+            "mean": round(float(plies.mean()), 3),
+            "longest": int(plies.max()),
+        },
+        "results": [
+            {
+                "won": round(float((column > 0).mean()), 5),
+                "tied": round(float((column == 0).mean()), 5),
+                "lost": round(float((column < 0).mean()), 5),
+            }
+            for column in returns.T
+        ],
+        "duplicates": round(1 - len(np.unique(courses)) / len(courses), 5),
+        "resigned": round(float((ending == RESIGNED).mean()), 5),
+        "would_have_resigned": len(would),
+        "wrongly": wrong,
+        "against_others": len(seated),
+        "won_against_others": round(float((own > 0).mean()), 5) if len(seated) else None,
+    }

@@ -1,0 +1,72 @@
+"""What self-play made, as its report reads it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from moemcts.arena.ranking import Ranking, fit_ratings
+from moemcts.learn.training.metrics_log import read_log
+from moemcts.report.selfplay import Generation, SelfPlayOutcomes, Strength
+from moemcts.runs.generations import LEARNED, PLAYED, PROMOTED, TRAINING
+
+if TYPE_CHECKING:
+    from moemcts.runs.selfplay import SelfPlay
+
+
+def outcomes_of(run: SelfPlay) -> SelfPlayOutcomes:
+    """Returns what was made so far."""
+    generations = [_generation(run, one) for one in range(1, run.config.generations + 1)]
+    matches = run.measurements()
+    return SelfPlayOutcomes(
+        title=f"{run.config.game}: self-play, {run.config.gate} ({run.config.scheme})",
+        making=_making(run),
+        settings=run.config.model_dump(mode="json"),
+        phase_names=tuple(run.gate.phase_names),
+        generations=tuple(one for one in generations if one is not None),
+        strengths=_strengths(run, matches),
+        matches=tuple(matches),
+        measured=tuple(run.measured),
+    )
+
+
+def _generation(run: SelfPlay, number: int) -> Generation | None:
+    played, learned = run.on_disk.said(number, PLAYED), run.on_disk.said(number, LEARNED)
+    if not played or not learned:
+        return None
+    return Generation(
+        number=number,
+        played=played,
+        learned=learned,
+        promoted=run.on_disk.said(number, PROMOTED),
+        metrics=read_log(run.on_disk.of(number) / TRAINING / "metrics.jsonl"),
+    )
+
+
+def _strengths(run: SelfPlay, matches: list[dict[str, Any]]) -> tuple[Strength, ...]:
+    """Returns the rating of each agent that was measured, over that of generation 0 where that was."""
+    rankings = [
+        Ranking(tuple(tuple(group) for group in groups), tuple(unranked))
+        for match in matches
+        for groups, unranked in match["rankings"]
+    ]
+    if not rankings:
+        return ()
+    ratings = fit_ratings(rankings)
+    first = f"generation {run.measured[0]}"
+    games = Counter(name for match in matches for name in (match["agent"], match["other"]) for _ in match["rankings"])
+    found = []
+    for name in ratings.names:
+        difference, error = ratings.difference(name, first)
+        found.append(Strength(name=name, elo=difference, error=error, num_games=games[name]))
+    return tuple(found)
+
+
+def _making(run: SelfPlay) -> str:
+    return (
+        f"- {run.describe()}\n"
+        f"- seed {run.config.seed}, networks run by {run.config.games.backend}\n"
+        f"{run.describe_environment()}\n"
+        "- all settings: `config.toml`; each generation: `generations/`; all measured games: `matches/`; "
+        "times: `timings.jsonl`"
+    )

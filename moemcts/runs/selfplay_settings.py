@@ -1,0 +1,89 @@
+"""What self-play is made of; written to `config.toml` of its folder, fully resolved."""
+
+from __future__ import annotations
+
+import importlib.resources
+import tomllib
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from moemcts.errors import unknown_name
+from moemcts.learn.loop.config import GamesConfig, LearningConfig, PromotionConfig, ReplayConfig, TargetsConfig
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.runs.settings import RunConfig, Section
+from moemcts.search.config import SearchConfig
+
+
+class GauntletConfig(Section):
+    """How generations are measured: against the same opponents on the same openings, and against each other."""
+
+    every: int = Field(default=5, ge=1)
+    """Generations between those that are measured; the last one is in any case."""
+    games: int = Field(default=40, ge=0)
+    """Against each opponent; 0 measures nothing."""
+    opponents: list[str] = Field(default_factory=list)
+    """Agents that stay the same, such as `uct?simulations=1000` or experts in a folder."""
+    previous: bool = True
+    """Whether each generation that is measured also plays the one measured before it."""
+    simulations: int | None = Field(default=None, ge=0)
+    """Of the experts; those of `search` if not given, 0 for the policy alone."""
+    openings: str = ""
+    """A file of start positions; the game's own where empty."""
+    random_plies: int | None = Field(default=None, ge=0)
+    """Moves at random before the games from the game's own start positions; four by default where these are all alike,
+    else none."""
+    parallel: int = Field(default=128, ge=1)
+    """Games that run at once and share batches."""
+
+
+class SelfPlayConfig(RunConfig):
+    """Experts that learn from games that they play."""
+
+    gate: str = "none"
+    """The gate whose phases have one expert each; `none` makes a single network."""
+    scheme: str = "separated"
+    """What each expert learns from."""
+    generations: int = Field(default=20, ge=1, le=100_000)
+    """How often games are played and learned from."""
+    start: str = ""
+    """A folder of experts to begin with, one per phase of the gate, or a single network for all phases; random weights
+    where empty."""
+    keep: int = Field(default=1, ge=1)
+    """Of how many generations one has its experts kept when they are no longer needed; the last and those that are
+    measured are kept in any case. Games are kept while they are in the window."""
+    workers: int = Field(default=1, ge=0)
+    """Processes that play; 0 takes one per core. Results are the same."""
+    games: GamesConfig = GamesConfig(games=256)
+    search: SearchConfig = SearchConfig(noise_fraction=0.25, temperature=1.0, temperature_plies=10)
+    replay: ReplayConfig = ReplayConfig()
+    targets: TargetsConfig = TargetsConfig()
+    training: TrainerConfig = TrainerConfig(keep="last")
+    learning: LearningConfig = LearningConfig()
+    promotion: PromotionConfig = PromotionConfig()
+    gauntlet: GauntletConfig = GauntletConfig()
+
+    @model_validator(mode="after")
+    def _is_limited(self) -> Self:
+        if self.search.seconds is not None:
+            raise ValueError("expected games that are the same every time: limit search by simulations, not seconds")
+        return self
+
+
+def preset_names() -> list[str]:
+    """Returns the presets of self-play, the smallest first."""
+    return list(_presets())
+
+
+def load_preset(name: str) -> dict[str, Any]:
+    """Returns the values of a preset; raises UsageError for an unknown one."""
+    presets = _presets()
+    if name not in presets:
+        raise unknown_name("preset", name, presets)
+    values: dict[str, Any] = presets[name]
+    return values
+
+
+def _presets() -> dict[str, Any]:
+    text = importlib.resources.files("moemcts.runs").joinpath("selfplay.toml").read_text()
+    return tomllib.loads(text)

@@ -1,0 +1,236 @@
+//! What all games share: a position is two sets of stones and whose turn it is.
+
+use crate::cells::Cells;
+use moemcts_tree::{Action, Dimensions, Observe, Player, Players, Rng, State};
+use std::convert::Infallible;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// A player's own stones, the opponent's, empty cells.
+pub const NUM_PLANES: usize = 3;
+
+/// The rules of a game in which two players move in turn on a small board, and nothing else happens.
+pub trait Rules: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static {
+    type Cells: Cells;
+
+    /// What stands for the first and the second player's stones in texts.
+    const MARKS: [char; 2] = ['x', 'o'];
+    /// Whether row 0 is the lowest of a drawn board.
+    const ROWS_UPWARD: bool = false;
+    /// Whether each move adds one stone, and nothing else does.
+    const STONES_ARE_PLIES: bool = true;
+
+    /// Returns the rules on a board of this size; says which sizes there are if there is none of this.
+    fn sized(rows: usize, columns: usize) -> Result<Self, String>;
+
+    fn rows(&self) -> usize;
+
+    fn columns(&self) -> usize;
+
+    fn num_actions(&self) -> usize;
+
+    /// Returns the first and the second player's stones at the start.
+    fn start(&self) -> [Self::Cells; 2] {
+        [Self::Cells::NONE; 2]
+    }
+
+    /// Returns the bit of a cell.
+    fn cell(&self, row: usize, column: usize) -> u32;
+
+    /// Returns the bit of the cell that `player` sees in a row and column of its planes.
+    fn seen(&self, _player: Player, row: usize, column: usize) -> u32 {
+        self.cell(row, column)
+    }
+
+    /// Appends the legal actions where the game is not over, ascending.
+    fn actions(position: &Position<Self>, out: &mut Vec<Action>);
+
+    /// Changes the stones as the mover's legal action does; the turn passes afterwards.
+    fn play(position: &mut Position<Self>, action: Action);
+
+    /// Returns how the game has ended, for the player who has just moved is known to be the only one that can have won.
+    fn ending(position: &Position<Self>) -> Ending;
+
+    /// Says why these stones cannot lie like this.
+    fn check(&self, _stones: [Self::Cells; 2]) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// How a game has ended, if it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Ending {
+    #[default]
+    None,
+    Draw,
+    First,
+    Second,
+}
+
+impl Ending {
+    /// Returns the ending in which `player` has won.
+    pub fn win(player: Player) -> Self {
+        [Self::First, Self::Second][player]
+    }
+}
+
+/// A position: the stones of the player to move and of the other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Position<R: Rules> {
+    pub own: R::Cells,
+    pub other: R::Cells,
+    pub rules: R,
+    ply: u16,
+    ending: Ending,
+}
+
+impl<R: Rules> Default for Position<R> {
+    fn default() -> Self {
+        Self::start(R::default())
+    }
+}
+
+impl<R: Rules> Position<R> {
+    pub fn start(rules: R) -> Self {
+        let [own, other] = rules.start();
+        Self { own, other, rules, ply: 0, ending: Ending::None }
+    }
+
+    /// Returns the position with these stones of the first and the second player; says why there is none.
+    pub fn of(rules: R, stones: [R::Cells; 2], ply: u16) -> Result<Self, String> {
+        let [first, second] = stones;
+        let board = (0..rules.rows())
+            .flat_map(|row| (0..rules.columns()).map(move |column| (row, column)))
+            .fold(R::Cells::NONE, |board, (row, column)| board | R::Cells::one(rules.cell(row, column)));
+        if !(first & second).is_empty() || !((first | second) & !board).is_empty() {
+            return Err("expected at most one stone in each cell of the board".to_owned());
+        }
+        if R::STONES_ARE_PLIES {
+            let expected = u32::from(ply) / 2;
+            if (first.len(), second.len()) != (expected + u32::from(ply) % 2, expected) {
+                let (x, o) = (first.len(), second.len());
+                return Err(format!("expected players to have moved in turn {ply} times, got {x} and {o} stones"));
+            }
+        }
+        rules.check(stones)?;
+        let (own, other) = if ply.is_multiple_of(2) { (first, second) } else { (second, first) };
+        let mut position = Self { own, other, rules, ply, ending: Ending::None };
+        position.ending = R::ending(&position);
+        Ok(position)
+    }
+
+    pub fn ending(&self) -> Ending {
+        self.ending
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.ending != Ending::None
+    }
+
+    pub fn mover(&self) -> Player {
+        Player::from(self.ply % 2)
+    }
+
+    pub fn plies(&self) -> u16 {
+        self.ply
+    }
+
+    /// Returns all stones.
+    pub fn taken(&self) -> R::Cells {
+        self.own | self.other
+    }
+
+    /// Returns a player's stones.
+    pub fn stones_of(&self, player: Player) -> R::Cells {
+        if player == self.mover() {
+            self.own
+        } else {
+            self.other
+        }
+    }
+
+    /// Returns the legal actions, none where the game is over.
+    pub fn actions(&self) -> Vec<Action> {
+        let mut out = Vec::new();
+        if !self.is_over() {
+            R::actions(self, &mut out);
+        }
+        out
+    }
+
+    /// Returns the position after a legal action.
+    pub fn after(&self, action: Action) -> Self {
+        let mut child = *self;
+        R::play(&mut child, action);
+        (child.own, child.other) = (child.other, child.own);
+        child.ply += 1;
+        child.ending = R::ending(&child);
+        child
+    }
+}
+
+impl<R: Rules> State for Position<R> {
+    type Error = Infallible;
+
+    fn ply(&self) -> Result<u32, Infallible> {
+        Ok(u32::from(self.ply))
+    }
+
+    fn active_players(&self) -> Result<Players, Infallible> {
+        Ok(if self.is_over() { Players::NONE } else { Players::one(self.mover()) })
+    }
+
+    fn legal_actions(&self, _: Player, out: &mut Vec<Action>) -> Result<(), Infallible> {
+        R::actions(self, out);
+        Ok(())
+    }
+
+    fn play(&mut self, joint: &[Action]) -> Result<(), Infallible> {
+        *self = self.after(joint[0]);
+        Ok(())
+    }
+
+    fn returns(&self, out: &mut [f32]) -> Result<(), Infallible> {
+        out.copy_from_slice(match self.ending {
+            Ending::First => &[1.0, -1.0],
+            Ending::Second => &[-1.0, 1.0],
+            Ending::None | Ending::Draw => &[0.0, 0.0],
+        });
+        Ok(())
+    }
+
+    fn is_decided(&self, _: Player) -> Result<bool, Infallible> {
+        Ok(self.is_over())
+    }
+
+    fn key(&self) -> Result<u64, Infallible> {
+        let [a, b] = self.own.words();
+        let [c, d] = self.other.words();
+        let words = [a, b, c, d, self.mover() as u64];
+        Ok(words.into_iter().fold(0, |key, word| Rng::new(key ^ word).next_u64()))
+    }
+}
+
+impl<R: Rules> Observe for Position<R> {
+    fn dimensions(&self) -> Dimensions {
+        Dimensions {
+            num_players: 2,
+            num_actions: self.rules.num_actions(),
+            observation: [NUM_PLANES, self.rules.rows(), self.rules.columns()],
+        }
+    }
+
+    fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Infallible> {
+        let (rows, columns) = (self.rules.rows(), self.rules.columns());
+        let planes = [self.stones_of(player), self.stones_of(1 - player), !self.taken()];
+        for (plane, stones) in planes.into_iter().enumerate() {
+            for row in 0..rows {
+                for column in 0..columns {
+                    let cell = self.rules.seen(player, row, column);
+                    out[(plane * rows + row) * columns + column] = f32::from(u8::from(stones.has(cell)));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,176 @@
+//! The classic board games: the same classes for each, and the agent that plays all of them.
+
+use crate::native_game;
+use moemcts_classics::{Breakthrough, Careful, Cells, ConnectFour, Hex, Othello, Position, Rules, TicTacToe};
+use moemcts_tree::Rng;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// Bytes of several positions, and where each starts.
+type Packed<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<i64>>);
+
+/// The agent that wins in one move, prevents such a win, and is otherwise random; searches take it as it is.
+#[pyclass(frozen, module = "moemcts._core")]
+pub struct ClassicsCareful;
+
+#[pymethods]
+impl ClassicsCareful {
+    #[new]
+    fn new() -> Self {
+        Self
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> Bound<'py, pyo3::types::PyTuple> {
+        pyo3::types::PyTuple::empty(py)
+    }
+}
+
+fn careful(object: &Bound<'_, PyAny>) -> PyResult<Careful> {
+    Ok(object.cast::<ClassicsCareful>().map(|_| Careful)?)
+}
+
+fn rules<R: Rules>(rows: Option<usize>, columns: Option<usize>) -> PyResult<R> {
+    let default = R::default();
+    R::sized(rows.unwrap_or(default.rows()), columns.unwrap_or(default.columns())).map_err(PyValueError::new_err)
+}
+
+fn packed<R: Rules>(position: &Position<R>) -> Vec<u8> {
+    let mut record = Vec::new();
+    position.pack(&mut record);
+    record
+}
+
+fn pack<'py, R: Rules>(py: Python<'py>, pairs: &[(Position<R>, usize)]) -> Packed<'py> {
+    let mut data = Vec::new();
+    let mut offsets = vec![0];
+    for (position, _) in pairs {
+        position.pack(&mut data);
+        offsets.push(data.len() as i64);
+    }
+    (PyArray1::from_vec(py, data), PyArray1::from_vec(py, offsets))
+}
+
+fn unpack<R: Rules>(
+    py: Python<'_>,
+    data: &[u8],
+    offsets: &[i64],
+    players: &[i64],
+) -> PyResult<Vec<(Position<R>, usize)>> {
+    if offsets.len() != players.len() + 1 {
+        let (rows, got) = (offsets.len() as i64 - 1, players.len());
+        return Err(PyValueError::new_err(format!("expected one player for each of {rows} positions, got {got}")));
+    }
+    let view = |(bounds, &player): (&[i64], &i64)| {
+        let bytes = data.get(bounds[0] as usize..bounds[1] as usize).ok_or("expected offsets into the data")?;
+        match player {
+            0 | 1 => Ok((Position::unpack(bytes)?, player as usize)),
+            _ => Err(format!("expected players below 2, got {player}")),
+        }
+    };
+    py.detach(|| offsets.windows(2).zip(players).map(view).collect::<Result<_, String>>())
+        .map_err(PyValueError::new_err)
+}
+
+/// Defines the Python classes of one classic game.
+macro_rules! classic_game {
+    ($binding:ident, $rules:ty, $state:ident, $views:ident, $search:ident) => {
+        native_game! {
+            binding: $binding, state: Position<$rules>, agent: Careful, extract_agent: careful,
+            classes: $state, $views, $search
+        }
+
+        #[pymethods]
+        impl $state {
+            /// The start position on a board of this size.
+            #[staticmethod]
+            #[pyo3(signature = (rows=None, columns=None))]
+            fn initial(rows: Option<usize>, columns: Option<usize>) -> PyResult<Self> {
+                Ok(Self(Position::start(rules(rows, columns)?)))
+            }
+
+            /// The position written as rows of cells, who moves and the ply.
+            #[staticmethod]
+            #[pyo3(signature = (text, rows=None, columns=None))]
+            fn parse(text: &str, rows: Option<usize>, columns: Option<usize>) -> PyResult<Self> {
+                Position::parse(rules(rows, columns)?, text).map(Self).map_err(PyValueError::new_err)
+            }
+
+            fn format(&self) -> String {
+                self.0.format()
+            }
+
+            /// The rows of the board as it is drawn, the top one first.
+            fn drawn(&self) -> Vec<String> {
+                self.0.drawn()
+            }
+
+            fn pack<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+                PyBytes::new(py, &packed(&self.0))
+            }
+
+            #[staticmethod]
+            fn unpack(data: &[u8]) -> PyResult<Self> {
+                Position::unpack(data).map(Self).map_err(PyValueError::new_err)
+            }
+
+            fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+                Ok((slf.get_type().getattr("unpack")?, (slf.get().pack(slf.py()),)))
+            }
+
+            fn __repr__(&self) -> String {
+                format!("{} at {}", stringify!($state), self.0.format())
+            }
+
+            fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+                other.cast::<Self>().is_ok_and(|other| other.get().0 == self.0)
+            }
+
+            fn __hash__(&self) -> PyResult<u64> {
+                self.key()
+            }
+        }
+
+        #[pymethods]
+        impl $views {
+            /// The positions as bytes, one after the other, and where each starts and ends, `[N + 1]`.
+            fn pack<'py>(&self, py: Python<'py>) -> Packed<'py> {
+                pack(py, &self.0)
+            }
+
+            /// Views of packed positions through the eyes of `players`, `[N]`.
+            #[staticmethod]
+            fn unpack(
+                py: Python<'_>,
+                data: PyReadonlyArray1<'_, u8>,
+                offsets: PyReadonlyArray1<'_, i64>,
+                players: PyReadonlyArray1<'_, i64>,
+            ) -> PyResult<Self> {
+                unpack(py, data.as_slice()?, offsets.as_slice()?, players.as_slice()?).map(Self)
+            }
+
+            /// How many stones lie on the board, `[N]`.
+            fn stones<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+                PyArray1::from_iter(py, self.0.iter().map(|(position, _)| i64::from(position.taken().len())))
+            }
+
+            /// The actions of the careful agent, drawn by one seed for each view.
+            fn careful(&self, seeds: Vec<u64>) -> PyResult<Vec<u32>> {
+                if seeds.len() != self.0.len() || self.0.iter().any(|(position, _)| position.is_over()) {
+                    return Err(PyValueError::new_err(
+                        "expected positions in which the game goes on, and a seed for each",
+                    ));
+                }
+                let views = self.0.iter().zip(seeds);
+                Ok(views.map(|((position, _), seed)| Careful::choose(position, &mut Rng::new(seed))).collect())
+            }
+        }
+    };
+}
+
+classic_game!(ConnectFourBinding, ConnectFour, ConnectFourState, ConnectFourViews, ConnectFourSearch);
+classic_game!(TicTacToeBinding, TicTacToe, TicTacToeState, TicTacToeViews, TicTacToeSearch);
+classic_game!(OthelloBinding, Othello, OthelloState, OthelloViews, OthelloSearch);
+classic_game!(BreakthroughBinding, Breakthrough, BreakthroughState, BreakthroughViews, BreakthroughSearch);
+classic_game!(HexBinding, Hex, HexState, HexViews, HexSearch);

@@ -1,0 +1,14 @@
+"""All classic games, as their plugin makes them."""
+
+from __future__ import annotations
+
+import pytest
+
+import moemcts_classics.plugin
+from moemcts import builtins
+from moemcts.plugins import Plugins
+
+
+@pytest.fixture(scope="session")
+def found() -> Plugins:
+    return Plugins([("builtins", builtins), ("classics", moemcts_classics.plugin)])

@@ -1,0 +1,79 @@
+"""Every experiment of the papers starts by one command, and its numbers stand beside the published ones."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from moemcts.cli.main import main
+from moemcts.cli.reproduce import _commands
+from moemcts.plugins import plugins
+from moemcts.runs.papers import join, look_up
+from moemcts.runs.reproduction import Reproduction, shown
+
+PAPERS = join(plugins().papers)
+COMMANDS = _commands()
+
+
+def missing(name: str) -> str:
+    """Returns what this machine or version lacks for an experiment."""
+    run = Reproduction(PAPERS, PAPERS.find(name), PAPERS.size("smoke", []), Path("nowhere"))
+    programs = [program for program in run.experiment.programs if shutil.which(program) is None]
+    commands = [run.command(step)[0] for step in run.steps if run.command(step)[0] not in COMMANDS]
+    return ", ".join([*programs, *commands])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("papers")
+
+
+@pytest.mark.parametrize("name", [one.name for one in PAPERS.experiment])
+def test_every_experiment_starts_at_smoke_size(
+    name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if missing(name):
+        pytest.skip(f"needs {missing(name)}")
+    words = ["reproduce", name, "--preset", "smoke", "--out", str(folder), "--json"]
+    monkeypatch.setattr(sys, "argv", ["moemcts", *words])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 0, capsys.readouterr().err
+    numbers = json.loads(capsys.readouterr().out)["numbers"]
+    wanted = {one.what for one in PAPERS.find(name).numbers if one.ours}
+    assert wanted == {one["what"] for one in numbers if shown(one["ours"]) is not None}
+    assert (folder / name / "report" / "report.html").exists()
+
+
+def test_there_are_the_papers_24_experiments() -> None:
+    assert len(PAPERS.experiment) == 24
+    assert all(one.sources and one.numbers for one in PAPERS.experiment)
+
+
+@pytest.mark.parametrize("preset", ["smoke", "laptop", "paper"])
+def test_every_step_of_every_preset_is_a_command_whose_names_stand_for_something(preset: str, tmp_path: Path) -> None:
+    for one in PAPERS.experiment:
+        run = Reproduction(PAPERS, one, PAPERS.size(preset, []), tmp_path, tmp_path / "games.pgn")
+        for step in run.steps:
+            assert run.command(step)
+        for number in one.numbers:
+            assert not number.ours or number.ours.partition(":")[0] in run.steps
+
+
+def test_what_papers_took_from_games_of_people_is_not_played_here() -> None:
+    with pytest.raises(Exception, match=r"preset paper wants real games for 'games': give .* --data"):
+        PAPERS.needed(["single"], is_given=False, preset="paper")
+
+
+def test_a_path_finds_keys_with_points_items_and_all_items() -> None:
+    value = {"a": [{"b": 1}, {"b": 2}], "x.y": {"z": 3}}
+    assert look_up(value, "a.-1.b") == 2
+    assert look_up(value, "a.*.b") == [1, 2]
+    assert look_up(value, "x.y.z") == 3
+    assert look_up(value, "a.5.b") is None
+    assert look_up(value, "nothing") is None
+    assert shown({"difference": 12.34, "error": None}) == "+12.3"

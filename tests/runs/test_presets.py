@@ -1,0 +1,120 @@
+"""Presets say what fits a game, data that are given are honoured, and estimates know what a training costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moemcts.cli.settings import Given, read_settings
+from moemcts.errors import UsageError
+from moemcts.learn.data.generation import generate
+from moemcts.plugins import plugins
+from moemcts.runs import Experiment, ExperimentConfig
+from moemcts.runs.learning import play_games
+from moemcts.runs.learning_cost import learning_cost
+from moemcts.runs.settings import DataConfig, preset_names, validate
+from moemcts.runs.sources import open_sources
+
+GAMES = """[Event "A"]
+[Result "{}"]
+
+1. f3 e5 2. g4 Qh4# {}
+
+"""
+
+
+def settings(preset: str, game: str = "chess", **options: Any) -> ExperimentConfig:
+    return read_settings(Given(options={"game": game, **options}, preset=preset), ExperimentConfig)
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    game, out = plugins().game("tictactoe"), tmp_path_factory.mktemp("data") / "games"
+    generate(game, [plugins().agent("random", game)] * 2, 600, seed=0, out=out, reference="tictactoe")
+    return out
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_every_preset_of_every_game_is_a_valid_experiment(preset: str) -> None:
+    for name in plugins().games:
+        if name.endswith(":"):
+            continue
+        given = {"data.folder": "games"} if plugins().game_preset(name, preset).get("needs") else {}
+        assert settings(preset, name, **given).summary
+
+
+def test_a_preset_that_needs_games_is_refused_without_them(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"preset paper of chess expects data\.folder or data\.games: .* --data"):
+        settings("paper")
+    config = settings("paper", **{"data.games": str(tmp_path / "x.pgn")})
+    assert (config.training.optimiser, config.training.batch_size, config.training.epochs) == ("nag", 2048, 7)
+    assert "validation=2012-09" in config.data.reader
+    assert settings("paper", "antichess", **{"data.folder": "x"}).resolved_settings()["data"].get("reader") is None
+
+
+def test_a_file_of_games_is_imported_by_its_reader(tmp_path: Path) -> None:
+    file = tmp_path / "games.pgn"
+    file.write_text("".join(GAMES.format("0-1", "0-1") for _ in range(40)))
+    config = settings("smoke", **{"data.games": str(file), "data.reader": "pgn?validation=0.3&test=0.3"})
+    run = Experiment.create(tmp_path / "run", config)
+    assert "data.games" in run.parts()[0].decided_by
+    run.do("data", lambda done, total: None)
+    sources = run.sources()
+    assert sources.validation is not None
+    assert sources.test is not None
+    assert len(sources.training) + len(sources.validation) + len(sources.test) == 160
+    run.do("data", lambda done, total: None)
+    assert Experiment.load(tmp_path / "run").config_text() == run.config_text()
+
+
+def test_samples_of_a_dataset_are_whole_games_drawn_at_random(dataset: Path) -> None:
+    game = plugins().game("tictactoe")
+    whole = open_sources(DataConfig(folder=str(dataset)), dataset, game).training
+    half, quarter = (
+        open_sources(DataConfig(folder=str(dataset), samples=n), dataset, game).training for n in (300, 150)
+    )
+    assert len(whole) == 600
+    assert 300 <= len(half) < 310
+    assert {*half.games()} >= {*quarter.games()}
+    for name in set(half.games()):
+        assert (half.games() == name).sum() == (whole.games() == name).sum()
+    assert len({whole.id, half.id, quarter.id}) == 3
+    assert open_sources(DataConfig(folder=str(dataset), samples=900), dataset, game).training.id == whole.id
+
+
+def test_a_preset_says_how_many_games_are_played_not_how_many_are_looked_at(dataset: Path) -> None:
+    config = settings("smoke", "tictactoe", **{"data.folder": str(dataset)})
+    assert config.data.samples is None
+    assert "samples" not in config.resolved_settings()["data"]
+    assert settings("smoke", "tictactoe").resolved_settings()["data"]["samples"] == 20000
+
+
+def test_games_may_begin_at_random(tmp_path: Path) -> None:
+    game = plugins().game("chess")
+    values = {"game": "chess", "data": {"samples": 100, "agent": "alpha-beta?depth=1", "random_plies": 6}}
+    config = validate(values, ExperimentConfig)
+    play_games(config, game, tmp_path / "data", lambda done, total: None)
+    assert config.resolved_settings()["data"]["random_plies"] == 6
+    assert "random_plies" not in validate({"game": "chess"}, ExperimentConfig).resolved_settings()["data"]
+
+
+def test_the_cost_of_a_scheme_is_that_of_the_phases_there_are() -> None:
+    game = plugins().game("tictactoe")
+    state, states = game.initial_state(), []
+    for action in (0, 1, 3, 4, 6):
+        states.append(state)
+        state = state.play([action])
+    gate = plugins().gate("plies?cuts=1", game)
+    cost = {
+        name: learning_cost(plugins().scheme(name), gate, game, [states], 2.0)
+        for name in ("separated", "staged", "single", "distance?half_life=0.1", "distance")
+    }
+    assert cost["separated"].passes == pytest.approx(2.0)
+    assert cost["staged"].passes == pytest.approx(4.0)
+    assert cost["single"].passes == pytest.approx(2.0)
+    # One ply away counts 1/1024 with a half-life of a tenth: too little.
+    assert cost["distance?half_life=0.1"].passes == pytest.approx(2.0)
+    assert cost["distance"].passes == pytest.approx(4.0)
+    assert [cost[name].measurements for name in ("separated", "staged", "single")] == [4, 8, 2]

@@ -1,0 +1,246 @@
+"""Self-play from the first game to the report: resumed to the same bytes, the same whoever plays."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moemcts.cli.main import main
+from moemcts.cli.selfplay import make
+from moemcts.errors import ForeignData, UsageError
+from moemcts.runs.selfplay import SelfPlay
+from moemcts.runs.selfplay_settings import SelfPlayConfig
+from moemcts.runs.settings import validate
+from moemcts.store import read_toml, write_toml
+from moemcts.work.progress import Advance, Progress, Silence
+
+SMALL: dict[str, Any] = {
+    "game": "tictactoe",
+    "gate": "plies",
+    "network": "mlp?width=8&layers=1",
+    "generations": 3,
+    "games": {"games": 12, "parallel": 4, "per_part": 6, "backend": "torch"},
+    "search": {"simulations": 4, "noise_fraction": 0.25, "temperature": 1.0, "temperature_plies": 4},
+    "replay": {"generations": 2},
+    "targets": {"search_share": 0.5},
+    "training": {"epochs": 2, "batch_size": 16, "keep": "last", "save_interval": 2, "validation_fraction": 0.2},
+    "promotion": {"rule": "score", "games": 4, "score": 0.4},
+    "gauntlet": {"every": 3, "games": 4, "opponents": ["random"]},
+}
+NOT_COMPARED = {"timings.jsonl", "env.json", "done.json"}
+
+
+def work(run: SelfPlay, progress: Progress | None = None) -> SelfPlay:
+    """Does whatever is not done yet, without a report."""
+    with run.opened():
+        run.work(progress or Silence())
+    return run
+
+
+def selfplay(folder: Path, **changes: Any) -> SelfPlay:
+    values = {
+        key: {**value, **changes.pop(key, {})} if isinstance(value, dict) else value for key, value in SMALL.items()
+    }
+    return SelfPlay.create(folder, validate(values | changes, SelfPlayConfig))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    kept = (path for path in files if path.name not in NOT_COMPARED and not path.name.startswith("."))
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in kept}
+    return {name: content for name, content in found.items() if not name.startswith("report")}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("selfplay") / "run"
+    make(selfplay(folder), Silence())
+    return folder
+
+
+class Killed(BaseException):
+    """What nobody catches, as nobody can when a process is killed."""
+
+
+class Deadly(Silence):
+    """Kills whoever reports its progress at the `count`-th time within a task."""
+
+    def __init__(self, task: str, count: int) -> None:
+        self._task = task
+        self._left = count
+
+    @contextmanager
+    def task(self, name: str, unit: str) -> Iterator[Advance]:
+        def advance(done: int, total: int) -> None:
+            if name == self._task:
+                self._left -= 1
+                if self._left == 0:
+                    raise Killed
+
+        yield advance
+
+
+def assert_same(one: Path, other: Path) -> None:
+    ours, theirs = contents(one), contents(other)
+    assert ours.keys() == theirs.keys()
+    assert [name for name in ours if ours[name] != theirs[name]] == []
+
+
+@pytest.mark.parametrize(
+    ("task", "count"),
+    [
+        ("generation 1: games", 1),
+        ("generation 2: games", 2),
+        ("generation 2: training", 3),
+        ("generation 2: training", 8),
+        ("generation 2: promotion", 2),
+        ("generation 3: measurement", 3),
+    ],
+)
+def test_a_run_that_was_killed_ends_in_the_same_bytes(finished: Path, tmp_path: Path, task: str, count: int) -> None:
+    with pytest.raises(Killed):
+        work(selfplay(tmp_path / "run"), Deadly(task, count))
+    work(SelfPlay.load(tmp_path / "run"))
+    assert_same(tmp_path / "run", finished)
+
+
+def test_processes_play_the_same_games(finished: Path, tmp_path: Path) -> None:
+    work(selfplay(tmp_path / "run", generations=1, workers=2))
+    # The manifest names the samples by their hash, and the experts.
+    manifest = "generations/0001/experts/manifest.toml"
+    assert (tmp_path / "run" / manifest).read_bytes() == (finished / manifest).read_bytes()
+
+
+def test_more_generations_go_on_where_the_run_ended(finished: Path, tmp_path: Path) -> None:
+    work(selfplay(tmp_path / "run", generations=2, gauntlet={"games": 0}))
+    values = read_toml(tmp_path / "run" / "config.toml")
+    write_toml(tmp_path / "run" / "config.toml", values | {"generations": 3})
+    work(SelfPlay.load(tmp_path / "run"))
+    experts = "generations/0003/experts/expert-0.safetensors"
+    assert (tmp_path / "run" / experts).read_bytes() == (finished / experts).read_bytes()
+
+
+def test_settings_that_decide_games_cannot_change_on_the_way(tmp_path: Path) -> None:
+    run = selfplay(tmp_path / "run", generations=1, gauntlet={"games": 0})
+    work(run)
+    values = read_toml(tmp_path / "run" / "config.toml")
+    values["search"]["simulations"] = 5
+    write_toml(tmp_path / "run" / "config.toml", values)
+    with pytest.raises(ForeignData, match=r"search\.simulations was 4 and is 5"):
+        work(SelfPlay.load(tmp_path / "run"))
+
+
+def test_games_outside_the_window_are_removed(finished: Path) -> None:
+    assert not (finished / "generations" / "0001" / "games").exists()
+    assert (finished / "generations" / "0001" / "played.json").exists()
+    assert (finished / "generations" / "0002" / "games").exists()
+    assert not list(finished.rglob("stages"))
+    assert not list(finished.rglob("chunks"))
+
+
+def test_experts_are_kept_by_rule(tmp_path: Path) -> None:
+    work(selfplay(tmp_path / "run", keep=2, gauntlet={"games": 0}, promotion={"rule": "none"}))
+    kept = [path.parent.name for path in sorted((tmp_path / "run").glob("generations/*/experts"))]
+    assert kept == ["0000", "0002", "0003"]
+
+
+def test_the_report_tells_strength_losses_and_games(finished: Path) -> None:
+    numbers = json.loads((finished / "report" / "numbers.json").read_text())
+    assert {one["name"] for one in numbers["strength"]} == {"generation 0", "generation 3", "random"}
+    assert [one["generation"] for one in numbers["generations"]] == [1, 2, 3]
+    for one in numbers["generations"]:
+        assert one["games"] == 12
+        assert one["promoted"]["games"] == 4
+        assert set(one["learned"]["losses"]) == {"phase 0", "phase 1", "phase 2"}
+    assert numbers["generations"][2]["learned"]["window"] == [2, 3]
+    page = (finished / "report" / "report.md").read_text()
+    for word in ("Strength", "Generations", "repeated %", "window"):
+        assert word in page
+
+
+def test_a_generation_may_be_a_number_of_samples(tmp_path: Path) -> None:
+    run = selfplay(tmp_path / "run", generations=1, games={"games": None, "samples": 50}, gauntlet={"games": 0})
+    work(run)
+    assert run.on_disk.said(1, "played.json")["samples"] == 50
+    assert read_toml(run.on_disk.games(1) / "manifest.toml")["num_samples"] == 50
+    assert read_toml(run.on_disk.games(1) / "manifest.toml")["source"] == {"generation": 1, "champion": 0}
+
+
+def test_who_is_not_promoted_does_not_play(tmp_path: Path) -> None:
+    run = selfplay(tmp_path / "run", generations=2, promotion={"score": 0.999}, gauntlet={"games": 0})
+    work(run)
+    assert [run.on_disk.champion(one) for one in (0, 1, 2)] == [0, 0, 0]
+    assert read_toml(run.on_disk.games(2) / "manifest.toml")["source"]["champion"] == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"scheme": "mixture", "gate": "learned"}, "cannot go on from generation to generation"),
+        ({"games": {"opponents": "nobody"}}, "no agent named 'nobody'"),
+        ({"games": {"samples": 5}}, "expected either games or samples, got 12 and 5"),
+        ({"search": {"seconds": 1.0}}, "limit search by simulations, not seconds"),
+        ({"targets": {"steps": 2, "td_lambda": 0.5}}, "expected steps or td_lambda"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_it_begins(tmp_path: Path, changes: Any, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        selfplay(tmp_path / "run", **changes)
+
+
+@pytest.mark.parametrize("opponents", ["league", "random"])
+def test_others_may_sit_opposite(tmp_path: Path, opponents: str) -> None:
+    changes = {"opponents": opponents, "opponent_share": 0.5, "opponent_model": "self"}
+    run = selfplay(tmp_path / "run", generations=2, games=changes, gauntlet={"games": 0}, promotion={"rule": "none"})
+    work(run)
+    played = run.on_disk.said(2, "played.json")
+    assert 0 < played["against_others"] < played["games"]
+    assert played["won_against_others"] is not None
+
+
+@pytest.mark.parametrize("scheme", ["single", "staged", "weighted?a=4", "general_first", "distance"])
+def test_every_scheme_of_stages_goes_on(tmp_path: Path, scheme: str) -> None:
+    run = selfplay(tmp_path / "run", scheme=scheme, generations=2, gauntlet={"games": 0}, promotion={"rule": "none"})
+    work(run)
+    manifest = read_toml(run.on_disk.experts(2) / "manifest.toml")
+    assert (len({one["sha256"] for one in manifest["experts"]}) == 1) == (scheme == "single")
+
+
+def test_self_play_goes_on_from_experts_that_are_there(finished: Path, tmp_path: Path) -> None:
+    start = finished / "generations" / "0003" / "experts"
+    run = selfplay(tmp_path / "run", start=str(start), generations=1, gauntlet={"games": 0})
+    work(run)
+    for phase in range(3):
+        name = f"expert-{phase}.safetensors"
+        assert (run.on_disk.experts(0) / name).read_bytes() == (start / name).read_bytes()
+    with pytest.raises(UsageError, match="has experts of gate 'plies', not of"):
+        work(selfplay(tmp_path / "other", start=str(start), gate="plies?cuts=2", generations=1))
+
+
+def command(*arguments: object, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["moemcts", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    return int(left.value.code or 0)
+
+
+def test_the_command_ends_with_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    options = ["--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--generations", 1, "--out", folder]
+    sizes = ["--set", "games.games=8", "--set", "gauntlet.games=2", "--set", "training.epochs=1"]
+    assert command("selfplay", *options, *sizes, monkeypatch=monkeypatch) == 0
+    told = capsys.readouterr()
+    assert "1 generations of 8 games" in told.out
+    assert "report.html" in told.out
+    assert "generation 1: games" in told.err
+    assert command("selfplay", *options, *sizes, monkeypatch=monkeypatch) == 2
+    assert "moemcts selfplay --resume" in capsys.readouterr().err
+    assert command("selfplay", "--resume", folder, monkeypatch=monkeypatch) == 0

@@ -1,0 +1,142 @@
+"""Benchmarks that nobody watches while they run measure what they say, and go on where they stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from moemcts.game import Game
+from moemcts.gates import SinglePhase
+from moemcts.learn.checkpoint import save_experts
+from moemcts.plugins import plugins
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+sys.path.insert(0, str(Path(__file__).parent / "games" / "chess"))
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return plugins().game("tictactoe")
+
+
+@pytest.fixture(scope="module")
+def experts(game: Game, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("experts")
+    network = plugins().complete_network("mlp?width=8&layers=1", game)
+    save_experts(
+        folder,
+        [plugins().network(network, game.spec.observation_shape, game.spec.num_actions)],
+        game=game,
+        game_reference="tictactoe",
+        gate=SinglePhase(),
+        gate_reference="none",
+        network_reference=network,
+        scheme="single",
+        seed=0,
+    )
+    return folder
+
+
+def test_the_arms_of_an_ablation_hear_what_they_say(game: Game, experts: Path) -> None:
+    from ablations import Ablation
+
+    ablation = Ablation(game, experts, simulations=8)
+    views = game.views([(game.initial_state(), 0)])
+    both, policy, value, constant = (
+        ablation.evaluator(part).evaluate(views) for part in ("both", "policy", "value", "constant")
+    )
+    assert both.logits.any()
+    assert both.value.any()
+    assert np.array_equal(policy.logits, both.logits)
+    assert not policy.value.any()
+    assert np.array_equal(value.value, both.value)
+    assert not constant.logits.any()
+    assert ablation.agent("value").config.uniform_share == 1
+    assert ablation.agent("both?uniform_share=0.5&c_init=1.25").config.c_init == 1.25
+    with pytest.raises(SystemExit, match="expected an arm that begins with both"):
+        ablation.agent("nobody")
+
+
+def test_an_ablation_is_paired_and_goes_on(game: Game, experts: Path, tmp_path: Path) -> None:
+    from ablations import Ablation
+
+    ablation = Ablation(game, experts, simulations=8, seed=3)
+    games = {arm: ablation.play(arm, 4, tmp_path) for arm in ("both", "value")}
+    assert len(list(tmp_path.iterdir())) == 2
+    longer = ablation.play("both", 8, tmp_path)
+    assert [record.moves for record in longer[:4]] == [record.moves for record in games["both"]]
+    result = ablation.result(games)
+    assert ablation.row(result, "both", "tiny")["difference"] is None
+    row = ablation.row(result, "value", "tiny")
+    wins = [sum(record.outcome == "win" for record in games[arm]) / 4 for arm in ("value", "both")]
+    assert row["value"] == wins[0]
+    assert row["difference"]["wins"] == wins[0] - wins[1]
+    assert (row["games"], row["simulations"], row["seed"]) == (4, 8, 3)
+
+
+def test_the_plan_for_a_gpu_runs_dry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gpu_plan
+    from chess_oracle import random_pgn
+
+    from moemcts.cli import main as cli
+
+    games, out = tmp_path / "games", tmp_path / "out"
+    games.mkdir()
+    (games / "train.pgn").write_text(random_pgn(24))
+
+    # In processes of their own the commands would take half a minute to start.
+    def here(*words: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["moemcts", *words])
+        with contextlib.suppress(SystemExit):
+            cli.main()
+
+    monkeypatch.setattr(gpu_plan, "run", here)
+    monkeypatch.setattr(gpu_plan, "SPLIT", ("--validation", "2012-09", "--test", "2012-05"))
+    plan = gpu_plan.Plan(games, out, gpu_plan.Scale.of("cpu", is_dry=True), 0.0)
+    for piece in ("import", "resnet-single", "resnet-separated", "speed"):
+        plan.do(piece)
+    seen = [json.loads((out / f"{piece}.json").read_text()) for piece in ("resnet-single", "speed")]
+    assert seen[0][0]["timings"][0]["positions_per_second"] > 0
+    names = [row["name"] for row in seen[1]]
+    assert names == [f"gpu plan, resnet, {what}" for what in ("inference, batch 1", "inference, batch 8", "self-play")]
+    assert 0 < seen[1][-1]["share_of_inference"] < 2
+    epochs = [gpu_plan.epochs_of(out / f"resnet-{scheme}") for scheme in ("single", "separated")]
+    assert epochs[0] == epochs[1] > 0
+    with tarfile.open(out / "parcels" / "resnet-separated.tar.gz.00") as parcel:
+        inside = parcel.getnames()
+    assert {"resnet-separated/rows.json", "resnet-separated/experts/manifest.toml"} <= set(inside)
+    assert not any("/stages/" in name for name in inside)
+    before = (out / "resnet-single" / "experts" / "manifest.toml").read_bytes()
+    plan.do("resnet-single")
+    assert (out / "resnet-single" / "experts" / "manifest.toml").read_bytes() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script for bash")
+def test_the_plan_for_a_gpu_fits_forty_minutes_and_says_how_it_is_called(tmp_path: Path) -> None:
+    import gpu_plan
+
+    assert sum(gpu_plan.MINUTES.values()) + 7 <= 40
+    assert max(gpu_plan.MINUTES.values()) < 10
+    script = str(BENCHMARKS / "gpu_plan.sh")
+    done = subprocess.run([script, "only one"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "benchmarks/gpu_plan.sh GAMES OUT" in done.stderr
+    # What it would call, without calling it.
+    fake = tmp_path / "python"
+    fake.write_text('#!/bin/sh\ncase "$*" in *--list) echo one; echo two;; *) echo "$@";; esac\n')
+    fake.chmod(0o755)
+    environment = os.environ | {"PYTHON": str(fake)}
+    done = subprocess.run(
+        [script, "--dry-run", "GAMES", "OUT"], capture_output=True, text=True, check=True, env=environment
+    )
+    plan = BENCHMARKS / "gpu_plan.py"
+    assert done.stdout.splitlines() == [f"{plan} GAMES OUT --piece {piece} --dry-run" for piece in ("one", "two")]
