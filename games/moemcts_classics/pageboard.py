@@ -36,7 +36,7 @@ class StonesBoard:
         """
         self._game = game
         self._stones = dict(stones)
-        self._look = {"ground": ground, "line": line}
+        self._ground, self._line = ground, line
         self._shift = shift
         self._is_columns = is_columns
         self.seats = seats
@@ -51,7 +51,7 @@ class StonesBoard:
                 name = self._game.format_action(state, mover, action)
                 if found := self._spots(name):
                     spots[action] = found
-        return grid(cells, colours=self._stones, spots=spots, shift=self._shift, **self._look)
+        return grid(cells, colours=self._stones, spots=spots, shift=self._shift, ground=self._ground, line=self._line)
 
     def _spots(self, name: str) -> tuple[Spot, ...]:
         if self._is_columns:
@@ -66,7 +66,7 @@ class StonesBoard:
         return tuple(found)
 
 
-_WOOD = {"ground": "#e8dcc4", "line": "#cdb98f"}
+_WOODEN = partial(StonesBoard, stones={"x": RED, "o": BLUE}, ground="#e8dcc4", line="#cdb98f")
 _OTHELLO = partial(
     StonesBoard, stones={"x": DARK, "o": LIGHT}, seats=("Black", "White"), ground="#3f8f63", line="#2f6e4b"
 )
@@ -81,10 +81,10 @@ BOARDS: Mapping[str, Callable[[BoardGame[Any]], StonesBoard]] = {
     ),
     "othello": _OTHELLO,
     "othello-6x6": _OTHELLO,
-    "hex": partial(StonesBoard, stones={"x": RED, "o": BLUE}, seats=("Red", "Blue"), shift=0.5, **_WOOD),
+    "hex": partial(_WOODEN, seats=("Red", "Blue"), shift=0.5),
     "breakthrough": partial(
         StonesBoard, stones={"w": LIGHT, "b": DARK}, seats=("White", "Black"), ground="#c5a076", line="#ecdab9"
     ),
-    "tic-tac-toe": partial(StonesBoard, stones={"x": RED, "o": BLUE}, seats=("x", "o"), **_WOOD),
+    "tic-tac-toe": partial(_WOODEN, seats=("x", "o")),
 }
 """How each game looks, by its name."""
