@@ -1,7 +1,7 @@
 """How many simulations per second a search makes in OpenSpiel's games: ours through the adapter, and OpenSpiel's own.
 
-Every search begins in the game's first position and makes as many simulations. `constant` evaluates a leaf with 0 and equal
-priors, `playout` plays one game at random to its end. One thread; the best of several tries.
+Every search begins in the game's first position and makes as many simulations. `constant` evaluates a leaf with 0 and
+equal priors, `playout` plays one game at random to its end. One thread; the best of several tries.
 
 python benchmarks/openspiel_speed.py --record
 """
@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyspiel
 import record
-from moemcts_openspiel import OpenSpielGame
 from open_spiel.python.algorithms import mcts
 
 from moemcts.evaluation import Evaluator, RolloutEvaluator, UniformEvaluator
 from moemcts.search import Search, SearchConfig
+from moemcts_openspiel import OpenSpielGame
 
 GAMES = ("tic_tac_toe", "connect_four", "breakthrough(rows=6,columns=6)")
 SIMULATIONS = 400
@@ -54,6 +54,8 @@ def python(name: str) -> float:
     """Returns simulations per second of OpenSpiel's search in Python, with a constant evaluator."""
     game = pyspiel.load_game(name)
     bot = mcts.MCTSBot(game, 2.0, SIMULATIONS, Constant(), solve=False, child_selection_fn=mcts.SearchNode.puct_value)
+    if bot.mcts_search(game.new_initial_state()).explore_count != SIMULATIONS:
+        raise RuntimeError("expected as many simulations as were asked for")
     return rate(lambda: bot.mcts_search(game.new_initial_state()))
 
 
