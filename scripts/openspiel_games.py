@@ -80,7 +80,7 @@ def page() -> str:
         f"Of open_spiel {version('open_spiel')}, written by `python scripts/openspiel_games.py`, which checks the laws",
         "of every game in the first table as `moemcts check` does, but in one game each.",
         f"{len(supported)} can be searched, {chance} of them with chance, {many} of more than two players, and",
-        f"{simultaneous} with simultaneous moves; {len(WITH_PARAMETERS)} are examples with parameters, which all games take.",
+        f"{simultaneous} with simultaneous moves; {len(WITH_PARAMETERS)} are examples with parameters.",
         "",
         "| `openspiel:` | players | actions | observation | most plies | |",
         "| --- | ---: | ---: | ---: | ---: | --- |",
