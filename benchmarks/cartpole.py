@@ -11,11 +11,11 @@ import time
 
 import numpy as np
 import record
-from moemcts_gymnasium import make
 
 from moemcts.agents import Seat
 from moemcts.evaluation import Evaluator, RolloutEvaluator, UniformEvaluator
 from moemcts.search import SearchAgent, SearchConfig
+from moemcts_gymnasium import make
 
 
 def main() -> None:
