@@ -13,6 +13,7 @@ from moemcts.cli import (
     benchmark,
     check,
     data,
+    docs,
     doctor,
     explain,
     export,
@@ -33,7 +34,7 @@ from moemcts.plugins import plugins
 
 START = (run, train, selfplay, reproduce, play)
 MEASURE = (match, tournament, benchmark, report, explain)
-COMMANDS = (*START, *MEASURE, export, gate, lists, weights, new_game_command, check, doctor)
+COMMANDS = (*START, *MEASURE, export, gate, lists, weights, new_game_command, check, doctor, docs)
 
 
 def make_app() -> typer.Typer:
