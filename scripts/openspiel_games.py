@@ -77,7 +77,7 @@ def page() -> str:
     lines = [
         "# Games of OpenSpiel",
         "",
-        f"Of open_spiel {version('open_spiel')}, written by `python scripts/openspiel_games.py`; with `--laws` it checks",
+        f"Of open_spiel {version('open_spiel')}, written by `python scripts/openspiel_games.py`; `--laws` checks",
         "the laws of every game in the first table, as tests do of 26.",
         f"{len(supported)} can be searched, {chance} of them with chance, {many} of more than two players, and",
         f"{simultaneous} with simultaneous moves; {len(WITH_PARAMETERS)} are examples with parameters.",
