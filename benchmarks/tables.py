@@ -394,6 +394,59 @@ def setup() -> str:
     return "\n\n".join([table("setting up | measured | load of two cores", cells), origin(rows)])
 
 
+def suites() -> str:
+    """Returns the leaderboard of suites over many games."""
+    rows = list(latest("suites").values())
+    cells = (
+        [
+            f"`{row['game']}`",
+            row["gate"],
+            row["scheme"],
+            row["simulations"],
+            row["seed"],
+            row["games"],
+            f"{row['points']:+.1f} {bounds((row['low'], row['high']), 1, 1)}",
+            f"{row['loss_single']:.3f}",
+            f"{row['loss_mixture']:.3f}",
+        ]
+        for row in rows
+    )
+    heads = "in | gate | scheme | simulations | seed | games | points over the single network | loss, single | experts"
+    hours = sum({(row["game"], row["seed"]): row["hours"] for row in rows}.values())
+    note = (
+        "Experts against a single network in many games, the suite's size `smoke`: it shows what a leaderboard looks "
+        "like, not who is better. Points: 100 times the score over one half against the single network, or the "
+        f"difference of win rates in percent where both play others. {60 * hours:.0f} minutes of one busy core."
+    )
+    return "\n\n".join([note, table(heads, cells), origin(rows)])
+
+
+def openspiel() -> str:
+    """Returns how quick searches in OpenSpiel's games are."""
+    rows = list(latest("openspiel").values())
+    cells = ([f"`{row['game']}`", row["search"], f"{row['value']:,}", row["ratio"]] for row in rows)
+    note = (
+        "Simulations per second of processor time, each from the game's first position; the ratio is to our search "
+        "with the same kind of leaf in the same run. OpenSpiel's search in C++ plays its games without Python."
+    )
+    return "\n\n".join([note, table("in | search | simulations/s | ratio", cells), origin(rows)])
+
+
+def cartpole() -> str:
+    """Returns how long a search alone keeps a pole up."""
+    rows = list(latest("cartpole").values())
+    cells = (
+        [row["name"], ", ".join(map(str, row["steps"])), ", ".join(map(str, row["cart"])), row["seconds per step"]]
+        for row in rows
+    )
+    note = (
+        "Of 500 steps. The track ends at 2.4: what ends an episode there is not the pole, but that a leaf worth "
+        "nothing does not say that the end of the track is near."
+    )
+    heads = "search | steps by episode | where the cart was then | seconds per step"
+    return "\n\n".join([note, table(heads, cells), origin(rows)])
+
+
 FOUND = """\
 **Chess**, from a tenth of a pass over four million positions of master games: experts trained in stages or with
 weights, which takes about three times the training, have a lower loss than the single network; experts trained on their
@@ -424,6 +477,9 @@ SECTIONS = {
     "Opponents' replies: kept or drawn": replies,
     "Mates in three": mates,
     "The UCI engine and its clock": uci,
+    "The same experiment in many games": suites,
+    "Searches in OpenSpiel's games": openspiel,
+    "CartPole by search alone": cartpole,
     "Learning with other libraries": libraries,
     "Setting up": setup,
     "On a GPU": gpu,
@@ -433,6 +489,9 @@ TABLES = {
     "Pommerman: what of a network helps its search": "ablations",
     "Searches and the speed of their network": "in_flight",
     "First-play urgency with trained networks": "urgency",
+    "The same experiment in many games": "suites",
+    "Searches in OpenSpiel's games": "openspiel",
+    "CartPole by search alone": "cartpole",
     "On a GPU": "gpu",
     "Hours of what is not finished": "estimates",
 }
