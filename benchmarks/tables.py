@@ -315,16 +315,33 @@ def ablations() -> str:
     for row in rows:
         low, high = (100 * bound for bound in row["interval"])
         paired = row["difference"]
-        against = f"{100 * paired['wins']:+.1f} {bounds(paired['interval'], 100, 1)}" if paired else "–"
+        against = (
+            f"{100 * paired['wins']:+.1f} {bounds(paired['interval'], 100, 1)} `{paired['than']}`" if paired else "–"
+        )
         wins = f"{100 * row['value']:.1f} [{low:.1f}, {high:.1f}]"
         cells.append([f"{row['label']}: `{row['arm']}`", row["simulations"], row["games"], wins, against])
     how = (
         "`both`: policy and value; `policy`: every position is even; `value`: every action is equally good; "
         "`constant`: neither. Each arm plays the same boards, seats and seeds against three SimpleAgents, whom it "
-        "expects. Wilson intervals over games; differences from `both` with the same simulations, paired, over boards."
+        "expects. Wilson intervals over games; differences are paired, over boards."
     )
-    heads = "network: arm | simulations | games | wins % | than `both`, points"
+    heads = "network: arm | simulations | games | wins % | points more than"
     return "\n\n".join([table(heads, cells), how, origin(rows)])
+
+
+def hours() -> str:
+    """Returns how long the experiments take that are not finished."""
+    rows = list(latest("estimates").values())
+    cells = (
+        [
+            f"{row['name']}: `{row['run_command']}`",
+            row["value"],
+            *(row[part] for part in ("data", "training", "matches")),
+        ]
+        for row in rows
+    )
+    heads = "experiment | hours of one core, estimated | data | training | matches"
+    return "\n\n".join([table(heads, cells), origin(rows)])
 
 
 def gpu() -> str:
@@ -409,12 +426,14 @@ SECTIONS = {
     "Learning with other libraries": libraries,
     "Setting up": setup,
     "On a GPU": gpu,
+    "Hours of what is not finished": hours,
 }
 TABLES = {
     "Pommerman: what of a network helps its search": "ablations",
     "Searches and the speed of their network": "in_flight",
     "First-play urgency with trained networks": "urgency",
     "On a GPU": "gpu",
+    "Hours of what is not finished": "estimates",
 }
 """Sections that wait for the first row of their table."""
 

@@ -234,6 +234,8 @@ def _expert_agent(
     batch: int = 64,
     opponents: str = "",
     c_init: float = 2.5,
+    policy_temperature: float = 1.0,
+    uniform_share: float = 0.0,
     noise: float = 0.0,
     nodes: int | None = None,
     seconds: float | None = None,
@@ -277,6 +279,8 @@ def _expert_agent(
             seconds=seconds,
             leaves_per_tree=leaves,
             c_init=c_init,
+            policy_temperature=policy_temperature,
+            uniform_share=uniform_share,
             noise_fraction=noise,
         )
     except ValueError as error:

@@ -20,6 +20,7 @@ from moemcts.naming import contestants, is_timed, resolve_agent, says_more, with
 from moemcts.plugins import checked_options, plugins
 from moemcts.references import parse_reference
 from moemcts.runs.match import Match, MatchPlan, going_on
+from moemcts.search import SearchAgent
 
 
 def make(
@@ -87,8 +88,8 @@ def test_the_clock_limits_agents_of_seconds_and_move_times() -> None:
     assert with_options("a?x=1", {"y": 2, "x": 3}) == "a?x=3&y=2"
 
 
-def save_team(folder: Path) -> None:
-    """Writes three experts of tic-tac-toe with random weights."""
+@pytest.fixture
+def experts(tmp_path: Path) -> Path:
     game = plugins().game("tictactoe")
     gate = plugins().gate("plies?cuts=3,6", game)
     torch.manual_seed(1)
@@ -104,19 +105,28 @@ def save_team(folder: Path) -> None:
         scheme="separated",
         seed=3,
     )
+    return tmp_path
 
 
-def test_a_match_goes_on_with_what_was_chosen_when_it_began(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_loudly_an_agents_policy_is_heard_is_named(experts: Path) -> None:
+    game = plugins().game("tictactoe")
+    agent = resolve_agent(f"{experts}?backend=torch&uniform-share=0.5&policy-temperature=2", game)
+    assert isinstance(agent, SearchAgent)
+    assert (agent.config.uniform_share, agent.config.policy_temperature) == (0.5, 2)
+    with pytest.raises(UsageError, match="uniform_share"):
+        resolve_agent(f"{experts}?backend=torch&uniform_share=2", game)
+
+
+def test_a_match_goes_on_with_what_was_chosen_when_it_began(
+    experts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from moemcts.learn.inference import choice
 
-    save_team(tmp_path / "team")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     kept = Fidelity(top1=1, kl=0, regret=0, value=0)
     monkeypatch.setattr(choice, "_fidelity", lambda *_: kept)
     monkeypatch.setattr(choice, "_rates", lambda *_: {"torch": {8: 1.0}, "torch bf16": {8: 2.0}})
-    plan = MatchPlan(
-        game="tictactoe", agents=(f"{tmp_path / 'team'}?simulations=3", "random"), num_games=2, random_plies=0
-    )
+    plan = MatchPlan(game="tictactoe", agents=(f"{experts}?simulations=3", "random"), num_games=2, random_plies=0)
     path = tmp_path / "games.jsonl"
     Match(going_on(plan, path)).play(path)
     known = json.loads(path.read_text().splitlines()[0])["identity"]["agents"]
@@ -132,16 +142,15 @@ def test_a_match_goes_on_with_what_was_chosen_when_it_began(tmp_path: Path, monk
         assert going_on(plan, path) == plan
 
 
-def test_the_queue_is_a_routing_that_users_name(tmp_path: Path) -> None:
+def test_the_queue_is_a_routing_that_users_name(experts: Path) -> None:
     game = plugins().game("tictactoe")
-    save_team(tmp_path)
     views = game.views([(game.initial_state(), 0)] * 3)
     for routing in ("queue", "queue&batch=2"):
-        agent = resolve_agent(f"{tmp_path}?simulations=30&backend=torch&routing={routing}", game)
+        agent = resolve_agent(f"{experts}?simulations=30&backend=torch&routing={routing}", game)
         for decision in agent.act(views, [Seat(0, np.random.default_rng(row)) for row in range(3)]):
             assert (decision.simulations, decision.expert) == (30, 0)
             assert decision.action in range(9)
     with pytest.raises(UsageError, match="expected in_flight of at least 1, and no more with routing=queue, got 2"):
-        resolve_agent(f"{tmp_path}?backend=torch&routing=queue&in_flight=2", game)
+        resolve_agent(f"{experts}?backend=torch&routing=queue&in_flight=2", game)
     with pytest.raises(UsageError, match="no routing named 'queu'; did you mean 'queue'"):
-        resolve_agent(f"{tmp_path}?routing=queu", game)
+        resolve_agent(f"{experts}?routing=queu", game)

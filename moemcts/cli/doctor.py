@@ -18,7 +18,14 @@ import typer
 
 from moemcts.errors import MoemctsError
 
-EXTRAS = {"onnx": "fast", "onnxruntime": "fast", "openvino": "openvino", "pettingzoo": "pettingzoo"}
+EXTRAS = {
+    "onnx": "fast",
+    "onnxruntime": "fast",
+    "openvino": "openvino",
+    "pettingzoo": "pettingzoo",
+    "starlette": "web",
+    "huggingface_hub": "hub",
+}
 """Optional packages and the extra that brings each."""
 
 
