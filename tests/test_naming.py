@@ -95,7 +95,7 @@ def experts(tmp_path: Path) -> Path:
     torch.manual_seed(1)
     network = "resnet?channels=4&blocks=1"
     save_experts(
-        folder,
+        tmp_path,
         [plugins().network(network, game.spec.observation_shape, game.spec.num_actions) for _ in range(3)],
         game=game,
         game_reference="tictactoe",
