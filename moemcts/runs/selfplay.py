@@ -586,9 +586,6 @@ class SelfPlay(Run[SelfPlayConfig]):
                 found |= {f"{key}.{name}": item for name, item in value.items()}
             else:
                 found[key] = value
-        if found.get("games.precision") is None:
-            # Parts from before there was a choice are gone on with.
-            found.pop("games.precision", None)
         if self.config.start:
             found["start experts"] = manifest_digest(Path(self.config.start))
         return found | {f"training.{key}": value for key, value in self.config.training.identity().items()}
