@@ -3,9 +3,8 @@
 python benchmarks/selfplay.py FOLDER [--record]
 
 FOLDER is a run of `moemcts selfplay`. A row per measured generation: its score against each opponent that stays the
-same, with the games and evaluations that all generations up to it took. One row more: how much of the time of a process
-that plays is spent in the network, and how many positions a second it evaluates, beside what the network alone does with
-batches of the same size.
+same, with the games and samples of all generations up to it. One row more: how many positions per second of processor
+time are evaluated by one process that plays, beside what the network alone does with batches of the same size.
 """
 
 from __future__ import annotations
