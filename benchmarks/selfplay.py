@@ -1,6 +1,6 @@
 """What a self-play learned and how fast it played, as rows of results.
 
-python benchmarks/selfplay.py FOLDER [--record]
+python benchmarks/selfplay.py FOLDER [--curve] [--record]
 
 FOLDER is a run of `moemcts selfplay`. A row per measured generation: its score against each opponent that stays the
 same, with the games and samples of all generations up to it. One row more: how many positions per second of processor
@@ -25,10 +25,11 @@ def main() -> None:
     """Reads and prints; appends to the results where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--curve", action="store_true", help="leave the speed out")
     add_option(parser)
     options = parser.parse_args()
     run = SelfPlay.load(options.folder)
-    rows = [*curve(run), speed(run)]
+    rows = [*curve(run), *([] if options.curve else [speed(run)])]
     for row in rows:
         print(*row.values())
     if options.record:
