@@ -344,6 +344,29 @@ def hours() -> str:
     return "\n\n".join([table(heads, cells), origin(rows)])
 
 
+def selfplay() -> str:
+    """Returns what self-play learned, and how fast it played."""
+    rows = list(latest("selfplay").values())
+    learned = [row for row in rows if "wins" in row]
+    cells = (
+        [row["name"], row["games"], row["samples"], f"{row['wins']}-{row['draws']}-{row['losses']}", row["value"]]
+        for row in learned
+    )
+    fast = (
+        [row["name"], row["mean_batch"], row["positions_per_second"], row["network_alone"], f"{row['value']} %"]
+        for row in rows
+        if "wins" not in row
+    )
+    return "\n\n".join(
+        [
+            table("generation, opponent | games until then | samples | won-tied-lost | score %", cells),
+            "One process that plays, per second of processor time, beside its network alone with equal batches:",
+            table("self-play | mean batch | positions/s | network alone | share", fast),
+            origin(rows),
+        ]
+    )
+
+
 def gpu() -> str:
     """Returns what `benchmarks/gpu_plan.sh` measured."""
     rows = list(latest("gpu").values())
@@ -482,6 +505,7 @@ SECTIONS = {
     "CartPole by search alone": cartpole,
     "Learning with other libraries": libraries,
     "Setting up": setup,
+    "Learning from self-play": selfplay,
     "On a GPU": gpu,
     "Hours of what is not finished": hours,
 }
@@ -492,6 +516,7 @@ TABLES = {
     "The same experiment in many games": "suites",
     "Searches in OpenSpiel's games": "openspiel",
     "CartPole by search alone": "cartpole",
+    "Learning from self-play": "selfplay",
     "On a GPU": "gpu",
     "Hours of what is not finished": "estimates",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.resources
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -140,6 +140,9 @@ class RunConfig(Section):
     """Decides everything that is random."""
     summary: str = ""
     """What the preset is for."""
+    if TYPE_CHECKING:
+        # Each kind of run declares it where its files have it.
+        training: TrainerConfig = TrainerConfig()
 
     def resolved_settings(self) -> dict[str, Any]:
         """Returns all settings that have a value and an effect, as TOML has them."""
