@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from moemcts.evaluation import Evaluation
 from moemcts.game import CHANCE, Action, GameSpec, Player, State
 from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
+from moemcts.search.forced import least_visits
 from moemcts.search.gumbel import GumbelRoot, considered_visits, logits
 from moemcts.search.nodes import UNPROVABLE, Float64s, Node, Path, SeatStatistics, numbers_after, numbers_of, proof_of
 from moemcts.search.splitmix import SplitMix64
@@ -136,9 +137,9 @@ class ReferenceSearch:
         config = self.config
         if node is self.root and config.gumbel is not None:
             return self._consider(seat, config.gumbel)
-        visits = float(node.visits + node.in_flight)
-        c = config.c_init + math.log((visits + config.c_base + 1.0) / config.c_base)
-        scale = c * math.sqrt(visits)
+        if node is self.root and (forced := self._forced(seat)) is not None:
+            return forced
+        scale = config.exploration(float(node.visits + node.in_flight))
         parent, offset, reduction = FIRST_PLAY_URGENCIES[config.first_play_urgency]
         mean = seat.value_sum / node.visits
         untried = parent * mean + offset - reduction * math.sqrt(max(seat.visited_prior, 0.0))
@@ -163,6 +164,19 @@ class ReferenceSearch:
             num_considered = min(gumbel.considered, len(seat.actions))
             schedule = considered_visits(num_considered, self.config.simulations or 0)
             self.plans[seat.player] = (noise, schedule)
+
+    def _forced(self, seat: SeatStatistics) -> int | None:
+        """Returns the index of the action with the largest prior that was tried less than it has to be."""
+        factor = self.config.forced_playouts
+        if factor == 0:
+            return None
+        num_simulations = float(self.root.visits + self.root.in_flight - 1)
+        for i in sorted(range(len(seat.actions)), key=lambda i: -float(seat.priors[i])):
+            if self._solves() and len(self.root.seats) == 1 and proof_of(self.root, i) == -1:
+                continue
+            if 0 < seat.visits[i] + seat.in_flight[i] < least_visits(factor, float(seat.priors[i]), num_simulations):
+                return i
+        return None
 
     def _consider(self, seat: SeatStatistics, gumbel: GumbelRoot) -> int:
         """Returns the index of the action with the best noise and improved logit among those that are due.
