@@ -15,6 +15,7 @@ from moemcts_classics.connect_four import ConnectFour
 from moemcts_classics.gates import CapturesGate, StonesGate
 from moemcts_classics.hex import Hex
 from moemcts_classics.othello import Othello
+from moemcts_classics.pageboard import BOARDS
 from moemcts_classics.tic_tac_toe import TicTacToe
 
 PLACING = ("connect-four", "othello", "othello-6x6", "hex", "tic-tac-toe")
@@ -50,6 +51,11 @@ def register_gates() -> Sequence[Registration]:
 def register_agents() -> Sequence[Registration]:
     # No default: searches would take it for their opponent, and here they play both sides.
     return [Registration("careful", _careful, "wins and prevents wins in one move, otherwise random", PLACING + MOVING)]
+
+
+@hookimpl
+def register_boards() -> Sequence[Registration]:
+    return [Registration(name, make, "stones on cells", (name,)) for name, make in BOARDS.items()]
 
 
 def _breakthrough(*, rows: int = 8, columns: int = 8) -> Breakthrough:
