@@ -230,7 +230,9 @@ class ReferenceSearch:
             return None
         (seat,) = node.seats
         best, best_key = None, (math.inf, math.inf)
-        for i in sorted(range(len(seat.actions)), key=lambda i: -float(seat.priors[i])):
+        # Actions are opened in the order of their priors, those of the Gumbel root all at once.
+        is_sorted = node is not self.root or self.config.gumbel is None
+        for i in sorted(range(len(seat.actions)), key=lambda i: -float(seat.priors[i]) if is_sorted else 0.0):
             child = node.children.get((i,))
             numbers = numbers_after(child)
             if numbers == UNPROVABLE or 0 in numbers or (child is not None and child.is_pending):
