@@ -14,6 +14,16 @@ def least_visits(factor: float, prior: float, num_simulations: float) -> float:
     return math.sqrt(factor * prior * num_simulations)
 
 
+def behind(
+    factor: float, num_simulations: float, priors: Sequence[float], tried: Sequence[int], is_lost: Sequence[bool]
+) -> int | None:
+    """Returns the index of the action with the largest prior that was tried less than it has to be, if any."""
+    for i in sorted(range(len(priors)), key=lambda i: -priors[i]):
+        if not is_lost[i] and 0 < tried[i] < least_visits(factor, priors[i], num_simulations):
+            return i
+    return None
+
+
 def pruned(
     factor: float, scale: float, visits: Sequence[int], value_sums: Sequence[float], priors: Sequence[float]
 ) -> list[int]:
