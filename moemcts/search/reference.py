@@ -14,20 +14,11 @@ from numpy.typing import NDArray
 
 from moemcts.evaluation import Evaluation
 from moemcts.game import CHANCE, Action, GameSpec, Player, State
+from moemcts.search import nodes
 from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
 from moemcts.search.forced import behind
 from moemcts.search.gumbel import GumbelRoot, considered_visits, logits, planned
-from moemcts.search.nodes import (
-    UNPROVABLE,
-    Float64s,
-    Node,
-    Path,
-    SeatStatistics,
-    numbers_after,
-    numbers_of,
-    priors_of,
-    proof_of,
-)
+from moemcts.search.nodes import UNPROVABLE, Float64s, Node, Path, SeatStatistics, numbers_after, numbers_of, proof_of
 from moemcts.search.splitmix import SplitMix64
 
 Reply = Callable[[State, Player], Action]
@@ -75,7 +66,7 @@ class ReferenceSearch:
         row = 0
         for leaf, path in self.pending:
             for seat in leaf.seats:
-                seat.priors = priors_of(evaluation.logits[row], seat.actions, self.config)
+                seat.priors = nodes.priors_of(evaluation.logits[row], seat.actions, self.config)
                 self._note_value(leaf, seat.player, np.atleast_1d(evaluation.value[row]))
                 row += 1
             if leaf is self.root:
@@ -363,7 +354,7 @@ class ReferenceSearch:
     def _add_noise(self, root: Node) -> None:
         for seat in root.seats if self.config.noise_fraction > 0 else ():
             noise = [self.rng.gamma(self.config.noise_alpha) for _ in seat.actions]
-            seat.priors = with_noise(seat.priors, noise, self.config.noise_fraction)
+            seat.priors = nodes.with_noise(seat.priors, noise, self.config.noise_fraction)
 
     def _hold(self, leaf: Node, path: Path) -> None:
         places = [i for i, (node, _) in enumerate(self.pending) if node is leaf]
