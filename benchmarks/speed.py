@@ -28,8 +28,9 @@ from games_for_tests import NativeConnectFour, NativeTicTacToe
 from record import add_option, append, commit
 from side_by_side import Worker, compare, paths_of, serve
 
+from moemcts import native
 from moemcts.evaluation import Evaluation, UniformEvaluator
-from moemcts.game import Game, GameSpec, State, Views
+from moemcts.game import Game, GameSpec, IntArray, Packed, State, Views
 from moemcts.native import core
 from moemcts.plugins import plugins
 from moemcts.search import Search, SearchConfig
@@ -129,6 +130,9 @@ def benchmarks() -> dict[str, tuple[str, Callable[[], Work]]]:
             lambda: search_work(pommerman, simulations=200, trees=16, leaves=4, opponents=simple),
         ),
     }
+    found["gate `lichess` over packed positions of chess"] = ("positions/s", gate_work)
+    for size in (64, 4_096, 16_384):
+        found[f"52 planes of chess, batches of {size:,}"] = ("positions/s", partial(planes_work, size))
     found.update({name: ("simulations/s", work) for name, work in chess_searches().items()})
     if "tictactoe" in plugins().games:
         found["search, tic-tac-toe written in Python, 8 trees x 8 leaves"] = (
@@ -171,6 +175,52 @@ def chess_searches() -> dict[str, Callable[[], Work]]:
                     search_work, game, simulations=800, trees=trees, leaves=1, start=start, first_play_urgency=urgency
                 )
     return found
+
+
+def chess_positions(num: int) -> tuple[Packed, IntArray]:
+    """Returns packed positions of random games and the players who move there."""
+    game = plugins().game("chess")
+    rng = np.random.default_rng(0)
+    states, state = [], game.initial_state()
+    while len(states) < 4096:
+        (player,) = state.active_players
+        states.append(state)
+        state = state.play([int(rng.choice(state.legal_actions(player)))])
+        if not state.active_players:
+            state = game.initial_state()
+    players = np.array([state.active_players[0] for state in states], dtype=np.int64)
+    rows = np.arange(num) % len(states)
+    return game.pack(states).take(rows), players[rows]
+
+
+def gate_work() -> Work:
+    """Returns work that puts packed positions of chess into phases, in positions."""
+    game = plugins().game("chess")
+    gate = plugins().gate("lichess", game)
+    packed, players = chess_positions(65_536)
+
+    def work() -> int:
+        gate.weights(game.unpack(packed, players))
+        return len(players)
+
+    return work
+
+
+def planes_work(size: int) -> Work:
+    """Returns work that encodes whole states of chess in batches of `size`, in positions."""
+    game = plugins().game("chess")
+    packed, players = chess_positions(size)
+    views = game.unpack(packed, players)
+    # Views of whole states, as a search selects them.
+    views = views.unpacked() if hasattr(views, "unpacked") else views
+    made = getattr(native, "ObservationBuffer", None)
+    observations = partial(made().observations, views) if made else views.observations
+
+    def work() -> int:
+        observations()
+        return size
+
+    return work
 
 
 def rate(work: Work, seconds: float) -> float:

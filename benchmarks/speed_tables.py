@@ -19,6 +19,41 @@ def rows_of(name: str) -> dict[str, Row]:
     return {row["name"]: row for row in rows}
 
 
+SEARCH = "search, chess, {}, against before"
+GOALS = {
+    "chess, middlegame, 100,000 simulations": (
+        SEARCH.format("middlegame, loss, 1 tree x 8 leaves, 100,000"),
+        "1.7 times",
+    ),
+    "the same, 1,000,000 simulations": (SEARCH.format("middlegame, loss, 1 tree x 8 leaves, 1,000,000"), ""),
+    "the same, 100,000, planes encoded": (
+        SEARCH.format("middlegame, loss, 1 tree x 8 leaves, 100,000, encoded"),
+        "",
+    ),
+    "chess, start, 64 trees, a leaf each": (SEARCH.format("start, loss, 64 trees x 1 leaf, 800"), "400,000/s"),
+    "chess, middlegame, 64 trees, a leaf each": (
+        SEARCH.format("middlegame, loss, 64 trees x 1 leaf, 800"),
+        "400,000/s",
+    ),
+    "52 planes, batches of 64": ("52 planes of chess, batches of 64, against before", ""),
+    "52 planes, batches of 16,384": ("52 planes of chess, batches of 16,384, against before", "as fast as 64"),
+    "gate over a dataset": ("gate `lichess` over packed positions of chess, against before", "3,000,000/s"),
+}
+"""What was to be reached: its row, and the goal where there is one."""
+
+
+def goals() -> str:
+    """Returns the table of what was to be reached, before and now."""
+    rows = rows_of("side_by_side")
+    heads = "per second of processor time, one thread | before | now | times as fast | goal"
+    lines = []
+    for label, (name, goal) in GOALS.items():
+        if name in rows:
+            row = rows[name]
+            lines.append([label, f"{row['theirs']:,}", f"{row['ours']:,}", f"{row['value']:.2f}", goal or "–"])
+    return _table(heads, lines)
+
+
 def against_before() -> str:
     """Returns the table of the search now and before, with the ratios of one run."""
     rows = rows_of("side_by_side").values()

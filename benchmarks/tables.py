@@ -13,10 +13,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import speed_tables
 from published import CHESS_ELO, CHESS_LOSS
 
 ROOT = Path(__file__).parent.parent
 README, RESULTS = ROOT / "README.md", ROOT / "docs" / "results.md"
+GUIDE = ROOT / "docs" / "guides" / "speed.md"
 BEGIN, END = "<!-- results -->", "<!-- /results -->"
 
 Row = dict[str, Any]
@@ -408,6 +410,11 @@ def libraries() -> str:
     return "\n\n".join([table(heads, cells), origin(rows)])
 
 
+def beside() -> str:
+    """Returns the tables of the search, now and before, and of others'."""
+    return f"{speed_tables.tables()}\n\n{origin(speed_tables.measured())}"
+
+
 def setup() -> str:
     """Returns what setting up costs."""
     rows = list(latest("setup").values())
@@ -492,6 +499,7 @@ SECTIONS = {
     "Gates found in data": gates,
     "Opposite-coloured bishops": bishops,
     "Speed of rules and search": speed,
+    "The search beside what it was, and beside others": beside,
     "Speed of networks": inference,
     "Speed of matches and training": arena,
     "Searches and the speed of their network": in_flight,
@@ -564,10 +572,15 @@ def summary() -> str:
 
 
 def pages() -> dict[Path, str]:
-    """Returns what the README and docs/results.md have to be."""
-    before, rest = README.read_text().split(BEGIN)
+    """Returns what the README, docs/results.md and the page about speed have to be."""
+    return {README: _filled(README, summary()), RESULTS: page(), GUIDE: _filled(GUIDE, speed_tables.goals())}
+
+
+def _filled(path: Path, text: str) -> str:
+    """Returns a page with its results replaced."""
+    before, rest = path.read_text().split(BEGIN)
     _, after = rest.split(END)
-    return {README: f"{before}{BEGIN}\n{summary()}\n{END}{after}", RESULTS: page()}
+    return f"{before}{BEGIN}\n{text}\n{END}{after}"
 
 
 def main() -> None:

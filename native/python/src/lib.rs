@@ -5,11 +5,13 @@ mod chess;
 mod chess_packed;
 mod classics;
 mod game;
+mod native_game;
 mod packed;
 mod playouts;
 mod pommerman;
 mod python_game;
 mod search;
+mod search_class;
 mod signals;
 mod syzygy;
 

@@ -309,6 +309,7 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
         virtual_loss: option(options, "virtual_loss")?,
         policy_temperature: option(options, "policy_temperature")?,
         uniform_share: option(options, "uniform_share")?,
+        forced_playouts: option(options, "forced_playouts")?,
         gumbel: option::<Option<(u32, f64, f64, f64)>>(options, "gumbel")?.map(
             |(considered, visit_offset, value_scale, noise)| GumbelRoot {
                 considered,
@@ -348,87 +349,4 @@ pub fn arrays<'py>(logits: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyR
         _ => return Err(wrong("value [N] or [N, P]", value)),
     };
     Ok((logits, value))
-}
-
-/// Defines the Python class of one game's search.
-#[macro_export]
-macro_rules! search_class {
-    ($name:ident, $binding:ty, $make:expr) => {
-        /// Many trees that share batches; `moemcts.search.Search` is its face.
-        #[pyclass(module = "moemcts._core")]
-        pub struct $name($crate::search::Core<$binding>);
-
-        #[pymethods]
-        impl $name {
-            /// Makes a search for a game, with all its numbers as a dictionary.
-            #[new]
-            fn new(game: &Bound<'_, PyAny>, options: &Bound<'_, pyo3::types::PyDict>) -> PyResult<Self> {
-                let make: fn(&Bound<'_, PyAny>) -> PyResult<$binding> = $make;
-                $crate::search::Core::new(make(game)?, options).map(Self)
-            }
-
-            #[pyo3(signature = (roots, seeds, others, kept=None, root_actions=None))]
-            fn reset(
-                &mut self,
-                roots: &Bound<'_, PyAny>,
-                seeds: Vec<u64>,
-                others: Vec<$crate::search::Others<'_>>,
-                kept: Option<Vec<Option<PyRef<'_, $crate::search::KeptTree>>>>,
-                root_actions: Option<Vec<Option<Vec<u32>>>>,
-            ) -> PyResult<()> {
-                self.0.reset(roots, seeds, others, kept, root_actions)
-            }
-
-            fn select<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-                self.0.select(py)
-            }
-
-            /// The numbers of the rows selected last: the first, and the one after the last.
-            #[getter]
-            fn rows(&self) -> (usize, usize) {
-                self.0.rows()
-            }
-
-            /// Views of the players outside that have to reply, and the tree of each.
-            fn awaiting<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Vec<u32>)> {
-                self.0.awaiting(py)
-            }
-
-            fn reply(&mut self, actions: Vec<u32>) -> PyResult<()> {
-                self.0.reply(actions)
-            }
-
-            #[pyo3(signature = (logits, value, rows=None))]
-            fn backup(
-                &mut self,
-                logits: &Bound<'_, PyAny>,
-                value: &Bound<'_, PyAny>,
-                rows: Option<&Bound<'_, PyAny>>,
-            ) -> PyResult<()> {
-                self.0.backup($crate::search::arrays(logits, value)?, rows)
-            }
-
-            fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyList>> {
-                self.0.results(py)
-            }
-
-            fn limit(&mut self, simulations: u32) {
-                self.0.limit(simulations);
-            }
-
-            fn lines(&self, tree: usize) -> PyResult<Vec<Vec<Vec<u32>>>> {
-                self.0.lines(tree)
-            }
-
-            /// How many batches and rows were asked for since the last reset.
-            #[getter]
-            fn counts(&self) -> (u64, u64) {
-                self.0.counts()
-            }
-
-            fn keep(&mut self) -> Vec<$crate::search::KeptTree> {
-                self.0.keep()
-            }
-        }
-    };
 }
