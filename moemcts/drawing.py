@@ -35,16 +35,22 @@ class Drawing:
 class Board(Protocol):
     """How the positions of a game are shown."""
 
-    seats: Sequence[str]
-    """What players are called, by player."""
-    colours: Sequence[str]
-    """Of the players, in CSS."""
-    page: Path | None
-    """A folder that pages may load from, with a JavaScript module `board.js` that draws; None where drawings are SVG.
+    @property
+    def seats(self) -> Sequence[str]:
+        """What players are called, by player."""
 
-    The module exports `mount(element, play)`, which returns an object whose `show(data, actions, player)` draws
-    `Drawing.data` and lets the player choose among `actions` by calling `play(action)`.
-    """
+    @property
+    def colours(self) -> Sequence[str]:
+        """Of the players, in CSS."""
+
+    @property
+    def page(self) -> Path | None:
+        """A folder that pages may load from, with a JavaScript module `board.js`; None where drawings are SVG.
+
+        The module exports `mount(element, play)`. That returns an object: `show(data, actions, player)` draws
+        `Drawing.data` and lets the player choose among `actions` by calling `play` with a list of them;
+        `takes(action)` says whether an action is made on the board itself.
+        """
 
     def draw(self, state: Any, player: Player) -> Drawing:
         """Returns a position as `player` looks at it."""

@@ -19,9 +19,7 @@ recipe = "moemcts train --game tictactoe"
 
 [[measured]]
 against = "random"
-elo = 120.0
-low = 80.0
-high = 160.0
+result = "+120 Elo [+80, +160]"
 games = 400
 command = "moemcts match --game tictactoe --agent weights:noughts --agent random"
 """

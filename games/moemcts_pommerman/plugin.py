@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moemcts.errors import UsageError
@@ -68,6 +69,16 @@ def register_agents() -> Sequence[Registration]:
 @hookimpl
 def register_boards() -> Sequence[Registration]:
     return [Registration("pommerman", _board, "the board as tiles, what players have below", _GAMES)]
+
+
+@hookimpl
+def register_weights() -> Sequence[Registration]:
+    summary = "one network, trained on games of SimpleAgents"
+    return [Registration(_FFA, partial(_weights, _FFA), summary, (_FFA,), default=True)]
+
+
+def _weights(name: str) -> Path:
+    return Path(str(resources.files("moemcts_pommerman").joinpath("weights", name)))
 
 
 def _board(game: Game) -> PommermanBoard:

@@ -13,12 +13,14 @@ from moemcts.cli import (
     benchmark,
     check,
     data,
+    docs,
     doctor,
     explain,
     export,
     gate,
     lists,
     match,
+    new_game_command,
     play,
     report,
     reproduce,
@@ -32,7 +34,7 @@ from moemcts.plugins import plugins
 
 START = (run, train, selfplay, reproduce, play)
 MEASURE = (match, tournament, benchmark, report, explain)
-COMMANDS = (*START, *MEASURE, export, gate, lists, weights, check, doctor)
+COMMANDS = (*START, *MEASURE, export, gate, lists, weights, new_game_command, check, doctor, docs)
 
 
 def make_app() -> typer.Typer:

@@ -106,7 +106,6 @@ def _lines(found: Mapping[str, Any]) -> list[str]:
             lines.append(f"{name:<10} {value}")
     for row in found.get("card", {}).get("measured", ()):
         lines.append(
-            f"{'measured':<10} {row['elo']:+.0f} Elo [{row['low']:+.0f}, {row['high']:+.0f}] against {row['against']}, "
-            f"{row['games']} games: {row['command']}"
+            f"{'measured':<10} {row['result']} against {row['against']}, {row['games']} games: {row['command']}"
         )
     return lines

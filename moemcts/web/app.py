@@ -105,7 +105,7 @@ def serve(offers: Offers, port: int | None, on_ready: Callable[[str], None]) -> 
         import uvicorn
     except ImportError:
         raise MissingExtra("uvicorn", "web") from None
-    server = uvicorn.Server(uvicorn.Config(make_app(offers), log_level="warning", access_log=False))
+    server = uvicorn.Server(uvicorn.Config(make_app(offers), log_config=None, access_log=False))
     with _bound(port) as bound:
         on_ready(f"http://127.0.0.1:{bound.getsockname()[1]}/")
         server.run(sockets=[bound])
@@ -168,12 +168,12 @@ def _fault(headers: Mapping[str, str]) -> Refusal | None:
 
 async def _read(receive: Receive) -> bytes | None:
     """Returns the body; None as soon as it is too large, whatever its length was said to be."""
-    body = b""
+    body: bytes = b""
     while True:
         message = await receive()
         if message["type"] != "http.request":
             return body
-        body += message.get("body", b"")
+        body += bytes(message.get("body", b""))
         if len(body) > LARGEST_BODY:
             return None
         if not message.get("more_body", False):

@@ -257,7 +257,7 @@ def test_an_agent_that_fails_is_one_line_and_the_game_stays(client: TestClient, 
         refused(answer, 400, "player 0 (broken), crash: ZeroDivisionError: nothing to divide by")
 
 
-def test_a_port_in_use_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_said() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

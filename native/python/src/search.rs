@@ -3,7 +3,7 @@
 use crate::game::{rows, search_error, Binding};
 use crate::signals::Signals;
 use moemcts_tree::tree::{Line, Status};
-use moemcts_tree::{Action, Config, Exploration, Limits, Player, Players, Rng, Search, Tree};
+use moemcts_tree::{Action, Config, Exploration, GumbelRoot, Limits, Player, Players, Rng, Search, Tree};
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -72,8 +72,8 @@ impl<B: Binding> Core<B> {
         let mut cleared = self.search.take().into_iter();
         let beside = others.into_iter().zip(kept).zip(root_actions);
         for (((state, player), seed), ((others, kept), actions)) in roots.into_iter().zip(seeds).zip(beside) {
-            // A kept tree knows all actions of its root.
-            let grown = match kept.filter(|_| actions.is_none()) {
+            // A kept tree knows all actions of its root, and the Gumbel root begins with untried ones.
+            let grown = match kept.filter(|_| actions.is_none() && self.search.config.gumbel.is_none()) {
                 Some(kept) => self.regrow(&kept, &state, player)?,
                 None => None,
             };
@@ -194,6 +194,8 @@ impl<B: Binding> Core<B> {
                 result.set_item("actions", PyArray1::from_iter(py, arms.iter().map(|arm| i64::from(arm.action))))?;
                 result.set_item("visits", PyArray1::from_iter(py, arms.iter().map(|arm| i64::from(arm.visits))))?;
                 result.set_item("value_sums", PyArray1::from_iter(py, arms.iter().map(|arm| arm.value_sum)))?;
+                let noise = if self.search.config.gumbel.is_some() { arms.as_slice() } else { &[] };
+                result.set_item("noise", PyArray1::from_iter(py, noise.iter().map(|arm| arm.noise)))?;
                 result.set_item("priors", PyArray1::from_iter(py, arms.iter().map(|arm| arm.prior)))?;
                 result.set_item("proven", PyArray1::from_iter(py, proofs().map(|proof| proof.is_some())))?;
                 let proof_plies = proofs().map(|proof| proof.map_or(0, |(_, plies)| i64::from(plies)));
@@ -307,6 +309,14 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
         virtual_loss: option(options, "virtual_loss")?,
         policy_temperature: option(options, "policy_temperature")?,
         uniform_share: option(options, "uniform_share")?,
+        gumbel: option::<Option<(u32, f64, f64, f64)>>(options, "gumbel")?.map(
+            |(considered, visit_offset, value_scale, noise)| GumbelRoot {
+                considered,
+                visit_offset,
+                value_scale,
+                noise,
+            },
+        ),
         noise_fraction: option(options, "noise_fraction")?,
         noise_alpha: option(options, "noise_alpha")?,
         solver: option(options, "solver")?,

@@ -3,6 +3,7 @@
 mod descend;
 mod edges;
 mod grow;
+mod gumbel;
 mod lines;
 mod moves;
 mod node;
@@ -65,6 +66,8 @@ pub struct Tree<S, A> {
     pub in_flight: u32,
     pub depth_sum: u64,
     pub max_depth: u32,
+    /// What the Gumbel root plans, per seat of the root; empty without it.
+    plans: Vec<gumbel::Plan>,
     scratch: Scratch,
 }
 
@@ -106,6 +109,7 @@ impl<S, A> Default for Tree<S, A> {
             in_flight: 0,
             depth_sum: 0,
             max_depth: 0,
+            plans: Vec::new(),
             scratch: Scratch::default(),
         }
     }
@@ -138,6 +142,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.agents.clear();
         self.steps.clear();
         self.suspended.clear();
+        self.plans.clear();
         self.values.clear();
         self.prospects.clear();
         self.num_players = num_players;

@@ -16,6 +16,8 @@ pub struct Arm {
     pub prior: f32,
     pub visits: u32,
     pub value_sum: f64,
+    /// The noise of the Gumbel root, 0 without it.
+    pub noise: f64,
     /// The value that is proven for it, and the plies from the root to the end.
     pub proof: Option<(f32, u32)>,
 }
@@ -55,15 +57,16 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
     /// Returns what is known of a player's actions at the root, by ascending action; None where it has no seat there.
     pub fn arms(&self, player: Player, config: &Config) -> Option<Vec<Arm>> {
-        let seat = self.seats_of(ROOT).find(|seat| seat.player() == player)?;
+        let (index, seat) = self.seats_of(ROOT).enumerate().find(|(_, seat)| seat.player() == player)?;
         let arm = |slot: Slot| {
             let (action, prior) = (self.action(seat, slot), self.moves.priors[(seat.first_move + slot) as usize]);
+            let noise = self.noise(index, slot);
             match self.edges_of(seat).get(slot as usize) {
                 Some(edge) => {
                     let proof = self.proof_of(slot, config);
-                    Arm { action, prior, visits: edge.visits, value_sum: edge.value_sum, proof }
+                    Arm { action, prior, visits: edge.visits, value_sum: edge.value_sum, noise, proof }
                 }
-                None => Arm { action, prior, visits: 0, value_sum: 0.0, proof: None },
+                None => Arm { action, prior, visits: 0, value_sum: 0.0, noise, proof: None },
             }
         };
         Some(self.by_action(seat).into_iter().map(arm).collect())

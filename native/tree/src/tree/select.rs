@@ -2,7 +2,7 @@
 
 use super::edges::{Edge, EdgeId, Edges, Slot};
 use super::moves::Moves;
-use super::{Node, NodeId, Seat, Tree, NONE};
+use super::{Node, NodeId, Seat, Tree, NONE, ROOT};
 use crate::chance;
 use crate::config::Config;
 use crate::game::{Agent, State};
@@ -11,6 +11,11 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Picks the best edge of every seat by PUCT, and none where no seat is.
     pub(super) fn choose(&mut self, node: NodeId, config: &Config, chosen: &mut Vec<Slot>) {
         chosen.clear();
+        if node == ROOT {
+            if let Some(gumbel) = &config.gumbel {
+                return self.consider(gumbel, chosen);
+            }
+        }
         let record = &mut self.nodes[node as usize];
         let num_seats = record.num_seats;
         if num_seats == 0 {

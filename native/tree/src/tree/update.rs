@@ -37,6 +37,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             self.nodes[node as usize].status = Status::Expanded;
             if node == ROOT {
                 self.add_noise(config);
+                self.plan(config);
             }
             // Nothing holds a leaf that was evaluated for a proof.
             if self.nodes[node as usize].in_flight > 0 {

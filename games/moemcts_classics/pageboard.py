@@ -1,0 +1,90 @@
+"""The classic games on a page: stones on cells, drawn as SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from moemcts.drawing import Drawing, Spot, cell, grid
+from moemcts.game import Action, Player
+from moemcts_classics.board import BoardGame
+
+DARK, LIGHT = "#2b2d36", "#f8f5ee"
+RED, YELLOW, BLUE = "#d1495b", "#f2c14e", "#3b6ea5"
+
+
+class StonesBoard:
+    """A board whose cells hold stones; an action is clicked where it puts one, a move where it begins and ends."""
+
+    page: Path | None = None
+
+    def __init__(
+        self,
+        game: BoardGame[Any],
+        *,
+        stones: Mapping[str, str],
+        seats: tuple[str, str],
+        ground: str,
+        line: str,
+        shift: float = 0.0,
+        is_columns: bool = False,
+    ) -> None:
+        """Takes the colours of stones by their letters, the first player's first; each row is `shift` cells further to
+        the right; where actions are columns, all cells of one are clicked.
+        """
+        self._game = game
+        self._stones = dict(stones)
+        self._ground, self._line = ground, line
+        self._shift = shift
+        self._is_columns = is_columns
+        self.seats = seats
+        self.colours = tuple(stones.values())
+
+    def draw(self, state: Any, player: Player) -> Drawing:
+        rows = state.drawn()
+        cells = [[letter if letter in self._stones else "" for letter in row] for row in rows]
+        spots: dict[Action, tuple[Spot, ...]] = {}
+        for mover in state.active_players:
+            for action in map(int, state.legal_actions(mover)):
+                name = self._game.format_action(state, mover, action)
+                if found := self._spots(name):
+                    spots[action] = found
+        return grid(cells, colours=self._stones, spots=spots, shift=self._shift, ground=self._ground, line=self._line)
+
+    def _spots(self, name: str) -> tuple[Spot, ...]:
+        if self._is_columns:
+            return ((float(int(name) - 1), 0.0, 1.0, float(self._game.rows)),)
+        text, found = name.rstrip("*"), []
+        while text and text[0].isalpha() and text[1:2].isdigit():
+            digits = len(text[1:]) - len(text[1:].lstrip("0123456789"))
+            number = int(text[1 : 1 + digits])
+            row = self._game.rows - number if self._game.numbers_upward else number - 1
+            found.append(cell(row, ord(text[0].lower()) - ord("a"), self._shift))
+            text = text[1 + digits :]
+        return tuple(found)
+
+
+_WOODEN = partial(StonesBoard, stones={"x": RED, "o": BLUE}, ground="#e8dcc4", line="#cdb98f")
+_OTHELLO = partial(
+    StonesBoard, stones={"x": DARK, "o": LIGHT}, seats=("Black", "White"), ground="#3f8f63", line="#2f6e4b"
+)
+BOARDS: Mapping[str, Callable[[BoardGame[Any]], StonesBoard]] = {
+    "connect-four": partial(
+        StonesBoard,
+        stones={"x": YELLOW, "o": RED},
+        seats=("Yellow", "Red"),
+        ground=BLUE,
+        line="#2d5580",
+        is_columns=True,
+    ),
+    "othello": _OTHELLO,
+    "othello-6x6": _OTHELLO,
+    "hex": partial(_WOODEN, seats=("Red", "Blue"), shift=0.5),
+    "breakthrough": partial(
+        StonesBoard, stones={"w": LIGHT, "b": DARK}, seats=("White", "Black"), ground="#c5a076", line="#ecdab9"
+    ),
+    "tic-tac-toe": partial(_WOODEN, seats=("x", "o")),
+}
+"""How each game looks, by its name."""

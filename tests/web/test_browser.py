@@ -1,0 +1,165 @@
+"""Games are played to their end on the page, in a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+for package in ("starlette", "uvicorn"):
+    pytest.importorskip(package, reason=f"{package} is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMEDRIVER = shutil.which("chromedriver")
+if CHROMIUM is None or CHROMEDRIVER is None:
+    pytest.skip("no browser: apt-get install chromium chromium-driver", allow_module_level=True)
+
+PATIENCE = 60.0
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1360,1000",
+)
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(CHROMEDRIVER))
+    yield driver
+    driver.quit()
+
+
+@contextmanager
+def page(browser: Any, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Opens the page of a server that is started for it."""
+    command = [str(Path(sys.executable).parent / "moemcts"), "play", "--web", "--no-browser", "--port", "0", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as server:
+        try:
+            assert server.stdout is not None
+            browser.get(server.stdout.readline().strip())
+            until(lambda: step(browser) == 0)
+            browser.execute_script("window.moemcts.wait = 0")
+            yield server
+        finally:
+            server.terminate()
+
+
+def until(condition: Callable[[], Any], what: str = "the page") -> Any:
+    """Returns what a condition returns once that is true; fails where it never is."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"waited in vain for {what}")
+
+
+def step(browser: Any) -> int | None:
+    shown = browser.execute_script("return window.moemcts?.busy ? null : document.body.dataset.step")
+    return None if shown is None else int(shown)
+
+
+def now(browser: Any) -> dict[str, Any]:
+    """Returns the last round that the page was told of, once it waits for a person or the game is over."""
+    told: dict[str, Any] = until(
+        lambda: browser.execute_script(
+            "const s = window.moemcts, last = s.rounds[s.rounds.length - 1];"
+            "const isShown = !s.busy && last && String(last.step) === document.body.dataset.step;"
+            "return isShown && (last.asked || last.over) && last"
+        )
+    )
+    return told
+
+
+def complaints(browser: Any) -> list[str]:
+    return [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+def cell(browser: Any, name: str) -> Any:
+    return browser.find_element("css selector", f"#overlay .spot[data-name='{name}']")
+
+
+def test_three_in_a_row_is_clicked(browser: Any) -> None:
+    with page(browser, "--game", "tictactoe", "--against", "uct?simulations=50"):
+        while not (told := now(browser))["over"]:
+            cell(browser, told["actions"][0]["name"]).click()
+            until(lambda before=told["step"]: step(browser) not in (None, before))  # type: ignore[misc]
+        notice = browser.find_element("id", "notice").text
+        assert notice in ("X won.", "O won.", "A draw.")
+        rows = browser.find_elements("css selector", "#weights .weight")
+        assert not rows or browser.find_element("id", "gate").is_displayed()
+        assert not complaints(browser)
+
+
+def test_pieces_are_moved_square_by_square(browser: Any) -> None:
+    with page(browser, "--game", "chess?max_plies=10", "--against", "alpha-beta?depth=1"):
+        while not (told := now(browser))["over"]:
+            name = told["actions"][len(told["actions"]) // 2]["name"]
+            for square in (name[:2], name[2:4]):
+                target = browser.find_element("css selector", f".chess-board [data-square='{square}']")
+                webdriver.ActionChains(browser).move_to_element(target).click().perform()
+            until(lambda before=told["step"]: step(browser) not in (None, before), f"{name} to be played")  # type: ignore[misc]
+        assert told["step"] == 10
+        assert browser.find_element("id", "notice").text == "A draw."
+        lanes = browser.find_elements("css selector", "#lanes .ply")
+        assert len(lanes) == 11
+        lanes[2].click()
+        until(lambda: "ply 2" in browser.find_element("id", "title").text)
+        browser.find_element("id", "back").click()
+        until(lambda: step(browser) == 8)
+        assert not complaints(browser)
+
+
+def test_tiles_are_walked_with_keys(browser: Any) -> None:
+    with page(browser, "--game", "pommerman?max_steps=12", "--against", "simple"):
+        while not (told := now(browser))["over"]:
+            key = told["actions"][told["step"] % len(told["actions"])]["key"]
+            webdriver.ActionChains(browser).send_keys(
+                {"ArrowUp": "\ue013", "ArrowDown": "\ue015"}.get(key, ".")
+            ).perform()
+            until(lambda before=told["step"]: step(browser) not in (None, before))  # type: ignore[misc]
+        assert len(browser.find_elements("css selector", "#seats .seat")) == 4
+        assert browser.find_element("id", "gate-name").text.startswith("steps")
+        assert not complaints(browser)
+
+
+def test_two_tabs_play_two_games_and_a_killed_server_is_said(browser: Any) -> None:
+    with page(browser, "--game", "tictactoe", "--against", "random") as server:
+        first = browser.current_window_handle
+        cell(browser, "b2").click()
+        until(lambda: step(browser) == 2)
+        address = browser.current_url
+        browser.switch_to.new_window("tab")
+        browser.get(address.partition("#")[0])
+        until(lambda: step(browser) == 0)
+        assert browser.current_url != address
+        browser.get(address)
+        browser.refresh()
+        until(lambda: step(browser) == 2)
+        browser.close()
+        browser.switch_to.window(first)
+        assert step(browser) == 2
+        server.kill()
+        server.wait()
+        cell(browser, now(browser)["actions"][0]["name"]).click()
+        until(lambda: "the program has ended" in browser.find_element("id", "notice").text)
