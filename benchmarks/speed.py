@@ -125,6 +125,10 @@ def benchmarks() -> dict[str, tuple[str, Callable[[], Work]]]:
             "simulations/s",
             lambda: search_work(NativeConnectFour(), simulations=800, trees=8, leaves=8),
         ),
+        "search, pommerman, all seats are searched, 16 trees x 4 leaves": (
+            "simulations/s",
+            lambda: search_work(pommerman, simulations=200, trees=16, leaves=4),
+        ),
         "search, pommerman, three SimpleAgents reply, 16 trees x 4 leaves": (
             "simulations/s",
             lambda: search_work(pommerman, simulations=200, trees=16, leaves=4, opponents=simple),

@@ -7,7 +7,7 @@ the compiled module itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,16 +53,18 @@ class ObservationBuffer:
 
     def __init__(self) -> None:
         self._room: FloatArray | None = None
+        # Whether views of the kind seen last are native: to ask that of a protocol takes as long as a small batch.
+        self._kind: tuple[type, bool] = (object, False)
 
     def observations(self, views: Views) -> FloatArray:
         """Returns the observation of every view, `[N, *observation_shape]`, as `views.observations()` does."""
-        if not isinstance(views, NativeViews):
-            return views.observations()
-        room = self._room
+        if type(views) is not self._kind[0]:
+            self._kind = (type(views), isinstance(views, NativeViews))
+        room = self._room if self._kind[1] else None
         if room is None or len(room) < len(views):
-            room = self._room = views.observations()
-            return room
-        return views.observations(room)
+            self._room = views.observations()
+            return self._room
+        return cast(NativeViews, views).observations(room)
 
 
 def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:

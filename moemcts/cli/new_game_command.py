@@ -21,7 +21,7 @@ FILES = {
 }
 NATIVE = (
     "a native game cannot be built outside moemcts yet: its classes are made by a macro of the compiled core, which "
-    "other crates cannot use (docs/decisions/0020-native-games-live-here.md); write the game in Python, which the same "
+    "other crates cannot use (docs/decisions/0018-native-games-live-here.md); write the game in Python, which the same "
     "native tree searches"
 )
 

@@ -204,7 +204,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     fn seat(&self, node: NodeId, i: u8) -> &Seat {
         match i {
             0 => &self.nodes[node as usize].seat,
-            _ => &self.seats[self.details[node as usize].first_seat as usize + usize::from(i) - 1],
+            _ => &self.seats[self.nodes[node as usize].first_seat as usize + usize::from(i) - 1],
         }
     }
 
@@ -212,7 +212,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     fn seat_mut(&mut self, node: NodeId, i: u8) -> &mut Seat {
         match i {
             0 => &mut self.nodes[node as usize].seat,
-            _ => &mut self.seats[self.details[node as usize].first_seat as usize + usize::from(i) - 1],
+            _ => &mut self.seats[self.nodes[node as usize].first_seat as usize + usize::from(i) - 1],
         }
     }
 
@@ -245,7 +245,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let rest = &chosen[self.nodes[node as usize].num_seats.min(1).into()..];
         let mut child = self.head(node, chosen);
         while child != NONE {
-            if rest.is_empty() || self.choices[self.details[child as usize].choices as usize..].starts_with(rest) {
+            if rest.is_empty() || self.choices[self.nodes[child as usize].choices as usize..].starts_with(rest) {
                 return Some(child);
             }
             child = self.nodes[child as usize].sibling;
@@ -257,7 +257,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     fn choices_of(&self, child: NodeId) -> impl Iterator<Item = Slot> + '_ {
         let record = &self.nodes[child as usize];
         let num_seats = usize::from(self.nodes[record.parent as usize].num_seats);
-        let rest = &self.choices[self.details[child as usize].choices as usize..][..num_seats.saturating_sub(1)];
+        let rest = &self.choices[record.choices as usize..][..num_seats.saturating_sub(1)];
         (num_seats > 0).then_some(record.slot).into_iter().chain(rest.iter().copied())
     }
 

@@ -77,10 +77,10 @@ impl Edges {
         }
     }
 
-    /// Appends an edge to a block of `len`; returns where the block starts now.
-    pub fn push(&mut self, first: EdgeId, len: u32, edge: Edge) -> EdgeId {
-        let first = if len == 0 || len as usize >= PER_LINE && len.is_power_of_two() {
-            self.moved(first, len, (len as usize + 1).next_power_of_two().max(PER_LINE))
+    /// Appends an edge to a block of `len`, one of a seat of `num_moves`; returns where the block starts now.
+    pub fn push(&mut self, first: EdgeId, len: u32, num_moves: u32, edge: Edge) -> EdgeId {
+        let first = if len == 0 || len as usize >= least(num_moves) && len.is_power_of_two() {
+            self.moved(first, len, (len as usize + 1).next_power_of_two().max(least(num_moves)))
         } else {
             first
         };
@@ -88,9 +88,9 @@ impl Edges {
         first
     }
 
-    /// Returns the start of a block of `size`, a power of two, for `len` edges.
-    pub fn reserve(&mut self, len: u32) -> EdgeId {
-        self.taken((len as usize).next_power_of_two().max(PER_LINE))
+    /// Returns the start of a new block for the first `len` edges of a seat of `num_moves`.
+    pub fn reserve(&mut self, len: u32, num_moves: u32) -> EdgeId {
+        self.taken((len as usize).next_power_of_two().max(least(num_moves)))
     }
 
     fn moved(&mut self, first: EdgeId, len: u32, size: usize) -> EdgeId {
@@ -127,6 +127,14 @@ impl Edges {
     }
 }
 
+/// Returns the size of a seat's first block: where moves are few all of them will have edges, and the block never moves.
+fn least(num_moves: u32) -> usize {
+    match num_moves {
+        0..=8 => (num_moves as usize).next_power_of_two().max(PER_LINE),
+        _ => PER_LINE,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,7 +151,7 @@ mod tests {
         for round in 0..33u32 {
             for (i, (first, len)) in blocks.iter_mut().enumerate() {
                 if round % (i as u32 + 1) == 0 {
-                    *first = edges.push(*first, *len, Edge::new((100 * i as u32 + *len) as f32));
+                    *first = edges.push(*first, *len, 40, Edge::new((100 * i as u32 + *len) as f32));
                     *len += 1;
                 }
             }
@@ -158,5 +166,19 @@ mod tests {
         let free: usize = edges.free.iter().enumerate().map(|(class, starts)| starts.len() << class).sum();
         assert_eq!(held + free, edges.all().len());
         assert!(free < held);
+    }
+
+    #[test]
+    fn the_block_of_a_seat_with_few_moves_stays_where_it_is() {
+        for num_moves in 1..=8 {
+            let mut edges = Edges::default();
+            let first = edges.push(NONE, 0, num_moves, Edge::new(0.0));
+            let other = edges.push(NONE, 0, num_moves, Edge::new(-1.0));
+            for len in 1..num_moves {
+                assert_eq!(edges.push(first, len, num_moves, Edge::new(len as f32)), first);
+            }
+            assert!(edges.block(first, num_moves).iter().map(|edge| edge.prior).eq((0..num_moves).map(|i| i as f32)));
+            assert_eq!(edges.get(other, 0).prior, -1.0);
+        }
     }
 }

@@ -37,7 +37,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let agents = agents.unwrap_or_else(|| self.agents_of(node));
         let child = self.add(agents, node, first_step, config)?;
         self.link(node, child, slots.first().copied());
-        self.details[child as usize].choices = self.choices.len() as u32;
+        self.nodes[child as usize].choices = self.choices.len() as u32;
         self.choices.extend_from_slice(&chosen[slots.len().min(1)..]);
         self.number(child);
         Ok(child)
@@ -125,16 +125,14 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
         let num_steps = ((self.steps.len() - first_step) / (self.num_players + 1)) as u32;
         self.details.push(Details {
-            first_seat: first_seat as u32,
-            choices: 0,
             first_reply: first_reply as u32,
-            num_replies: (self.replies.len() - first_reply) as u32,
             first_step: first_step as u32,
             num_steps,
             passage: NONE,
             active,
-            num_unproven: seat.num_moves,
+            num_unproven: seat.num_moves(),
             plies_left: 0,
+            num_replies: (self.replies.len() - first_reply) as u8,
             rows_left: num_seats,
         });
         memory::make_room(&mut self.nodes, 1);
@@ -145,6 +143,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             parent,
             slot: NONE,
             sibling: NONE,
+            first_seat: first_seat as u32,
+            choices: 0,
             status,
             num_seats,
             has_steps: num_steps > 0,
@@ -174,7 +174,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let first_move = self.moves.extend(actions);
         self.moves.priors[first_move as usize..].copy_from_slice(chances);
         let num_edges = actions.len() as u32;
-        let first_edge = self.edges.reserve(num_edges);
+        let first_edge = self.edges.reserve(num_edges, num_edges);
         let edges = self.edges.block_mut(first_edge, num_edges);
         edges.iter_mut().zip(chances).for_each(|(edge, prior)| *edge = Edge::new(*prior));
         Ok(Seat { first_edge, num_edges, ..Seat::new(CHANCE, first_move, num_edges) })

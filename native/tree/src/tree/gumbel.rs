@@ -28,7 +28,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         for i in 0..self.nodes[ROOT as usize].num_seats {
             let mut seat = self.seat(ROOT, i).clone();
             // Any of them may have the largest noise. Their order stays that of their actions.
-            while seat.num_edges < seat.num_moves {
+            while seat.num_edges < seat.num_moves() {
                 seat.open_next(&mut self.edges, &self.moves);
             }
             let noise = (0..seat.num_edges).map(|_| gumbel.noise * self.rng.gumbel()).collect();

@@ -74,7 +74,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
     /// Returns the places of a seat's moves by ascending action; those that were tried are slots of edges.
     fn by_action(&self, seat: &Seat) -> Vec<Slot> {
-        let mut slots: Vec<Slot> = (0..seat.num_moves).collect();
+        let mut slots: Vec<Slot> = (0..seat.num_moves()).collect();
         slots.sort_by_key(|&slot| self.action(seat, slot));
         slots
     }

@@ -33,6 +33,10 @@ pub struct Node {
     pub(super) slot: Slot,
     /// The next child of the parent that shares this edge.
     pub(super) sibling: NodeId,
+    /// Where the seats after the first lie.
+    pub(super) first_seat: u32,
+    /// Where the edges lie that led here from the parent's seats after the first, and the replies drawn there.
+    pub(super) choices: u32,
     pub status: Status,
     pub num_seats: u8,
     /// Whether the way from the parent paid something or is discounted.
@@ -42,12 +46,7 @@ pub struct Node {
 /// What few descents look at.
 #[derive(Clone, Debug)]
 pub(super) struct Details {
-    /// Where the seats after the first lie.
-    pub first_seat: u32,
-    /// Where the edges lie that led here from the parent's seats after the first, and the replies drawn there.
-    pub choices: u32,
     pub first_reply: u32,
-    pub num_replies: u32,
     /// The steps from the parent that paid something or are discounted.
     pub first_step: u32,
     pub num_steps: u32,
@@ -58,6 +57,7 @@ pub(super) struct Details {
     pub num_unproven: u32,
     /// Plies to the end of the game along the line that proved it; 0 at an end.
     pub plies_left: u32,
+    pub num_replies: u8,
     pub rows_left: u8,
 }
 
@@ -68,13 +68,15 @@ pub struct Seat {
     pub value_sum: f64,
     pub(super) visited_prior: f64,
     pub(super) first_move: MoveId,
-    pub num_moves: u32,
+    /// Its number of moves, and in the highest byte the player: with it, a node would be more than a cache line.
+    pub(super) num_moves_and_player: u32,
     pub(super) first_edge: EdgeId,
     /// Moves that may be chosen, the first ones, in the order of their priors: these have edges. The others wait to be
     /// sorted in.
     pub(super) num_edges: u32,
-    pub(super) player: u8,
 }
+
+const PLAYER_SHIFT: u32 = 24;
 
 impl Node {
     /// Returns whether a node where players move was evaluated for a proof, and no simulation came to it yet.
@@ -89,10 +91,9 @@ impl Seat {
             value_sum: 0.0,
             visited_prior: 0.0,
             first_move,
-            num_moves,
+            num_moves_and_player: (player as u32) << PLAYER_SHIFT | num_moves,
             first_edge: NONE,
             num_edges: 0,
-            player: player as u8,
         }
     }
 
@@ -103,7 +104,12 @@ impl Seat {
 
     #[inline]
     pub fn player(&self) -> Player {
-        self.player.into()
+        (self.num_moves_and_player >> PLAYER_SHIFT) as Player
+    }
+
+    #[inline]
+    pub fn num_moves(&self) -> u32 {
+        self.num_moves_and_player & ((1 << PLAYER_SHIFT) - 1)
     }
 }
 
@@ -114,5 +120,13 @@ mod tests {
     #[test]
     fn a_node_is_a_cache_line() {
         assert_eq!(size_of::<Node>(), crate::memory::LINE);
+    }
+
+    #[test]
+    fn a_seat_knows_its_player_and_the_number_of_its_moves() {
+        for (player, num_moves) in [(0, 1), (3, 218), (crate::game::CHANCE, 1_000_000)] {
+            let seat = Seat::new(player, 5, num_moves);
+            assert_eq!((seat.player(), seat.num_moves()), (player, num_moves));
+        }
     }
 }

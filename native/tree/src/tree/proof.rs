@@ -133,7 +133,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             return UNPROVABLE;
         }
         let seat = &record.seat;
-        let num_untried = seat.num_moves - seat.num_edges;
+        let num_untried = seat.num_moves() - seat.num_edges;
         let mut own = if num_untried > 0 { UNTRIED[0] } else { NEVER };
         let mut other = num_untried;
         for edge in self.edges_of(seat) {

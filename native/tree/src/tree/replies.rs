@@ -35,7 +35,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.replies[first as usize..].sort_unstable();
         let details = &mut self.details[node as usize];
         details.first_reply = first;
-        details.num_replies += replies.len() as u32;
+        details.num_replies += replies.len() as u8;
         if is_suspended {
             self.nodes[node as usize].status = Status::Expanded;
         }
@@ -82,6 +82,6 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
     pub(super) fn replies_of(&self, node: NodeId) -> &[(Player, Action)] {
         let details = &self.details[node as usize];
-        &self.replies[details.first_reply as usize..(details.first_reply + details.num_replies) as usize]
+        &self.replies[details.first_reply as usize..details.first_reply as usize + usize::from(details.num_replies)]
     }
 }

@@ -68,15 +68,14 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             node_at[i] = at;
             node.in_flight = 0;
             node.seat = self.kept_seat(&old, &node.seat);
-            let others =
-                beside.first_seat as usize..beside.first_seat as usize + usize::from(node.num_seats.max(1)) - 1;
-            beside.first_seat = self.seats.len() as u32;
+            let others = node.first_seat as usize..node.first_seat as usize + usize::from(node.num_seats.max(1)) - 1;
+            node.first_seat = self.seats.len() as u32;
             for seat in &old.seats[others] {
                 let seat = self.kept_seat(&old, seat);
                 self.seats.push(seat);
             }
             beside.passage = NONE;
-            let kept = beside.first_reply as usize..(beside.first_reply + beside.num_replies) as usize;
+            let kept = beside.first_reply as usize..beside.first_reply as usize + usize::from(beside.num_replies);
             beside.first_reply = self.replies.len() as u32;
             self.replies.extend_from_slice(&replies[kept]);
             let kept = beside.first_step as usize..;
@@ -88,8 +87,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             let parent = if is_root { NONE } else { node_at[node.parent as usize] };
             node.parent = parent;
             let slot = node.slot;
-            let start = beside.choices as usize;
-            beside.choices = self.choices.len() as u32;
+            let start = node.choices as usize;
+            node.choices = self.choices.len() as u32;
             if !is_root {
                 let num_others = usize::from(self.nodes[parent as usize].num_seats.max(1)) - 1;
                 let num_choices = num_others + self.num_drawn(parent);
@@ -109,10 +108,10 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 
     /// Returns a seat of an old tree with its moves and edges, which lead nowhere yet.
     fn kept_seat(&mut self, old: &Self, seat: &Seat) -> Seat {
-        let first_move = self.moves.extend_from(&old.moves, seat.first_move, seat.num_moves);
+        let first_move = self.moves.extend_from(&old.moves, seat.first_move, seat.num_moves());
         let mut first_edge = NONE;
         if seat.num_edges > 0 {
-            first_edge = self.edges.reserve(seat.num_edges);
+            first_edge = self.edges.reserve(seat.num_edges, seat.num_moves());
             let edges = self.edges.block_mut(first_edge, seat.num_edges);
             for (edge, kept) in edges.iter_mut().zip(old.edges_of(seat)) {
                 *edge = Edge { child: NONE, in_flight: 0, ..kept.clone() };

@@ -2,7 +2,7 @@
 
 use super::edges::{Edge, EdgeId, Edges, Slot};
 use super::moves::Moves;
-use super::{NodeId, Seat, Tree, NONE, ROOT};
+use super::{Node, NodeId, Seat, Tree, NONE, ROOT};
 use crate::chance;
 use crate::config::Config;
 use crate::game::{Agent, State};
@@ -23,7 +23,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
         let visits = f64::from(record.visits);
         let scale = config.exploration.at(record.visits + record.in_flight);
-        let (parent, slot) = (record.parent, record.slot);
+        let Node { parent, slot, first_seat, .. } = *record;
         let before = record.seat.first_edge;
         let simulations = if node == ROOT { record.visits + record.in_flight - 1 } else { 0 };
         let best = match record.seat.forced(&self.edges, simulations, config) {
@@ -40,7 +40,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             self.note_ahead(parent, slot, node, first_edge);
         }
         if num_seats > 1 {
-            let first = self.details[node as usize].first_seat as usize;
+            let first = first_seat as usize;
             for seat in &mut self.seats[first..first + usize::from(num_seats) - 1] {
                 chosen.push(match seat.forced(&self.edges, simulations, config) {
                     Some(forced) => forced,
@@ -120,17 +120,17 @@ impl Seat {
 
     fn open_unless(&mut self, edges: &mut Edges, moves: &mut Moves, is_enough: impl Fn(&Edge) -> bool) {
         let num = self.num_edges;
-        if num == self.num_moves || num > 0 && is_enough(edges.get(self.first_edge, num - 1)) {
+        if num == self.num_moves() || num > 0 && is_enough(edges.get(self.first_edge, num - 1)) {
             return;
         }
-        moves.pull(self.first_move + num, self.first_move + self.num_moves);
+        moves.pull(self.first_move + num, self.first_move + self.num_moves());
         self.open_next(edges, moves);
     }
 
     /// Gives an edge to the first move that has none.
     pub(super) fn open_next(&mut self, edges: &mut Edges, moves: &Moves) {
         let edge = Edge::new(moves.priors[(self.first_move + self.num_edges) as usize]);
-        self.first_edge = edges.push(self.first_edge, self.num_edges, edge);
+        self.first_edge = edges.push(self.first_edge, self.num_edges, self.num_moves(), edge);
         self.num_edges += 1;
     }
 }

@@ -56,11 +56,11 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             let mut seat = self.seat(ROOT, i).clone();
             if seat.num_edges > 0 {
                 // The order of a kept root's priors is not that in which its edges lie any more.
-                while seat.num_edges < seat.num_moves {
+                while seat.num_edges < seat.num_moves() {
                     seat.open_next(&mut self.edges, &self.moves);
                 }
             }
-            let moves = seat.first_move as usize..(seat.first_move + seat.num_moves) as usize;
+            let moves = seat.first_move as usize..(seat.first_move + seat.num_moves()) as usize;
             let noise: Vec<f64> = moves.clone().map(|_| self.rng.gamma(config.noise_alpha)).collect();
             let total: f64 = noise.iter().sum();
             let priors = &mut self.moves.priors[moves];
@@ -83,7 +83,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         config: &Config,
     ) -> Result<(), SearchError<S::Error>> {
         let seat = self.seat(node, seat);
-        let (first, end) = (seat.first_move, seat.first_move + seat.num_moves);
+        let (first, end) = (seat.first_move, seat.first_move + seat.num_moves());
         let weights = &mut self.scratch.priors;
         weights.clear();
         let mut peak = f64::NEG_INFINITY;
@@ -142,17 +142,20 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         loop {
             let node = &mut self.nodes[at as usize];
             on_node(node);
-            let Node { parent, slot, .. } = *node;
+            let Node { parent, slot, choices, .. } = *node;
             if parent == NONE {
                 return;
             }
-            let above = &self.nodes[parent as usize];
-            if above.num_seats > 0 {
-                on_edge(self.edges.get_mut(above.seat.first_edge, slot));
+            let Node { num_seats, first_seat, ref seat, .. } = self.nodes[parent as usize];
+            if num_seats > 0 {
+                on_edge(self.edges.get_mut(seat.first_edge, slot));
             }
-            for i in 1..above.num_seats {
-                let slot = self.choices[self.details[at as usize].choices as usize + usize::from(i) - 1];
-                on_edge(self.edges.get_mut(self.seat(parent, i).first_edge, slot));
+            if num_seats > 1 {
+                let others = usize::from(num_seats) - 1;
+                let slots = &self.choices[choices as usize..choices as usize + others];
+                for (seat, &slot) in self.seats[first_seat as usize..first_seat as usize + others].iter().zip(slots) {
+                    on_edge(self.edges.get_mut(seat.first_edge, slot));
+                }
             }
             at = parent;
         }
@@ -174,10 +177,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             node.visits += 1;
             node.in_flight -= held;
             node.seat.value_sum += value_for(&values, node.seat.player());
-            let Node { parent, slot, num_seats, has_steps, .. } = *node;
-            for i in 1..num_seats {
-                let seat = self.seat_mut(at, i);
-                seat.value_sum += value_for(&values, seat.player());
+            let Node { parent, slot, choices, num_seats, first_seat, has_steps, .. } = *node;
+            if num_seats > 1 {
+                let others = first_seat as usize..first_seat as usize + usize::from(num_seats) - 1;
+                for seat in &mut self.seats[others] {
+                    seat.value_sum += value_for(&values, seat.player());
+                }
             }
             if parent == NONE {
                 break;
@@ -186,14 +191,17 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 self.step_back(at, &mut values);
             }
             let above = &mut self.nodes[parent as usize];
-            let num_seats = above.num_seats;
+            let Node { num_seats, first_seat, .. } = *above;
             if num_seats > 0 {
                 above.seat.add(self.edges.get_mut(above.seat.first_edge, slot), held, &values);
             }
-            for i in 1..num_seats {
-                let slot = self.choices[self.details[at as usize].choices as usize + usize::from(i) - 1];
-                let seat = &mut self.seats[self.details[parent as usize].first_seat as usize + usize::from(i) - 1];
-                seat.add(self.edges.get_mut(seat.first_edge, slot), held, &values);
+            if num_seats > 1 {
+                let others = usize::from(num_seats) - 1;
+                let slots = &self.choices[choices as usize..choices as usize + others];
+                let seats = &mut self.seats[first_seat as usize..first_seat as usize + others];
+                for (seat, &slot) in seats.iter_mut().zip(slots) {
+                    seat.add(self.edges.get_mut(seat.first_edge, slot), held, &values);
+                }
             }
             at = parent;
         }
