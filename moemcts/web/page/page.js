@@ -238,7 +238,8 @@ function showThought(round) {
     const seat = round.seats[move.player]
     $("who").textContent = `before ${move.name}, by ${seat.name}`
     const expert = move.expert == null ? "" : `expert ${move.expert}${move.phase ? ` (${move.phase})` : ""} answered · `
-    const simulations = move.simulations ? `${move.simulations} simulations · ${move.nodes} nodes · depth ${move.depth}` : "no search"
+    const simulations = move.simulations ? [`${move.simulations} simulations`, move.nodes && `${move.nodes} nodes`, move.depth && `depth ${move.depth}`]
+        .filter(Boolean).join(" · ") : "no search"
     $("numbers").textContent = expert + simulations
     const searched = move.actions[0].visits != null
     const head = make("tr", {}, ...["action", "", searched ? "visits" : "share", ...(searched ? ["value", "prior"] : [])]
