@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,13 +88,13 @@ class Ablation:
         path = folder / f"{self.game.spec.name}-{self.simulations}-{hashlib.sha256(arm.encode()).hexdigest()[:8]}.jsonl"
         return play_match(self.game, schedule, Conditions(seed=self.seed, max_parallel=MAX_PARALLEL), journal=path)
 
-    def result(self, games: dict[str, list[GameRecord]]) -> MatchResult:
-        """Returns what the games of all arms say of each other."""
+    def result(self, games: dict[str, list[GameRecord]], than: str | None = None) -> MatchResult:
+        """Returns what the games of all arms say of each other; differences are from `than`."""
         return MatchResult(
             game=self.game.spec.name,
             arms=tuple(games),
             num_seats=self.game.spec.num_players,
-            baseline=BASELINE if BASELINE in games else next(iter(games)),
+            baseline=than or (BASELINE if BASELINE in games else next(iter(games))),
             tie_value=0.5,
             records=tuple(record for records in games.values() for record in records),
         )
@@ -144,6 +145,9 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=200, help="games of each arm")
     parser.add_argument("--backend", default="torch", help="or onnxruntime, or openvino")
     parser.add_argument("--label", default="single network", help="what the rows call the network")
+    parser.add_argument(
+        "--than", help="the arm that all others are compared with; `both` where it plays, else the first"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="folder that keeps the games; a temporary one without")
     add_option(parser)
@@ -158,11 +162,14 @@ def main() -> None:
         for arm in options.arm or ARMS:
             games[arm] = ablation.play(arm, options.games, folder)
             print(arm, sum(record.outcome == "win" for record in games[arm]), "of", len(games[arm]), flush=True)
-    result = ablation.result(games)
+    result = ablation.result(games, options.than)
     found = [ablation.row(result, arm, options.label) for arm in games]
     for row in found:
         print(f"{row['name']:<70} {row['value']:>7} {row['interval']} {row['difference'] or ''}", flush=True)
     if options.record:
+        # Where they lie on this machine says nothing to others.
+        places = {str(options.experts): "EXPERTS", str(options.out): "OUT"}
+        sys.argv = [places.get(word, word) for word in sys.argv]
         append("ablations", found)
 
 

@@ -29,9 +29,11 @@ import torch
 from record import add_option, append
 
 from moemcts.arena import Conditions, Lineup, openings_from_seeds, play_games
+from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Game
 from moemcts.learn.checkpoint import load_experts
 from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.inference.backends import Inference, Precision
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm
@@ -49,6 +51,7 @@ PIECES = ("import", *MINUTES, "speed")
 SPLIT = ("--validation", "2012-09", "--test", "2017-05", "--min-plies", "10")
 """The papers' months."""
 BATCHES = (1, 8, 64, 256, 1024, 4096)
+PRECISIONS: tuple[Precision, ...] = ("float32", "bf16")
 PARCEL = 15 * 2**20
 MOEMCTS = (sys.executable, "-c", "from moemcts.cli.main import main; main()")
 
@@ -139,18 +142,51 @@ class Plan:
             folder = self.folder / f"{size}-single" / "experts"
             if not folder.exists():
                 continue
-            experts = load_experts(folder, self.game, plugins(), device=self.scale.device)
-            rates = {batch: self._inference_rate(experts.experts[0], batch) for batch in self.scale.batches}
             about = {"unit": "positions/s", "network": self.scale.networks[size], "seed": 0} | self._device()
-            rows += [
-                {"name": f"gpu plan, {size}, inference, batch {batch}", "value": round(rate)} | about
-                for batch, rate in rates.items()
-            ]
-            rate, batch = self._self_play_rate(experts)
-            near = min(rates, key=lambda one: abs(np.log(one / batch)))
-            row = {"name": f"gpu plan, {size}, self-play", "value": round(rate), "mean_batch": round(batch, 1)}
-            rows.append(row | {"of_batch": near, "share_of_inference": round(rate / rates[near], 4)} | about)
+            for precision in PRECISIONS:
+                experts = self._experts(folder, precision)
+                said = "" if precision == "float32" else f", {precision}"
+                rates = {batch: self._inference_rate(experts.experts[0], batch) for batch in self.scale.batches}
+                rows += [
+                    {"name": f"gpu plan, {size}{said}, inference, batch {batch}", "value": round(rate)} | about
+                    for batch, rate in rates.items()
+                ]
+                for groups in (1, 2):
+                    rate, batch = self._self_play_rate(experts, groups)
+                    near = min(rates, key=lambda one, batch=batch: abs(np.log(one / batch)))
+                    more = "" if groups == 1 else f", {groups} groups in flight"
+                    row = {"name": f"gpu plan, {size}{said}, self-play{more}", "value": round(rate)}
+                    row |= {"mean_batch": round(batch, 1), "of_batch": near}
+                    rows.append(row | {"share_of_inference": round(rate / rates[near], 4)} | about)
+            rows += [row | about for row in self._routings(self.folder / f"{size}-separated" / "experts", size)]
         return rows
+
+    def _experts(self, folder: Path, precision: Precision, routing: str = "each") -> ExpertSet:
+        return load_experts(
+            folder,
+            self.game,
+            plugins(),
+            device=self.scale.device,
+            routing=ROUTINGS[routing],
+            inference=Inference("torch", precision),
+        )
+
+    def _routings(self, folder: Path, size: str) -> Iterator[dict[str, Any]]:
+        """Yields how fast several experts are one after the other and all at once, a third of a batch each."""
+        if not folder.exists():
+            return
+        teams = {name: self._experts(folder, "bf16", name) for name in ("each", "stacked")}
+        for batch in self.scale.batches:
+            views = self.game.views([(self.game.initial_state(number), 0) for number in range(batch)])
+            shares = np.eye(3, dtype=np.float32)[np.arange(batch) % 3]
+            for name, team in teams.items():
+                team.routing(views, shares, team.experts)
+                calls, started = 0, time.perf_counter()
+                while time.perf_counter() - started < self.scale.seconds:
+                    team.routing(views, shares, team.experts)
+                    calls += 1
+                rate = batch * calls / (time.perf_counter() - started)
+                yield {"name": f"gpu plan, {size}, bf16, {name}, batch {batch}", "value": round(rate)}
 
     def pack(self, piece: str) -> None:
         """Puts what is worth keeping of a piece into parcels of a size that travels."""
@@ -241,10 +277,10 @@ class Plan:
             calls += 1
         return batch * calls / (time.perf_counter() - started)
 
-    def _self_play_rate(self, experts: Any) -> tuple[float, float]:
+    def _self_play_rate(self, experts: Any, groups: int) -> tuple[float, float]:
         """Returns evaluations per second in games played side by side, and the mean batch."""
         config = SearchConfig(simulations=self.scale.simulations, leaves_per_tree=8, noise_fraction=0.25)
-        agent = SearchAgent(self.game, experts, config)
+        agent = SearchAgent(self.game, experts, config, in_flight=groups)
         boards = openings_from_seeds(self.scale.games)
         lineups = [
             Lineup(agents=[agent, agent], opening=board.start, opening_name=board.name, seed=number)

@@ -1,19 +1,22 @@
-"""How fast networks are evaluated on a CPU, one thread, by every backend and precision, and how exact int8 is.
+"""How fast networks are evaluated on a CPU, one thread, by every backend and precision, and how exact each is.
 
-    python benchmarks/inference.py [--record] [--seconds 0.3] [--experts FOLDER] [NAME ...]
+    python benchmarks/inference.py [--record] [--seconds 0.3] [--experts FOLDER] [--each] [NAME ...]
 
 Rates are medians of five rounds in which all contenders take turns, per second of processor time; ratios are to eager
 PyTorch, the network as it was trained, in the same round. Networks have random weights, with batch norms that have seen
-positions of their game, unless `--experts` names trained ones: then it is the first of them.
+positions of their game, unless `--experts` names trained ones: then it is the first of them. With `--each` it is three
+experts instead, a third of a batch of 64 each, against one network for all 64, encoding included in both: what the cut
+costs.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,12 +27,15 @@ import numpy as np
 import torch
 from record import add_option, append
 
+from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluation
+from moemcts.experts import route_each
 from moemcts.game import FloatArray
 from moemcts.gates import SinglePhase
 from moemcts.learn.checkpoint import MANIFEST, load_networks
 from moemcts.learn.inference.backends import BACKENDS, PlanesEvaluator, installed_version
-from moemcts.learn.inference.evaluators import make_evaluator
+from moemcts.learn.inference.making import make
+from moemcts.learn.inference.measurement import candidates
 from moemcts.learn.inference.positions import Positions, positions_of_play
 from moemcts.learn.inference.quantise import agreements, quantised
 from moemcts.plugins import plugins
@@ -37,8 +43,9 @@ from moemcts.store import read_toml
 
 NUM_ROUNDS = 5
 BATCHES = (1, 8, 64)
+EACH = 64
 EAGER = "torch eager"
-NETWORKS = {"rise-tiny": "pommerman", "rise-v3.3": "chess", "resnet": "chess"}
+NETWORKS = {"rise-tiny": "pommerman", "rise-small": "chess", "rise-v3.3": "chess", "resnet": "chess"}
 """The game whose planes each network is measured on."""
 
 
@@ -95,12 +102,10 @@ def contenders(subject: Subject) -> tuple[dict[str, Any], dict[str, dict[str, fl
     shape = subject.positions.planes.shape[1:]
     model = quantised(subject.network, calibration.planes)
     found: dict[str, Any] = {EAGER: Eager(subject.network)}
-    for backend in BACKENDS:
-        for precision in ("float32", "int8"):
-            if installed_version(backend) and (backend, precision) != ("torch", "int8"):
-                found[f"{backend} {precision}"] = make_evaluator(
-                    subject.network, shape, backend=backend, precision=precision, quantised=model
-                )
+    for pair in candidates(has_int8=True):
+        with contextlib.suppress(MoemctsError):
+            content = model if pair.precision == "int8" else None
+            found[f"{pair.backend} {pair.precision}"] = make(subject.network, shape, pair, model=content)
     everything = Positions(comparison.planes, comparison.legal, np.zeros(len(comparison), dtype=np.int64))
     exact = {
         name: agreements(found[EAGER], evaluator, everything, ("all",))["all"].to_toml()
@@ -157,12 +162,63 @@ def rows(subject: Subject, seconds: float) -> list[dict[str, object]]:
     return found
 
 
+def each_rows(name: str, seconds: float) -> list[dict[str, object]]:
+    """Measures three experts against one network with everything that runs them; prints and returns the rows."""
+    subject = random_subject(name)
+    game = plugins().game(NETWORKS[name])
+    rng = np.random.default_rng(0)
+    states = [game.initial_state(0)]
+    while len(states) < EACH:
+        state = states[-1]
+        moves = [int(rng.choice(state.legal_actions(player))) for player in state.active_players]
+        states.append(state.play(moves) if moves else game.initial_state(len(states)))
+    views = game.views([(state, (*state.active_players, 0)[0]) for state in states])
+    shares = np.eye(3, dtype=np.float32)[rng.permutation(np.arange(EACH) % 3)]
+    found: list[dict[str, object]] = []
+    for pair in candidates():
+        with contextlib.suppress(MoemctsError):
+            experts = [make(subject.network, subject.positions.planes.shape[1:], pair) for _ in range(3)]
+            ways = {
+                "one": lambda experts=experts: experts[0].evaluate(views),
+                "each": lambda experts=experts: route_each(views, shares, experts),
+            }
+            ratio = statistics.median(_turns(ways, seconds))
+            row: dict[str, object] = {
+                "name": f"{subject.name}, three experts against one network, {pair.backend} {pair.precision}",
+                "value": round(ratio, 3),
+                "unit": "times as long",
+                "batch": EACH,
+                "seed": 0,
+            }
+            print(row["name"], row["value"], flush=True)
+            found.append(row)
+    return found
+
+
+def _turns(ways: Mapping[str, Callable[[], object]], seconds: float) -> list[float]:
+    """Returns how many times as long the second way takes, turn by turn of processor time."""
+    for way in ways.values():
+        way()
+    found = []
+    one, other = ways.values()
+    began = time.process_time()
+    while time.process_time() - began < NUM_ROUNDS * seconds or len(found) < NUM_ROUNDS:
+        marks = [time.process_time()]
+        for way in (one, other, other, one):
+            way()
+            marks.append(time.process_time())
+        spent = np.diff(marks)
+        found.append(float((spent[1] + spent[2]) / (spent[0] + spent[3])))
+    return found
+
+
 def main() -> None:
     """Measures and prints; appends to the results where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all without any")
     parser.add_argument("--seconds", type=float, default=0.3, help="length of one contender's turn")
     parser.add_argument("--experts", type=Path, help="a folder of experts to measure instead")
+    parser.add_argument("--each", action="store_true", help="measure three experts against one network")
     add_option(parser)
     options = parser.parse_args()
     for name in options.names:
@@ -170,7 +226,10 @@ def main() -> None:
             parser.error(f"expected one of {', '.join(NETWORKS)}, got {name!r}")
     torch.set_num_threads(1)
     found: list[dict[str, object]] = []
-    if options.experts is not None:
+    if options.each:
+        for name in options.names or NETWORKS:
+            found += each_rows(name, options.seconds)
+    elif options.experts is not None:
         found += rows(trained_subject(options.experts), options.seconds)
     else:
         for name in options.names or NETWORKS:

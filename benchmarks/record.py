@@ -8,6 +8,7 @@ import platform
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
@@ -25,9 +26,8 @@ def machine() -> str:
     return model
 
 
-def commit() -> str:
-    """Returns the commit the code is at, with `+` where it has uncommitted changes."""
-    root = Path(__file__).parent.parent
+def commit(root: Path = Path(__file__).parent.parent) -> str:
+    """Returns the commit that a checkout is at, with `+` where it has uncommitted changes."""
     done = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=False
     )
@@ -40,7 +40,7 @@ def commit() -> str:
 def append(table: str, rows: list[dict[str, object]]) -> None:
     """Appends rows to `results/<table>.jsonl`, each with how it came about."""
     origin = {
-        "command": " ".join(["python", *sys.argv]),
+        "command": " ".join(["python", sys.argv[0], *_named(sys.argv[1:])]),
         "commit": commit(),
         "machine": machine(),
         "date": time.strftime("%Y-%m-%d"),
@@ -49,6 +49,14 @@ def append(table: str, rows: list[dict[str, object]]) -> None:
     with (RESULTS / f"{table}.jsonl").open("a") as file:
         for row in rows:
             file.write(json.dumps(row | origin) + "\n")
+
+
+def _named(arguments: Sequence[str]) -> Iterator[str]:
+    """Yields arguments, in place of whole paths what they are for: where something lies on a machine is its own."""
+    option = ""
+    for argument in arguments:
+        yield option.lstrip("-").upper() if argument.startswith("/") else argument
+        option = argument
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:

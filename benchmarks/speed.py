@@ -1,29 +1,35 @@
 """How fast the search and the built-in simulators are, on one thread.
 
-    python benchmarks/speed.py [--record] [--seconds 2] [NAME ...]
+    python benchmarks/speed.py [--record] [--seconds 2] [--against CHECKOUT] [NAME ...]
 
-A rate is the median of five runs of `--seconds` each, per second of processor time.
+A rate is the median of five runs of `--seconds` each, per second of processor time. With `--against`, another checkout
+whose core is built does the same work in turns with this one, and the ratios are what is told.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
+import numpy as np
 from games_for_tests import NativeConnectFour, NativeTicTacToe
-from record import add_option, append
+from record import add_option, append, commit
+from side_by_side import Worker, compare, paths_of, serve
 
-from moemcts.evaluation import UniformEvaluator
-from moemcts.game import Game
+from moemcts.evaluation import Evaluation, UniformEvaluator
+from moemcts.game import Game, GameSpec, State, Views
 from moemcts.native import core
 from moemcts.plugins import plugins
 from moemcts.search import Search, SearchConfig
@@ -34,12 +40,39 @@ Work = Callable[[], int]
 """Does some work and returns how much."""
 
 
-def search_work(game: Game, *, simulations: int, trees: int, leaves: int, opponents: Opponents = None) -> Work:
-    """Returns work that searches from start positions with a constant evaluator, in simulations."""
-    config = SearchConfig(simulations=simulations, leaves_per_tree=leaves)
+MIDDLEGAME = "r1bq1rk1/pp2ppbp/2np1np1/8/3NP3/2N1BP2/PPPQ2PP/R3KB1R w KQ - 3 9"
+
+
+class Encoding:
+    """Encodes what it is asked about, as a network would have to, and hands out one dense array of logits."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        self._spec = spec
+        self._logits = np.zeros((0, spec.num_actions), dtype=np.float32)
+
+    def evaluate(self, views: Views) -> Evaluation:
+        views.observations()
+        if len(self._logits) < len(views):
+            self._logits = np.zeros((len(views), self._spec.num_actions), dtype=np.float32)
+        return Evaluation(self._logits[: len(views)], np.zeros(len(views), dtype=np.float32))
+
+
+def search_work(
+    game: Game,
+    *,
+    simulations: int,
+    trees: int,
+    leaves: int,
+    opponents: Opponents = None,
+    start: State | None = None,
+    encodes: bool = False,
+    **options: Any,
+) -> Work:
+    """Returns work that searches from one position, or start positions, with a constant evaluator, in simulations."""
+    config = SearchConfig(simulations=simulations, leaves_per_tree=leaves, **options)
     search = Search(game, config, opponents=opponents)
-    evaluator = UniformEvaluator(game.spec)
-    states = [game.initial_state(seed) for seed in range(trees)]
+    evaluator = Encoding(game.spec) if encodes else UniformEvaluator(game.spec)
+    states = [start or game.initial_state(seed) for seed in range(trees)]
     roots = game.views([(state, state.active_players[i % len(state.active_players)]) for i, state in enumerate(states)])
 
     def work() -> int:
@@ -96,11 +129,47 @@ def benchmarks() -> dict[str, tuple[str, Callable[[], Work]]]:
             lambda: search_work(pommerman, simulations=200, trees=16, leaves=4, opponents=simple),
         ),
     }
+    found.update({name: ("simulations/s", work) for name, work in chess_searches().items()})
     if "tictactoe" in plugins().games:
         found["search, tic-tac-toe written in Python, 8 trees x 8 leaves"] = (
             "simulations/s",
             lambda: search_work(plugins().game("tictactoe"), simulations=800, trees=8, leaves=8),
         )
+    return found
+
+
+def chess_searches() -> dict[str, Callable[[], Work]]:
+    """Returns searches of chess: positions, sizes, first-play urgencies, batches, with and without encoding."""
+    game = plugins().game("chess")
+    middlegame = core.ChessState.parse(game.rules, MIDDLEGAME)
+    found: dict[str, Callable[[], Work]] = {}
+    for place, start in {"start": game.initial_state(), "middlegame": middlegame}.items():
+        for urgency in ("loss", "reduction"):
+            for leaves, simulations in itertools.product((8, 64), (800, 10_000, 100_000, 1_000_000)):
+                found[f"search, chess, {place}, {urgency}, 1 tree x {leaves} leaves, {simulations:,}"] = partial(
+                    search_work,
+                    game,
+                    simulations=simulations,
+                    trees=1,
+                    leaves=leaves,
+                    start=start,
+                    first_play_urgency=urgency,
+                )
+            for leaves in (8, 64):
+                found[f"search, chess, {place}, {urgency}, 1 tree x {leaves} leaves, 100,000, encoded"] = partial(
+                    search_work,
+                    game,
+                    simulations=100_000,
+                    trees=1,
+                    leaves=leaves,
+                    start=start,
+                    encodes=True,
+                    first_play_urgency=urgency,
+                )
+            for trees in (64, 256):
+                found[f"search, chess, {place}, {urgency}, {trees} trees x 1 leaf, 800"] = partial(
+                    search_work, game, simulations=800, trees=trees, leaves=1, start=start, first_play_urgency=urgency
+                )
     return found
 
 
@@ -128,24 +197,66 @@ def show(name: str, unit: str, rates: list[float]) -> dict[str, object]:
     }
 
 
+def answer() -> Callable[[str, float], float | None]:
+    """Returns what measures work by name, which is made when it is first asked for."""
+    known = benchmarks()
+    made: dict[str, Work] = {}
+
+    def measured(name: str, seconds: float) -> float | None:
+        if name not in known:
+            return None
+        if name not in made:
+            made.clear()
+            made[name] = known[name][1]()
+        return rate(made[name], seconds)
+
+    return measured
+
+
+def side_by_side(other: Path, parts: Sequence[str], seconds: float) -> list[dict[str, object]]:
+    """Prints how fast this checkout is in multiples of another's rates, and returns the rows."""
+    command = [sys.executable, str(Path(__file__).resolve()), "--serve"]
+    rows = []
+    with Worker(command, environment=paths_of(ROOT)) as ours, Worker(command, environment=paths_of(other)) as theirs:
+        for name in benchmarks():
+            if parts and not any(part in name for part in parts):
+                continue
+            row = compare(ours, theirs, name, seconds=seconds, rounds=NUM_RUNS)
+            if row is None:
+                continue
+            rows.append(row | {"name": f"{name}, against before", "other": commit(other)})
+            spread = f"{row['lowest']} to {row['highest']}"
+            print(f"{name:<72} {row['ours']:>10,} {row['theirs']:>10,} {row['value']:>7} ({spread})", flush=True)
+    return rows
+
+
 def main() -> None:
     """Measures and prints; appends to the results where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names of what to measure; all without any")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of one run")
+    parser.add_argument(
+        "--against", type=Path, metavar="CHECKOUT", help="another checkout, measured in turns with this"
+    )
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     add_option(parser)
     options = parser.parse_args()
+    if options.serve:
+        serve(answer())
+        return
     rows: list[dict[str, object]] = []
-    if not options.names or any(part in "pommerman forward model" for part in options.names):
+    if options.against:
+        rows = side_by_side(options.against.resolve(), options.names, options.seconds)
+    elif not options.names or any(part in "pommerman forward model" for part in options.names):
         rates = [native_rates()["clone and step"] for _ in range(NUM_RUNS)]
         rows.append(show("pommerman forward model, copy and step", "steps/s", rates))
-    for name, (unit, make) in benchmarks().items():
+    for name, (unit, make) in {} if options.against else benchmarks().items():
         if options.names and not any(part in name for part in options.names):
             continue
         work = make()
         rows.append(show(name, unit, [rate(work, options.seconds) for _ in range(NUM_RUNS)]))
     if options.record:
-        append("speed", rows)
+        append("side_by_side" if options.against else "speed", rows)
 
 
 if __name__ == "__main__":

@@ -162,8 +162,11 @@ def comparison() -> str:
 
 
 def inference() -> str:
-    """Returns how much faster than eager PyTorch the quickest backend of each precision is, and what int8 costs."""
+    """Returns how much faster than eager PyTorch the quickest backend of each precision is, what fewer digits cost, and
+    what it costs to cut a batch.
+    """
     found = latest("inference").values()
+    cuts = [row for row in found if row["unit"] == "times as long"]
     rows = [row for row in found if row.get("ratio")]
     costs = [row for row in found if row["unit"] == "Elo"]
     cells = []
@@ -171,16 +174,48 @@ def inference() -> str:
         for batch in sorted({row["batch"] for row in rows}):
             of = [row for row in rows if row["name"].startswith(f"{subject},") and row["batch"] == batch]
             eager = next(row for row in of if "eager" in row["contender"])
-            best = [
-                max((row for row in of if row["contender"].endswith(precision)), key=lambda row: row["ratio"])
-                for precision in ("float32", "int8")
-            ]
-            told = [f"{row['value']:,} ({row['contender'].split()[0]}, {row['ratio']:.1f} times)" for row in best]
+            told = []
+            for precision in ("float32", "bf16", "int8"):
+                able = [row for row in of if row["contender"].endswith(precision)]
+                best = max(able, key=lambda row: row["ratio"], default=None)
+                told.append(
+                    f"{best['value']:,} ({best['contender'].split()[0]}, {best['ratio']:.1f} times)" if best else "-"
+                )
             cells.append([subject, batch, f"{eager['value']:,}", *told])
-    heads = "positions/s on a CPU, one thread | batch | eager PyTorch | best float32 | best int8"
+    heads = "positions/s on a CPU, one thread | batch | eager PyTorch | best float32 | best bf16 | best int8"
     played = [[row["name"], row["games"], _around(row["value"], row["interval"])] for row in costs]
-    price = table("what int8 costs at equal simulations | games | Elo, 95 %", played)
-    return "\n\n".join([table(heads, cells), price, origin([*rows, *costs])])
+    price = table("what fewer digits cost at equal simulations | games | Elo, 95 %", played)
+    tables = [table(heads, cells), price]
+    if cuts:
+        parts = [
+            [row["name"].replace(", three experts against one network", ""), f"{row['value']:.2f}"] for row in cuts
+        ]
+        tables.append(table("three experts, a third of a batch of 64 each | times as long as one network", parts))
+    return "\n\n".join([*tables, origin([*rows, *costs, *cuts])])
+
+
+def in_flight() -> str:
+    """Returns how much of a network's speed is left in a search."""
+    rows = list(latest("in_flight").values())
+    cells = [
+        [row["name"], f"{100 * row['value']:.0f}", f"{100 * row['lowest']:.0f} to {100 * row['highest']:.0f}"]
+        for row in rows
+    ]
+    heads = "search of 256 trees, batches of 128 | % of the network's speed | turns"
+    return "\n\n".join([table(heads, cells), origin(rows)])
+
+
+def urgency() -> str:
+    """Returns how first-play urgencies do against "loss"."""
+    rows = list(latest("urgency").values())
+    cells = [
+        [row["name"], row["games"], _around(row["value"], row["interval"]), row["sprt"]["decision"]] for row in rows
+    ]
+    how = (
+        "A sequential test of 0 against 10 normalized Elo, or of what the command says: H1 stands for stronger than "
+        '"loss", H0 for not.'
+    )
+    return "\n\n".join([table("equal simulations | games | Elo, 95 % | test", cells), how, origin(rows)])
 
 
 def levels() -> str:
@@ -280,16 +315,33 @@ def ablations() -> str:
     for row in rows:
         low, high = (100 * bound for bound in row["interval"])
         paired = row["difference"]
-        against = f"{100 * paired['wins']:+.1f} {bounds(paired['interval'], 100, 1)}" if paired else "–"
+        against = (
+            f"{100 * paired['wins']:+.1f} {bounds(paired['interval'], 100, 1)} `{paired['than']}`" if paired else "–"
+        )
         wins = f"{100 * row['value']:.1f} [{low:.1f}, {high:.1f}]"
         cells.append([f"{row['label']}: `{row['arm']}`", row["simulations"], row["games"], wins, against])
     how = (
         "`both`: policy and value; `policy`: every position is even; `value`: every action is equally good; "
         "`constant`: neither. Each arm plays the same boards, seats and seeds against three SimpleAgents, whom it "
-        "expects. Wilson intervals over games; differences from `both` with the same simulations, paired, over boards."
+        "expects. Wilson intervals over games; differences are paired, over boards."
     )
-    heads = "network: arm | simulations | games | wins % | than `both`, points"
+    heads = "network: arm | simulations | games | wins % | points more than"
     return "\n\n".join([table(heads, cells), how, origin(rows)])
+
+
+def hours() -> str:
+    """Returns how long the experiments take that are not finished."""
+    rows = list(latest("estimates").values())
+    cells = (
+        [
+            f"{row['name']}: `{row['run_command']}`",
+            row["value"],
+            *(row[part] for part in ("data", "training", "matches")),
+        ]
+        for row in rows
+    )
+    heads = "experiment | hours of one core, estimated | data | training | matches"
+    return "\n\n".join([table(heads, cells), origin(rows)])
 
 
 def gpu() -> str:
@@ -365,6 +417,8 @@ SECTIONS = {
     "Speed of rules and search": speed,
     "Speed of networks": inference,
     "Speed of matches and training": arena,
+    "Searches and the speed of their network": in_flight,
+    "First-play urgency with trained networks": urgency,
     "Games between masters, and the chess family's speed": chess_data,
     "Opponents' replies: kept or drawn": replies,
     "Mates in three": mates,
@@ -372,8 +426,15 @@ SECTIONS = {
     "Learning with other libraries": libraries,
     "Setting up": setup,
     "On a GPU": gpu,
+    "Hours of what is not finished": hours,
 }
-TABLES = {"Pommerman: what of a network helps its search": "ablations", "On a GPU": "gpu"}
+TABLES = {
+    "Pommerman: what of a network helps its search": "ablations",
+    "Searches and the speed of their network": "in_flight",
+    "First-play urgency with trained networks": "urgency",
+    "On a GPU": "gpu",
+    "Hours of what is not finished": "estimates",
+}
 """Sections that wait for the first row of their table."""
 
 

@@ -1,28 +1,35 @@
 """How many positions a second go from the disk through an optimiser step, and how long the network waits for them.
 
-python benchmarks/training_speed.py DATA [--game chess] [--network NAME] [--samples 60000] [--device cuda] [--record]
+python benchmarks/training_speed.py DATA [--game chess] [--network NAME] [--samples 60000] [--device cuda]
+                                    [--ways float32 "float32, channels last" bf16 "bf16, channels last"] [--rounds 1]
+                                    [--threads 1] [--record]
 
-DATA is a dataset, or an import with train and validation in it. One network learns, with one process and one thread;
-what is measured on the way is left out of the time.
+DATA is a dataset, or an import with train and validation in it. One network learns, with one process; what is measured
+on the way is left out of the time. Several ways to compute take turns, so many rounds of them: their ratio to the first
+is the median over rounds, by processor time, for what else the machine does.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 import torch
 from record import add_option, append
 
+from moemcts.game import Game
 from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.speed import WAYS, with_way
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm
 from moemcts.runs.learning import train_experts
 from moemcts.runs.settings import DataConfig, LearningConfig
-from moemcts.runs.sources import open_sources
+from moemcts.runs.sources import Sources, open_sources
 
 
 def main() -> None:
@@ -31,23 +38,65 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="a dataset, or an import")
     parser.add_argument("--game", default="chess")
     parser.add_argument("--network", default="resnet?channels=32&blocks=4")
-    parser.add_argument("--samples", type=int, default=60_000, help="how many it learns from")
+    parser.add_argument("--samples", type=int, default=60_000, help="how many it learns from, each time")
     parser.add_argument("--batch-size", type=int, default=256)
-    parser.add_argument("--precision", default="float32", help="or bf16")
+    parser.add_argument("--ways", nargs="+", choices=[str(way) for way in WAYS], default=["float32"])
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--compile", action="store_true", help="by torch.compile, which is in the time")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     add_option(parser)
     options = parser.parse_args()
     game = plugins().game(options.game)
     network = plugins().complete_network(options.network, game)
     sources = open_sources(DataConfig(folder=str(options.data)), options.data, game)
-    training = TrainerConfig(
+    settings = TrainerConfig(
         epochs=options.samples / len(sources.training),
         batch_size=options.batch_size,
-        precision=options.precision,
         device=options.device,
         measured_samples=1000,
-        threads=1,
+        compile=options.compile,
+        threads=options.threads,
     )
+    config = LearningConfig(game=options.game, network=network, training=settings)
+    rates: dict[str, list[float]] = {way: [] for way in options.ways}
+    spent: dict[str, list[float]] = {way: [] for way in options.ways}
+    waiting = dict.fromkeys(options.ways, 0.0)
+    for _ in range(options.rounds):
+        for way in WAYS:
+            if str(way) in rates:
+                began = time.process_time()
+                found = train(config.model_copy(update={"training": with_way(settings, way)}), game, sources)
+                spent[str(way)].append(time.process_time() - began)
+                rates[str(way)].append(found["rate"])
+                waiting[str(way)] = found["waiting"]
+    first = spent[options.ways[0]]
+    rows: list[dict[str, object]] = []
+    for way in options.ways:
+        more = f", {options.threads} threads" if options.threads > 1 else ""
+        more += ", compiled" if options.compile else ""
+        row: dict[str, object] = {
+            "name": f"training, {options.game}, {network}, {options.device} {way}{more}",
+            "value": round(statistics.median(rates[way])),
+            "unit": "positions/s",
+            "waiting": round(waiting[way], 4),
+            "samples": options.samples,
+            "batch_size": options.batch_size,
+            "seed": 0,
+        }
+        if len(options.ways) > 1:
+            pairs = zip(first, spent[way], strict=True)
+            row |= {"ratio": round(statistics.median(a / b for a, b in pairs), 2), "runs": options.rounds}
+        print(row)
+        rows.append(row)
+    if options.record:
+        # Where it lies on this machine says nothing to others.
+        sys.argv[sys.argv.index(str(options.data))] = "DATA"
+        append("training", rows)
+
+
+def train(config: LearningConfig, game: Game, sources: Sources) -> dict[str, Any]:
+    """Trains a network once; returns its positions per second and the share of the time that it waited."""
     found: dict[str, Any] = {}
 
     def follow(state: Any) -> None:
@@ -55,7 +104,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         train_experts(
-            LearningConfig(game=options.game, network=network, training=training),
+            config,
             game,
             Arm("single", "none", "single"),
             plugins().gate("none", game),
@@ -64,20 +113,7 @@ def main() -> None:
             experts_folder=Path(folder) / "experts",
             on_progress=follow,
         )
-    row: dict[str, object] = {
-        "name": f"training, {options.game}, {network}, {options.device} {options.precision}",
-        "value": round(found["rate"]),
-        "unit": "positions/s",
-        "waiting": round(found["waiting"], 4),
-        "samples": options.samples,
-        "batch_size": options.batch_size,
-        "seed": 0,
-    }
-    print(row)
-    if options.record:
-        # Where it lies on this machine says nothing to others.
-        sys.argv[sys.argv.index(str(options.data))] = "DATA"
-        append("training", [row])
+    return found
 
 
 if __name__ == "__main__":

@@ -89,6 +89,14 @@ def route_each(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) 
     return _route(views, weights.argmax(axis=1), experts)
 
 
+def route_stacked(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
+    """Evaluates every view by the expert of its weightiest phase, like `route_each`.
+
+    Experts that are opened for it, by PyTorch, are computed all at once; others one after the other.
+    """
+    return route_each(views, weights, experts)
+
+
 def route_majority(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
     """Evaluates the whole batch by the expert of its most frequent phase, ties to the earlier one.
 
@@ -122,7 +130,12 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
     return Evaluation(np.log(np.maximum(probabilities, np.float32(1e-30))), value)
 
 
-ROUTINGS: dict[str, Routing] = {"each": route_each, "majority": route_majority, "mixture": route_mixture}
+ROUTINGS: dict[str, Routing] = {
+    "each": route_each,
+    "stacked": route_stacked,
+    "majority": route_majority,
+    "mixture": route_mixture,
+}
 """The routings that look at one batch at a time; `queue` is `ExpertQueue`, which looks across batches."""
 
 
@@ -179,9 +192,16 @@ def _route(views: Views, phases: IntArray, experts: Sequence[Evaluator]) -> Eval
     present = np.unique(phases)
     if len(present) == 1:
         return experts[int(present[0])].evaluate(views)
-    groups = [np.flatnonzero(phases == phase) for phase in present]
-    parts = [experts[int(phase)].evaluate(views.take(rows)) for phase, rows in zip(present, groups, strict=True)]
-    order = np.argsort(np.concatenate(groups), kind="stable")
-    return Evaluation(
-        np.concatenate([part.logits for part in parts])[order], np.concatenate([part.value for part in parts])[order]
-    )
+    logits: FloatArray | None = None
+    value: FloatArray | None = None
+    for phase in present:
+        rows = np.flatnonzero(phases == phase)
+        part = experts[int(phase)].evaluate(views.take(rows))
+        if logits is None or value is None:
+            logits = np.empty((len(views), *part.logits.shape[1:]), dtype=part.logits.dtype)
+            value = np.empty((len(views), *part.value.shape[1:]), dtype=part.value.dtype)
+        # Straight to where they belong: put together first, they would be copied twice.
+        logits[rows], value[rows] = part.logits, part.value
+    if logits is None or value is None:
+        raise ValueError("expected at least one view to evaluate, got none")
+    return Evaluation(logits, value)

@@ -42,6 +42,7 @@ class Registration:
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For games: what the presets `smoke`, `laptop` and `paper` say here, in tables as in a run's `config.toml`, over
     what they say anywhere. A table's `needs` holds settings without which that preset is refused, each with the reason.
+    Under `selfplay` are the presets of self-play by name, each whole.
     """
 
 

@@ -25,6 +25,8 @@ TIMES = ("seconds", "movetime")
 """Options that limit an agent by the clock."""
 QUEUE = "queue"
 """The routing that looks across batches, beside those of `ROUTINGS`."""
+AUTO = "auto"
+"""The backend and the precision that are chosen here."""
 EXPERTS = "experts:"
 """What may stand before a folder of experts."""
 
@@ -81,7 +83,7 @@ def says_more(reference: str, other: str) -> bool:
     """Returns whether a reference is another one with further options."""
     (name, options), (other_name, other_options) = parse_reference(reference), parse_reference(other)
     # In place of `auto` stands what it was taken for.
-    kept = {option: value for option, value in other_options.items() if value != "auto" or option not in options}
+    kept = {option: value for option, value in other_options.items() if value != AUTO or option not in options}
     return name == other_name and options != other_options and options == options | kept
 
 
@@ -129,7 +131,8 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     the batch of their expert is full, `batch` positions.
     `backend` and `precision` say what runs their networks. `auto`, the default of both, takes the quickest here that
     keeps the policy, and the agent's name says what that is: games are the same only where it is the same. Beside a
-    named backend the precision is float32 unless it is named too.
+    named backend the precision is float32 unless it is named too. `in_flight=2` searches half of the games while the
+    leaves of the others are evaluated, on a core of its own or a GPU.
     """
     name, options = parse_reference(reference)
     is_folder = name.startswith(EXPERTS) or weights.is_reference(name)
@@ -213,8 +216,8 @@ def check_backend(name: str, precision: str | None = None) -> None:
     from moemcts.learn.inference.backends import Inference, require
     from moemcts.learn.inference.evaluators import named_backend, named_precision
 
-    digits = "float32" if precision in (None, "auto") else named_precision(precision)
-    if name != "auto":
+    digits = "float32" if precision is None or precision == AUTO else named_precision(precision)
+    if name != AUTO:
         backend = named_backend(name)
         require(backend)
         Inference(backend, digits).checked()
@@ -231,15 +234,20 @@ def _expert_agent(
     batch: int = 64,
     opponents: str = "",
     c_init: float = 2.5,
+    policy_temperature: float = 1.0,
+    uniform_share: float = 0.0,
     noise: float = 0.0,
     nodes: int | None = None,
     seconds: float | None = None,
     only: Sequence[str] = (),
     baseline: str | None = None,
-    backend: str = "auto",
+    backend: str = AUTO,
     precision: str = "",
+    in_flight: int = 1,
 ) -> Agent:
     from moemcts.learn.checkpoint import load_networks
+    from moemcts.learn.inference.backends import Inference
+    from moemcts.learn.inference.folder import has_models
     from moemcts.learn.inference.positions import usual_positions
 
     if routing and routing not in (*ROUTINGS, QUEUE):
@@ -249,15 +257,17 @@ def _expert_agent(
     inference = loaded.choice(
         backend,
         # What the names of agents say that took float32: the backend alone.
-        precision or ("auto" if backend == "auto" else "float32"),
+        precision or (AUTO if backend == AUTO else "float32"),
         positions=lambda: usual_positions(game, loaded.gate, plugins().agent(plugins().player(game), game)),
     ).inference
     experts = loaded.expert_set(inference, routing=ROUTINGS.get(routing))
     if baseline is not None:
         others = load_networks(experts_in(folder_of(baseline)), game, plugins())
-        experts = experts.only(only, others.expert_set(inference))
-    chosen: dict[str, str] = {"backend": inference.backend} if backend == "auto" else {}
-    if precision == "auto" or (not precision and inference.precision != "float32"):
+        # Of these, `auto` knows nothing but what they are run by; without models it is float32.
+        is_unfit = inference.precision == "int8" != precision and not has_models(others.folder, "int8")
+        experts = experts.only(only, others.expert_set(Inference(inference.backend) if is_unfit else inference))
+    chosen: dict[str, str] = {"backend": inference.backend} if backend == AUTO else {}
+    if precision == AUTO or (not precision and inference.precision != "float32"):
         chosen["precision"] = inference.precision
     label = _saying_more(label, chosen)
     if simulations == 0:
@@ -269,13 +279,18 @@ def _expert_agent(
             seconds=seconds,
             leaves_per_tree=leaves,
             c_init=c_init,
+            policy_temperature=policy_temperature,
+            uniform_share=uniform_share,
             noise_fraction=noise,
         )
     except ValueError as error:
         raise UsageError(f"{label}: {error}") from None
     model = opponents_named(opponents, game) if opponents else _default_opponents(game)
     queue = batch if routing == QUEUE else None
-    return _as_seen(SearchAgent(game, experts, config, opponents=model, queue=queue, name=label), seen, game)
+    if in_flight < 1 or (queue and in_flight > 1):
+        raise UsageError(f"{label}: expected in_flight of at least 1, and no more with routing=queue, got {in_flight}")
+    agent = SearchAgent(game, experts, config, opponents=model, queue=queue, in_flight=in_flight, name=label)
+    return _as_seen(agent, seen, game)
 
 
 def _as_seen(agent: Agent, seen: Game, own: Game) -> Agent:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from moemcts import _core as core
 from moemcts.game import FloatArray, GameSpec, IntArray, State, Views
 
-__all__ = ["Arms", "NativeViews", "core", "playout_search", "playouts"]
+__all__ = ["Arms", "NativeViews", "ObservationBuffer", "core", "playout_search", "playouts"]
 
 for _state in core.STATE_TYPES:
     State.register(_state)
@@ -26,7 +26,10 @@ Arms = tuple[IntArray, IntArray, NDArray[np.float64]]
 
 @runtime_checkable
 class NativeViews(Protocol):
-    """Views that play random games without the interpreter."""
+    """Views that play random games and encode themselves without the interpreter."""
+
+    def observations(self, out: FloatArray | None = None) -> FloatArray:
+        """Returns the observations as `Views` do: in the first rows of `out`, which has their shape and type."""
 
     def playouts(self, num: int, seed: int, *, discount: float = 1.0) -> FloatArray: ...
 
@@ -40,6 +43,26 @@ class NativeViews(Protocol):
         depth: int | None = None,
         discount: float = 1.0,
     ) -> list[Arms]: ...
+
+
+class ObservationBuffer:
+    """Memory that the observations of one batch after the other are written into.
+
+    Fresh memory for every batch costs as much as the planes in it. What a call returns holds until the next one.
+    """
+
+    def __init__(self) -> None:
+        self._room: FloatArray | None = None
+
+    def observations(self, views: Views) -> FloatArray:
+        """Returns the observation of every view, `[N, *observation_shape]`, as `views.observations()` does."""
+        if not isinstance(views, NativeViews):
+            return views.observations()
+        room = self._room
+        if room is None or len(room) < len(views):
+            room = self._room = views.observations()
+            return room
+        return views.observations(room)
 
 
 def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:

@@ -15,6 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
+TESTED = ("README.md", "docs/install.md", "docs/guides/selfplay.md")
+"""Pages whose commands are looked up."""
 UVW = re.compile(r"^\./uvw run .*$", re.MULTILINE)
 
 
@@ -102,7 +104,7 @@ def test_python_in_the_guides_runs(page: str) -> None:
     exec(compile("\n".join(found), page, "exec"), {})
 
 
-@pytest.mark.parametrize("line", sorted({*commands("README.md"), *commands("docs/install.md")}))
+@pytest.mark.parametrize("line", sorted({line for page in TESTED for line in commands(page)}))
 def test_commands_have_the_options_that_the_readme_gives_them(line: str) -> None:
     words = shlex.split(line)[1:]
     depth = next((index for index, word in enumerate(words) if word.startswith("-") or "." in word), len(words))

@@ -17,6 +17,7 @@ from moemcts.learn.checkpoint import save_experts
 from moemcts.naming import contestants, is_timed, resolve_agent, says_more, with_options
 from moemcts.plugins import checked_options, plugins
 from moemcts.references import parse_reference
+from moemcts.search import SearchAgent
 
 
 def make(
@@ -84,7 +85,8 @@ def test_the_clock_limits_agents_of_seconds_and_move_times() -> None:
     assert with_options("a?x=1", {"y": 2, "x": 3}) == "a?x=3&y=2"
 
 
-def test_the_queue_is_a_routing_that_users_name(tmp_path: Path) -> None:
+@pytest.fixture
+def experts(tmp_path: Path) -> Path:
     game = plugins().game("tictactoe")
     gate = plugins().gate("plies?cuts=3,6", game)
     torch.manual_seed(1)
@@ -100,11 +102,25 @@ def test_the_queue_is_a_routing_that_users_name(tmp_path: Path) -> None:
         scheme="separated",
         seed=3,
     )
+    return tmp_path
+
+
+def test_how_loudly_an_agents_policy_is_heard_is_named(experts: Path) -> None:
+    game = plugins().game("tictactoe")
+    agent = resolve_agent(f"{experts}?backend=torch&uniform-share=0.5&policy-temperature=2", game)
+    assert isinstance(agent, SearchAgent)
+    assert (agent.config.uniform_share, agent.config.policy_temperature) == (0.5, 2)
+    with pytest.raises(UsageError, match="uniform_share"):
+        resolve_agent(f"{experts}?backend=torch&uniform_share=2", game)
+
+
+def test_the_queue_is_a_routing_that_users_name(experts: Path) -> None:
+    game = plugins().game("tictactoe")
     views = game.views([(game.initial_state(), 0)] * 3)
     for routing in ("queue", "queue&batch=2"):
-        agent = resolve_agent(f"{tmp_path}?simulations=30&backend=torch&routing={routing}", game)
+        agent = resolve_agent(f"{experts}?simulations=30&backend=torch&routing={routing}", game)
         for decision in agent.act(views, [Seat(0, np.random.default_rng(row)) for row in range(3)]):
             assert (decision.simulations, decision.expert) == (30, 0)
             assert decision.action in range(9)
     with pytest.raises(UsageError, match="no routing named 'queu'; did you mean 'queue'"):
-        resolve_agent(f"{tmp_path}?routing=queu", game)
+        resolve_agent(f"{experts}?routing=queu", game)

@@ -107,7 +107,7 @@ class ChessGame(Game[core.ChessState]):
         """Returns 80 bytes per position, and 8 more for each position that it could still repeat."""
         return Packed(*core.chess_pack(list(states)))
 
-    def unpack(self, packed: Packed, players: IntArray) -> core.ChessViews:
+    def unpack(self, packed: Packed, players: IntArray) -> core.ChessPackedViews:
         return core.chess_unpack(self.rules, packed.data, packed.offsets, players)
 
     def search_type(self) -> Any:

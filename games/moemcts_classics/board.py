@@ -15,8 +15,7 @@ PLANES = ("own stones", "opponent's stones", "empty cells")
 START = "startpos"
 MOVES = "; moves"
 
-ClassicState = core.ConnectFourState | core.OthelloState | core.BreakthroughState | core.HexState | core.TicTacToeState
-S = TypeVar("S", bound=ClassicState)
+S = TypeVar("S", bound="core._ClassicState")
 
 
 class BoardGame(Game[S], Generic[S]):
@@ -64,7 +63,9 @@ class BoardGame(Game[S], Generic[S]):
         head, _, line = text.partition(MOVES)
         if re.fullmatch(rf"\s*({self.move}\s*)+", head, re.IGNORECASE):
             head, line = START, head + line
-        state = self._start if head.strip() == START else self._parsed(head)
+        state = self._start
+        if head.strip() != START:
+            state = self.state_type.parse(head, self.rows, self.columns)
         if not re.fullmatch(rf"\s*({self.move}\s*)*", line, re.IGNORECASE):
             raise ValueError(f"expected moves like {self._example()}, got {line.strip()!r}")
         for move in re.finditer(self.move, line, re.IGNORECASE):
@@ -106,10 +107,6 @@ class BoardGame(Game[S], Generic[S]):
     def search_type(self) -> Any:
         return self.native_search
 
-    def _parsed(self, text: str) -> S:
-        state: S = self.state_type.parse(text, self.rows, self.columns)
-        return state
-
     def _example(self) -> str:
         (player,) = self._start.active_players
         return repr(self.format_action(self._start, player, self._start.legal_actions(player)[0]))
@@ -120,7 +117,7 @@ def column_name(column: int) -> str:
     return chr(ord("a") + column)
 
 
-def turn(state: ClassicState) -> list[str]:
+def turn(state: core._ClassicState) -> list[str]:
     """Returns the line that says who moves, no line where the game is over."""
     _, mover, _ = state.format().split()
     return [f"{mover} to move"] if state.active_players else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from moemcts.errors import UsageError
 from moemcts.game import Game
@@ -20,6 +20,8 @@ from moemcts_classics.tic_tac_toe import TicTacToe
 
 PLACING = ("connect-four", "othello", "othello-6x6", "hex", "tic-tac-toe")
 MOVING = ("breakthrough",)
+
+T = TypeVar("T", bound=Game)
 
 CAPTURE_CUTS = (1, 4)
 """Nearest to three equal parts: tests/games/classics/measure_cuts.py, 14,070 positions of 300 games."""
@@ -47,8 +49,8 @@ def register_gates() -> Sequence[Registration]:
 
 @hookimpl
 def register_agents() -> Sequence[Registration]:
-    summary = "wins and prevents wins in one move, otherwise random"
-    return [Registration("careful", _careful, summary, PLACING + MOVING, default=True)]
+    # No default: searches would take it for their opponent, and here they play both sides.
+    return [Registration("careful", _careful, "wins and prevents wins in one move, otherwise random", PLACING + MOVING)]
 
 
 @hookimpl
@@ -64,7 +66,7 @@ def _hex(*, size: int = 11) -> Hex:
     return _sized(Hex, size)
 
 
-def _sized(make: Callable[..., Any], *size: int) -> Any:
+def _sized(make: Callable[..., T], *size: int) -> T:
     if min(size) < 1:
         raise UsageError(f"expected a board of a size above 0, got {min(size)}")
     try:

@@ -20,6 +20,7 @@ from moemcts.cli import (
     gate,
     lists,
     match,
+    new_game_command,
     play,
     report,
     reproduce,
@@ -33,7 +34,7 @@ from moemcts.plugins import plugins
 
 START = (run, train, selfplay, reproduce, play)
 MEASURE = (match, tournament, benchmark, report, explain)
-COMMANDS = (*START, *MEASURE, export, gate, lists, weights, check, doctor, docs)
+COMMANDS = (*START, *MEASURE, export, gate, lists, weights, new_game_command, check, doctor, docs)
 
 
 def make_app() -> typer.Typer:

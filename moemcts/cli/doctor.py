@@ -80,7 +80,7 @@ def _networks() -> dict[str, str]:
     """
     import torch
 
-    from moemcts.learn.inference.choice import Networks, choose, remembered
+    from moemcts.learn.inference.choice import BATCH_SIZE, Networks, choose, remembered
     from moemcts.plugins import plugins
 
     torch.set_num_threads(1)
@@ -96,7 +96,7 @@ def _networks() -> dict[str, str]:
         f"divergence {each.kl:.5f}, value {each.value:.5f}"
         for name, each in found.fidelities.items()
     ]
-    lines["auto"] = "; ".join([f"{found.inference} for batches of 16", *kept])
+    lines["auto"] = "; ".join([f"{found.inference}, for batches of {BATCH_SIZE}", *kept])
     for entry in remembered():
         best = {
             size: _quickest(entry["rates"], size)

@@ -91,7 +91,7 @@ def run(
     if dry_run:
         typer.echo(_as_json(experiment, expected) if as_json else experiment.config_text())
         return
-    _check_room(experiment.folder, expected)
+    check_room(experiment.folder, expected)
     if resume is None:
         experiment.write()
     started = time.monotonic()
@@ -136,7 +136,8 @@ def new_folder(game: str, words: list[str], preset: str | None) -> Path:
     return Path("runs") / f"{time.strftime('%Y%m%d-%H%M%S')}_{name}"
 
 
-def _check_room(folder: Path, expected: Estimate) -> None:
+def check_room(folder: Path, expected: Estimate) -> None:
+    """Raises MoemctsError where there is less room on the disk than a run is expected to need."""
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.run import AllowPrograms, headline, new_folder
+from moemcts.cli.run import AllowPrograms, check_room, headline, new_folder
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +35,11 @@ def selfplay(
         Path | None, typer.Option(help="A training or a folder of experts to begin with; else random weights.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=0, help="Processes that play, 0 for one per core; results are the same.")
+        str | None,
+        typer.Option(
+            help="Processes that play, 0 for one per core; `ray` or ray://HEAD:PORT for actors of Ray. Results are the "
+            "same."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
@@ -45,6 +49,9 @@ def selfplay(
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then leave.")] = False,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write event files for TensorBoard while it goes on.")
+    ] = False,
     allow_programs: AllowPrograms = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -52,6 +59,7 @@ def selfplay(
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.cli.settings import Given
     from moemcts.runs.selfplay import SelfPlay
+    from moemcts.runs.selfplay_estimate import selfplay_estimate
 
     named = {
         "game": game,
@@ -60,7 +68,7 @@ def selfplay(
         "network": network,
         "generations": generations,
         "start": None if start is None else str(start),
-        "workers": workers,
+        "workers": int(workers) if workers is not None and workers.isdecimal() else workers,
         "seed": seed,
     }
     given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
@@ -74,11 +82,16 @@ def selfplay(
     else:
         run = SelfPlay.load(resume, allow_programs=allow_programs)
     progress.say(headline(run))
+    expected = selfplay_estimate(run)
+    progress.say(expected.describe())
     if dry_run:
         typer.echo(run.config_text())
         return
+    check_room(run.folder, expected)
     if resume is None:
         run.write()
+    if tensorboard:
+        _follow(run)
     started = time.monotonic()
     try:
         report = make(run, progress)
@@ -106,6 +119,20 @@ def make(run: SelfPlay, progress: Progress) -> Report:
         report = selfplay_report(outcomes_of(run))
         write_report(run.folder / "report", report)
         return report
+
+
+def _follow(run: SelfPlay) -> None:
+    """Has event files written of every generation; raises MissingExtra where TensorBoard is not installed."""
+    from moemcts.report.events import Events
+    from moemcts.runs.selfplay_outcomes import generation_of
+
+    events = Events(run.folder / "tensorboard")
+
+    def add(generation: int) -> None:
+        if (found := generation_of(run, generation)) is not None:
+            events.add(found, [one for one in run.measurements() if one["agent"] == f"generation {generation}"])
+
+    run.on_generation = add
 
 
 def _settings(given: Given) -> SelfPlayConfig:

@@ -51,9 +51,10 @@ class Given:
 
 
 def read_settings(
-    given: Given, kind: type[Config], find_preset: Callable[[str], dict[str, Any]] | None = None
+    given: Given, kind: type[Config], find_preset: Callable[[str, str], dict[str, Any]] | None = None
 ) -> Config:
-    """Returns the configuration; `find_preset` returns the values of presets that are not an experiment's.
+    """Returns the configuration; `find_preset` returns the values of presets that are not an experiment's,
+    by game and name.
 
     Raises UsageError where no game is named, what is given cannot be read as a setting or has no effect, and where a
     file names a program to be started unless that is allowed.
@@ -76,7 +77,8 @@ def read_settings(
     # A kind of run with presets of its own has its own for games, too.
     own = {} if find_preset else dict(plugins().game_preset(reference, preset))
     needs: Mapping[str, str] = own.pop("needs", {})
-    for part in ((find_preset or load_preset)(preset), plugins().game_settings(reference), own):
+    general = load_preset(preset) if find_preset is None else find_preset(reference, preset)
+    for part in (general, plugins().game_settings(reference), own):
         # What a preset says of parts that this kind of run has not does not count.
         merge(values, {path: value for path, value in flat(part).items() if path.split(".")[0] in kind.model_fields})
     if any(explicit.get(path) for path in GIVEN_GAMES):

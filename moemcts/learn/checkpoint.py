@@ -11,7 +11,7 @@ from torch import nn
 
 from moemcts import __version__
 from moemcts.errors import DamagedFile, ForeignData
-from moemcts.experts import ExpertSet, Routing
+from moemcts.experts import ExpertSet, Routing, route_stacked
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
@@ -21,7 +21,7 @@ from moemcts.learn.inference.evaluators import AUTO, BATCH_SIZE, Choice, Inferen
 from moemcts.learn.inference.folder import has_models, read_models
 from moemcts.learn.inference.making import make
 from moemcts.learn.inference.positions import Positions
-from moemcts.learn.inference.shared_body import torch_experts
+from moemcts.learn.inference.shared_body import stacked_experts, torch_experts
 from moemcts.learn.weights import check_finite, load_state, network_state, read_state, state_bytes
 from moemcts.store import digest, read_bytes, read_toml, write_bytes, write_toml
 
@@ -126,7 +126,8 @@ class LoadedNetworks:
         """Returns the networks as evaluators behind their gate."""
         inference.checked()
         if inference.backend == "torch":
-            return ExpertSet(self.gate, torch_experts(self.networks, device, inference.precision), routing=routing)
+            open_experts = stacked_experts if routing is route_stacked else torch_experts
+            return ExpertSet(self.gate, open_experts(self.networks, device, inference.precision), routing=routing)
         models: Sequence[bytes | None] = [None] * len(self.networks)
         if inference.precision == "int8":
             models = self._int8_models()

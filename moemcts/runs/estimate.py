@@ -17,7 +17,8 @@ from moemcts.plugins import plugins
 from moemcts.runs.arms import SINGLE
 from moemcts.runs.learning import data_player, reader_of
 from moemcts.runs.learning_cost import learning_cost
-from moemcts.search import Search
+from moemcts.search import Search, SearchConfig
+from moemcts.search.engine import Opponents
 from moemcts.work import num_cores
 
 if TYPE_CHECKING:
@@ -64,9 +65,9 @@ def estimate(experiment: Experiment) -> Estimate:
     the data.
     """
     config, game = experiment.config, experiment.game
-    played = _play_some(game, data_player(config, game))
+    played = play_some(game, data_player(config, game))
     sizes = _sizes(experiment)
-    network_rate, num_parameters = _network_rate(game, config.network, played.states, BATCH)
+    rate, num_parameters = network_rate(game, config.network, played.states, BATCH)
     work = [
         learning_cost(
             plugins().scheme(arm.scheme), experiment.gate(arm.gate), game, played.games, config.training.epochs
@@ -89,9 +90,9 @@ def estimate(experiment: Experiment) -> Estimate:
     return Estimate(
         data=to_play / config.data.keep * played.seconds_per_sample + sizes.imported / IMPORTED,
         training=start
-        + (rows / network_rate + rows_read / _encoding_rate(game, played.states) + FIRST_STEP * trainings) / workers,
+        + (rows / rate + rows_read / _encoding_rate(game, played.states) + FIRST_STEP * trainings) / workers,
         matches=start + _matches(experiment, played) / workers,
-        report=rows_rated / network_rate + num_figures * FIGURE,
+        report=rows_rated / rate + num_figures * FIGURE,
         num_bytes=int(
             (to_play + sizes.imported) * (packed.offsets[-1] / len(played.states) + 40)
             + num_parameters * 4 * 3 * trainings * 2
@@ -156,9 +157,13 @@ def _matches(experiment: Experiment, played: Played) -> float:
     num_games = config.num_seeds * num_arms * config.match.games
     side_by_side = min(config.match.parallel, num_arms * config.match.games)
     batch = max(1, side_by_side * config.search.leaves_per_tree)
-    rate, _ = _network_rate(game, config.network, played.states, min(batch, BATCH))
+    rate, _ = network_rate(game, config.network, played.states, min(batch, BATCH))
     decisions = num_games * played.samples_per_game * searched_share
-    searched = decisions * limit * (1 / _search_rate(experiment, played.states) + 1 / rate)
+    searched = (
+        decisions
+        * limit
+        * (1 / search_rate(game, config.search, experiment.opponent_model(), played.states) + 1 / rate)
+    )
     num_raw = config.num_seeds * num_arms * config.match.raw_games
     answered = (num_games + num_raw) * played.samples_per_game * (1 - searched_share)
     return searched + answered * played.seconds_per_sample + num_raw * played.samples_per_game * searched_share / rate
@@ -175,7 +180,8 @@ class Played:
     samples_per_game: float
 
 
-def _play_some(game: Game, agent: Agent) -> Played:
+def play_some(game: Game, agent: Agent) -> Played:
+    """Returns what a moment of games with one agent in all seats shows, one game at least."""
     games: list[list[State]] = []
     num_samples, started = 0, time.perf_counter()
     num_players = game.spec.num_players
@@ -207,7 +213,7 @@ def _play_some(game: Game, agent: Agent) -> Played:
     )
 
 
-def _network_rate(game: Game, reference: str, states: list[State], batch: int) -> tuple[float, int]:
+def network_rate(game: Game, reference: str, states: list[State], batch: int) -> tuple[float, int]:
     """Returns how many positions a new network evaluates per second in batches, and how many parameters it has."""
     import torch
 
@@ -234,9 +240,9 @@ def _encoding_rate(game: Game, states: list[State]) -> float:
     return num_rows / (time.perf_counter() - started)
 
 
-def _search_rate(experiment: Experiment, states: list[State]) -> float:
-    game = experiment.game
-    search = Search(game, experiment.config.search, opponents=experiment.opponent_model())
+def search_rate(game: Game, config: SearchConfig, opponents: Opponents, states: list[State]) -> float:
+    """Returns how many descents a search makes per second, evaluations left out."""
+    search = Search(game, config, opponents=opponents)
     pairs = [(state, state.active_players[0]) for state in states][:32]
     evaluator = UniformEvaluator(game.spec)
     num_simulations, started = 0, time.perf_counter()

@@ -14,8 +14,8 @@ from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Opening, starts
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.schedules import match_schedule
-from moemcts.gates import PhaseGate, SinglePhase
-from moemcts.naming import check_backend, opponents_named
+from moemcts.gates import PhaseGate
+from moemcts.naming import AUTO, check_backend, opponents_named
 from moemcts.plugins import plugins
 from moemcts.report.outcomes import Learned, Outcomes, Phases
 from moemcts.runs.arms import NO_GATE, Arm, file_label, make_arms
@@ -25,6 +25,7 @@ from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.learning import data_part, measurements, train_experts, training_settings
 from moemcts.runs.phases import describe_phases, timeline_of
 from moemcts.runs.run import Part, Run
+from moemcts.runs.running import inference_for
 from moemcts.runs.settings import ExperimentConfig
 from moemcts.runs.sources import Sources, open_sources
 from moemcts.search import SearchAgent
@@ -320,26 +321,11 @@ class Experiment(Run[ExperimentConfig]):
 
 
 def _with_inference(config: ExperimentConfig) -> ExperimentConfig:
-    """Returns the configuration with the quickest backend and precision in place of `auto`, so that a run never changes
-    its mind.
-
-    The networks are still to be trained: fresh ones are timed, and that they keep their policy is seen on theirs.
-    """
-    from moemcts.learn.inference.evaluators import AUTO, resolve
-    from moemcts.learn.inference.positions import usual_positions
-
+    """Returns the configuration with the quickest in place of `auto`, so that a run never changes its mind."""
     match = config.match
     if AUTO not in (match.backend, match.precision):
         return config
-    game = plugins().game(config.game)
-    network = plugins().network(config.network, game.spec.observation_shape, game.spec.num_actions)
-    chosen = resolve(
-        match.backend,
-        match.precision or "float32",
-        network.eval(),
-        game.spec.observation_shape,
-        positions=lambda: usual_positions(game, SinglePhase(), plugins().agent(plugins().player(game), game)),
-    )
+    chosen = inference_for(config.game, config.network, match.backend, match.precision)
     precision = None if match.precision is None else chosen.precision
     update = {"backend": chosen.backend, "precision": precision}
     return config.model_copy(update={"match": match.model_copy(update=update)})

@@ -14,6 +14,8 @@ from moemcts.store import read_json, write_json
 GAMES, TRAINING, EXPERTS = "games", "training", "experts"
 GENERAL = "general.safetensors"
 """The network that a generation's experts went out from, where they did."""
+OPTIMISERS = "optimisers"
+"""What a generation's optimisers have gathered, where they are gone on with."""
 PLAYED, LEARNED, PROMOTED = "played.json", "learned.json", "promoted.json"
 """What is said of a generation's games, training, and whether it plays the next one's."""
 
@@ -68,10 +70,10 @@ class Generations:
                 return one
         return 0
 
-    def tidy(self, generation: int, *, window: range, kept: Sequence[int]) -> None:
+    def tidy(self, generation: int, *, window: range, kept: Sequence[int], origins: Sequence[int]) -> None:
         """Removes what is not needed once a generation is done: older games and experts, and states of trainings.
 
-        Experts of the generations `kept` stay, as do all measurements.
+        Experts of the generations `kept` stay, what the optimisers of `origins` have gathered, and all measurements.
         """
         for one in range(generation + 1):
             self.remove(one, "chunks", f"{TRAINING}/stages")
@@ -79,6 +81,8 @@ class Generations:
                 self.remove(one, GAMES)
             if one not in kept:
                 self.remove(one, EXPERTS, GENERAL)
+            if one not in origins:
+                self.remove(one, OPTIMISERS)
 
     def remove(self, generation: int, *names: str) -> None:
         """Removes files and folders of a generation, as far as they are there."""

@@ -150,13 +150,18 @@ def placeholders(command: str) -> Iterator[str]:
     yield from (name for _, name, _, _ in string.Formatter().parse(command) if name)
 
 
-def words(command: str, values: Mapping[str, str]) -> list[str]:
+def words(command: str, sizes: Mapping[str, str], places: Mapping[str, str]) -> list[str]:
     """Returns the words of a command with their names replaced; raises UsageError for a name that stands for nothing.
 
-    Names are replaced inside words, so that what stands for them may have spaces.
+    Names of places are replaced inside words, so that they may have spaces; a size that is a word of its own may stand
+    for several words.
     """
+    found: list[str] = []
     try:
-        return [word.format_map(values) for word in shlex.split(command)]
+        for word in shlex.split(command):
+            alone = word[1:-1] if word.startswith("{") and word.endswith("}") else ""
+            found += shlex.split(sizes[alone]) if alone in sizes else [word.format_map({**sizes, **places})]
+        return found
     except KeyError as error:
         raise UsageError(f"{command!r} names {error}, which is no size and nothing that is made") from None
 

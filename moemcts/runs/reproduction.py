@@ -41,14 +41,13 @@ class Reproduction:
 
     def command(self, step: str) -> list[str]:
         """Returns the words of the command that makes a step, after `moemcts`."""
-        values = {
-            **self.sizes,
+        places = {
             **resolve(self._made, [*self.papers.make]),
             HERE: str(self._made / step),
             DATA: "" if self.data is None else str(self.data.absolute()),
         }
         text = self.papers.command(step, is_given=self.data is not None, preset=self.sizes["preset"])
-        return words(text, values)
+        return words(text, self.sizes, places)
 
     def check(self, commands: Sequence[str]) -> None:
         """Raises UsageError where a step needs a command that there is not, MoemctsError where a program is missing."""

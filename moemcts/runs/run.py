@@ -105,9 +105,9 @@ class Run(ABC, Generic[Config]):
 
     @classmethod
     def resolved(cls, config: Config) -> Config:
-        """Returns the configuration with what the game decides written out."""
+        """Returns the configuration with what game and machine decide written out."""
         network = plugins().complete_network(config.network, plugins().game(config.game))
-        return config.model_copy(update={"network": network})
+        return _with_precision(config.model_copy(update={"network": network}))
 
     def write(self) -> None:
         """Writes a new run's settings; raises UsageError where another process was faster."""
@@ -259,3 +259,17 @@ def _read_environment(folder: Path) -> dict[str, Any]:
         found = read_json(folder / ENVIRONMENT)
         return found if isinstance(found, dict) else {}
     return {}
+
+
+def _with_precision(config: Config) -> Config:
+    """Returns the configuration with the quickest way to train its network in place of precision `auto`."""
+    if config.training.precision != "auto":
+        return config
+    from moemcts.learn.training.ranks import ALONE, device_of
+    from moemcts.learn.training.speed import settled
+
+    spec = plugins().game(config.game).spec
+    network = plugins().network(config.network, spec.observation_shape, spec.num_actions)
+    device = str(device_of(config.training.device, ALONE))
+    training = settled(config.training, network, spec.observation_shape, device=device)
+    return config.model_copy(update={"training": training})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +17,18 @@ from moemcts.arena.rating import Sprt
 from moemcts.errors import UsageError
 from moemcts.game import State
 from moemcts.gates import PhaseGate
-from moemcts.naming import check_backend, contestants, experts_in, opponents_named
+from moemcts.naming import AUTO, check_backend, contestants, experts_in, opponents_named
 from moemcts.plugins import plugins
 from moemcts.runs.gauntlet import Duel, is_promoted, manifest_digest
-from moemcts.runs.generations import GENERAL, LEARNED, PLAYED, PROMOTED, TRAINING, Generations
+from moemcts.runs.generations import GENERAL, LEARNED, OPTIMISERS, PLAYED, PROMOTED, TRAINING, Generations
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.run import Part, Run
+from moemcts.runs.running import inference_for
 from moemcts.runs.selfplay_games import Speed, SpeedOfParts
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.search import SearchAgent
 from moemcts.search.engine import Opponents
-from moemcts.store import read_json, read_toml, write_json
+from moemcts.store import read_json, read_toml, write_bytes, write_json
 from moemcts.work import Here, Report, Workers, num_cores, workers
 from moemcts.work.progress import Advance, Progress, Silence
 
@@ -62,13 +64,15 @@ class SelfPlay(Run[SelfPlayConfig]):
         self.scheme = staged(plugins().scheme(config.scheme), config.scheme)
         self.scheme.check(self.gate)
         self.on_disk = Generations(folder)
-        self._opponent_model()
-        check_backend(config.games.backend)
+        self.opponent_model()
+        check_backend(config.games.backend, config.games.precision)
         if config.games.resign_value is not None:
             check_adjudicable(self.game)
         if config.games.opponents not in (SELF, LEAGUE):
             plugins().agent(config.games.opponents, self.game)
         contestants(config.gauntlet.opponents, self.game)
+        self.on_generation: Callable[[int], None] = lambda generation: None
+        """Called with every generation that has learned and was measured."""
         self._progress: Progress = Silence()
         self._experts: dict[int, ExpertSet] = {}
         self._spoken = time.monotonic()
@@ -76,19 +80,18 @@ class SelfPlay(Run[SelfPlayConfig]):
     @classmethod
     def resolved(cls, config: SelfPlayConfig) -> SelfPlayConfig:
         """Returns the configuration with what the game, the first experts and this machine decide written out."""
-        from moemcts.learn.inference.evaluators import AUTO, resolve
-
         if config.start:
             start = experts_in(Path(config.start))
             network = str(read_toml(start / "manifest.toml").get("network", config.network))
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         config = super().resolved(config)
-        if config.games.backend != AUTO:
+        games = config.games
+        precision = games.precision or (AUTO if games.backend == AUTO else None)
+        if AUTO not in (games.backend, precision):
             return config
-        spec = plugins().game(config.game).spec
-        made = plugins().network(config.network, spec.observation_shape, spec.num_actions)
-        chosen = resolve(AUTO, "float32", made, spec.observation_shape, batch_size=config.games.parallel).backend
-        return config.model_copy(update={"games": config.games.model_copy(update={"backend": chosen})})
+        chosen = inference_for(config.game, config.network, games.backend, precision, batch_size=games.parallel)
+        update = {"backend": chosen.backend, "precision": chosen.precision}
+        return config.model_copy(update={"games": games.model_copy(update=update)})
 
     @property
     def gates(self) -> list[str]:
@@ -107,10 +110,10 @@ class SelfPlay(Run[SelfPlayConfig]):
         """Returns one line on what is learned from what."""
         config = self.config
         phases = ", ".join(self.gate.phase_names)
-        size = f"{config.games.games} games" if config.games.games else f"{config.games.samples} samples"
+        size, unit = config.games.size
         return (
             f"{config.game}: {config.network} by {config.gate} ({phases}; {config.scheme}), {config.generations} "
-            f"generations of {size} at {config.search.simulations or config.search.nodes} simulations, "
+            f"generations of {size:,} {unit} at {config.search.simulations or config.search.nodes} simulations, "
             f"from {config.start or 'random weights'}"
         )
 
@@ -123,7 +126,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         }
         parts = [Part(name=START, task=START, unit="experts", do=self._start, decided_by=decided_by)]
         measured = self.measured
-        unit = "games" if self.config.games.games else "samples"
+        _, unit = self.config.games.size
         for generation in range(self.config.generations + 1):
             kinds = [("games", unit, self._play), ("train", "steps", self._train)]
             if self.config.promotion.rule != "none":
@@ -158,14 +161,23 @@ class SelfPlay(Run[SelfPlayConfig]):
         self._log({"part": name, "seconds": round(time.monotonic() - started, 2)})
         if name.startswith("train"):
             self._tidy()
+        if generation := self._last_parts.get(name, 0):
+            self.on_generation(generation)
+
+    @functools.cached_property
+    def _last_parts(self) -> dict[str, int]:
+        """The generations by the last part of each."""
+        last = {int(part.name[-4:]): part.name for part in self.parts() if part.name != START}
+        return {name: generation for generation, name in last.items()}
 
     def experts(self, generation: int) -> ExpertSet:
         """Opens the experts of a generation, run as the settings say."""
         from moemcts.learn.checkpoint import load_experts
-        from moemcts.learn.inference.evaluators import Inference, named_backend
+        from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
 
         if generation not in self._experts:
-            inference = Inference(named_backend(self.config.games.backend))
+            games = self.config.games
+            inference = Inference(named_backend(games.backend), named_precision(games.precision or "float32"))
             while len(self._experts) >= self.config.games.league + 2:
                 del self._experts[min(self._experts)]
             self._experts[generation] = load_experts(
@@ -173,21 +185,18 @@ class SelfPlay(Run[SelfPlayConfig]):
             )
         return self._experts[generation]
 
-    def play_part(self, generation: int, chunk: int, report: Report) -> int:
-        """Plays some games of a generation and returns how many samples they have."""
+    def play_part(self, generation: int, champion: int, chunk: int, report: Report) -> bytes:
+        """Plays some games of a generation by the experts of another; returns the content of their file."""
         from moemcts.learn.loop.games import Counts, play_games
         from moemcts.learn.loop.players import Usage
         from moemcts.learn.threads import torch_threads
-        from moemcts.runs.selfplay_games import numbers_of, read_chunk, speed_of, throttled, write_chunk
+        from moemcts.runs.selfplay_games import chunk_bytes, numbers_of, speed_of, throttled
 
-        path = self.on_disk.chunk(generation, chunk)
-        if path.exists():
-            return len(read_chunk(path).records)
         usage, started = Usage(), time.monotonic()
         with torch_threads(1):
             played = play_games(
                 self.game,
-                self._cast(generation, usage),
+                self._cast(champion, usage),
                 self.config.games,
                 numbers_of(self.config.games, chunk),
                 generation=generation,
@@ -195,10 +204,21 @@ class SelfPlay(Run[SelfPlayConfig]):
                 openings=self._game_openings,
                 on_progress=throttled(report, usage, started),
             )
-        write_chunk(path, played)
         counts = Counts(num_games=len(played), num_samples=len(played.records), num_plies=int(played.plies.sum()))
         report(speed_of(counts, usage, started))
-        return len(played.records)
+        return chunk_bytes(played)
+
+    def needed(self, champion: int) -> dict[str, bytes]:
+        """Returns the files that games by the experts of a generation need, by their place in the folder."""
+        experts = [self.on_disk.experts(one) for one in (champion, *self._league(champion))]
+        folders = [self.folder / "gates", *experts]
+        files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir()) if path.is_file()]
+        return {str(path.relative_to(self.folder)): path.read_bytes() for path in files}
+
+    def _league(self, champion: int) -> range:
+        """Returns the earlier generations that may sit opposite."""
+        games = self.config.games
+        return range(max(0, champion - games.league) if games.opponents == LEAGUE else champion, champion)
 
     @functools.cached_property
     def _game_openings(self) -> list[State]:
@@ -207,18 +227,16 @@ class SelfPlay(Run[SelfPlayConfig]):
         suite = read_openings(self.game, Path(self.config.games.openings))
         return [one.start for one in suite.openings if not isinstance(one.start, int)]
 
-    def _cast(self, generation: int, usage: Usage) -> Cast:
+    def _cast(self, champion: int, usage: Usage) -> Cast:
         from moemcts.learn.loop.games import Cast
 
         games = self.config.games
-        champion = self.on_disk.champion(generation - 1)
         learner = self._learner(champion, usage)
         if games.opponents == SELF:
             return Cast(learner=learner)
         others: list[Agent]
         if games.opponents == LEAGUE:
-            earlier = range(max(0, champion - games.league), champion)
-            others = [self._learner(one, usage) for one in earlier]
+            others = [self._learner(one, usage) for one in self._league(champion)]
         else:
             others = [plugins().agent(games.opponents, self.game)]
         return Cast(learner=learner, others=others, other_share=games.opponent_share)
@@ -226,18 +244,22 @@ class SelfPlay(Run[SelfPlayConfig]):
     def _learner(self, generation: int, usage: Usage) -> Agent:
         from moemcts.learn.loop.players import Learner, Metered
 
-        games = self.config.games
+        games, evaluator = self.config.games, Metered(self.experts(generation), usage)
+        if not games.searched:
+            temperature = self.config.search.temperature
+            return PolicyAgent(evaluator, temperature=temperature, name=_name(generation))
         return Learner(
             self.game,
-            Metered(self.experts(generation), usage),
+            evaluator,
             self.config.search,
             full_share=games.full_share,
             fast_simulations=games.fast_simulations,
-            opponents=self._opponent_model(),
-            name=f"generation {generation}",
+            opponents=self.opponent_model(),
+            name=_name(generation),
         )
 
-    def _opponent_model(self) -> Opponents:
+    def opponent_model(self) -> Opponents:
+        """Returns who the search believes to face."""
         games = self.config.games
         known = SELF if games.opponents in (SELF, LEAGUE) else games.opponents
         return opponents_named(games.opponent_model or known, self.game)
@@ -276,7 +298,7 @@ class SelfPlay(Run[SelfPlayConfig]):
 
         if self.on_disk.said(generation, PLAYED):
             return
-        games = self.config.games
+        games, champion = self.config.games, self.on_disk.champion(generation - 1)
         speed = SpeedOfParts()
         counts: dict[int, int] = {}
 
@@ -289,15 +311,18 @@ class SelfPlay(Run[SelfPlayConfig]):
         def hear(number: int, found: Speed) -> None:
             speed.note(number, found)
             total = speed.total
-            done, expected = (total.num_games, games.games) if games.games else (total.num_samples, games.samples)
-            advance(done, expected or 0)
-            self._speak(generation, speed, done / max(expected or 1, 1))
+            expected, unit = games.size
+            done = total.num_games if unit == "games" else total.num_samples
+            advance(done, expected)
+            self._speak(generation, speed, done / expected)
 
-        crew = self._workers()
+        crew, player = self._workers(), _PlayPart(self, generation, champion)
         for wave in waves(games, crew.count, samples_of):
-            if wave:
-                found = crew.map(_PlayPart(self, generation), wave, on_report=hear)
-                counts |= dict(zip(wave, found, strict=True))
+
+            def keep(number: int, content: bytes, wave: Sequence[int] = wave) -> None:
+                write_bytes(self.on_disk.chunk(generation, wave[number]), content)
+
+            crew.map(player, wave, on_report=hear, on_done=keep)
         chunks = [self.on_disk.chunk(generation, chunk) for chunk in range(self._num_chunks(counts))]
         said = join_chunks(
             self.game,
@@ -305,7 +330,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             chunks,
             self.on_disk.games(generation),
             reference=self.config.game,
-            source={"generation": generation, "champion": self.on_disk.champion(generation - 1)},
+            source={"generation": generation, "champion": champion},
         )
         self.on_disk.say(generation, PLAYED, said)
         self.on_disk.remove(generation, "chunks")
@@ -314,10 +339,10 @@ class SelfPlay(Run[SelfPlayConfig]):
     def _num_chunks(self, counts: Mapping[int, int]) -> int:
         """Returns how many parts, from the first on, are needed."""
         games = self.config.games
-        if games.games is not None:
+        if games.samples is None:
             return -(-games.games // games.per_part)
         total = number = 0
-        while total < (games.samples or 0):
+        while total < games.samples:
             total += counts[number]
             number += 1
         return number
@@ -325,7 +350,7 @@ class SelfPlay(Run[SelfPlayConfig]):
     def _train(self, generation: int, advance: Advance) -> None:
         """Makes the experts of a generation from those before it."""
         from moemcts.learn.loop.training import configured, go_on
-        from moemcts.learn.training.trainer import Trainer
+        from moemcts.learn.training.trainer import Optimisers, Trainer
 
         if self.on_disk.said(generation, LEARNED):
             return
@@ -347,13 +372,18 @@ class SelfPlay(Run[SelfPlayConfig]):
             on_progress=follow,
             references={"network": config.network, "gate": config.gate, "scheme": config.scheme},
         )
+        origin = self._origin(generation)
+        optimisers = None
+        if config.learning.optimiser == "kept":
+            optimisers = Optimisers(self.on_disk.of(origin) / OPTIMISERS, self.on_disk.of(generation) / OPTIMISERS)
         taught = go_on(
             trainer,
             self.scheme,
-            self._networks(self._origin(generation)),
+            self._networks(origin),
             samples,
             self.gate,
             self.on_disk.of(generation) / TRAINING,
+            optimisers=optimisers,
         )
         for note in taught.notes:
             self._progress.say(f"generation {generation}: {note}")
@@ -442,7 +472,9 @@ class SelfPlay(Run[SelfPlayConfig]):
     def _promote(self, generation: int, advance: Advance) -> None:
         """Lets the newest experts play those that have played, and says whether they play the next games."""
         rule, champion = self.config.promotion, self.on_disk.champion(generation - 1)
-        search = self.config.search.model_copy(update={"temperature": rule.temperature, "noise_fraction": 0.0})
+        search = self.config.search.model_copy(
+            update={"temperature": rule.temperature, "noise_fraction": 0.0, "gumbel_noise": 0.0}
+        )
         sprt = Sprt(elo0=rule.elo0, elo1=rule.elo1, model="logistic") if rule.rule == "sprt" else None
         newest = _name(generation)
         result = Duel(
@@ -473,7 +505,7 @@ class SelfPlay(Run[SelfPlayConfig]):
     def _measure(self, generation: int, advance: Advance) -> None:
         """Plays a generation against the opponents that stay the same, and the one that was measured before it."""
         gauntlet = self.config.gauntlet
-        search = self.config.search.model_copy(update={"temperature": 0.0, "noise_fraction": 0.0})
+        search = self.config.search.model_copy(update={"temperature": 0.0, "noise_fraction": 0.0, "gumbel_noise": 0.0})
         known = contestants(gauntlet.opponents, self.game)
         others: dict[str, Agent] = {name: one.agent for name, one in known.items()}
         before = [one for one in self.measured if one < generation][-1:]
@@ -515,7 +547,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             return PolicyAgent(experts, name=_name(generation))
         if simulations is not None:
             search = search.model_copy(update={"simulations": simulations, "nodes": None})
-        return SearchAgent(self.game, experts, search, opponents=self._opponent_model(), name=_name(generation))
+        return SearchAgent(self.game, experts, search, opponents=self.opponent_model(), name=_name(generation))
 
     @functools.cached_property
     def _gauntlet_openings(self) -> list[Opening]:
@@ -546,13 +578,17 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     def _decided_by(self) -> dict[str, Any]:
         """Returns the settings that decide every generation, by dotted path."""
-        values = self.config.model_dump(mode="json", exclude=_NOT_DECIDING | {"training"})
         found: dict[str, Any] = {}
-        for key, value in values.items():
+        for key, value in self.config.resolved_settings().items():
+            if key in _NOT_DECIDING or key == "training":
+                continue
             if isinstance(value, dict):
                 found |= {f"{key}.{name}": item for name, item in value.items()}
             else:
                 found[key] = value
+        if found.get("games.precision") is None:
+            # Parts from before there was a choice are gone on with.
+            found.pop("games.precision", None)
         if self.config.start:
             found["start experts"] = manifest_digest(Path(self.config.start))
         return found | {f"training.{key}": value for key, value in self.config.training.identity().items()}
@@ -572,12 +608,10 @@ class SelfPlay(Run[SelfPlayConfig]):
             return
         last, champion = done[-1], self.on_disk.champion(done[-1])
         found = window(last, self.on_disk.num_samples(last), self.config.replay)
-        league = range(max(0, champion - self.config.games.league), champion + 1)
         measured = self.measured
         kept = {last, champion, *measured, *range(0, last + 1, self.config.keep)}
-        if self.config.games.opponents == LEAGUE:
-            kept |= set(league)
-        self.on_disk.tidy(last, window=found, kept=sorted(kept))
+        kept |= set(self._league(champion))
+        self.on_disk.tidy(last, window=found, kept=sorted(kept), origins=[last, champion])
 
     def _log(self, values: Mapping[str, Any]) -> None:
         """Adds a line to the file of times, which is another one each time."""
@@ -632,19 +666,25 @@ def _losses(measurement: Mapping[str, Any]) -> dict[str, float]:
 
 
 class _PlayPart:
-    """Plays parts of a generation's games; where it is sent to, the run is opened from its folder."""
+    """Plays parts of a generation's games; where it is sent to, it has all that this needs with it."""
 
-    def __init__(self, run: SelfPlay, generation: int) -> None:
+    def __init__(self, run: SelfPlay, generation: int, champion: int, home: Any = None) -> None:
         self._run = run
         self._generation = generation
+        self._champion = champion
+        self._home = home
+        """Kept for as long as the run is."""
 
-    def __call__(self, chunk: int, report: Report) -> int:
-        return self._run.play_part(self._generation, chunk, report)
+    def __call__(self, chunk: int, report: Report) -> bytes:
+        return self._run.play_part(self._generation, self._champion, chunk, report)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _part_player, (self._run.folder, self._generation)
+        run = self._run
+        return _part_player, (run.config, run.needed(self._champion), self._generation, self._champion)
 
 
-def _part_player(folder: Path, generation: int) -> _PlayPart:
-    # Whoever started this process has allowed what the settings name.
-    return _PlayPart(SelfPlay.load(folder, allow_programs=True), generation)
+def _part_player(config: SelfPlayConfig, files: Mapping[str, bytes], generation: int, champion: int) -> _PlayPart:
+    home = tempfile.TemporaryDirectory(prefix="moemcts-")
+    for name, content in files.items():
+        write_bytes(Path(home.name) / name, content)
+    return _PlayPart(SelfPlay(Path(home.name), config), generation, champion, home)

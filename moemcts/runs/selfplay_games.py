@@ -17,7 +17,6 @@ from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import RESIGNED, Counts, Played
 from moemcts.learn.loop.players import Usage
 from moemcts.learn.tensors import map_tensors, tensor_bytes
-from moemcts.store import write_bytes
 
 SECONDS_BETWEEN_REPORTS = 0.5
 
@@ -99,19 +98,19 @@ def speed_of(counts: Counts, usage: Usage, started: float) -> Speed:
     )
 
 
-def write_chunk(path: Path, played: Played) -> None:
-    """Writes some games of a generation."""
-    write_bytes(path, tensor_bytes(played.arrays()))
+def chunk_bytes(played: Played) -> bytes:
+    """Returns the content of a file with some games of a generation."""
+    return tensor_bytes(played.arrays())
 
 
 def read_chunk(path: Path) -> Played:
-    """Returns what `write_chunk` wrote."""
+    """Returns the games in a file."""
     return Played.of_arrays(map_tensors(path, None))
 
 
 def numbers_of(config: GamesConfig, chunk: int) -> range:
     """Returns the numbers of the games of a part."""
-    last = math.inf if config.games is None else config.games
+    last = config.games if config.samples is None else math.inf
     start = chunk * config.per_part
     return range(start, int(min(start + config.per_part, last)))
 
@@ -122,10 +121,10 @@ def waves(config: GamesConfig, num_workers: int, samples_of: Callable[[int], int
     `samples_of` says how many samples a part has, None of one that is not played. With a number of games that is all
     of them at once, with a number of samples as many as seem to be missing.
     """
-    if config.games is not None:
+    if config.samples is None:
         yield [chunk for chunk in range(-(-config.games // config.per_part)) if samples_of(chunk) is None]
         return
-    wanted = config.samples or 0
+    wanted = config.samples
     while True:
         known: list[int] = []
         while (found := samples_of(len(known))) is not None and sum(known) < wanted:

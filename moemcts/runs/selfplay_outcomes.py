@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def outcomes_of(run: SelfPlay) -> SelfPlayOutcomes:
     """Returns what was made so far."""
-    generations = [_generation(run, one) for one in range(1, run.config.generations + 1)]
+    generations = [generation_of(run, one) for one in range(1, run.config.generations + 1)]
     matches = run.measurements()
     return SelfPlayOutcomes(
         title=f"{run.config.game}: self-play, {run.config.gate} ({run.config.scheme})",
@@ -30,7 +30,8 @@ def outcomes_of(run: SelfPlay) -> SelfPlayOutcomes:
     )
 
 
-def _generation(run: SelfPlay, number: int) -> Generation | None:
+def generation_of(run: SelfPlay, number: int) -> Generation | None:
+    """Returns what a generation played and learned; None where it has not yet."""
     played, learned = run.on_disk.said(number, PLAYED), run.on_disk.said(number, LEARNED)
     if not played or not learned:
         return None

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import importlib.resources
 import tomllib
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
 from moemcts.errors import unknown_name
 from moemcts.learn.loop.config import GamesConfig, LearningConfig, PromotionConfig, ReplayConfig, TargetsConfig
 from moemcts.learn.training.config import TrainerConfig
+from moemcts.plugins import plugins
 from moemcts.runs.settings import RunConfig, Section
 from moemcts.search.config import SearchConfig
+
+GAME_PRESETS = "selfplay"
+"""Under which a game's presets have those of self-play, each whole."""
 
 
 class GauntletConfig(Section):
@@ -52,9 +56,10 @@ class SelfPlayConfig(RunConfig):
     keep: int = Field(default=1, ge=1)
     """Of how many generations one has its experts kept when they are no longer needed; the last and those that are
     measured are kept in any case. Games are kept while they are in the window."""
-    workers: int = Field(default=1, ge=0)
-    """Processes that play; 0 takes one per core. Results are the same."""
-    games: GamesConfig = GamesConfig(games=256)
+    workers: Annotated[int, Field(ge=0)] | str = 1
+    """Processes that play; 0 takes one per core. `ray` takes actors of Ray on this machine, `ray://HEAD:PORT` those of
+    a cluster. Results are the same."""
+    games: GamesConfig = GamesConfig()
     search: SearchConfig = SearchConfig(noise_fraction=0.25, temperature=1.0, temperature_plies=10)
     replay: ReplayConfig = ReplayConfig()
     targets: TargetsConfig = TargetsConfig()
@@ -70,20 +75,20 @@ class SelfPlayConfig(RunConfig):
         return self
 
 
-def preset_names() -> list[str]:
-    """Returns the presets of self-play, the smallest first."""
-    return list(_presets())
+def preset_names(game: str) -> list[str]:
+    """Returns the presets of self-play: those of every game, the smallest first, and those of this one."""
+    return list(_presets(game))
 
 
-def load_preset(name: str) -> dict[str, Any]:
-    """Returns the values of a preset; raises UsageError for an unknown one."""
-    presets = _presets()
+def load_preset(game: str, name: str) -> dict[str, Any]:
+    """Returns the values of a preset for a game; raises UsageError for an unknown one."""
+    presets = _presets(game)
     if name not in presets:
         raise unknown_name("preset", name, presets)
-    values: dict[str, Any] = presets[name]
-    return values
+    return presets[name]
 
 
-def _presets() -> dict[str, Any]:
+def _presets(game: str) -> dict[str, dict[str, Any]]:
     text = importlib.resources.files("moemcts.runs").joinpath("selfplay.toml").read_text()
-    return tomllib.loads(text)
+    found: dict[str, dict[str, Any]] = tomllib.loads(text)
+    return found | dict(plugins().game_preset(game, GAME_PRESETS))

@@ -18,9 +18,15 @@ WITHOUT_EFFECT = {
     "data.games": ("data.agent", "data.keep", "data.random_plies"),
     "data.validation": ("training.validation_fraction",),
     "match.openings": ("match.random_plies",),
+    "games.samples": ("games.games",),
+    "gauntlet.openings": ("gauntlet.random_plies",),
 }
 """Settings, and those that have no effect where they are set."""
-NEEDED = {"data.reader": "data.games"}
+NEEDED = {
+    "data.reader": "data.games",
+    "games.resign_moves": "games.resign_value",
+    "games.played_on": "games.resign_value",
+}
 """Settings, and those without which they have no effect."""
 SAMPLES = 200_000
 """Decisions of the games that are played where no preset says how many."""
@@ -121,7 +127,13 @@ class RunConfig(Section):
 
     def resolved_settings(self) -> dict[str, Any]:
         """Returns all settings that have a value and an effect, as TOML has them."""
-        return self.model_dump(mode="json", exclude_none=True)
+        values = self.model_dump(mode="json", exclude_none=True)
+        for master, idle in WITHOUT_EFFECT.items():
+            if lookup(values, master):
+                for path in idle:
+                    section, key = path.split(".")
+                    values[section].pop(key, None)
+        return values
 
 
 class LearningConfig(RunConfig):

@@ -14,6 +14,7 @@ from moemcts.experts import ExpertSet
 from moemcts.game import Game, Views
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Opponents, Search
+from moemcts.search.in_flight import SearchInFlight
 from moemcts.search.result import SearchResult
 from moemcts.search.selection import choose_move
 
@@ -32,22 +33,28 @@ class SearchAgent:
         *,
         opponents: Opponents = None,
         queue: int | None = None,
+        in_flight: int = 1,
         name: str = "search",
     ) -> None:
-        """With `queue`, leaves wait until so many have come together for their expert; experts evaluate them then.
+        """With `queue`, leaves wait until so many have come together for their expert; experts evaluate them then. With
+        `in_flight`, trees are searched in so many groups, one while another's leaves are evaluated.
 
-        Raises ValueError for a queue of an evaluator that is no set of experts.
+        Raises ValueError for a queue of an evaluator that is no set of experts, or in several groups.
         """
         self.name = name
         self.config = config
         self._game = game
         self._evaluator = evaluator
-        self._search = Search(game, config, opponents=opponents)
-        self._run: Callable[[], list[SearchResult]] = partial(self._search.run, evaluator)
+        make = partial(Search, game, config, opponents=opponents)
+        search = make() if in_flight == 1 else SearchInFlight(make, in_flight)
+        self._search = search
+        self._run: Callable[[], list[SearchResult]] = partial(search.run, evaluator)
         if queue is not None:
             if not isinstance(evaluator, ExpertSet):
                 raise ValueError(f"expected a set of experts for a queue, got {type(evaluator).__name__}")
-            self._run = partial(self._search.run_queued, evaluator, batch_size=queue)
+            if not isinstance(search, Search):
+                raise ValueError(f"expected one group of trees for a queue, got in_flight={in_flight}")
+            self._run = partial(search.run_queued, evaluator, batch_size=queue)
         self.num_batches = 0
         self.num_evaluations = 0
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from moemcts.game import GameSpec
+from moemcts.search.gumbel import GumbelRoot
 
 # What an untried action is worth: (share of the node's mean value, constant, reduction per sqrt(prior tried)).
 FIRST_PLAY_URGENCIES = {
@@ -19,6 +21,7 @@ FIRST_PLAY_URGENCIES = {
 # With the solver, one more descent after so many simulations goes where a win is nearest to being proven; 0 is never.
 PROOF_INTERVAL = 5
 
+_OF_GUMBEL = ("root", "considered_actions", "gumbel_noise", "visit_offset", "value_scale")
 _NOT_FOR_TREES = {
     "first_play_urgency",
     "temperature",
@@ -28,6 +31,7 @@ _NOT_FOR_TREES = {
     "q_veto_delta",
     "q_value_weight",
     "reuse",
+    *_OF_GUMBEL,
 }
 
 
@@ -63,6 +67,17 @@ class SearchConfig(BaseModel):
     """Share of Dirichlet noise in the root's priors."""
     noise_alpha: float = Field(default=0.3, gt=0)
     """Concentration of that noise."""
+    root: Literal["puct", "gumbel"] = "puct"
+    """How the root's actions are tried: by PUCT, or by sequential halving among those that Gumbel noise draws, which
+    improves the policy with any number of simulations (Danihelka et al. 2022)."""
+    considered_actions: int = Field(default=16, ge=1)
+    """With root "gumbel": actions of the root that are tried at most."""
+    gumbel_noise: float = Field(default=1.0, ge=0)
+    """With root "gumbel": factor of the noise; 0 plays the best, 1 learns."""
+    visit_offset: float = Field(default=50.0, ge=0)
+    """With root "gumbel": added to the visits of the most visited action, which weigh values (c_visit)."""
+    value_scale: float = Field(default=1.0, gt=0)
+    """With root "gumbel": what such a visit is worth in logits, between a loss and a win (c_scale)."""
     temperature: float = Field(default=0.0, ge=0)
     """Moves are drawn in proportion to visits ** (1 / temperature); 0 takes the most visited."""
     temperature_plies: int = Field(default=0, ge=0)
@@ -93,13 +108,35 @@ class SearchConfig(BaseModel):
     def _is_limited(self) -> Self:
         if self.simulations is None and self.nodes is None and self.seconds is None:
             raise ValueError("expected a limit: simulations, nodes or seconds")
+        if self.root == "gumbel":
+            self._is_for_gumbel()
         return self
+
+    def _is_for_gumbel(self) -> None:
+        if self.simulations is None:
+            raise ValueError("expected simulations with root 'gumbel', which divides them among the root's actions")
+        if self.noise_fraction > 0:
+            raise ValueError("expected noise_fraction 0 with root 'gumbel', which has noise of its own: gumbel_noise")
+        if self.reuse:
+            raise ValueError("expected no reuse with root 'gumbel', which begins with untried actions")
+
+    @property
+    def gumbel(self) -> GumbelRoot | None:
+        """The numbers of the Gumbel root; None where it is PUCT's."""
+        if self.root == "puct":
+            return None
+        return GumbelRoot(
+            considered=self.considered_actions,
+            visit_offset=self.visit_offset,
+            value_scale=self.value_scale,
+            noise=self.gumbel_noise,
+        )
 
     @model_serializer(mode="wrap")
     def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leaves out what files did not have before, so that they stay as they were."""
         fields: dict[str, Any] = dump(self)
-        for name in ("uniform_share", "replies"):
+        for name in ("uniform_share", "replies", *_OF_GUMBEL):
             if fields.get(name) == type(self).model_fields[name].default:
                 del fields[name]
         return fields
@@ -114,6 +151,7 @@ class SearchConfig(BaseModel):
         return options | {
             "uniform_share": self.uniform_share,
             "replies": self.replies,
+            "gumbel": None if self.gumbel is None else astuple(self.gumbel),
             "simulations": simulations,
             "fpu_parent": parent,
             "fpu_offset": offset,

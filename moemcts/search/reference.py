@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from moemcts.evaluation import Evaluation
 from moemcts.game import CHANCE, Action, GameSpec, Player, State
 from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
+from moemcts.search.gumbel import GumbelRoot, considered_visits, logits
 from moemcts.search.nodes import UNPROVABLE, Float64s, Node, Path, SeatStatistics, numbers_after, numbers_of, proof_of
 from moemcts.search.splitmix import SplitMix64
 
@@ -45,6 +46,8 @@ class ReferenceSearch:
         self.num_simulations = 0
         self.num_scouts = 0
         self.pending: list[tuple[Node, Path | None]] = []
+        self.plans: dict[Player, tuple[list[float], list[int]]] = {}
+        """Noise by action and visits by simulation of the Gumbel root."""
         if root.active_players == (CHANCE,):
             raise ValueError("expected a root where a player moves, got one where chance does: play an outcome first")
         self.root = self._node(root, root_actions or {})
@@ -66,6 +69,7 @@ class ReferenceSearch:
                 row += 1
             if leaf is self.root:
                 self._add_noise(leaf)
+                self._plan(leaf)
             leaf.is_pending = False
             if path is not None:
                 self._finish(leaf, path, held=1)
@@ -130,6 +134,8 @@ class ReferenceSearch:
     def _choose(self, node: Node, seat: SeatStatistics) -> int:
         """Returns the index of the best action by PUCT, of several the one with the largest prior, then the first."""
         config = self.config
+        if node is self.root and config.gumbel is not None:
+            return self._consider(seat, config.gumbel)
         visits = float(node.visits + node.in_flight)
         c = config.c_init + math.log((visits + config.c_base + 1.0) / config.c_base)
         scale = c * math.sqrt(visits)
@@ -147,6 +153,33 @@ class ReferenceSearch:
             if q + u > best_score:
                 best, best_score = i, q + u
         return best
+
+    def _plan(self, root: Node) -> None:
+        """Draws the noise of the Gumbel root, and divides the simulations among its actions."""
+        gumbel = self.config.gumbel
+        for seat in root.seats if gumbel is not None else ():
+            assert gumbel is not None
+            noise = [gumbel.noise * self.rng.gumbel() for _ in seat.actions]
+            num_considered = min(gumbel.considered, len(seat.actions))
+            schedule = considered_visits(num_considered, self.config.simulations or 0)
+            self.plans[seat.player] = (noise, schedule)
+
+    def _consider(self, seat: SeatStatistics, gumbel: GumbelRoot) -> int:
+        """Returns the index of the action with the best noise and improved logit among those that are due.
+
+        Where those are all proven to lose, or no visit is planned any more, it is the best of all.
+        """
+        noise, schedule = self.plans[seat.player]
+        values = self.root.values
+        found = logits(gumbel, seat.visits, seat.value_sums, seat.priors, float(values[seat.player]))  # type: ignore[arg-type]
+        is_lost = [
+            self._solves() and len(self.root.seats) == 1 and proof_of(self.root, i) == -1 for i in range(len(noise))
+        ]
+        left = [i for i, lost in enumerate(is_lost) if not lost]
+        number = self.num_simulations + self._num_held()
+        due = schedule[number] if number < len(schedule) else None
+        candidates = [i for i in left if seat.visits[i] + seat.in_flight[i] == due] or left or [0]
+        return max(candidates, key=lambda i: noise[i] + found[i])
 
     def _is_scout_due(self) -> bool:
         interval = self.config.options(self.spec)["proof_interval"]

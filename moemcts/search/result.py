@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.game import Action, BoolArray, FloatArray, IntArray, Player
+from moemcts.search import gumbel as gumbels
+from moemcts.search.gumbel import GumbelRoot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,28 +38,35 @@ class SearchResult:
     num_simulations: int
     mean_depth: float
     max_depth: int
+    improved: FloatArray | None = None
+    """With the Gumbel root: the improved policy, which knows more than visits; None otherwise."""
+    chosen: Action | None = None
+    """With the Gumbel root: the action that was left in the end."""
     principal_variation: list[list[Action]] = field(default_factory=list)
     """The most visited line: per node the actions of the searched players."""
 
     @property
     def best_action(self) -> Action:
-        """The most visited action that is not proven to lose, the first of several.
+        """The most visited action that is not proven to lose, the first of several; with the Gumbel root the one left.
 
         Where the root's result is proven: the quickest to win, or the slowest to anything else.
         """
+        if self.chosen is not None and self.plies_left is None:
+            return self.chosen
         return int(self.actions[self.weights.argmax()])
 
     @property
     def weights(self) -> NDArray[np.float64]:
         """How much the search recommends each action: its visits, as far as no proof knows better.
 
+        With the Gumbel root it is the improved policy instead of the visits.
         Actions proven to lose have none, unless all lose. Where the root's result is proven, only the quickest ways to
         win have any, or the slowest to anything else. Priors take the place of visits where there are none.
         """
         if self.plies_left is not None:
             return self._optimal().astype(np.float64)
         is_open = ~(self.proven & (self.values <= -1))
-        for weights in (self.visits, self.priors):
+        for weights in (self.visits if self.improved is None else self.improved, self.priors):
             if (weights * is_open).any():
                 return np.asarray(weights * is_open, dtype=np.float64)
         return is_open.astype(np.float64)
@@ -70,9 +79,12 @@ class SearchResult:
         return policy
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> Self:
+    def of(cls, raw: Mapping[str, Any], gumbel: GumbelRoot | None = None) -> Self:
         """Returns the result as the native search reports it."""
         fields = dict(raw)
+        noise = fields.pop("noise")
+        if gumbel is not None and len(noise):
+            fields |= _recommended(gumbel, noise, raw)
         sums, proofs = fields.pop("value_sums"), fields.pop("proof_values")
         means = sums / np.maximum(fields["visits"], 1)
         return cls(values=np.where(fields["proven"], proofs, means), **fields)
@@ -83,3 +95,12 @@ class SearchResult:
         is_best = values == values.max()
         plies = self.proof_plies[is_best]
         return np.asarray(is_best & (self.proof_plies == (plies.min() if values.max() > 0 else plies.max())))
+
+
+def _recommended(root: GumbelRoot, noise: NDArray[np.float64], raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what the Gumbel root recommends: the improved policy and the action that is left."""
+    visits, evaluation = raw["visits"].tolist(), float(raw["evaluation"][raw["player"]])
+    logits = gumbels.logits(root, visits, raw["value_sums"].tolist(), raw["priors"].tolist(), evaluation)
+    is_open = ~(raw["proven"] & (raw["proof_values"] <= -1))
+    chosen = gumbels.best(noise.tolist(), logits, visits, is_open.tolist())
+    return {"improved": gumbels.improved(logits), "chosen": int(raw["actions"][chosen])}

@@ -19,11 +19,13 @@ def choose_move(result: SearchResult, config: SearchConfig, ply: int, rng: np.ra
     """Returns the action to play at `ply`, counted from the start of the game.
 
     Drawn in proportion to `move_weights` during the plies of the configuration's temperature, otherwise the one with
-    the largest, the first of several.
+    the largest, the first of several; with the Gumbel root the action that was left.
     """
     weights = move_weights(result, config)
     temperature = config.temperature * config.temperature_decay**ply
     if ply >= config.temperature_plies or temperature < LEAST_TEMPERATURE:
+        if result.chosen is not None:
+            return result.best_action
         return int(result.actions[weights.argmax()])
     shares = clip_quantile(_tempered(weights, temperature), config.quantile_clipping)
     return int(result.actions[choose(shares, 1.0, rng)])

@@ -27,6 +27,10 @@ class SplitMix64:
         radius = math.sqrt(-2.0 * math.log(1.0 - self.uniform()))
         return radius * math.cos(math.tau * self.uniform())
 
+    def gumbel(self) -> float:
+        """Returns a standard Gumbel number."""
+        return -math.log(max(-math.log(1.0 - self.uniform()), 2.0**-54))
+
     def gamma(self, alpha: float) -> float:
         """Returns a gamma number of shape `alpha` and scale 1 (Marsaglia and Tsang 2000)."""
         if alpha < 1.0:

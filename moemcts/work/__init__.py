@@ -1,6 +1,7 @@
-"""Work is mapped over items: in this process or in several."""
+"""Work is mapped over items: in this process, in several, or in actors of Ray."""
 
 from moemcts.work.processes import Processes, num_cores
+from moemcts.work.rays import Rays
 from moemcts.work.workers import Here, Report, Task, Workers, workers
 
-__all__ = ["Here", "Processes", "Report", "Task", "Workers", "num_cores", "workers"]
+__all__ = ["Here", "Processes", "Rays", "Report", "Task", "Workers", "num_cores", "workers"]

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from moemcts.errors import UsageError
 from moemcts.work.processes import Processes
+from moemcts.work.rays import HERE, Rays
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -63,6 +65,13 @@ class Here:
         return results
 
 
-def workers(count: int, *, hint: str = "") -> Workers:
-    """Returns so many workers: this process for one. `hint` ends what is said where a process dies."""
+def workers(count: int | str, *, hint: str = "") -> Workers:
+    """Returns so many workers: this process for one; `ray` or `ray://HEAD:PORT` are actors of Ray, here or there.
+
+    `hint` ends what is said where a worker dies. Raises UsageError for other words, and as `Rays`.
+    """
+    if isinstance(count, str):
+        if count != HERE and not count.startswith(f"{HERE}://"):
+            raise UsageError(f"expected a number of workers, ray or ray://HEAD:PORT, got {count!r}")
+        return Rays(count, hint=hint)
     return Processes(count, hint=hint) if count > 1 else Here()

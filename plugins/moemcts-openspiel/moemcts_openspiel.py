@@ -248,7 +248,8 @@ def _load(name: str) -> Any:
         raise UsageError(f"OpenSpiel has no game named {short!r}{hint}")
     try:
         return pyspiel.load_game(name)
-    except pyspiel.SpielError as error:
+    except (pyspiel.SpielError, IndexError, RuntimeError) as error:
+        # Some games need parameters, and say so as what their C++ raises.
         raise UsageError(f"openspiel:{name}: OpenSpiel cannot make it: {' '.join(str(error).split())}") from None
 
 

@@ -34,9 +34,11 @@ from moemcts.learn.inference.export import (
 )
 from moemcts.learn.inference.fidelity import Fidelity
 from moemcts.learn.inference.folder import Team, export_experts
+from moemcts.learn.inference.graphs import FixedBatches
 from moemcts.learn.inference.measurement import SIZES, measure
 from moemcts.learn.inference.positions import Positions, positions_of_dataset, positions_of_play, usual_positions
 from moemcts.learn.inference.quantise import agreement, agreements, quantised
+from moemcts.learn.inference.stacked import StackedExperts
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.plugins import plugins
 from moemcts.store import read_toml
@@ -589,3 +591,55 @@ def test_a_run_with_a_backend_that_is_missing_does_not_begin(tmp_path: Path, mon
     with pytest.raises(MissingExtra, match="openvino"):
         Experiment.create(tmp_path / "run", settings)
     assert not (tmp_path / "run").exists()
+
+
+# Ways to compute for GPUs, on a CPU.
+
+
+@pytest.mark.parametrize("num", [1, 3, 8, 500])
+def test_batches_of_fixed_sizes_are_what_the_network_gives(num: int) -> None:
+    network = network_of("rise-tiny", (5, 6, 7), 9)
+    fixed = FixedBatches(network, torch.device("cpu"))
+    planes = random_planes((5, 6, 7), num)
+    with torch.inference_mode():
+        fixed(random_planes((5, 6, 7), num + 1, seed=1))
+        logits, value = (part.numpy() for part in fixed(planes))
+        kept = logits.copy()
+        fixed(random_planes((5, 6, 7), num, seed=2))
+    assert largest_error(torch_evaluation(network, planes), Evaluation(logits, value)) < 1e-5
+    assert (kept == logits).all(), "the next batch is not written over what was handed out"
+    with pytest.raises(ValueError, match="expected up to 512 rows, got 513"):
+        fixed(random_planes((5, 6, 7), 513))
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize("reference", ["resnet?channels=4&blocks=2", "rise-tiny", "alphavile?size=tiny"])
+def test_stacked_experts_are_each_what_they_are_alone(reference: str, precision: Any) -> None:
+    shape = (5, 4, 4)
+    torch.manual_seed(0)
+    networks = [plugins().network(reference, shape, 16).eval() for _ in range(3)]
+    stacked = StackedExperts(networks, precision=precision)
+    planes = random_planes(shape, 45)
+    for experts in (np.arange(45) % 3, np.zeros(45, np.int64), np.array([2] * 44 + [0])):
+        found = stacked.evaluate_planes_by(experts, planes)
+        for expert, network in enumerate(networks):
+            rows = experts == expert
+            if not rows.any():
+                continue
+            alone = TorchEvaluator(network, precision=precision).evaluate_planes(planes[rows])
+            ours = Evaluation(found.logits[rows], found.value[rows])
+            # Sums in another order, in bfloat16 with 8 digits.
+            assert largest_error(alone, ours) < (1e-5 if precision == "float32" else 0.05)
+
+
+def test_experts_that_are_not_alike_cannot_be_stacked() -> None:
+    networks = [plugins().network(f"resnet?channels={n}&blocks=1", (2, 3, 3), 9) for n in (4, 8)]
+    with pytest.raises(ValueError, match="expected experts of one architecture, got 2"):
+        StackedExperts(networks)
+
+
+def test_experts_are_stacked_where_that_is_asked_for(tmp_path: Path) -> None:
+    save(tmp_path)
+    stacked = load_experts(tmp_path, TicTacToe(), plugins(), routing=ROUTINGS["stacked"])
+    assert isinstance(stacked.experts, StackedExperts)
+    assert not isinstance(load_experts(tmp_path, TicTacToe(), plugins()).experts, StackedExperts)

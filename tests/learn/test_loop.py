@@ -26,7 +26,8 @@ from moemcts.learn.loop.training import Networks, go_on
 from moemcts.learn.loop.window import Samples, drawn_rows, held_out_games, open_window, window
 from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, Staged, Weighted
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.trainer import Trainer
+from moemcts.learn.training.trainer import Optimisers, Trainer
+from moemcts.learn.weights import read_state
 from moemcts.plugins import plugins
 from moemcts.search import SearchConfig
 
@@ -377,3 +378,16 @@ def test_visits_are_those_of_the_samples(samples: Samples, games: Played) -> Non
     assert isinstance(games.records.visits, Visits)
     assert isinstance(samples.training, Dataset)
     assert samples.training.are_searched(np.arange(len(samples.training))).all()
+
+
+def test_optimisers_go_on_with_what_they_have_gathered(samples: Samples, tmp_path: Path) -> None:
+    gate, scheme, before = PlyGate((3, 6), ()), Staged(), Networks(experts=[network(0)] * 3)
+    kept = Optimisers(tmp_path / "none", tmp_path / "kept")
+    first = go_on(Trainer(CONFIG), scheme, before, samples, gate, tmp_path / "1", optimisers=kept).networks
+    assert len(list(kept.after.iterdir())) == 9
+    further = Optimisers(kept.after, tmp_path / "further")
+    warm = go_on(Trainer(CONFIG), scheme, first, samples, gate, tmp_path / "2", optimisers=further).networks
+    cold = go_on(Trainer(CONFIG), scheme, first, samples, gate, tmp_path / "3").networks
+    assert not any(same(one, other) for one, other in zip(warm.experts, cold.experts, strict=True))
+    steps = [int(read_state(folder / "1-2.safetensors")[0]["0.step"]) for folder in (kept.after, further.after)]
+    assert steps[1] == 2 * steps[0]

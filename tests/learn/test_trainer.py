@@ -25,10 +25,12 @@ from moemcts.gates import PlyGate, SinglePhase
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.networks import catalogue
 from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, Single, Staged, Weighted
+from moemcts.learn.training import speed
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.judgement import Judge, Judgement
 from moemcts.learn.training.metrics_log import read_log
 from moemcts.learn.training.progress import OnProgress, Progress
+from moemcts.learn.training.speed import Way, best_way
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.training.trainer import Trained, Trainer, check_training
 
@@ -140,6 +142,7 @@ def test_phases_of_the_held_out_games_add_up(data: Dataset, tmp_path: Path) -> N
         {"spike": 1.5, "validation_interval": 2, "epochs": 4},
         {"schedule": "plateau", "plateau_patience": 1, "patience": 4, "tolerance": 0.002, "epochs": 6},
         {"schedule": "cosine", "precision": "bf16", "encoders": 3, "prefetch": 7},
+        {"precision": "bf16", "channels_last": True, "optimiser": "nag"},
     ],
 )
 @pytest.mark.parametrize("blow", [KeyboardInterrupt, RuntimeError])
@@ -596,3 +599,70 @@ def test_speed_and_waiting_are_written_at_every_measurement(data: Dataset, tmp_p
     assert [line["step"] for line in timings] == [line["step"] for line in lines_of(tmp_path)]
     assert all(line["positions_per_second"] > 0 and 0 <= line["waiting"] < 1 for line in timings)
     assert 0 <= seen[-1].waiting < 1
+
+
+# What is quickest.
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "nag"])
+def test_a_network_learns_the_same_in_either_layout(data: Dataset, tmp_path: Path, optimiser: str) -> None:
+    first, second = (
+        Trainer(config(epochs=1, channels_last=wanted, optimiser=optimiser)).fit(
+            small_network(8), data, thirds(), EVERYTHING, tmp_path / str(wanted)
+        )
+        for wanted in (None, True)
+    )
+    # Sums in another order; float32 of a few dozen steps.
+    assert second.measurement["validation"]["loss"] == pytest.approx(first.measurement["validation"]["loss"], rel=1e-4)
+
+
+RATES = {Way("float32", False): 100.0, Way("float32", True): 104.0, Way("bf16", False): 119.0, Way("bf16", True): 100.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, Way("float32", False)),
+        ({Way("float32", True): 106.0}, Way("float32", True)),
+        ({Way("bf16", True): 130.0}, Way("bf16", True)),
+        ({Way("bf16", False): 121.0}, Way("bf16", False)),
+        ({Way("float32", True): 110.0, Way("bf16", True): 130.0}, Way("float32", True)),
+    ],
+)
+def test_a_way_is_taken_that_is_worth_what_it_changes(changes: dict[Way, float], expected: Way) -> None:
+    assert best_way(RATES | changes) == expected
+    assert best_way({Way("float32", False): 1.0}) == Way("float32", False)
+
+
+def test_auto_is_tried_once_and_kept_when_a_training_goes_on(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = small_network()
+    rates = speed.measure_ways(before, (2, 3, 3), 8, 1)
+    assert set(rates) == set(speed.WAYS)
+    assert same_weights(before, small_network()), "what is tried is a copy"
+
+    def fit(where: str, **changes: Any) -> Trained:
+        return Trainer(config(epochs=1, **changes)).fit(small_network(), data, thirds(), EVERYTHING, tmp_path / where)
+
+    monkeypatch.setattr(speed, "measure_ways", lambda *_: {Way("float32", False): 1.0, Way("bf16", True): 2.0})
+    found = fit("auto", precision="auto")
+    kept = json.loads((tmp_path / "auto" / "identity.json").read_text())["config"]
+    assert (kept["precision"], kept["channels_last"]) == ("bf16", True)
+    named = fit("named", precision="bf16", channels_last=True)
+    assert same_weights(found.network, named.network)
+    monkeypatch.setattr(speed, "measure_ways", lambda *_: {Way("float32", False): 1.0})
+    assert fit("auto", precision="auto").measurement == found.measurement
+    with pytest.raises(ForeignData, match="precision"):
+        fit("auto", precision="float32")
+
+
+def test_what_came_later_is_not_part_of_the_identity_of_what_does_not_use_it() -> None:
+    assert "channels_last" not in config().identity()
+    assert config(channels_last=True).identity()["channels_last"] is True
+
+
+def same_weights(first: nn.Module, second: nn.Module) -> bool:
+    """Returns whether two networks are the same, bit by bit."""
+    pairs = zip(first.state_dict().values(), second.state_dict().values(), strict=True)
+    return all(torch.equal(ours, theirs) for ours, theirs in pairs)

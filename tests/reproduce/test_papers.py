@@ -77,3 +77,11 @@ def test_a_path_finds_keys_with_points_items_and_all_items() -> None:
     assert look_up(value, "a.5.b") is None
     assert look_up(value, "nothing") is None
     assert shown({"difference": 12.34, "error": None}) == "+12.3"
+
+
+def test_the_page_of_the_documents_is_written_from_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parent.parent.parent
+    monkeypatch.syspath_prepend(str(root / "scripts"))
+    import papers_page
+
+    assert papers_page.PAGE.read_text() == papers_page.page(), "run python scripts/papers_page.py"

@@ -32,6 +32,29 @@ def test_visits_sum_to_the_simulations(simulations: int, leaves: int) -> None:
     assert result.visits.sum() == simulations == result.num_simulations
 
 
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+def test_uniform_priors_have_their_share_at_every_node(share: float) -> None:
+    policy = np.arange(7, dtype=np.float32)
+
+    class Fixed:
+        @staticmethod
+        def evaluate(views):  # type: ignore[no-untyped-def]
+            return Evaluation(np.tile(policy, (len(views), 1)), np.zeros(len(views), dtype=np.float32))
+
+    config = SearchConfig(simulations=60, uniform_share=share)
+    result = search(NativeConnectFour(), config, evaluator=Fixed())
+    softmax = np.exp(policy) / np.exp(policy).sum()
+    assert result.priors == pytest.approx((1 - share) * softmax + share / 7, abs=1e-6)
+    # What the policy says is not heard below the root either.
+    even = search(NativeConnectFour(), SearchConfig(simulations=60)).visits
+    assert (result.visits.tolist() == even.tolist()) is (share == 1)
+
+
+def test_files_do_not_name_a_share_of_none() -> None:
+    assert "uniform_share" not in SearchConfig().model_dump()
+    assert SearchConfig(uniform_share=0.5).model_dump()["uniform_share"] == 0.5
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 300), st.integers(1, 16))
 def test_the_tree_has_no_more_nodes_than_allowed(nodes: int, leaves: int) -> None:

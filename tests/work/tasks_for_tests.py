@@ -43,6 +43,14 @@ def dies(how: str, report: Report) -> None:
     time.sleep(60)
 
 
+def dies_once(mark: str, report: Report) -> str:
+    """Takes its process down the first time that it is asked."""
+    if not Path(mark).exists():
+        Path(mark).write_text("")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return mark
+
+
 def waits(folder: str, report: Report) -> None:
     """Says who it is and works on, for ever; saves what it has where it is interrupted."""
     with deferred_interrupts() as is_interrupted:

@@ -15,8 +15,9 @@ from moemcts.learn.inference.export import (
 )
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 
-NUM_CHECKED = 4
-"""Random positions on which an exported network is compared with torch before it is used."""
+NUM_CHECKED = 8
+"""Random positions on which an exported network is compared with torch before it is used: a batch of a size that is
+used later, for which some library compiles."""
 
 
 def make(

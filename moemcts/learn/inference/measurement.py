@@ -14,7 +14,7 @@ from moemcts.learn.inference.backends import PAIRS, Inference, PlanesEvaluator, 
 from moemcts.learn.inference.export import onnx_bytes, random_planes
 from moemcts.learn.inference.making import make
 
-BUDGET = 1.5
+BUDGET = 1.0
 """Seconds that a measurement takes, at least two batches of each size by every candidate."""
 SIZES = (1, 8, 64)
 """Batch sizes that are measured."""

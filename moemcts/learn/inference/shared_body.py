@@ -12,6 +12,7 @@ from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import Evaluators
 from moemcts.game import FloatArray, IntArray, Views
 from moemcts.learn.inference.backends import Precision
+from moemcts.learn.inference.stacked import StackedExperts
 from moemcts.learn.inference.torch_evaluator import DTYPES, TorchEvaluator, prepared, to_array
 from moemcts.learn.networks.heads import TwoHeads
 from moemcts.learn.networks.shared_body import share_a_body
@@ -58,6 +59,15 @@ def torch_experts(
     if share_a_body(networks):
         return SharedBody(networks, device, precision)
     return [TorchEvaluator(network, device, precision) for network in networks]
+
+
+def stacked_experts(
+    networks: Sequence[nn.Module], device: str = "cpu", precision: Precision = "float32"
+) -> Sequence[Evaluator]:
+    """Returns the networks as evaluators that are computed all at once."""
+    if len(networks) == 1 or share_a_body(networks):
+        return torch_experts(networks, device, precision)
+    return StackedExperts(networks, device, precision)
 
 
 def _rows(parts: Sequence[Tensor], order: IntArray) -> FloatArray:

@@ -12,6 +12,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from moemcts.evaluation import Evaluation
 from moemcts.game import FloatArray, Views
 from moemcts.learn.inference.backends import Precision
+from moemcts.learn.inference.graphs import SIZES, FixedBatches
 
 DTYPES: dict[Precision, torch.dtype] = {"float32": torch.float32, "bf16": torch.bfloat16}
 """The precisions that torch runs networks in; folding comes first, so that only its result is rounded."""
@@ -25,6 +26,8 @@ class TorchEvaluator:
         self.device = torch.device(device)
         self._network = prepared(network, self.device, precision)
         self._dtype = DTYPES[precision]
+        # Where launches cost more than what they compute, they are repeated as one.
+        self._fixed = FixedBatches(self._network, self.device, self._dtype) if self.device.type == "cuda" else None
 
     def evaluate(self, views: Views) -> Evaluation:
         return self.evaluate_planes(views.observations())
@@ -32,6 +35,8 @@ class TorchEvaluator:
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""
         with torch.inference_mode():
+            if self._fixed is not None and len(planes) <= SIZES[-1]:
+                return Evaluation(*(output.numpy() for output in self._fixed(planes)))
             logits, value = self._network(torch.from_numpy(planes).to(self.device, self._dtype))[:2]
             return Evaluation(to_array(logits), to_array(value))
 

@@ -14,14 +14,18 @@ class _Section(BaseModel):
 class GamesConfig(_Section):
     """The games of one generation. How moves are searched and drawn is said in `search`."""
 
-    games: int | None = Field(default=None, ge=1)
-    """Games per generation; this or `samples`."""
+    games: int = Field(default=256, ge=1)
+    """Games per generation."""
     samples: int | None = Field(default=None, ge=1)
-    """Decisions per generation, from as many games as that takes; what the last game has beyond is cut off."""
+    """Decisions per generation, in place of a number of games: as many games as that takes, what the last one has
+    beyond is cut off."""
     parallel: int = Field(default=128, ge=1)
     """Games that are played side by side in one process and share batches."""
     per_part: int = Field(default=256, ge=1)
     """Games that one process plays in one go; an interrupted run plays unfinished ones of these again."""
+    searched: bool = True
+    """Whether moves are searched; without, they are drawn from the policy at `search.temperature`, and what is learned
+    of the policy is what it says already."""
     full_share: float = Field(default=1.0, gt=0, le=1)
     """Share of the moves that are searched in full and learned from; the others have `fast_simulations`, no noise, and
     are not learned from (playout cap randomisation, Wu 2019: 0.25)."""
@@ -49,12 +53,14 @@ class GamesConfig(_Section):
     where these are an agent, else `self`."""
     backend: str = "auto"
     """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
+    precision: str | None = None
+    """What networks compute in: float32, bf16, or auto, in place of which the quickest that keeps the policy is
+    written down. If not given auto with backend auto, else float32."""
 
-    @model_validator(mode="after")
-    def _has_one_size(self) -> Self:
-        if (self.games is None) == (self.samples is None):
-            raise ValueError(f"expected either games or samples, got {self.games!r} and {self.samples!r}")
-        return self
+    @property
+    def size(self) -> tuple[int, str]:
+        """How large a generation is, and in what."""
+        return (self.games, "games") if self.samples is None else (self.samples, "samples")
 
 
 class ReplayConfig(_Section):

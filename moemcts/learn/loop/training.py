@@ -20,7 +20,7 @@ from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.sample_weights import sample_weights
 from moemcts.learn.training.stage import RESULT, read_stage
 from moemcts.learn.training.stages import Stage
-from moemcts.learn.training.trainer import Trainer
+from moemcts.learn.training.trainer import Optimisers, Trainer
 from moemcts.learn.weights import load_state
 
 
@@ -59,20 +59,35 @@ def begins_with_all(stages: Sequence[Sequence[Stage]]) -> bool:
 
 
 def go_on(
-    trainer: Trainer, scheme: StagedScheme, before: Networks, samples: Samples, gate: PhaseGate, folder: Path
+    trainer: Trainer,
+    scheme: StagedScheme,
+    before: Networks,
+    samples: Samples,
+    gate: PhaseGate,
+    folder: Path,
+    *,
+    optimisers: Optimisers | None = None,
 ) -> Taught:
     """Trains the experts of a generation from those before it; goes on with what is in `folder`.
 
     Where a scheme begins with one network for all, that one goes on from itself, and the experts from it, as in
     CrazyAra's reinforcement learning; else each expert goes on from itself. A stage of which no sample is there is left
-    out. Raises as `Trainer.fit`.
+    out. `optimisers` are those of `Trainer.go_on`. Raises as `Trainer.fit`.
     """
     stages = scheme.all_stages(gate.num_phases)
     has_general = begins_with_all(stages)
     first = before.experts if not has_general else [before.general or before.experts[0]] * len(stages)
     weights = samples.training.phase_weights(gate)
     possible = [[stage for stage in own if sample_weights(stage, samples.training, weights).any()] for own in stages]
-    made = trainer.go_on(list(first), samples.training, gate, possible, folder, validation=samples.validation)
+    made = trainer.go_on(
+        list(first),
+        samples.training,
+        gate,
+        possible,
+        folder,
+        validation=samples.validation,
+        optimisers=optimisers,
+    )
     general = None
     if has_general:
         general = copy.deepcopy(first[0])

@@ -71,8 +71,11 @@ class TrainerConfig(BaseModel):
     """Steps between saved states, from which an interrupted training goes on."""
     seed: int = Field(default=0, ge=0)
     """Decides initial weights, held-out games, order of samples and augmentation."""
-    precision: Literal["float32", "bf16"] = "float32"
-    """bf16 computes the network in bfloat16 where torch deems it safe; weights, losses and optimiser stay float32."""
+    precision: Literal["float32", "bf16", "auto"] = "float32"
+    """bf16 computes the network in bfloat16 where torch deems it safe; weights, losses and optimiser stay float32. In
+    place of auto, what is quickest for the network is tried and written down, channels_last with it."""
+    channels_last: bool | None = None
+    """Whether planes are laid out with channels last: often faster on a CPU, other in the last bits; by default not."""
     compile: bool = False
     """Whether torch compiles the network first: slower to start, faster after, other in the last bits."""
     encoders: int = Field(default=2, ge=1)
@@ -96,5 +99,8 @@ class TrainerConfig(BaseModel):
 
     def identity(self) -> dict[str, object]:
         """Returns what has to be equal for an interrupted training to go on."""
-        dump = self.model_dump(mode="json", exclude={"save_interval", "encoders", "prefetch", "threads", "device"})
+        idle = {"save_interval", "encoders", "prefetch", "threads", "device"}
+        # What came later is left out where it changes nothing: what was begun without it goes on.
+        idle |= set() if self.channels_last else {"channels_last"}
+        dump = self.model_dump(mode="json", exclude=idle)
         return dump | ({"threads": self.threads} if (self.threads or 1) > 1 else {})

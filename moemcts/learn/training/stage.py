@@ -28,6 +28,7 @@ from moemcts.learn.training.optimisers import make_optimiser, optimiser_tensors,
 from moemcts.learn.training.ranks import Ranks
 from moemcts.learn.training.sample_weights import sample_weights
 from moemcts.learn.training.schedule import pace
+from moemcts.learn.training.speed import in_layout
 from moemcts.learn.training.stage_state import Speed, StageState, Sums
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.weights import State, load_state, network_state, read_state, write_state
@@ -84,10 +85,13 @@ class StageRun:
         log: MetricsLog,
         timings: MetricsLog,
         num_bytes: int,
+        optimiser: State | None = None,
+        keeps_optimiser: bool = False,
     ) -> None:
         """`head` begins every line of the log, whose first `num_bytes` are of the stages before; `identity` is stored
         with each state. `timings` gets how fast the steps were, apart from the measurements, which are the same
-        however often a training was interrupted.
+        however often a training was interrupted. `optimiser` is what one has gathered that is gone on with; with
+        `keeps_optimiser` what it has gathered in the end stays in `OPTIMISER`.
         """
         self.config = config
         self.name = stage.describe(material.phase_names)
@@ -108,6 +112,9 @@ class StageRun:
         self._held_out_weights = sample_weights(stage, material.validation, material.validation_phases)
         self.num_steps = stage_steps(config, stage, weights)
         self._optimiser = make_optimiser(config, machine.network)
+        if optimiser:
+            restore_optimiser(self._optimiser, optimiser)
+        self._keeps_optimiser = keeps_optimiser
         self._state = StageState(metrics_bytes=num_bytes)
         self._pending: list[dict[str, Tensor]] = []
         self._speed = Speed()
@@ -195,7 +202,7 @@ class StageRun:
     def _losses(self, batch: Tensors, forward: Callable[[Tensor], Any]) -> Losses:
         is_bf16 = self.config.precision == "bf16"
         with torch.autocast(self._machine.device.type, dtype=torch.bfloat16, enabled=is_bf16):
-            answer = forward(batch.planes)
+            answer = forward(in_layout(batch.planes, self.config.channels_last))
         logits, value, *rest = answer
         outputs = Outputs(logits.float(), value.float(), *[part if part is None else part.float() for part in rest])
         return sample_losses(outputs, batch.targets)
@@ -342,6 +349,8 @@ class StageRun:
         state, _ = read_stage(self._folder / BEST)
         load_state(self._network, state, str(self._folder / BEST))
         best = self._state.best or {}
+        if self._keeps_optimiser:
+            self._write(OPTIMISER, optimiser_tensors(self._optimiser), {"step": self._state.step})
         content = {"identity": self._identity, "measurement": best, "metrics_bytes": self._log.num_bytes}
         self._write(RESULT, state, content)
         for name in (RESUME, GOOD, BEST):
@@ -352,6 +361,8 @@ class StageRun:
 RESUME, GOOD = "resume.safetensors", "good.safetensors"
 """States between measurements, and at the last measurement whose loss was no spike."""
 BEST, RESULT = "best.safetensors", "result.safetensors"
+OPTIMISER = "optimiser.safetensors"
+"""What the optimiser has gathered, for a stage that goes on."""
 
 
 def read_stage(path: Path) -> tuple[State, dict[str, Any]]:

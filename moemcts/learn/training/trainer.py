@@ -26,10 +26,21 @@ from moemcts.learn.training.metrics_log import MetricsLog
 from moemcts.learn.training.progress import Meter, OnProgress
 from moemcts.learn.training.ranks import ALONE, Ranks, device_of
 from moemcts.learn.training.sample_weights import sample_weights
-from moemcts.learn.training.stage import GOOD, RESULT, RESUME, Machine, Material, StageRun, read_stage, stage_steps
+from moemcts.learn.training.speed import Way, settled, with_way
+from moemcts.learn.training.stage import (
+    GOOD,
+    OPTIMISER,
+    RESULT,
+    RESUME,
+    Machine,
+    Material,
+    StageRun,
+    read_stage,
+    stage_steps,
+)
 from moemcts.learn.training.stages import PlanStep, Stage, last_steps, plan
-from moemcts.learn.weights import State, load_state, network_state, state_digest
-from moemcts.store import read_bytes, write_json
+from moemcts.learn.weights import State, load_state, network_state, read_state, state_digest
+from moemcts.store import read_bytes, write_bytes, write_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +53,29 @@ class Trained:
     """The file with its weights."""
     measurement: Mapping[str, Any]
     """Losses of these weights on held-out games, as the log has them."""
+
+
+@dataclass(frozen=True)
+class Optimisers:
+    """What optimisers have gathered, by expert and stage: from `before`, where there is something, to `after`."""
+
+    before: Path
+    after: Path
+
+    def of(self, step: PlanStep) -> State | None:
+        """Returns what a stage goes on with; None where it begins anew."""
+        path = self.before / _gathered(step.experts[0], step)
+        return read_state(path)[0] if path.exists() else None
+
+    def keep(self, step: PlanStep, path: Path) -> None:
+        """Keeps what a stage has left in a file."""
+        content = read_bytes(path)
+        for expert in step.experts:
+            write_bytes(self.after / _gathered(expert, step), content)
+
+
+def _gathered(expert: int, step: PlanStep) -> str:
+    return f"{expert}-{len(step.chain) - 1}.safetensors"
 
 
 class Trainer:
@@ -124,15 +158,17 @@ class Trainer:
         *,
         validation: Dataset | None = None,
         test: Dataset | None = None,
+        optimisers: Optimisers | None = None,
     ) -> list[Trained]:
         """Trains one network per phase through its `stages`, each from the weights that it has, which stay as they are.
 
         Where several experts begin with the same weights and stages, these are trained once; one without stages comes
-        out as it is, measured nowhere. `validation` and `test` are those of `fit`, which raises the same.
+        out as it is, measured nowhere. `optimisers` say what the optimisers of earlier stages have gathered, and where
+        that of these is left. `validation` and `test` are those of `fit`, which raises the same.
         """
         material = self._material(dataset, gate, validation, test)
         initial = [network_state(network) for network in networks]
-        return self._fit(copy.deepcopy(networks[0]), initial, material, gate, stages, folder)
+        return self._fit(copy.deepcopy(networks[0]), initial, material, gate, stages, folder, optimisers)
 
     def _fit(
         self,
@@ -142,7 +178,9 @@ class Trainer:
         gate: PhaseGate,
         stages: Sequence[Sequence[Stage]],
         folder: Path,
+        optimisers: Optimisers | None = None,
     ) -> list[Trained]:
+        self._settle(network, material, folder)
         digests = [state_digest(state) for state in initial]
         steps = plan(stages, [digests.index(one) for one in digests] if len(digests) > 1 else ())
         trains_heads = any(step.stage.trains == "heads" for step in steps)
@@ -169,11 +207,25 @@ class Trainer:
         meter = Meter(self._on_progress, sum(sizes))
         with self._borrowed():
             machine = self._machine(network, trains_heads)
-            training = _Training(self.config, machine, initial, material, identity, folder, meter)
+            training = _Training(self.config, machine, initial, material, identity, folder, meter, optimisers)
             for step in steps:
                 training.run(step)
         network.to("cpu")
         return [training.trained(number, expert) for expert, number in enumerate(last_steps(steps, stages))]
+
+    def _settle(self, network: nn.Module, material: Material, folder: Path) -> None:
+        """Decides what precision `auto` is: what the training was begun with, or what is quickest."""
+        if self.config.precision != "auto":
+            return
+        if (begun := read_identity(folder)) is not None:
+            found = begun.get("config", {})
+            way = Way(found.get("precision", "float32"), bool(found.get("channels_last")))
+            self.config = with_way(self.config, way)
+            return
+        shape = material.training.game.spec.observation_shape
+        # One for all, as each rank would time something else.
+        mine = settled(self.config, network, shape, device=str(self._device)) if self._ranks.is_first else self.config
+        self.config = self._ranks.gather(mine)[0]
 
     def _material(
         self, dataset: Dataset, gate: PhaseGate, validation: Dataset | None, test: Dataset | None
@@ -245,13 +297,20 @@ def check_training(folder: Path, expected: Mapping[str, Any]) -> None:
     and `test` by their datasets' names, `references`, `gate`, `initial_weights`, `stages`. Where nothing was begun,
     nothing is wrong.
     """
+    if (found := read_identity(folder)) is not None:
+        check_same(folder, json.loads(json.dumps(expected)), found)
+
+
+def read_identity(folder: Path) -> dict[str, Any] | None:
+    """Returns what a training was begun with, None where none was."""
     path = folder / IDENTITY
-    if path.exists():
-        try:
-            found = json.loads(read_bytes(path))
-        except ValueError as error:
-            raise DamagedFile(f"{path} is damaged: {error}; delete it to go on without looking") from error
-        check_same(folder, json.loads(json.dumps(expected)), found if isinstance(found, dict) else {})
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(read_bytes(path))
+    except ValueError as error:
+        raise DamagedFile(f"{path} is damaged: {error}; delete it to go on without looking") from error
+    return found if isinstance(found, dict) else {}
 
 
 def _is_full(error: Exception) -> bool:
@@ -272,6 +331,7 @@ class _Training:
         identity: Mapping[str, Any],
         folder: Path,
         meter: Meter,
+        optimisers: Optimisers | None,
     ) -> None:
         self._config = config
         self._machine = machine
@@ -280,6 +340,7 @@ class _Training:
         self._identity = identity
         self._folder = folder
         self._meter = meter
+        self._optimisers = optimisers
         self._log = MetricsLog(folder / "metrics.jsonl")
         self._timings = MetricsLog(folder / "timings.jsonl")
         self._num_bytes = 0
@@ -301,6 +362,8 @@ class _Training:
         state, content = read_stage(folder / RESULT)
         self._results.append((state, content["measurement"]))
         self._num_bytes = content["metrics_bytes"]
+        if self._optimisers is not None:
+            self._optimisers.keep(step, folder / OPTIMISER)
         self._meter.end_stage(run.num_steps)
 
     def trained(self, number: int, expert: int) -> Trained:
@@ -329,6 +392,8 @@ class _Training:
             log=self._log,
             timings=self._timings,
             num_bytes=self._num_bytes,
+            optimiser=None if self._optimisers is None else self._optimisers.of(step),
+            keeps_optimiser=self._optimisers is not None,
         )
 
     def _stage_folder(self, number: int) -> Path:

@@ -129,14 +129,26 @@ pub fn pack(state: &Chess) -> Vec<u8> {
     bytes
 }
 
-/// Returns the state that was packed, or one line saying what is wrong with the bytes.
-pub fn unpack(bytes: &[u8], rules: Rules) -> Result<Chess, String> {
+/// Returns the position in what was packed, or one line saying why it is none of this game.
+///
+/// Whether its pieces may stand as they do is seen by `unpack`, which takes far longer.
+pub fn check_packed(bytes: &[u8], rules: Rules) -> Result<Compact, String> {
     let short = || format!("expected at least {} bytes, got {}", Compact::BYTES, bytes.len());
     let compact = Compact::from_bytes(bytes).ok_or_else(short)?;
     if compact.variant != rules.variant.id {
         let other = crate::variant::Variant::numbered(compact.variant).map_or("no known game", |variant| variant.name);
         return Err(format!("expected positions of {}, got {other}", rules.variant.name));
     }
+    let [a, b, c] = compact.roles;
+    if a & b & c != 0 || compact.white & !compact.occupied() != 0 {
+        return Err("expected a piece or none on every square, got what is neither".to_owned());
+    }
+    Ok(compact)
+}
+
+/// Returns the state that was packed, or one line saying what is wrong with the bytes.
+pub fn unpack(bytes: &[u8], rules: Rules) -> Result<Chess, String> {
+    let compact = check_packed(bytes, rules)?;
     let has = |variant| rules.variant.board == variant;
     let setup = compact.setup(has(shakmaty::variant::Variant::Crazyhouse), has(shakmaty::variant::Variant::ThreeCheck));
     let position = position(setup, &rules)?;

@@ -11,6 +11,7 @@ pub mod othello;
 pub mod perft;
 pub mod position;
 pub mod record;
+pub mod solver;
 pub mod text;
 pub mod tic_tac_toe;
 

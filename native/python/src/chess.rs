@@ -207,7 +207,7 @@ impl ChessState {
 #[pymethods]
 impl ChessViews {
     /// Returns what each position is worth to its viewer at a glance, in centipawns, `[N]`.
-    fn glance<'py>(&self, py: Python<'py>) -> IntegerArray<'py> {
+    pub fn glance<'py>(&self, py: Python<'py>) -> IntegerArray<'py> {
         let worth = |(state, viewer): &(Chess, usize)| {
             let centipawns = i64::from(moemcts_chess::evaluation::evaluate(state));
             if moemcts_chess::state::player(state.turn()) == *viewer {
@@ -247,34 +247,6 @@ pub fn chess_pack<'py>(
         offsets.push(data.len() as i64);
     }
     (PyArray1::from_vec(py, data), PyArray1::from_vec(py, offsets))
-}
-
-/// Returns views of packed positions through the eyes of `players`.
-#[pyfunction]
-pub fn chess_unpack(
-    py: Python<'_>,
-    rules: &ChessRules,
-    data: Bytes<'_>,
-    offsets: Integers<'_>,
-    players: Integers<'_>,
-) -> PyResult<ChessViews> {
-    let (data, players) = (data.as_slice()?, players.as_slice()?);
-    let rows = rows(data, offsets.as_slice()?)?;
-    if rows.len() != players.len() {
-        return Err(PyValueError::new_err(format!("expected {} players, got {}", rows.len(), players.len())));
-    }
-    let view = |bytes: &[u8], player: i64| match player {
-        0 | 1 => notation::unpack(bytes, rules.0).map(|state| (state, player as usize)),
-        _ => Err(format!("expected players below 2, got {player}")),
-    };
-    let views = py.detach(|| {
-        rows.iter()
-            .zip(players)
-            .enumerate()
-            .map(|(row, (bytes, &player))| view(bytes, player).map_err(|error| format!("row {row}: {error}")))
-            .collect::<Result<Vec<_>, String>>()
-    });
-    views.map(ChessViews).map_err(PyValueError::new_err)
 }
 
 /// Returns one of the numbers that gates cut for each packed position, `[N]`.
@@ -375,12 +347,12 @@ impl ChessImporter {
     }
 }
 
-fn measure(name: &str) -> PyResult<Measure> {
+pub fn measure(name: &str) -> PyResult<Measure> {
     let known = || chess_measures().join(", ");
     Measure::named(name).ok_or_else(|| PyValueError::new_err(format!("expected one of {}, got {name:?}", known())))
 }
 
-fn rows<'a>(data: &'a [u8], offsets: &[i64]) -> PyResult<Vec<&'a [u8]>> {
+pub fn rows<'a>(data: &'a [u8], offsets: &[i64]) -> PyResult<Vec<&'a [u8]>> {
     let row = |bounds: &[i64]| data.get(usize::try_from(bounds[0]).ok()?..usize::try_from(bounds[1]).ok()?);
     offsets
         .windows(2)

@@ -1,7 +1,8 @@
 //! What turns a native game into Python's State, Views and Search classes.
 
+use moemcts_tree::memory::zeros;
 use moemcts_tree::{Action, Agent, Observe, Player, Players, SearchError, State, CHANCE};
-use numpy::{PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -127,20 +128,56 @@ pub fn observation<'py, S: Observe<Error: Into<PyErr>>>(
     PyArray1::from_vec(py, out).reshape(shape)
 }
 
-/// Encodes all views without the interpreter, `[N, C, H, W]`.
+/// Encodes all views without the interpreter, `[N, C, H, W]`: into the first rows of `out`, or into new memory.
 pub fn observations<'py, S: Observe<Error: Into<PyErr> + Send> + Sync>(
     py: Python<'py>,
     pairs: &[(S, Player)],
+    out: Option<Bound<'py, PyArray4<f32>>>,
 ) -> PyResult<Bound<'py, PyArray4<f32>>> {
-    let [c, h, w] = pairs.first().map_or([0; 3], |(state, _)| state.dimensions().observation);
-    let mut out = vec![0.0f32; pairs.len() * c * h * w];
-    py.detach(|| {
-        out.chunks_exact_mut((c * h * w).max(1))
-            .zip(pairs)
-            .try_for_each(|(planes, (state, player))| state.observe(*player, planes))
+    let shape = pairs.first().map_or([0; 3], |(state, _)| state.dimensions().observation);
+    encoded(py, pairs.len(), shape, out, |row, planes| {
+        let (state, player) = &pairs[row];
+        state.observe(*player, planes).map_err(Into::into)
     })
-    .map_err(Into::into)?;
-    PyArray1::from_vec(py, out).reshape([pairs.len(), c, h, w])
+}
+
+/// Returns the planes that `observe` writes for each row into zeros, `[N, C, H, W]`.
+///
+/// They lie in the first rows of `out`, which is `[M, C, H, W]` with `M` at least `N`, or in new memory.
+pub fn encoded<'py>(
+    py: Python<'py>,
+    num: usize,
+    [c, h, w]: [usize; 3],
+    out: Option<Bound<'py, PyArray4<f32>>>,
+    observe: impl Fn(usize, &mut [f32]) -> PyResult<()> + Send + Sync,
+) -> PyResult<Bound<'py, PyArray4<f32>>> {
+    let size = (c * h * w).max(1);
+    let write = |planes: &mut [f32], is_zero: bool| {
+        planes.chunks_exact_mut(size).take(num).enumerate().try_for_each(|(row, planes)| {
+            if !is_zero {
+                planes.fill(0.0);
+            }
+            observe(row, planes)
+        })
+    };
+    let Some(out) = out else {
+        let mut planes = zeros(num * c * h * w);
+        py.detach(|| write(&mut planes, true))?;
+        return PyArray1::from_vec(py, planes).reshape([num, c, h, w]);
+    };
+    if out.shape()[0] < num || num > 0 && out.shape()[1..] != [c, h, w] {
+        return Err(PyValueError::new_err(format!(
+            "expected out [{num} or more, {c}, {h}, {w}], got {:?}",
+            out.shape()
+        )));
+    }
+    {
+        let mut room = out.try_readwrite().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let planes = room.as_slice_mut().map_err(|_| PyValueError::new_err("expected out to be contiguous"))?;
+        py.detach(|| write(planes, false))?;
+    }
+    let rows = pyo3::types::PySlice::new(py, 0, num as isize, 1);
+    out.as_any().get_item(rows)?.cast_into::<PyArray4<f32>>().map_err(Into::into)
 }
 
 pub fn legal_mask<'py, S: Observe<Error: Into<PyErr>>>(
@@ -336,8 +373,14 @@ macro_rules! native_game {
                 $crate::game::take(&self.0, &$crate::game::rows(rows)?).map(Self)
             }
 
-            fn observations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray4<f32>>> {
-                $crate::game::observations(py, &self.0)
+            /// Returns the planes of each view, `[N, C, H, W]`, in the first rows of `out` where that is given.
+            #[pyo3(signature = (out=None))]
+            fn observations<'py>(
+                &self,
+                py: Python<'py>,
+                out: Option<Bound<'py, numpy::PyArray4<f32>>>,
+            ) -> PyResult<Bound<'py, numpy::PyArray4<f32>>> {
+                $crate::game::observations(py, &self.0, out)
             }
 
             fn players<'py>(&self, py: Python<'py>) -> Bound<'py, numpy::PyArray1<i64>> {
@@ -389,7 +432,11 @@ macro_rules! native_game {
             const IS_NATIVE: bool = true;
 
             fn pairs(&self, views: &Bound<'_, PyAny>) -> PyResult<Vec<($state, usize)>> {
-                Ok(views.cast::<$py_views>()?.get().0.clone())
+                match views.cast::<$py_views>() {
+                    Ok(views) => Ok(views.get().0.clone()),
+                    // Packed views know how to become these.
+                    Err(_) => Ok(views.call_method0("unpacked")?.cast::<$py_views>()?.get().0.clone()),
+                }
             }
 
             fn views<'py>(&self, py: Python<'py>, pairs: Vec<($state, usize)>) -> PyResult<Bound<'py, PyAny>> {

@@ -2,6 +2,7 @@
 
 mod alpha_beta;
 mod chess;
+mod chess_packed;
 mod classics;
 mod game;
 mod packed;
@@ -17,9 +18,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::chess::{chess_divisions, chess_measure, chess_measures, chess_pack, chess_unpack};
+    use crate::chess::{chess_divisions, chess_measure, chess_measures, chess_pack};
     #[pymodule_export]
     use crate::chess::{ChessImporter, ChessRules, ChessSearch, ChessState, ChessViews};
+    #[pymodule_export]
+    use crate::chess_packed::{chess_unpack, ChessPackedViews};
     #[pymodule_export]
     use crate::classics::{
         BreakthroughSearch, BreakthroughState, BreakthroughViews, ClassicsCareful, ConnectFourSearch, ConnectFourState,

@@ -3,7 +3,7 @@
 use crate::game::{rows, search_error, Binding};
 use crate::signals::Signals;
 use moemcts_tree::tree::{Line, Status};
-use moemcts_tree::{Action, Config, Exploration, Limits, Player, Players, Rng, Search, Tree};
+use moemcts_tree::{Action, Config, Exploration, GumbelRoot, Limits, Player, Players, Rng, Search, Tree};
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
@@ -72,8 +72,8 @@ impl<B: Binding> Core<B> {
         let mut cleared = self.search.take().into_iter();
         let beside = others.into_iter().zip(kept).zip(root_actions);
         for (((state, player), seed), ((others, kept), actions)) in roots.into_iter().zip(seeds).zip(beside) {
-            // A kept tree knows all actions of its root.
-            let grown = match kept.filter(|_| actions.is_none()) {
+            // A kept tree knows all actions of its root, and the Gumbel root begins with untried ones.
+            let grown = match kept.filter(|_| actions.is_none() && self.search.config.gumbel.is_none()) {
                 Some(kept) => self.regrow(&kept, &state, player)?,
                 None => None,
             };
@@ -171,7 +171,12 @@ impl<B: Binding> Core<B> {
         for (i, row) in given.into_iter().enumerate() {
             values.clear();
             values.extend((0..num_values).map(|k| value[[i, k]]));
-            self.search.receive(row, |action| logits[[i, action as usize]], &values).map_err(search_error)?;
+            // The legal moves' logits are read where the network left them.
+            let received = match logits.row(i).to_slice() {
+                Some(logits) => self.search.receive(row, |action| logits[action as usize], &values),
+                None => self.search.receive(row, |action| logits[[i, action as usize]], &values),
+            };
+            received.map_err(search_error)?;
         }
         Ok(())
     }
@@ -183,25 +188,26 @@ impl<B: Binding> Core<B> {
             let root = &tree.nodes[0];
             let result = PyDict::new(py);
             result.set_item("player", viewer)?;
-            if let Some(seat) = tree.seats_of(0).iter().find(|seat| seat.player == viewer) {
-                let edges = tree.by_action(seat);
-                let proofs: Vec<_> = edges.iter().map(|&e| tree.proof_of(e, &self.search.config)).collect();
-                let edges: Vec<_> = edges.into_iter().map(|e| &tree.edges[e as usize]).collect();
-                result.set_item("actions", PyArray1::from_iter(py, edges.iter().map(|e| i64::from(e.action))))?;
-                result.set_item("visits", PyArray1::from_iter(py, edges.iter().map(|e| i64::from(e.visits))))?;
-                result.set_item("value_sums", PyArray1::from_iter(py, edges.iter().map(|e| e.value_sum)))?;
-                result.set_item("priors", PyArray1::from_iter(py, edges.iter().map(|e| e.prior)))?;
-                result.set_item("proven", PyArray1::from_iter(py, proofs.iter().map(Option::is_some)))?;
-                let proof_plies = proofs.iter().map(|proof| proof.map_or(0, |(_, plies)| i64::from(plies)));
+            let seat = tree.seats_of(0).find(|seat| seat.player() == viewer);
+            if let (Some(seat), Some(arms)) = (seat, tree.arms(viewer, &self.search.config)) {
+                let proofs = || arms.iter().map(|arm| arm.proof);
+                result.set_item("actions", PyArray1::from_iter(py, arms.iter().map(|arm| i64::from(arm.action))))?;
+                result.set_item("visits", PyArray1::from_iter(py, arms.iter().map(|arm| i64::from(arm.visits))))?;
+                result.set_item("value_sums", PyArray1::from_iter(py, arms.iter().map(|arm| arm.value_sum)))?;
+                let noise = if self.search.config.gumbel.is_some() { arms.as_slice() } else { &[] };
+                result.set_item("noise", PyArray1::from_iter(py, noise.iter().map(|arm| arm.noise)))?;
+                result.set_item("priors", PyArray1::from_iter(py, arms.iter().map(|arm| arm.prior)))?;
+                result.set_item("proven", PyArray1::from_iter(py, proofs().map(|proof| proof.is_some())))?;
+                let proof_plies = proofs().map(|proof| proof.map_or(0, |(_, plies)| i64::from(plies)));
                 result.set_item("proof_plies", PyArray1::from_iter(py, proof_plies))?;
-                let proof_values = proofs.iter().map(|proof| proof.map_or(0.0, |(value, _)| f64::from(value)));
+                let proof_values = proofs().map(|proof| proof.map_or(0.0, |(value, _)| f64::from(value)));
                 result.set_item("proof_values", PyArray1::from_iter(py, proof_values))?;
                 let mean = seat.value_sum / f64::from(root.visits.max(1));
                 let is_proven = root.status == Status::Proven;
                 result.set_item("value", if is_proven { f64::from(tree.values[viewer]) } else { mean })?;
             }
             result.set_item("evaluation", PyArray1::from_slice(py, &tree.values[..self.num_players]))?;
-            result.set_item("plies_left", (root.status == Status::Proven).then_some(root.plies_left))?;
+            result.set_item("plies_left", tree.plies_left())?;
             result.set_item("num_nodes", tree.nodes.len())?;
             result.set_item("num_simulations", tree.simulations)?;
             result.set_item("mean_depth", tree.depth_sum as f64 / f64::from(tree.simulations.max(1)))?;
@@ -261,7 +267,7 @@ impl<B: Binding> Core<B> {
         let searched = Players::all(self.num_players).without(away);
         let mut tree = ground.unwrap_or_default();
         tree.plant(state, self.num_players, searched, modelled, rng, &self.search.config).map_err(search_error)?;
-        if tree.seats_of(0).iter().all(|seat| seat.player != player) {
+        if tree.seats_of(0).all(|seat| seat.player() != player) {
             return Err(PyValueError::new_err(format!(
                 "expected a root where player {player} is active and searched, got active players {:?}",
                 crate::game::numbered(crate::game::active_players(&tree.states[0])?)
@@ -278,7 +284,7 @@ impl<B: Binding> Core<B> {
         let levels = 2 * self.num_players as u32;
         let is_found =
             tree.draws_replies == self.search.config.draws_replies && tree.reroot(state, levels).map_err(Into::into)?;
-        Ok((is_found && tree.seats_of(0).iter().any(|seat| seat.player == player)).then_some(tree))
+        Ok((is_found && tree.seats_of(0).any(|seat| seat.player() == player)).then_some(tree))
     }
 }
 
@@ -303,6 +309,14 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
         virtual_loss: option(options, "virtual_loss")?,
         policy_temperature: option(options, "policy_temperature")?,
         uniform_share: option(options, "uniform_share")?,
+        gumbel: option::<Option<(u32, f64, f64, f64)>>(options, "gumbel")?.map(
+            |(considered, visit_offset, value_scale, noise)| GumbelRoot {
+                considered,
+                visit_offset,
+                value_scale,
+                noise,
+            },
+        ),
         noise_fraction: option(options, "noise_fraction")?,
         noise_alpha: option(options, "noise_alpha")?,
         solver: option(options, "solver")?,

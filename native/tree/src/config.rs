@@ -15,6 +15,8 @@ pub struct Config {
     pub policy_temperature: f64,
     /// Share of uniform priors in the priors of every node, in [0, 1].
     pub uniform_share: f64,
+    /// How the root's actions are tried if not by PUCT.
+    pub gumbel: Option<GumbelRoot>,
     pub noise_fraction: f64,
     pub noise_alpha: f64,
     /// Whether ends of the game prove positions above them.
@@ -31,6 +33,19 @@ pub struct Config {
     /// Whether opponents reply anew at every descent; otherwise once per node.
     pub draws_replies: bool,
     pub num_actions: usize,
+}
+
+/// The numbers of the Gumbel root (Danihelka et al., Policy improvement by planning with Gumbel, 2022).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GumbelRoot {
+    /// Actions tried at most.
+    pub considered: u32,
+    /// What is added to the most visits of an action.
+    pub visit_offset: f64,
+    /// What a value of 1 is worth in logits per visit.
+    pub value_scale: f64,
+    /// Factor of the noise.
+    pub noise: f64,
 }
 
 /// PUCT's exploration by visits `n` of a node: `(c_init + ln((n + c_base + 1) / c_base)) * sqrt(n)`.

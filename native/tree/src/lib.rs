@@ -1,17 +1,18 @@
 //! The search: one decoupled PUCT for any number of players, many trees per batch. It knows no game.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod chance;
 pub mod config;
 pub mod error;
 pub mod game;
+pub mod memory;
 pub mod playouts;
 pub mod rng;
 pub mod search;
 pub mod tree;
 
-pub use config::{Config, Exploration, Limits};
+pub use config::{Config, Exploration, GumbelRoot, Limits};
 pub use error::SearchError;
 pub use game::{Action, Agent, Dimensions, NoAgent, Observe, Player, Players, State, CHANCE};
 pub use playouts::{playout, playout_search, Arm, PlayoutConfig, Stop};

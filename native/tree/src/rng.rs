@@ -38,6 +38,11 @@ impl Rng {
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
+    /// Returns a standard Gumbel number.
+    pub fn gumbel(&mut self) -> f64 {
+        -(-(1.0 - self.uniform()).ln()).max((-54f64).exp2()).ln()
+    }
+
     /// Returns a gamma number of shape `alpha > 0` and scale 1 (Marsaglia and Tsang, 2000).
     pub fn gamma(&mut self, alpha: f64) -> f64 {
         if alpha < 1.0 {

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub struct Row {
     pub tree: u32,
     pub node: NodeId,
-    seat: u32,
+    seat: u8,
     pub player: Player,
 }
 
@@ -178,7 +178,7 @@ impl<S: State, A: Agent<S>> Search<S, A> {
                     continue;
                 }
                 for (seat, player) in tree.viewers(node).enumerate() {
-                    self.rows.push(Some(Row { tree: t as u32, node, seat: seat as u32, player }));
+                    self.rows.push(Some(Row { tree: t as u32, node, seat: seat as u8, player }));
                 }
             }
         }

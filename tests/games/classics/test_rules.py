@@ -165,6 +165,10 @@ def test_boards_of_other_sizes_are_refused(name: str, found: Plugins) -> None:
         found.game(name)
 
 
+def test_a_search_plays_both_sides_where_nobody_is_named(found: Plugins) -> None:
+    assert not any(found.default_agent(found.game(name)) for name in found.games)
+
+
 def test_damaged_records_are_refused(found: Plugins) -> None:
     game = found.game("connect-four")
     state = game.parse_state("4453")

@@ -1,11 +1,26 @@
 //! What the search would play, move after move.
 
-use super::{EdgeId, NodeId, Seat, Status, Tree, NONE, ROOT};
+use super::edges::Slot;
+use super::{NodeId, Seat, Status, Tree, NONE, ROOT};
+use crate::config::Config;
 use crate::game::{Action, Agent, Player, State};
 use std::cmp::Reverse;
 
 /// Joint actions of the searched players, one per node.
 pub type Line = Vec<Vec<Action>>;
+
+/// What a search knows of one action of the root.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arm {
+    pub action: Action,
+    pub prior: f32,
+    pub visits: u32,
+    pub value_sum: f64,
+    /// The noise of the Gumbel root, 0 without it.
+    pub noise: f64,
+    /// The value that is proven for it, and the plies from the root to the end.
+    pub proof: Option<(f32, u32)>,
+}
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Returns the most visited line from the root; where it comes to a proven position, the proof's.
@@ -19,21 +34,20 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     ///
     /// A line is empty where the action was not tried.
     pub fn lines(&self, player: Player) -> Vec<Line> {
-        let Some(index) = self.seats_of(ROOT).iter().position(|seat| seat.player == player) else {
+        let Some((index, seat)) = self.seats_of(ROOT).enumerate().find(|(_, seat)| seat.player() == player) else {
             return Vec::new();
         };
         let children = self.children(ROOT);
-        let seat = &self.seats_of(ROOT)[index];
         self.by_action(seat)
             .into_iter()
-            .map(|edge| {
-                let through = children.iter().copied().filter(|&child| self.choices_of(child)[index] == edge);
+            .map(|slot| {
+                let through = children.iter().copied().filter(|&child| self.choices_of(child).nth(index) == Some(slot));
                 // The first of several, as everywhere.
                 let most = through.max_by_key(|&child| (self.nodes[child as usize].visits, Reverse(child)));
                 let mut line = Line::new();
                 if let Some(child) = most.filter(|&child| self.nodes[child as usize].visits > 0 || self.is_known(child))
                 {
-                    line.push(self.actions_of(self.choices_of(child)));
+                    line.push(self.actions_of(ROOT, self.choices_of(child)));
                     self.follow(child, &mut line);
                 }
                 line
@@ -41,26 +55,43 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             .collect()
     }
 
-    /// Returns a seat's edges by ascending action.
-    pub fn by_action(&self, seat: &Seat) -> Vec<EdgeId> {
-        let mut edges: Vec<EdgeId> = (seat.first_edge..seat.first_edge + seat.num_edges).collect();
-        edges.sort_by_key(|&edge| self.edges[edge as usize].action);
-        edges
+    /// Returns what is known of a player's actions at the root, by ascending action; None where it has no seat there.
+    pub fn arms(&self, player: Player, config: &Config) -> Option<Vec<Arm>> {
+        let (index, seat) = self.seats_of(ROOT).enumerate().find(|(_, seat)| seat.player() == player)?;
+        let arm = |slot: Slot| {
+            let (action, prior) = (self.action(seat, slot), self.moves.priors[(seat.first_move + slot) as usize]);
+            let noise = self.noise(index, slot);
+            match self.edges_of(seat).get(slot as usize) {
+                Some(edge) => {
+                    let proof = self.proof_of(slot, config);
+                    Arm { action, prior, visits: edge.visits, value_sum: edge.value_sum, noise, proof }
+                }
+                None => Arm { action, prior, visits: 0, value_sum: 0.0, noise, proof: None },
+            }
+        };
+        Some(self.by_action(seat).into_iter().map(arm).collect())
+    }
+
+    /// Returns the places of a seat's moves by ascending action; those that were tried are slots of edges.
+    fn by_action(&self, seat: &Seat) -> Vec<Slot> {
+        let mut slots: Vec<Slot> = (0..seat.num_moves).collect();
+        slots.sort_by_key(|&slot| self.action(seat, slot));
+        slots
     }
 
     fn follow(&self, from: NodeId, line: &mut Line) {
         let mut at = from;
         loop {
-            let best: Option<Vec<EdgeId>> = match self.nodes[at as usize].status {
+            let best: Option<Vec<Slot>> = match self.nodes[at as usize].status {
                 // What comes after chance depends on it.
                 Status::Pending | Status::Chance | Status::Terminal => return,
-                Status::Expanded => self.seats_of(at).iter().map(|seat| self.most_visited(seat)).collect(),
-                Status::Proven => self.best_proven(at).map(|edge| vec![edge]),
+                Status::Expanded => self.seats_of(at).map(|seat| self.most_visited(seat)).collect(),
+                Status::Proven => self.best_proven(at).map(|slot| vec![slot]),
             };
             let Some(chosen) = best else { return };
             let Some(child) = self.most_visited_child(at, &chosen) else { return };
             if !chosen.is_empty() {
-                line.push(self.actions_of(&chosen));
+                line.push(self.actions_of(at, chosen.into_iter()));
             }
             at = child;
         }
@@ -69,20 +100,17 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Returns the most visited edge of a seat that is not proven to lose, of several the one of the lowest action.
     ///
     /// None where no such edge was visited.
-    fn most_visited(&self, seat: &Seat) -> Option<EdgeId> {
-        let edges = seat.first_edge..seat.first_edge + seat.num_edges;
-        let visited = edges.filter(|&edge| self.edges[edge as usize].visits > 0 && !self.edges[edge as usize].is_lost);
-        visited.max_by_key(|&edge| {
-            let edge = &self.edges[edge as usize];
-            (edge.visits, Reverse(edge.action))
-        })
+    fn most_visited(&self, seat: &Seat) -> Option<Slot> {
+        let edges = self.edges_of(seat).iter().zip(0..);
+        let visited = edges.filter(|(edge, _)| edge.visits > 0 && !edge.is_lost);
+        visited.max_by_key(|&(edge, slot)| (edge.visits, Reverse(self.action(seat, slot)))).map(|(_, slot)| slot)
     }
 
     /// Returns the child that the chosen edges lead to, the most visited of several that differ in drawn replies.
-    fn most_visited_child(&self, node: NodeId, chosen: &[EdgeId]) -> Option<NodeId> {
-        let links = self.chain(self.edges[self.anchor(node, chosen) as usize].child);
+    fn most_visited_child(&self, node: NodeId, chosen: &[Slot]) -> Option<NodeId> {
+        let links = self.chain(self.head(node, chosen));
         links
-            .filter(|&child| self.choices_of(child) == chosen)
+            .filter(|&child| self.choices_of(child).eq(chosen.iter().copied()))
             .max_by_key(|&child| (self.nodes[child as usize].visits, Reverse(child)))
     }
 
@@ -94,18 +122,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     fn children(&self, node: NodeId) -> Vec<NodeId> {
-        let Some(seat) = self.seats_of(node).first() else { return Vec::new() };
+        let Some(seat) = self.seats_of(node).next() else { return Vec::new() };
         let heads = self.edges_of(seat).iter().map(|edge| edge.child);
         heads.flat_map(|head| self.chain(head)).collect()
     }
 
-    fn choices_of(&self, child: NodeId) -> &[EdgeId] {
-        let record = &self.nodes[child as usize];
-        let count = self.nodes[record.parent as usize].num_seats;
-        &self.choices[record.choices as usize..(record.choices + count) as usize]
-    }
-
-    fn actions_of(&self, edges: &[EdgeId]) -> Vec<Action> {
-        edges.iter().map(|&edge| self.edges[edge as usize].action).collect()
+    fn actions_of(&self, node: NodeId, chosen: impl Iterator<Item = Slot>) -> Vec<Action> {
+        self.seats_of(node).zip(chosen).map(|(seat, slot)| self.action(seat, slot)).collect()
     }
 }

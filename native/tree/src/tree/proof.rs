@@ -1,6 +1,7 @@
 //! Where a win is nearest to being proven: proof numbers, and the descents that go by them.
 
-use super::{Descent, EdgeId, NodeId, Status, Tree, NONE, ROOT};
+use super::edges::Slot;
+use super::{Descent, NodeId, Status, Tree, NONE, ROOT};
 use crate::config::Config;
 use crate::error::SearchError;
 use crate::game::{Agent, State};
@@ -99,23 +100,20 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     ///
     /// Edges that are settled, or lead to a leaf that waits for its evaluation, are passed over. Returns false, and
     /// picks nothing, where that leaves none.
-    fn guide(&mut self, node: NodeId, chosen: &mut Vec<EdgeId>) -> bool {
-        let record = &self.nodes[node as usize];
+    fn guide(&mut self, node: NodeId, chosen: &mut Vec<Slot>) -> bool {
+        let record = &mut self.nodes[node as usize];
         if record.num_seats != 1 || record.status == Status::Chance {
             return false;
         }
-        let seat = &mut self.seats[record.first_seat as usize];
-        let edges = &mut self.edges[seat.first_edge as usize..(seat.first_edge + seat.num_edges) as usize];
-        seat.open_childless(edges);
-        let seat = &self.seats[record.first_seat as usize];
-        let edges = seat.first_edge..seat.first_edge + seat.num_open;
-        let open = edges.filter_map(|edge| {
-            let child = self.edges[edge as usize].child;
+        record.seat.open_childless(&mut self.edges, &mut self.moves);
+        let seat = &self.nodes[node as usize].seat;
+        let open = self.edges_of(seat).iter().zip(0..).filter_map(|(edge, slot)| {
+            let child = edge.child;
             let numbers = self.numbers_after(child);
             let is_waiting = child != NONE && self.nodes[child as usize].status == Status::Pending;
             let is_settled = numbers == UNPROVABLE || numbers.contains(&PROVEN);
             let scouts = if child == NONE { 0 } else { self.prospects[child as usize].scouts };
-            (!is_waiting && !is_settled).then_some((numbers[seat.player], scouts, edge))
+            (!is_waiting && !is_settled).then_some((numbers[seat.player()], scouts, slot))
         });
         // Open edges lie in the order of their priors, and of equal ones the first is taken.
         let Some((_, _, best)) = open.min_by_key(|&(number, scouts, _)| (number, scouts)) else { return false };
@@ -133,16 +131,17 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         if record.num_seats != 1 || record.status == Status::Chance {
             return UNPROVABLE;
         }
-        let seat = &self.seats[record.first_seat as usize];
-        let mut own = NEVER;
-        let mut other = 0u32;
+        let seat = &record.seat;
+        let num_untried = seat.num_moves - seat.num_edges;
+        let mut own = if num_untried > 0 { UNTRIED[0] } else { NEVER };
+        let mut other = num_untried;
         for edge in self.edges_of(seat) {
             let numbers = self.numbers_after(edge.child);
-            own = own.min(numbers[seat.player]);
+            own = own.min(numbers[seat.player()]);
             // No number of actions is as large as that of what can not be proven.
-            other = other.saturating_add(numbers[1 - seat.player]);
+            other = other.saturating_add(numbers[1 - seat.player()]);
         }
-        if seat.player == 0 {
+        if seat.player() == 0 {
             [own, other]
         } else {
             [other, own]
@@ -153,7 +152,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     fn numbers_after(&self, child: NodeId) -> Numbers {
         match child {
             NONE => UNTRIED,
-            child if self.nodes[child as usize].num_steps > 0 => UNPROVABLE,
+            child if self.nodes[child as usize].has_steps => UNPROVABLE,
             child => self.prospects[child as usize].numbers,
         }
     }

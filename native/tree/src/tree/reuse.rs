@@ -1,6 +1,7 @@
 //! A tree goes on from a position that it holds.
 
-use super::{Edge, NodeId, Seat, Status, Tree, NONE, ROOT};
+use super::edges::Edge;
+use super::{NodeId, Seat, Status, Tree, NONE, ROOT};
 use crate::game::{Agent, State};
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
@@ -37,71 +38,86 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     fn keep_below(&mut self, root: NodeId) {
-        let old = std::mem::take(&mut self.nodes);
+        let nodes = std::mem::take(&mut self.nodes);
+        let details = std::mem::take(&mut self.details);
         let states = std::mem::take(&mut self.states);
-        let seats = std::mem::take(&mut self.seats);
-        let edges = std::mem::take(&mut self.edges);
         let choices = std::mem::take(&mut self.choices);
         let replies = std::mem::take(&mut self.replies);
         let agents = std::mem::take(&mut self.agents);
         let values = std::mem::take(&mut self.values);
         let steps = std::mem::take(&mut self.steps);
+        let kept_moves = self.moves.emptied();
+        let old = Self {
+            seats: std::mem::take(&mut self.seats),
+            edges: std::mem::take(&mut self.edges),
+            moves: std::mem::replace(&mut self.moves, kept_moves),
+            ..Self::default()
+        };
         self.suspended.clear();
         let stride = self.modelled.len();
         self.in_flight = 0;
-        let mut node_at = vec![NONE; old.len()];
-        let mut edge_at = vec![NONE; edges.len()];
+        let mut node_at = vec![NONE; nodes.len()];
         // A node's parent was created before it, so one pass in order finds every parent already kept.
-        for (i, (mut node, state)) in old.into_iter().zip(states).enumerate() {
+        for (i, ((mut node, mut beside), state)) in nodes.into_iter().zip(details).zip(states).enumerate() {
             let is_root = i as NodeId == root;
             let is_below = node.parent != NONE && node_at[node.parent as usize] != NONE;
             if !is_root && (!is_below || node.status == Status::Pending) {
                 continue;
             }
+            let at = self.nodes.len() as NodeId;
+            node_at[i] = at;
             node.in_flight = 0;
-            node_at[i] = self.nodes.len() as NodeId;
-            if is_root {
-                node.parent = NONE;
-            } else {
-                let parent = node_at[node.parent as usize];
-                let num_choices = self.nodes[parent as usize].num_seats;
-                let start = self.choices.len() as u32;
-                let num_drawn = self.num_drawn(&self.nodes[parent as usize]);
-                let led = &choices[node.choices as usize..(node.choices + num_choices + num_drawn) as usize];
-                let (led, drawn) = led.split_at(num_choices as usize);
-                self.choices.extend(led.iter().map(|&edge| edge_at[edge as usize]));
-                self.choices.extend_from_slice(drawn);
-                let anchor = match led.first() {
-                    Some(&edge) => edge_at[edge as usize],
-                    None => self.nodes[parent as usize].passage,
-                };
-                node.parent = parent;
-                node.choices = start;
-                node.sibling = std::mem::replace(&mut self.edges[anchor as usize].child, node_at[i]);
+            node.seat = self.kept_seat(&old, &node.seat);
+            let others =
+                beside.first_seat as usize..beside.first_seat as usize + usize::from(node.num_seats.max(1)) - 1;
+            beside.first_seat = self.seats.len() as u32;
+            for seat in &old.seats[others] {
+                let seat = self.kept_seat(&old, seat);
+                self.seats.push(seat);
             }
-            let first_seat = self.seats.len() as u32;
-            for seat in &seats[node.first_seat as usize..(node.first_seat + node.num_seats) as usize] {
-                let first_edge = self.edges.len() as u32;
-                for e in seat.first_edge..seat.first_edge + seat.num_edges {
-                    edge_at[e as usize] = self.edges.len() as u32;
-                    self.edges.push(Edge { child: NONE, in_flight: 0, ..edges[e as usize].clone() });
-                }
-                self.seats.push(Seat { first_edge, ..seat.clone() });
-            }
-            node.passage = self.add_passage(node.num_seats, node.status);
-            node.first_seat = first_seat;
-            let first_reply = self.replies.len() as u32;
-            let kept = node.first_reply as usize..(node.first_reply + node.num_replies) as usize;
+            beside.passage = NONE;
+            let kept = beside.first_reply as usize..(beside.first_reply + beside.num_replies) as usize;
+            beside.first_reply = self.replies.len() as u32;
             self.replies.extend_from_slice(&replies[kept]);
-            node.first_reply = first_reply;
-            let kept = node.num_steps as usize * (self.num_players + 1);
-            let first_step = self.steps.len() as u32;
-            self.steps.extend_from_slice(&steps[node.first_step as usize..node.first_step as usize + kept]);
-            node.first_step = first_step;
+            let kept = beside.first_step as usize..;
+            let kept = &steps[kept][..beside.num_steps as usize * (self.num_players + 1)];
+            beside.first_step = self.steps.len() as u32;
+            self.steps.extend_from_slice(kept);
             self.agents.extend_from_slice(&agents[i * stride..(i + 1) * stride]);
             self.values.extend_from_slice(&values[i * self.num_players..(i + 1) * self.num_players]);
+            let parent = if is_root { NONE } else { node_at[node.parent as usize] };
+            node.parent = parent;
+            let slot = node.slot;
+            let start = beside.choices as usize;
+            beside.choices = self.choices.len() as u32;
+            if !is_root {
+                let num_others = usize::from(self.nodes[parent as usize].num_seats.max(1)) - 1;
+                let num_choices = num_others + self.num_drawn(parent);
+                self.choices.extend_from_slice(&choices[start..start + num_choices]);
+            }
             self.nodes.push(node);
+            self.details.push(beside);
             self.states.push(state);
+            if is_root {
+                self.nodes[ROOT as usize].slot = NONE;
+            } else {
+                let slot = (self.nodes[parent as usize].num_seats > 0).then_some(slot);
+                self.link(parent, at, slot);
+            }
         }
+    }
+
+    /// Returns a seat of an old tree with its moves and edges, which lead nowhere yet.
+    fn kept_seat(&mut self, old: &Self, seat: &Seat) -> Seat {
+        let first_move = self.moves.extend_from(&old.moves, seat.first_move, seat.num_moves);
+        let mut first_edge = NONE;
+        if seat.num_edges > 0 {
+            first_edge = self.edges.reserve(seat.num_edges);
+            let edges = self.edges.block_mut(first_edge, seat.num_edges);
+            for (edge, kept) in edges.iter_mut().zip(old.edges_of(seat)) {
+                *edge = Edge { child: NONE, in_flight: 0, ..kept.clone() };
+            }
+        }
+        Seat { first_move, first_edge, ..seat.clone() }
     }
 }

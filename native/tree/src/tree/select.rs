@@ -1,72 +1,115 @@
 //! How a node picks the edges to go down.
 
-use super::{Edge, EdgeId, NodeId, Seat, Tree, NONE};
+use super::edges::{Edge, EdgeId, Edges, Slot};
+use super::moves::Moves;
+use super::{NodeId, Seat, Tree, NONE, ROOT};
+use crate::chance;
 use crate::config::Config;
 use crate::game::{Agent, State};
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Picks the best edge of every seat by PUCT, and none where no seat is.
-    pub(super) fn choose(&mut self, node: NodeId, config: &Config, chosen: &mut Vec<EdgeId>) {
+    pub(super) fn choose(&mut self, node: NodeId, config: &Config, chosen: &mut Vec<Slot>) {
         chosen.clear();
-        let record = &self.nodes[node as usize];
+        if node == ROOT {
+            if let Some(gumbel) = &config.gumbel {
+                return self.consider(gumbel, chosen);
+            }
+        }
+        let record = &mut self.nodes[node as usize];
+        let num_seats = record.num_seats;
+        if num_seats == 0 {
+            return;
+        }
         let visits = f64::from(record.visits);
         let scale = config.exploration.at(record.visits + record.in_flight);
-        let seats = record.first_seat as usize..(record.first_seat + record.num_seats) as usize;
-        for seat in &mut self.seats[seats] {
-            let edges = &mut self.edges[seat.first_edge as usize..(seat.first_edge + seat.num_edges) as usize];
-            seat.open(edges);
-            let untried = config.fpu_parent * (seat.value_sum / visits) + config.fpu_offset
-                - config.fpu_reduction * seat.visited_prior.max(0.0).sqrt();
-            let mut best = 0;
-            let mut best_score = f64::NEG_INFINITY;
-            for (i, edge) in edges[..seat.num_open as usize].iter().enumerate() {
-                if edge.is_lost {
-                    continue;
-                }
-                let in_flight = f64::from(edge.in_flight);
-                let weight = f64::from(edge.visits) + config.virtual_loss * in_flight;
-                let q =
-                    if weight == 0.0 { untried } else { (edge.value_sum - config.virtual_loss * in_flight) / weight };
-                let u = scale * f64::from(edge.prior) / (1.0 + f64::from(edge.visits + edge.in_flight));
-                if q + u > best_score {
-                    best_score = q + u;
-                    best = i as u32;
-                }
+        let (parent, slot) = (record.parent, record.slot);
+        let before = record.seat.first_edge;
+        let best = record.seat.choose(&mut self.edges, &mut self.moves, visits, scale, config);
+        let first_edge = record.seat.first_edge;
+        chosen.push(best);
+        let Edge { child, ahead, .. } = *self.edges.get(first_edge, best);
+        if child != NONE {
+            self.prefetch(child, ahead);
+        }
+        if first_edge != before && slot != NONE {
+            self.note_ahead(parent, slot, node, first_edge);
+        }
+        if num_seats > 1 {
+            let first = self.details[node as usize].first_seat as usize;
+            for seat in &mut self.seats[first..first + usize::from(num_seats) - 1] {
+                chosen.push(seat.choose(&mut self.edges, &mut self.moves, visits, scale, config));
             }
-            chosen.push(seat.first_edge + best);
+        }
+    }
+
+    /// Draws what chance does at a node.
+    pub(super) fn draw(&mut self, node: NodeId, chosen: &mut Vec<Slot>) {
+        let seat = &self.nodes[node as usize].seat;
+        let edges = self.edges.block(seat.first_edge, seat.num_edges);
+        let outcome = chance::draw(edges.iter().map(|edge| edge.prior), &mut self.rng);
+        chosen.clear();
+        chosen.push(outcome as Slot);
+    }
+
+    /// Tells the edge that leads to a node where the node's own edges lie.
+    pub(super) fn note_ahead(&mut self, parent: NodeId, slot: Slot, node: NodeId, first_edge: EdgeId) {
+        let edge = self.edges.get_mut(self.nodes[parent as usize].seat.first_edge, slot);
+        if edge.child == node {
+            edge.ahead = first_edge;
         }
     }
 }
 
 impl Seat {
-    /// Sees to it that an untried edge is open, as long as there is one.
-    ///
-    /// All untried actions are worth the same, so of these only the one with the largest prior can be chosen. Edges
-    /// are sorted by it one at a time, when they are needed: most nodes are never gone through again.
-    fn open(&mut self, edges: &mut [Edge]) {
-        self.open_unless(edges, |last| last.visits + last.in_flight == 0 && !last.is_lost);
-    }
-
-    /// Sees to it that an edge without a child is open, as long as there is one.
-    pub(super) fn open_childless(&mut self, edges: &mut [Edge]) {
-        self.open_unless(edges, |last| last.child == NONE);
-    }
-
-    fn open_unless(&mut self, edges: &mut [Edge], is_enough: impl Fn(&Edge) -> bool) {
-        let open = self.num_open as usize;
-        if open == edges.len() || open > 0 && is_enough(&edges[open - 1]) {
-            return;
-        }
-        let mut best = open;
-        for (i, edge) in edges.iter().enumerate().skip(open + 1) {
-            // Ties are for the lower action, whatever was swapped before.
-            let Edge { prior, action, .. } = edges[best];
-            if edge.prior > prior || edge.prior == prior && edge.action < action {
-                best = i;
+    fn choose(&mut self, edges: &mut Edges, moves: &mut Moves, visits: f64, scale: f64, config: &Config) -> Slot {
+        self.open(edges, moves);
+        let untried = config.fpu_parent * (self.value_sum / visits) + config.fpu_offset
+            - config.fpu_reduction * self.visited_prior.max(0.0).sqrt();
+        let mut best = 0;
+        let mut best_score = f64::NEG_INFINITY;
+        for (i, edge) in edges.block(self.first_edge, self.num_edges).iter().enumerate() {
+            if edge.is_lost {
+                continue;
+            }
+            let in_flight = f64::from(edge.in_flight);
+            let weight = f64::from(edge.visits) + config.virtual_loss * in_flight;
+            let q = if weight == 0.0 { untried } else { (edge.value_sum - config.virtual_loss * in_flight) / weight };
+            let u = scale * f64::from(edge.prior) / (1.0 + f64::from(edge.visits + edge.in_flight));
+            if q + u > best_score {
+                best_score = q + u;
+                best = i as Slot;
             }
         }
-        // A closed edge has no child and nothing in flight: it may still change its place.
-        edges.swap(open, best);
-        self.num_open += 1;
+        best
+    }
+
+    /// Sees to it that an untried move has an edge, as long as there is one.
+    ///
+    /// All untried moves are worth the same, so of these only the one with the largest prior can be chosen. Moves are
+    /// sorted by it one at a time, when they are needed: most nodes are never gone through again.
+    fn open(&mut self, edges: &mut Edges, moves: &mut Moves) {
+        self.open_unless(edges, moves, |last| last.visits + last.in_flight == 0 && !last.is_lost);
+    }
+
+    /// Sees to it that a move without a child has an edge, as long as there is one.
+    pub(super) fn open_childless(&mut self, edges: &mut Edges, moves: &mut Moves) {
+        self.open_unless(edges, moves, |last| last.child == NONE);
+    }
+
+    fn open_unless(&mut self, edges: &mut Edges, moves: &mut Moves, is_enough: impl Fn(&Edge) -> bool) {
+        let num = self.num_edges;
+        if num == self.num_moves || num > 0 && is_enough(edges.get(self.first_edge, num - 1)) {
+            return;
+        }
+        moves.pull(self.first_move + num, self.first_move + self.num_moves);
+        self.open_next(edges, moves);
+    }
+
+    /// Gives an edge to the first move that has none.
+    pub(super) fn open_next(&mut self, edges: &mut Edges, moves: &Moves) {
+        let edge = Edge::new(moves.priors[(self.first_move + self.num_edges) as usize]);
+        self.first_edge = edges.push(self.first_edge, self.num_edges, edge);
+        self.num_edges += 1;
     }
 }

@@ -1,6 +1,7 @@
 //! What ends of games prove about the positions above them.
 
-use super::{EdgeId, Node, NodeId, Status, Tree, NONE, ROOT};
+use super::edges::Slot;
+use super::{Node, NodeId, Status, Tree, NONE, ROOT};
 use crate::config::Config;
 use crate::game::{Agent, State};
 use std::cmp::Ordering;
@@ -33,19 +34,18 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 return;
             }
             let value = self.value_of(child, parent);
-            let edge = self.choices[self.nodes[child as usize].choices as usize];
-            self.edges[edge as usize].is_lost = value <= LOST;
-            let seat = &mut self.seats[self.nodes[parent as usize].first_seat as usize];
-            seat.num_unproven -= 1;
-            if value < WON && seat.num_unproven > 0 {
+            let slot = self.nodes[child as usize].slot;
+            let first_edge = self.nodes[parent as usize].seat.first_edge;
+            self.edges.get_mut(first_edge, slot).is_lost = value <= LOST;
+            let details = &mut self.details[parent as usize];
+            details.num_unproven -= 1;
+            if value < WON && details.num_unproven > 0 {
                 return;
             }
             let Some(best) = self.best_proven(parent) else { return };
-            let best = self.edges[best as usize].child;
-            let plies_left = self.nodes[best as usize].plies_left + 1;
-            let record = &mut self.nodes[parent as usize];
-            record.status = Status::Proven;
-            record.plies_left = plies_left;
+            let best = self.edge(&self.nodes[parent as usize].seat, best).child;
+            self.details[parent as usize].plies_left = self.details[best as usize].plies_left + 1;
+            self.nodes[parent as usize].status = Status::Proven;
             let from = best as usize * self.num_players;
             self.values.copy_within(from..from + self.num_players, parent as usize * self.num_players);
             child = parent;
@@ -53,41 +53,44 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// Returns the value that is proven for an edge of the root, and the plies from the root to the end.
-    pub fn proof_of(&self, edge: EdgeId, config: &Config) -> Option<(f32, u32)> {
-        let child = self.edges[edge as usize].child;
-        let is_alone = self.nodes[ROOT as usize].num_seats == 1;
-        let is_known = is_alone && self.solves(config) && child != NONE && self.is_known(child);
-        is_known.then(|| (self.value_of(child, ROOT), self.nodes[child as usize].plies_left + 1))
+    pub(super) fn proof_of(&self, slot: Slot, config: &Config) -> Option<(f32, u32)> {
+        let root = &self.nodes[ROOT as usize];
+        if root.num_seats != 1 || !self.solves(config) {
+            return None;
+        }
+        let child = self.edge(&root.seat, slot).child;
+        let is_known = child != NONE && self.is_known(child);
+        is_known.then(|| (self.value_of(child, ROOT), self.details[child as usize].plies_left + 1))
     }
 
     /// Returns the best proven edge of a node with one seat: the quickest to win, or the slowest to anything else.
-    pub(super) fn best_proven(&self, node: NodeId) -> Option<EdgeId> {
-        let seat = self.seats_of(node).first()?;
-        let edges = seat.first_edge..seat.first_edge + seat.num_edges;
-        let proven = edges.filter(|&edge| {
-            let child = self.edges[edge as usize].child;
+    pub(super) fn best_proven(&self, node: NodeId) -> Option<Slot> {
+        let record = &self.nodes[node as usize];
+        let proven = (0..record.seat.num_edges).filter(|&slot| {
+            let child = self.edge(&record.seat, slot).child;
             child != NONE && self.is_known(child)
         });
         proven.max_by(|&a, &b| self.compare(node, a, b))
     }
 
-    fn compare(&self, node: NodeId, a: EdgeId, b: EdgeId) -> Ordering {
-        let (a, b) = (&self.edges[a as usize], &self.edges[b as usize]);
-        let (value_a, value_b) = (self.value_of(a.child, node), self.value_of(b.child, node));
-        let (plies_a, plies_b) = (self.nodes[a.child as usize].plies_left, self.nodes[b.child as usize].plies_left);
+    fn compare(&self, node: NodeId, a: Slot, b: Slot) -> Ordering {
+        let seat = &self.nodes[node as usize].seat;
+        let [child_a, child_b] = [a, b].map(|slot| self.edge(seat, slot).child);
+        let (value_a, value_b) = (self.value_of(child_a, node), self.value_of(child_b, node));
+        let [plies_a, plies_b] = [child_a, child_b].map(|child| self.details[child as usize].plies_left);
         let better = if value_a > 0.0 { plies_b.cmp(&plies_a) } else { plies_a.cmp(&plies_b) };
-        value_a.total_cmp(&value_b).then(better).then(b.action.cmp(&a.action))
+        value_a.total_cmp(&value_b).then(better).then(self.action(seat, b).cmp(&self.action(seat, a)))
     }
 
     /// Returns a node's value for the only player who is active at another.
     fn value_of(&self, node: NodeId, mover_at: NodeId) -> f32 {
-        let mover = self.seats[self.nodes[mover_at as usize].first_seat as usize].player;
+        let mover = self.nodes[mover_at as usize].seat.player();
         self.values[node as usize * self.num_players + mover]
     }
 
     /// Returns whether a node's value is proven, and is that of the edge which leads to it.
     pub(super) fn is_known(&self, node: NodeId) -> bool {
-        let Node { status, num_steps, .. } = self.nodes[node as usize];
-        matches!(status, Status::Terminal | Status::Proven) && num_steps == 0
+        let Node { status, has_steps, .. } = self.nodes[node as usize];
+        matches!(status, Status::Terminal | Status::Proven) && !has_steps
     }
 }

@@ -1,6 +1,8 @@
 //! What evaluations and results change: priors, values, visits.
 
-use super::{Edge, Node, NodeId, Status, Tree, NONE, ROOT};
+use super::edges::Edge;
+use super::node::Details;
+use super::{Node, NodeId, Seat, Status, Tree, NONE, ROOT};
 use crate::config::Config;
 use crate::error::SearchError;
 use crate::game::{Action, Agent, Player, Players, State};
@@ -15,7 +17,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     pub fn receive(
         &mut self,
         node: NodeId,
-        seat: u32,
+        seat: u8,
         row: usize,
         logits: impl Fn(Action) -> f32,
         value: &[f32],
@@ -27,15 +29,15 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         if let Some(&value) = value.iter().find(|v| v.abs() > 1.0 + TOLERANCE) {
             return Err(SearchError::ValueRange { row, value });
         }
-        let seat = (self.nodes[node as usize].first_seat + seat) as usize;
-        self.set_priors(seat, row, logits, config)?;
-        self.note_value(node, self.seats[seat].player, value, config);
-        let record = &mut self.nodes[node as usize];
-        record.rows_left -= 1;
-        if record.rows_left == 0 {
-            record.status = Status::Expanded;
+        self.set_priors(node, seat, row, logits, config)?;
+        self.note_value(node, self.seat(node, seat).player(), value, config);
+        let details = &mut self.details[node as usize];
+        details.rows_left -= 1;
+        if details.rows_left == 0 {
+            self.nodes[node as usize].status = Status::Expanded;
             if node == ROOT {
                 self.add_noise(config);
+                self.plan(config);
             }
             // Nothing holds a leaf that was evaluated for a proof.
             if self.nodes[node as usize].in_flight > 0 {
@@ -50,55 +52,59 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         if config.noise_fraction == 0.0 {
             return;
         }
-        for seat in 0..self.nodes[ROOT as usize].num_seats {
-            let seat = &mut self.seats[(self.nodes[ROOT as usize].first_seat + seat) as usize];
-            if seat.num_open > 0 {
+        for i in 0..self.nodes[ROOT as usize].num_seats {
+            let mut seat = self.seat(ROOT, i).clone();
+            if seat.num_edges > 0 {
                 // The order of a kept root's priors is not that in which its edges lie any more.
-                seat.num_open = seat.num_edges;
+                while seat.num_edges < seat.num_moves {
+                    seat.open_next(&mut self.edges, &self.moves);
+                }
             }
-            let edges = seat.first_edge as usize..(seat.first_edge + seat.num_edges) as usize;
-            let noise: Vec<f64> = edges.clone().map(|_| self.rng.gamma(config.noise_alpha)).collect();
+            let moves = seat.first_move as usize..(seat.first_move + seat.num_moves) as usize;
+            let noise: Vec<f64> = moves.clone().map(|_| self.rng.gamma(config.noise_alpha)).collect();
             let total: f64 = noise.iter().sum();
-            for (edge, share) in self.edges[edges].iter_mut().zip(noise) {
-                let mixed = (1.0 - config.noise_fraction) * f64::from(edge.prior);
-                edge.prior = (mixed + config.noise_fraction * (share / total)) as f32;
+            let priors = &mut self.moves.priors[moves];
+            for (prior, share) in priors.iter_mut().zip(noise) {
+                let mixed = (1.0 - config.noise_fraction) * f64::from(*prior);
+                *prior = (mixed + config.noise_fraction * (share / total)) as f32;
             }
+            let edges = self.edges.block_mut(seat.first_edge, seat.num_edges);
+            edges.iter_mut().zip(priors).for_each(|(edge, prior)| edge.prior = *prior);
+            *self.seat_mut(ROOT, i) = seat;
         }
     }
 
     fn set_priors(
         &mut self,
-        seat: usize,
+        node: NodeId,
+        seat: u8,
         row: usize,
         logits: impl Fn(Action) -> f32,
         config: &Config,
     ) -> Result<(), SearchError<S::Error>> {
-        let seat = &self.seats[seat];
-        let edges = &mut self.edges[seat.first_edge as usize..(seat.first_edge + seat.num_edges) as usize];
-        let priors = &mut self.scratch.priors;
-        priors.clear();
+        let seat = self.seat(node, seat);
+        let (first, end) = (seat.first_move, seat.first_move + seat.num_moves);
+        let weights = &mut self.scratch.priors;
+        weights.clear();
         let mut peak = f64::NEG_INFINITY;
-        for edge in edges.iter() {
-            if edge.action as usize >= config.num_actions {
-                return Err(SearchError::ActionRange { action: edge.action, num_actions: config.num_actions });
-            }
-            let logit = f64::from(logits(edge.action)) / config.policy_temperature;
+        for id in first..end {
+            let logit = f64::from(logits(self.moves.action(id))) / config.policy_temperature;
             if logit.is_nan() || logit == f64::INFINITY {
                 return Err(SearchError::NotFinite { row });
             }
             peak = peak.max(logit);
-            priors.push(logit);
+            weights.push(logit);
         }
         let peak = if peak == f64::NEG_INFINITY { 0.0 } else { peak };
         let mut total = 0.0;
-        for prior in priors.iter_mut() {
-            *prior = (*prior - peak).exp();
-            total += *prior;
+        for weight in weights.iter_mut() {
+            *weight = (*weight - peak).exp();
+            total += *weight;
         }
-        let even = 1.0 / edges.len() as f64;
-        for (edge, prior) in edges.iter_mut().zip(priors.iter()) {
-            let policy = if total > 0.0 { prior / total } else { even };
-            edge.prior = ((1.0 - config.uniform_share) * policy + config.uniform_share * even) as f32;
+        let even = 1.0 / weights.len() as f64;
+        for (prior, weight) in self.moves.priors[first as usize..end as usize].iter_mut().zip(weights) {
+            let policy = if total > 0.0 { *weight / total } else { even };
+            *prior = ((1.0 - config.uniform_share) * policy + config.uniform_share * even) as f32;
         }
         Ok(())
     }
@@ -134,14 +140,19 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     fn walk_up(&mut self, leaf: NodeId, on_node: impl Fn(&mut Node), on_edge: impl Fn(&mut Edge)) {
         let mut at = leaf;
         loop {
-            on_node(&mut self.nodes[at as usize]);
-            let Node { parent, choices, .. } = self.nodes[at as usize];
+            let node = &mut self.nodes[at as usize];
+            on_node(node);
+            let Node { parent, slot, .. } = *node;
             if parent == NONE {
                 return;
             }
-            let num_seats = self.nodes[parent as usize].num_seats;
-            for &edge in &self.choices[choices as usize..(choices + num_seats) as usize] {
-                on_edge(&mut self.edges[edge as usize]);
+            let above = &self.nodes[parent as usize];
+            if above.num_seats > 0 {
+                on_edge(self.edges.get_mut(above.seat.first_edge, slot));
+            }
+            for i in 1..above.num_seats {
+                let slot = self.choices[self.details[at as usize].choices as usize + usize::from(i) - 1];
+                on_edge(self.edges.get_mut(self.seat(parent, i).first_edge, slot));
             }
             at = parent;
         }
@@ -162,35 +173,56 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             let node = &mut self.nodes[at as usize];
             node.visits += 1;
             node.in_flight -= held;
-            let seats = node.first_seat as usize..(node.first_seat + node.num_seats) as usize;
-            for seat in &mut self.seats[seats] {
-                seat.value_sum += value_for(&values, seat.player);
+            node.seat.value_sum += value_for(&values, node.seat.player());
+            let Node { parent, slot, num_seats, has_steps, .. } = *node;
+            for i in 1..num_seats {
+                let seat = self.seat_mut(at, i);
+                seat.value_sum += value_for(&values, seat.player());
             }
-            let Node { parent, choices, first_step, num_steps, .. } = *node;
             if parent == NONE {
                 break;
             }
-            // v(parent) = rewards(child) + discount * v(child), the step nearest to the child first.
-            let stride = self.num_players + 1;
-            let steps = first_step as usize..first_step as usize + num_steps as usize * stride;
-            for step in self.steps[steps].chunks_exact(stride).rev() {
-                let discount = step[self.num_players];
-                values.iter_mut().zip(step).for_each(|(value, reward)| *value = reward + discount * *value);
+            if has_steps {
+                self.step_back(at, &mut values);
             }
-            let Node { first_seat, num_seats, .. } = self.nodes[parent as usize];
-            for i in 0..num_seats {
-                let seat = &mut self.seats[(first_seat + i) as usize];
-                let edge = &mut self.edges[self.choices[(choices + i) as usize] as usize];
-                if edge.visits == 0 {
-                    seat.visited_prior += f64::from(edge.prior);
-                }
-                edge.visits += 1;
-                edge.in_flight -= held;
-                edge.value_sum += value_for(&values, seat.player);
+            let above = &mut self.nodes[parent as usize];
+            let num_seats = above.num_seats;
+            if num_seats > 0 {
+                above.seat.add(self.edges.get_mut(above.seat.first_edge, slot), held, &values);
+            }
+            for i in 1..num_seats {
+                let slot = self.choices[self.details[at as usize].choices as usize + usize::from(i) - 1];
+                let seat = &mut self.seats[self.details[parent as usize].first_seat as usize + usize::from(i) - 1];
+                seat.add(self.edges.get_mut(seat.first_edge, slot), held, &values);
             }
             at = parent;
         }
         self.scratch.running = values;
+    }
+
+    /// Turns values of a node into those before the steps that led there: `v(parent) = rewards(child) + discount *
+    /// v(child)`, the step nearest to the child first.
+    fn step_back(&self, node: NodeId, values: &mut [f64]) {
+        let Details { first_step, num_steps, .. } = self.details[node as usize];
+        let stride = self.num_players + 1;
+        let steps = first_step as usize..first_step as usize + num_steps as usize * stride;
+        for step in self.steps[steps].chunks_exact(stride).rev() {
+            let discount = step[self.num_players];
+            values.iter_mut().zip(step).for_each(|(value, reward)| *value = reward + discount * *value);
+        }
+    }
+}
+
+impl Seat {
+    /// Adds the values that came up an edge, and takes back the `held` marks of `hold`.
+    #[inline]
+    fn add(&mut self, edge: &mut Edge, held: u32, values: &[f64]) {
+        if edge.visits == 0 {
+            self.visited_prior += f64::from(edge.prior);
+        }
+        edge.visits += 1;
+        edge.in_flight -= held;
+        edge.value_sum += value_for(values, self.player());
     }
 }
 

@@ -1,10 +1,12 @@
-"""What int8 costs in Elo: experts against themselves, float32 against int8, the same openings from both sides.
+"""What fewer digits cost in Elo: experts against themselves in float32, the same openings from both sides.
 
-    moemcts export FOLDER --precision int8
-    python benchmarks/int8_cost.py FOLDER [--games 400] [--simulations 100] [--record]
+    python benchmarks/precision_cost.py FOLDER [--precision bf16] [--backend openvino] [--games 400]
+                                        [--simulations 100] [--sprt -10 0] [--out FILE] [--record]
 
 Both sides search equally many positions, so this is the price of the rounding alone; what the speed buys is a match at
-equal time.
+equal time. int8 needs models: moemcts export FOLDER --precision int8. With `--sprt` the match ends as soon as a
+sequential test of these two differences, in normalized Elo, is decided. Games are kept in the file that `--out` names:
+the same command goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -20,24 +22,28 @@ import torch
 from record import add_option, append
 
 from moemcts.arena import Conditions, DuelResult, duel_schedule, play_match
+from moemcts.arena.duel import SequentialTest
 from moemcts.arena.openings import openings_from_seeds, random_openings
+from moemcts.arena.rating import Sprt
 from moemcts.learn.checkpoint import MANIFEST
 from moemcts.naming import experts_in, resolve_agent
 from moemcts.plugins import plugins
 from moemcts.store import read_toml
 
-NAMES = ("int8", "float32")
+EXACT = "float32"
 
 
 def main() -> None:
     """Plays the match and prints the difference; appends it to the results where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="a folder of experts with int8 models")
-    parser.add_argument("--games", type=int, default=400, help="two for every opening")
+    parser.add_argument("folder", type=Path, help="a folder of experts, with exported models for int8")
+    parser.add_argument("--precision", choices=("bf16", "int8"), default="bf16", help="what is held against float32")
+    parser.add_argument("--games", type=int, default=400, help="two for every opening, at most")
     parser.add_argument("--simulations", type=int, default=100, help="per move")
     parser.add_argument("--plies", type=int, default=6, help="random plies before the experts play; 0 for none")
-    parser.add_argument("--backend", default="onnxruntime", help="what runs both sides")
+    parser.add_argument("--backend", default="openvino", help="what runs both sides")
     parser.add_argument("--opponents", default="self", help="who the search believes to face")
+    parser.add_argument("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"), help="ends the match once decided")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="file for the finished games; a match goes on where it left off")
     add_option(parser)
@@ -47,7 +53,8 @@ def main() -> None:
     manifest = read_toml(folder / MANIFEST)
     game = plugins().game(manifest["game"])
     common = f"simulations={options.simulations}&backend={options.backend}&opponents={options.opponents}"
-    agents = {name: resolve_agent(f"{folder}?{common}&precision={name}", game) for name in NAMES}
+    names = (options.precision, EXACT)
+    agents = {name: resolve_agent(f"{folder}?{common}&precision={name}", game) for name in names}
     num_openings = -(-options.games // 2)
     first = options.seed * 1_000_000
     schedule = duel_schedule(
@@ -57,15 +64,22 @@ def main() -> None:
         openings=random_openings(game, num_openings, num_plies=options.plies, first=first)
         if options.plies
         else openings_from_seeds(num_openings, first=first),
-        identity={"plies": options.plies},
+        identity={"plies": options.plies, "backend": options.backend, "simulations": options.simulations},
     )
-    records = play_match(game, schedule, Conditions(seed=options.seed), journal=options.out)
-    result = DuelResult.of(schedule, records)
-    found = result.to_json()
-    ours = next(agent for agent in found["agents"] if agent["name"] == "int8")
+    sprt = Sprt(elo0=options.sprt[0], elo1=options.sprt[1]) if options.sprt else None
+    records = play_match(
+        game,
+        schedule,
+        Conditions(seed=options.seed, max_parallel=64),
+        journal=options.out,
+        stop=SequentialTest(schedule, sprt) if sprt else None,
+    )
+    found = DuelResult.of(schedule, records, sprt=sprt).to_json()
+    ours = next(agent for agent in found["agents"] if agent["name"] == options.precision)
     difference = ours["pentanomial_elo"] or ours["elo"]
+    about = f"{manifest['network']} on {manifest['game']}, {options.simulations} simulations"
     row: dict[str, object] = {
-        "name": f"int8 against float32, {manifest['network']} on {manifest['game']}, {options.simulations} simulations",
+        "name": f"{options.precision} against float32, {about}",
         "value": round(difference["difference"], 1),
         "interval": [difference["low"], difference["high"]],
         "unit": "Elo",
@@ -78,10 +92,14 @@ def main() -> None:
         "backend": options.backend,
         "seed": options.seed,
     }
+    if sprt:
+        row["sprt"] = found["sprt"]
     print(row)
     if options.record:
         # Where it lies on this machine says nothing to others.
         sys.argv[sys.argv.index(str(options.folder))] = "FOLDER"
+        if options.out:
+            sys.argv[sys.argv.index(str(options.out))] = "FILE"
         append("inference", [row])
 
 

@@ -1,0 +1,121 @@
+"""How much of a network's speed is left in a search, with one and with two groups of trees in flight.
+
+    python benchmarks/in_flight.py [--record] [--seconds 4] [NAME ...]
+
+What runs the network is what `auto` takes here. A network alone evaluates batches of 128 positions, encoding included;
+searches of 256 trees, one leaf of each per batch, or of half of them per batch where two groups are in flight, evaluate
+as many positions as they need. Values are positions per second of the search as a share of those of the network alone,
+by the clock, medians of turns. Two groups take two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Callable
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import numpy as np
+import torch
+from record import add_option, append
+
+from moemcts.agents import Seat
+from moemcts.game import Game, State
+from moemcts.learn.inference.evaluators import make_evaluator, resolve
+from moemcts.plugins import plugins
+from moemcts.search import SearchAgent, SearchConfig
+
+NETWORKS = {
+    "resnet": "chess",
+    "rise-small": "chess",
+    "rise-tiny": "pommerman",
+    "resnet?channels=16&blocks=2": "tictactoe",
+}
+BATCH = 128
+SIMULATIONS = 24
+
+
+def positions(game: Game, num: int) -> list[State]:
+    """Returns positions of games at random."""
+    rng = np.random.default_rng(0)
+    states = [game.initial_state(0)]
+    while len(states) < num:
+        moves = [int(rng.choice(states[-1].legal_actions(player))) for player in states[-1].active_players]
+        following = states[-1].play(moves) if moves else game.initial_state(len(states))
+        states.append(following if following.active_players else game.initial_state(len(states)))
+    return states
+
+
+def main() -> None:
+    """Measures and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all without any")
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each network")
+    add_option(parser)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    found: list[dict[str, object]] = []
+    for name in options.names or NETWORKS:
+        found += rows(name, options.seconds)
+    if options.record:
+        append("in_flight", found)
+
+
+def rows(name: str, seconds: float) -> list[dict[str, object]]:
+    """Measures one network; prints and returns the rows."""
+    game = plugins().game(NETWORKS[name])
+    torch.manual_seed(0)
+    shape = game.spec.observation_shape
+    network = plugins().network(name, shape, game.spec.num_actions).eval()
+    inference = resolve("auto", "auto", network, shape, batch_size=BATCH)
+    evaluator = make_evaluator(network, shape, backend=inference.backend, precision=inference.precision)
+    states = positions(game, 2 * BATCH)
+    views = game.views([(state, state.active_players[0]) for state in states])
+    batch = views.take(list(range(BATCH)))
+    config = SearchConfig(simulations=SIMULATIONS, leaves_per_tree=1)
+    agents = {number: SearchAgent(game, evaluator, config, in_flight=number) for number in (1, 2)}
+
+    def alone() -> int:
+        for _ in range(8):
+            evaluator.evaluate(batch)
+        return 8 * BATCH
+
+    def searching(number: int) -> Callable[[], int]:
+        def search() -> int:
+            agent = agents[number]
+            before = agent.num_evaluations
+            agent.think(views, [Seat(0, np.random.default_rng(row)) for row in range(len(states))])
+            return agent.num_evaluations - before
+
+        return search
+
+    ways = {"alone": alone, "1": searching(1), "2": searching(2)}
+    rates: dict[str, list[float]] = {way: [] for way in ways}
+    started = time.perf_counter()
+    while time.perf_counter() - started < seconds or len(rates["2"]) < 3:
+        for way, do in ways.items():
+            began = time.perf_counter()
+            rates[way].append(do() / (time.perf_counter() - began))
+    found: list[dict[str, object]] = []
+    for number in (1, 2):
+        shares = [mine / raw for mine, raw in zip(rates[str(number)], rates["alone"], strict=True)]
+        row: dict[str, object] = {
+            "name": f"{name} on {game.spec.name}, {inference}, groups in flight: {number}",
+            "value": round(statistics.median(shares), 3),
+            "lowest": round(min(shares), 3),
+            "highest": round(max(shares), 3),
+            "unit": "of the network's speed",
+            "runs": len(shares),
+            "batch": BATCH,
+            "seed": 0,
+        }
+        print(row, flush=True)
+        found.append(row)
+    return found
+
+
+if __name__ == "__main__":
+    main()

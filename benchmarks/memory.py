@@ -1,0 +1,91 @@
+"""How much memory a searched tree of chess takes: its node, with the position, its moves and what is tried of them.
+
+    python benchmarks/memory.py [--record] [--nodes 100000 1000000] [--against CHECKOUT]
+
+Each tree grows in a process of its own. The peak is that of the whole process, less what it held before the search; it
+includes what is held twice for a moment while memory grows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from record import add_option, append, commit
+from side_by_side import paths_of
+
+ROOT = Path(__file__).resolve().parent.parent
+POSITIONS = {"start": None, "middlegame": "r1bq1rk1/pp2ppbp/2np1np1/8/3NP3/2N1BP2/PPPQ2PP/R3KB1R w KQ - 3 9"}
+
+
+def grow(position: str, nodes: int) -> dict[str, float]:
+    """Returns the bytes per node of a tree, now and at the peak, and the seconds of processor time it took."""
+    from moemcts.evaluation import UniformEvaluator
+    from moemcts.plugins import plugins
+    from moemcts.search import Search, SearchConfig
+
+    game = plugins().game("chess")
+    text = POSITIONS[position]
+    state = game.initial_state() if text is None else game.parse_state(text)
+    search = Search(game, SearchConfig(simulations=None, nodes=nodes, leaves_per_tree=64))
+    evaluator = UniformEvaluator(game.spec)
+    roots = game.views([(state, state.active_players[0])])
+    before, started = resident(), time.process_time()
+    search.reset(roots, [0])
+    (result,) = search.run(evaluator)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {
+        "now": (resident() - before) / result.num_nodes,
+        "peak": (peak - before) / result.num_nodes,
+        "seconds": time.process_time() - started,
+    }
+
+
+def resident() -> int:
+    """Returns the bytes of memory that this process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def main() -> None:
+    """Measures and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nodes", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--positions", nargs="+", choices=list(POSITIONS), default=list(POSITIONS))
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="another checkout, measured as well")
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    add_option(parser)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(grow(options.one[0], int(options.one[1]))))
+        return
+    rows = []
+    for folder in [ROOT, *([options.against.resolve()] if options.against else [])]:
+        for position in options.positions:
+            for nodes in options.nodes:
+                command = [sys.executable, __file__, "--one", position, str(nodes)]
+                done = subprocess.run(command, env=paths_of(folder), capture_output=True, text=True, check=True)
+                found = json.loads(done.stdout)
+                whose = "" if folder == ROOT else ", before"
+                print(f"{position}{whose}, {nodes:,} nodes: {found}", flush=True)
+                rows.append(
+                    {
+                        "name": f"memory of a tree, chess, {position}, {nodes:,} nodes{whose}",
+                        "value": round(found["now"]),
+                        "unit": "bytes per node",
+                        "seed": 0,
+                        "peak": round(found["peak"]),
+                        "seconds": round(found["seconds"], 1),
+                        "of": commit(folder),
+                    }
+                )
+    if options.record:
+        append("memory", rows)
+
+
+if __name__ == "__main__":
+    main()

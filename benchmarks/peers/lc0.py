@@ -1,0 +1,71 @@
+"""lc0 with its backend that returns a constant, on one thread, started from a binary that is named.
+
+It is built from https://github.com/LeelaChessZero/lc0; nothing of it comes with this repository.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from questions import question
+from side_by_side import serve
+
+OPTIONS = {"Backend": "trivial", "Threads": 1, "SmartPruningFactor": 0, "TaskWorkers": 0, "MaxPrefetch": 0}
+
+
+class Engine:
+    """A UCI engine whose processor time can be read."""
+
+    def __init__(self, binary: str) -> None:
+        self._process = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.ask("uci", until="uciok")
+
+    def say(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def ask(self, line: str, *, until: str) -> list[str]:
+        """Returns the lines up to the one that starts with `until`."""
+        assert self._process.stdout is not None
+        self.say(line)
+        lines = []
+        for answer in self._process.stdout:
+            lines.append(answer.rstrip("\n"))
+            if answer.startswith(until):
+                return lines
+        raise SystemExit(f"expected an answer to {line!r} with {until!r}: the engine ended")
+
+    def processor_time(self) -> float:
+        """Returns the seconds of processor time that the engine used so far."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def main() -> None:
+    """Answers what the parent asks about the engine named on the command line."""
+    engine = Engine(sys.argv[1])
+
+    def measured(name: str, seconds: float) -> float | None:
+        fen, simulations, batch = question(name)
+        for option, value in {**OPTIONS, "MinibatchSize": batch}.items():
+            engine.say(f"setoption name {option} value {value}")
+        nodes, started = 0, engine.processor_time()
+        while engine.processor_time() - started < seconds:
+            engine.say("ucinewgame")
+            engine.ask("isready", until="readyok")
+            engine.say(f"position fen {fen}")
+            engine.ask(f"go nodes {simulations}", until="bestmove")
+            nodes += simulations
+        return nodes / (engine.processor_time() - started)
+
+    serve(measured)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""The native search and the native playouts, asked what the peers are asked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests")]
+
+from games_for_tests import NativeConnectFour, NativeTicTacToe
+from questions import NUM_PLAYOUTS, UCT_C, question, rate
+from side_by_side import serve
+
+from moemcts.evaluation import UniformEvaluator
+from moemcts.game import Game
+from moemcts.native import core, playout_search
+from moemcts.plugins import plugins
+from moemcts.search import Search, SearchConfig
+
+
+def uct(name: str) -> Callable[[], int]:
+    """Returns work that searches from the start by random playouts, in playouts."""
+    games: dict[str, Callable[[], Game]] = {
+        "tic-tac-toe": NativeTicTacToe,
+        "connect four": NativeConnectFour,
+        "chess": lambda: plugins().game("chess"),
+    }
+    game, num = games[name](), NUM_PLAYOUTS[name]
+    roots = game.views([(game.initial_state(0), 0)])
+
+    def work() -> int:
+        playout_search(roots, game.spec, [0], playouts=num, exploration=UCT_C)
+        return num
+
+    return work
+
+
+def puct(name: str) -> Callable[[], int]:
+    """Returns work that searches a position of chess with a constant evaluator, in simulations.
+
+    Untried actions are worth what lc0 takes them for; the other searches have no such notion.
+    """
+    fen, simulations, batch = question(name)
+    game = plugins().game("chess")
+    config = SearchConfig(simulations=simulations, leaves_per_tree=batch, first_play_urgency="reduction")
+    search = Search(game, config)
+    evaluator = UniformEvaluator(game.spec)
+    state = core.ChessState.parse(core.ChessRules("chess"), fen)
+    roots = game.views([(state, state.active_players[0])])
+
+    def work() -> int:
+        search.reset(roots, [0])
+        return search.run(evaluator)[0].num_simulations
+
+    return work
+
+
+def measured(name: str, seconds: float) -> float | None:
+    kind, _, rest = name.partition(", ")
+    return rate(uct(rest) if kind == "uct" else puct(name), seconds)
+
+
+if __name__ == "__main__":
+    serve(measured)

@@ -1,0 +1,31 @@
+"""What ours and the peers have in common: positions, sizes, and how processor time is taken."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+POSITIONS = {
+    "start": "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    "middlegame": "r1bq1rk1/pp2ppbp/2np1np1/8/3NP3/2N1BP2/PPPQ2PP/R3KB1R w KQ - 3 9",
+}
+NUM_PLAYOUTS = {"tic-tac-toe": 800, "connect four": 800, "chess": 100}
+UCT_C = 2.0
+
+
+def question(name: str) -> tuple[str, int, int]:
+    """Returns the FEN, the number of simulations and of leaves in a batch of `puct, chess POSITION, N, batch B`."""
+    found = re.fullmatch(r"puct, chess (\w+), (\d+)(?:, batch (\d+))?", name)
+    if found is None or found[1] not in POSITIONS:
+        raise SystemExit(f"expected a question about chess, got {name!r}")
+    return POSITIONS[found[1]], int(found[2]), int(found[3] or 8)
+
+
+def rate(work: Callable[[], int], seconds: float) -> float:
+    """Returns how much of the work is done per second of this process's time."""
+    work()
+    amount, started = 0, time.process_time()
+    while time.process_time() - started < seconds:
+        amount += work()
+    return amount / (time.process_time() - started)

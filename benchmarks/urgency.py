@@ -1,0 +1,139 @@
+"""Which first-play urgency plays best with a real network: each against "loss", by a sequential test.
+
+    python benchmarks/urgency.py FOLDER --out FOLDER [--simulations 100 400 1600] [--urgencies draw parent reduction]
+                                 [--games 2000] [--sprt 0 10] [--precision auto] [--record]
+
+First-play urgency is what a search thinks of moves that it has not tried: that they lose, that they are a draw, that
+they are worth what their parent is, or that less the more of the policy has been tried. Both sides are the same experts
+with equally many simulations, from the same openings in both orders of seats; only this differs. A match ends when the
+test of the two differences (normalized Elo) is decided, or after so many games. Games are kept in the folder: the same
+command goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import torch
+from record import add_option, append
+
+from moemcts.agents import Agent
+from moemcts.arena import Conditions, DuelResult, duel_schedule, play_match
+from moemcts.arena.duel import SequentialTest
+from moemcts.arena.openings import openings_from_seeds, random_openings
+from moemcts.arena.rating import Sprt
+from moemcts.experts import ExpertSet
+from moemcts.game import Game
+from moemcts.learn.checkpoint import MANIFEST, load_networks
+from moemcts.learn.inference.positions import usual_positions
+from moemcts.naming import experts_in, opponents_named
+from moemcts.plugins import plugins
+from moemcts.search import SearchAgent, SearchConfig
+from moemcts.store import read_toml
+
+DEFAULT = "loss"
+URGENCIES = ("draw", "parent", "reduction")
+SIMULATIONS = (100, 400, 1600)
+
+
+def agent(game: Game, experts: ExpertSet, urgency: Any, simulations: int, opponents: str) -> Agent:
+    """Returns the experts with one first-play urgency."""
+    config = SearchConfig(simulations=simulations, leaves_per_tree=4, first_play_urgency=urgency)
+    return SearchAgent(game, experts, config, opponents=opponents_named(opponents, game), name=urgency)
+
+
+def play(
+    game: Game, experts: ExpertSet, urgency: str, simulations: int, options: argparse.Namespace, about: dict[str, Any]
+) -> dict[str, Any]:
+    """Plays one urgency against the default, or what of it is not in its file; returns a row."""
+    agents = {name: agent(game, experts, name, simulations, options.opponents) for name in (urgency, DEFAULT)}
+    num_openings = -(-options.games // 2)
+    openings = (
+        random_openings(game, num_openings, num_plies=options.plies, first=options.seed * 1_000_000)
+        if options.plies
+        else openings_from_seeds(num_openings, first=options.seed * 1_000_000)
+    )
+    schedule = duel_schedule(
+        game,
+        agents,
+        num_games=options.games,
+        openings=openings,
+        identity={"simulations": simulations, "plies": options.plies, "opponents": options.opponents, **about},
+    )
+    sprt = Sprt(elo0=options.sprt[0], elo1=options.sprt[1])
+    records = play_match(
+        game,
+        schedule,
+        Conditions(seed=options.seed, max_parallel=options.parallel),
+        journal=options.out / f"{urgency}-{simulations}.jsonl",
+        stop=SequentialTest(schedule, sprt),
+    )
+    found = DuelResult.of(schedule, records, sprt=sprt).to_json()
+    ours = next(each for each in found["agents"] if each["name"] == urgency)
+    difference = ours["pentanomial_elo"] or ours["elo"]
+    return {
+        "name": f"{game.spec.name}, first-play urgency {urgency} against {DEFAULT}, {simulations} simulations",
+        "value": round(difference["difference"], 1),
+        "interval": [difference["low"], difference["high"]],
+        "unit": "Elo",
+        "games": found["num_games"],
+        "wins": ours["wins"],
+        "ties": ours["ties"],
+        "losses": ours["losses"],
+        "pairs": ours["pairs"],
+        "sprt": found["sprt"],
+        "seed": options.seed,
+        **about,
+    }
+
+
+def main() -> None:
+    """Plays the matches and prints a row for each; appends them to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="a folder of experts")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the finished games")
+    parser.add_argument("--urgencies", nargs="+", choices=URGENCIES, default=URGENCIES)
+    parser.add_argument("--simulations", type=int, nargs="+", default=SIMULATIONS, help="per move")
+    parser.add_argument("--games", type=int, default=2000, help="of a match, two for every opening, at most")
+    parser.add_argument("--parallel", type=int, default=64, help="games at once")
+    parser.add_argument("--plies", type=int, default=6, help="random plies before the experts play; 0 for none")
+    parser.add_argument("--opponents", default="self", help="who the search believes to face")
+    parser.add_argument("--sprt", type=float, nargs=2, metavar=("ELO0", "ELO1"), default=(0.0, 10.0))
+    parser.add_argument("--backend", default="auto")
+    parser.add_argument("--precision", default="auto")
+    parser.add_argument("--seed", type=int, default=0)
+    add_option(parser)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    folder = experts_in(options.folder)
+    manifest = read_toml(folder / MANIFEST)
+    game = plugins().game(manifest["game"])
+    loaded = load_networks(folder, game, plugins())
+    player = plugins().agent(plugins().player(game), game)
+    inference = loaded.choice(
+        options.backend,
+        options.precision,
+        batch_size=4 * options.parallel,
+        positions=lambda: usual_positions(game, loaded.gate, player),
+    ).inference
+    experts = loaded.expert_set(inference)
+    about = {"network": manifest["network"], "inference": str(inference)}
+    found: list[dict[str, Any]] = []
+    for simulations in options.simulations:
+        for urgency in options.urgencies:
+            found.append(play(game, experts, urgency, simulations, options, about))
+            print(found[-1], flush=True)
+    if options.record:
+        # Where they lie on this machine says nothing to others.
+        sys.argv = [{str(options.folder): "EXPERTS", str(options.out): "GAMES"}.get(word, word) for word in sys.argv]
+        append("urgency", found)
+
+
+if __name__ == "__main__":
+    main()

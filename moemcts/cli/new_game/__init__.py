@@ -1,0 +1,1 @@
+"""Templates of `moemcts new-game`; `@NAME@` and its like are replaced."""

@@ -1,0 +1,66 @@
+"""`moemcts new-game`: a plugin with a game in it that works, to be changed into one's own."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from moemcts.errors import MoemctsError, UsageError
+
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+FILES = {
+    "pyproject.txt": "pyproject.toml",
+    "readme.txt": "README.md",
+    "module.txt": "{module}.py",
+    "test.txt": "tests/test_{module}.py",
+    "ci.txt": ".github/workflows/tests.yml",
+}
+NATIVE = (
+    "a native game cannot be built outside moemcts yet: its classes are made by a macro of the compiled core, which "
+    "other crates cannot use (docs/decisions/0020-native-games-live-here.md); write the game in Python, which the same "
+    "native tree searches"
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.command("new-game", rich_help_panel="Extend")(new_game)
+
+
+def new_game(
+    name: Annotated[str, typer.Argument(help="The game's name: small letters, digits and hyphens.")],
+    out: Annotated[Path | None, typer.Option(help="A new folder for the plugin; moemcts-NAME here by default.")] = None,
+    native: Annotated[bool, typer.Option("--native", help="A game in Rust; not possible yet, and says why.")] = False,
+) -> None:
+    """Write a complete plugin: a game, its gate, tests, entry point, README and CI."""
+    from moemcts.plugins import plugins
+    from moemcts.store import write_text
+
+    if native:
+        raise UsageError(NATIVE)
+    if not NAME.fullmatch(name):
+        raise UsageError(f"expected a name of small letters, digits and hyphens, such as my-game, got {name!r}")
+    if name in plugins().games:
+        raise UsageError(f"there is a game named {name!r} already; `moemcts games` lists them")
+    folder = out or Path(f"moemcts-{name}")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise MoemctsError(f"expected a new or empty folder, {folder} is there already")
+    words = name.split("-")
+    module = f"moemcts_{name.replace('-', '_')}"
+    marks = {
+        "@NAME@": name,
+        "@MODULE@": module,
+        "@CLASS@": "".join(word.capitalize() for word in words),
+        "@TITLE@": " ".join(words).capitalize(),
+    }
+    templates = resources.files("moemcts.cli.new_game")
+    for template, place in FILES.items():
+        text = templates.joinpath(template).read_text()
+        for mark, value in marks.items():
+            text = text.replace(mark, value)
+        write_text(folder / place.format(module=module), text)
+    typer.echo(f"{folder}: a game of two players to change into your own\n")
+    typer.echo(f"pip install -e {folder}\nmoemcts check {name}\nmoemcts run --game {name} --gate taken --preset smoke")

@@ -1,0 +1,100 @@
+"""Networks on a GPU with batches of a few sizes, whose launches are recorded once and then repeated as one."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from moemcts.game import FloatArray
+
+SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+"""Batch sizes that are recorded; a batch is padded to the next of them. In larger ones launches cost nothing."""
+ALIKE = 1e-2
+"""How far a repetition may be from the network itself, relative to the largest output, to be used: it does the same
+work, and would be wrong altogether where the recording had missed something."""
+
+
+class _Recorded(NamedTuple):
+    """The memory of one batch size, and what computes in it."""
+
+    host: Tensor
+    """Where planes are put on the CPU: pinned, so that the GPU fetches them by itself."""
+    planes: Tensor
+    """Where they are on the device."""
+    outputs: tuple[Tensor, ...]
+    repeat: Callable[[], None]
+
+
+class FixedBatches:
+    """Calls a network with batches of `SIZES` only; whatever an earlier batch left in the rows behind is ignored.
+
+    On a GPU each size is recorded as a CUDA graph when it is first met, and used where it gives what the network gives.
+    On a CPU the network is called as it is, in the same memory.
+    """
+
+    def __init__(
+        self, network: Callable[[Tensor], Sequence[Any]], device: torch.device, dtype: torch.dtype = torch.float32
+    ) -> None:
+        self._network = network
+        self._device = device
+        self._dtype = dtype
+        self._recorded: dict[int, _Recorded] = {}
+
+    def __call__(self, planes: FloatArray) -> list[Tensor]:
+        """Returns logits and value of planes `[N, C, H, W]`, on the CPU, in float32.
+
+        Raises ValueError for a batch that is larger than all of `SIZES`.
+        """
+        count = len(planes)
+        if count > SIZES[-1]:
+            raise ValueError(f"expected up to {SIZES[-1]} rows, got {count}")
+        size = next(size for size in SIZES if count <= size)
+        if size not in self._recorded:
+            self._recorded[size] = self._record(size, planes.shape[1:])
+        host, on_device, outputs, repeat = self._recorded[size]
+        host[:count].copy_(torch.from_numpy(planes))
+        on_device.copy_(host, non_blocking=True)
+        repeat()
+        # Taking them to the CPU waits for the device; float32 is a copy even there.
+        return [output[:count].to("cpu", torch.float32, copy=True) for output in outputs]
+
+    def _record(self, size: int, shape: tuple[int, ...]) -> _Recorded:
+        is_gpu = self._device.type == "cuda"
+        host = torch.zeros((size, *shape), dtype=torch.float32, pin_memory=is_gpu)
+        planes = torch.zeros((size, *shape), dtype=self._dtype, device=self._device)
+        if is_gpu:
+            with contextlib.suppress(RuntimeError):
+                if (found := self._captured(host, planes)) is not None:
+                    return found
+        outputs = tuple(torch.empty_like(each) for each in self._network(planes)[:2])
+
+        def repeat() -> None:
+            for output, each in zip(outputs, self._network(planes)[:2], strict=True):
+                output.copy_(each)
+
+        return _Recorded(host, planes, outputs, repeat)
+
+    def _captured(self, host: Tensor, planes: Tensor) -> _Recorded | None:
+        """Returns a recording, None where it gives something else than the network."""
+        planes.bernoulli_(1 / 7)
+        # Libraries choose their kernels in the first calls, which must not be recorded.
+        stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream(self._device))
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                expected = [each.clone() for each in self._network(planes)[:2]]
+        torch.cuda.current_stream(self._device).wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            outputs = tuple(self._network(planes)[:2])
+        graph.replay()
+        torch.cuda.synchronize(self._device)
+        for right, ours in zip(expected, outputs, strict=True):
+            scale = max(1.0, float(right.abs().max()))
+            if not bool(((right - ours).abs() <= ALIKE * scale).all()):
+                return None
+        return _Recorded(host, planes, outputs, graph.replay)

@@ -1,0 +1,111 @@
+"""In which digits and which layout a network is trained the quickest here: tried in a few steps before the first."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import nn
+
+from moemcts.learn.inference.export import random_planes
+from moemcts.learn.threads import torch_threads
+from moemcts.learn.training.config import TrainerConfig
+
+WORTH_ROUNDING = 1.2
+"""How many times as fast bf16 has to be to be taken."""
+WORTH_REORDERING = 1.05
+"""How many times as fast channels-last has to be to be taken."""
+MOST_ROWS = 128
+"""Samples in a step that is tried; what is quicker with these is with more."""
+BUDGET = 2.0
+"""Seconds of trying, after a first step of each way and with another one of each at least."""
+
+
+class Way(NamedTuple):
+    """How the steps of a training are computed."""
+
+    precision: Literal["float32", "bf16"]
+    channels_last: bool
+
+    def __str__(self) -> str:
+        return self.precision + (", channels last" if self.channels_last else "")
+
+
+WAYS = (Way("float32", False), Way("float32", True), Way("bf16", False), Way("bf16", True))
+
+
+def settled(
+    config: TrainerConfig, network: nn.Module, observation_shape: tuple[int, ...], *, device: str = "cpu"
+) -> TrainerConfig:
+    """Returns the settings with what is quickest for a network in place of precision `auto`; others as they are."""
+    if config.precision != "auto":
+        return config
+    rates = measure_ways(network, observation_shape, min(config.batch_size, MOST_ROWS), config.threads or 1, device)
+    return with_way(config, best_way(rates))
+
+
+def with_way(config: TrainerConfig, way: Way) -> TrainerConfig:
+    """Returns the settings with a way to compute in them."""
+    # Left out where it is not used, as in settings from before there was one.
+    return config.model_copy(update={"precision": way.precision, "channels_last": way.channels_last or None})
+
+
+def best_way(rates: Mapping[Way, float]) -> Way:
+    """Returns the quickest way that is worth what it changes: digits, or only the order of sums."""
+    by_precision: dict[str, Way] = {}
+    for precision in ("float32", "bf16"):
+        plain, reordered = (way for way in WAYS if way.precision == precision)
+        is_worth_it = rates.get(reordered, 0.0) >= WORTH_REORDERING * rates.get(plain, 0.0)
+        by_precision[precision] = reordered if is_worth_it and reordered in rates else plain
+    exact, rounded = by_precision["float32"], by_precision["bf16"]
+    return rounded if rates.get(rounded, 0.0) >= WORTH_ROUNDING * rates[exact] else exact
+
+
+def measure_ways(
+    network: nn.Module, observation_shape: tuple[int, ...], num_rows: int, num_threads: int, device: str = "cpu"
+) -> dict[Way, float]:
+    """Returns how many samples per second a network learns from in each way, forward and backward, taking turns.
+
+    A rate is that of the quickest step, as whatever else the machine does only makes steps slower. The network is not
+    changed; a way that it cannot be computed in has no rate.
+    """
+    place = torch.device(device)
+    planes = torch.from_numpy(random_planes(observation_shape, num_rows)).to(place)
+    tried = copy.deepcopy(network).to(place).train()
+    seconds: dict[Way, float] = {}
+    devices = [place] if place.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices), torch_threads(num_threads):
+        for way in WAYS:
+            try:
+                _step(tried, planes, way)
+            except RuntimeError:
+                # An operation that there is none of in bfloat16.
+                continue
+            seconds[way] = float("inf")
+        started = time.perf_counter()
+        while True:
+            for way in seconds:
+                seconds[way] = min(seconds[way], _step(tried, planes, way))
+            if time.perf_counter() - started > BUDGET:
+                break
+    return {way: num_rows / least for way, least in seconds.items()}
+
+
+def in_layout(planes: torch.Tensor, channels_last: bool | None) -> torch.Tensor:
+    """Returns planes `[N, C, H, W]` in the layout that a network is to compute in, which follows that of its input."""
+    return planes.contiguous(memory_format=torch.channels_last) if channels_last else planes
+
+
+def _step(network: nn.Module, planes: torch.Tensor, way: Way) -> float:
+    """Returns the seconds that a step takes but for loss and optimiser, which are the same in every way."""
+    started = time.perf_counter()
+    with torch.autocast(planes.device.type, dtype=torch.bfloat16, enabled=way.precision == "bf16"):
+        outputs: Any = network(in_layout(planes, way.channels_last))
+    network.zero_grad(set_to_none=True)
+    sum(part.float().square().mean() for part in outputs if part is not None).backward()
+    if planes.device.type == "cuda":
+        torch.cuda.synchronize(planes.device)
+    return time.perf_counter() - started

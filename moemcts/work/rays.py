@@ -1,0 +1,167 @@
+"""Workers that are actors of Ray, here or on a cluster; one that dies is replaced and its item done again."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import pickle
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from moemcts.errors import MissingExtra, MoemctsError
+
+HERE = "ray"
+"""The address of a Ray of this process's own."""
+MOST_DEATHS = 3
+"""Times that an item may take its actor down before it is given up."""
+_SECONDS_TO_LISTEN = 0.2
+
+
+class Rays:
+    """Does items in actors of Ray, each with one core; see `Workers`.
+
+    Tasks, items and results travel between machines, which need the same packages and share no folder.
+    """
+
+    def __init__(self, address: str = HERE, *, count: int | None = None, hint: str = "") -> None:
+        """`address` is `ray` or `ray://HEAD:PORT`; `count` is the number of actors, one per core of the cluster if not
+        given.
+
+        Raises MissingExtra where Ray is not installed, MoemctsError where there is no cluster at the address.
+        """
+        if importlib.util.find_spec("ray") is None:
+            raise MissingExtra("ray", "ray")
+        self._hint = hint
+        self._ray = _connected(address, count)
+        self.count = count or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def map(
+        self,
+        task: Callable[[Any, Callable[[Any], None]], Any],
+        items: Sequence[Any],
+        *,
+        on_report: Callable[[int, Any], None] = lambda number, value: None,
+        on_done: Callable[[int, Any], None] = lambda number, value: None,
+    ) -> list[Any]:
+        """Raises MoemctsError where an item takes its actor down again and again, or a task raises anything else."""
+        ray, results = self._ray, dict[int, Any]()
+        deaths: dict[int, int] = {}
+        waiting = list(enumerate(items))[::-1]
+        busy: dict[Any, tuple[Any, int]] = {}
+        reports = _mailbox(ray)
+        pickled = pickle.dumps(task)
+        try:
+            for _ in range(min(self.count, len(items))):
+                self._give(_actor(ray, pickled, reports), waiting.pop(), busy)
+            while busy:
+                ready, _ = ray.wait(list(busy), num_returns=1, timeout=_SECONDS_TO_LISTEN)
+                for number, message in ray.get(reports.take.remote()):
+                    on_report(number, message)
+                for answer in ready:
+                    actor, number = busy.pop(answer)
+                    try:
+                        results[number] = _opened(ray.get(answer))
+                    except ray.exceptions.RayActorError as error:
+                        deaths[number] = deaths.get(number, 0) + 1
+                        if deaths[number] >= MOST_DEATHS:
+                            raise MoemctsError(self._died(deaths[number])) from error
+                        self._give(_actor(ray, pickled, reports), (number, items[number]), busy)
+                        continue
+                    on_done(number, results[number])
+                    if waiting:
+                        self._give(actor, waiting.pop(), busy)
+            for number, message in ray.get(reports.take.remote()):
+                on_report(number, message)
+        finally:
+            for actor, _ in busy.values():
+                with contextlib.suppress(Exception):
+                    ray.kill(actor)
+            ray.kill(reports)
+        return [results[number] for number in range(len(items))]
+
+    @staticmethod
+    def _give(actor: Any, item: tuple[int, Any], busy: dict[Any, tuple[Any, int]]) -> None:
+        number, value = item
+        busy[actor.do.remote(number, value)] = actor, number
+
+    def _died(self, times: int) -> str:
+        return (
+            f"an actor of Ray died {times} times with the same item, perhaps of too little memory"
+            f"{'; ' * bool(self._hint)}{self._hint}"
+        )
+
+
+class _Mailbox:
+    """What tasks report, until it is fetched."""
+
+    def __init__(self) -> None:
+        self._messages: list[tuple[int, Any]] = []
+
+    def put(self, number: int, message: Any) -> None:
+        self._messages.append((number, message))
+
+    def take(self) -> list[tuple[int, Any]]:
+        found, self._messages = self._messages, []
+        return found
+
+
+class _Actor:
+    """Does items, one after the other, with a task that it is made with."""
+
+    def __init__(self, pickled: bytes, reports: Any) -> None:
+        self._task = pickle.loads(pickled)
+        self._reports = reports
+
+    def do(self, number: int, item: Any) -> tuple[bool, Any]:
+        """Returns whether the item was done, and what came of it or the error."""
+        report = partial(_send, self._reports, number)
+        try:
+            return True, self._task(item, report)
+        except MoemctsError as error:
+            return False, error
+        except Exception as error:
+            return False, MoemctsError(f"a worker failed: {type(error).__name__}: {error}")
+
+
+def _send(reports: Any, number: int, message: Any) -> None:
+    import ray
+
+    # Waited for, so that a report is there before the result of its item.
+    ray.get(reports.put.remote(number, message))
+
+
+def _opened(answer: tuple[bool, Any]) -> Any:
+    is_done, value = answer
+    if not is_done:
+        raise value
+    return value
+
+
+def _actor(ray: Any, pickled: bytes, reports: Any) -> Any:
+    return ray.remote(num_cpus=1)(_Actor).remote(pickled, reports)
+
+
+def _mailbox(ray: Any) -> Any:
+    return ray.remote(num_cpus=0)(_Mailbox).remote()
+
+
+def _connected(address: str, count: int | None) -> Any:
+    """Returns the module, connected to a cluster, or to a Ray of this process's own that ends with it."""
+    import logging
+
+    import ray
+
+    if ray.is_initialized():
+        return ray
+    environment = {"env_vars": {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}}
+    quiet = {"logging_level": logging.ERROR, "log_to_driver": False, "runtime_env": environment}
+    try:
+        if address == HERE:
+            ray.init(address="local", num_cpus=count, include_dashboard=False, **quiet)
+        else:
+            ray.init(address=address, **quiet)
+    except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise MoemctsError(f"expected a Ray cluster at {address}, found none: {first}") from error
+    return ray

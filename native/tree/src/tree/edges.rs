@@ -1,0 +1,162 @@
+//! The actions of a node that were opened for selection: their statistics, those of one seat next to each other.
+
+use super::{NodeId, NONE};
+use crate::memory::{self, Line};
+
+/// Where a seat's edges start.
+pub type EdgeId = u32;
+
+/// The number of an edge among those of its seat, in the order in which they were opened.
+pub type Slot = u32;
+
+#[derive(Clone, Debug)]
+pub struct Edge {
+    pub value_sum: f64,
+    pub prior: f32,
+    pub visits: u32,
+    pub in_flight: u32,
+    /// The first child that this edge leads to; used on a node's first seat only.
+    pub(super) child: NodeId,
+    /// Where that child's own edges start, so that they need not wait for the child: a hint.
+    pub(super) ahead: EdgeId,
+    /// Whether it is proven to lose; it is not gone down any more.
+    pub(super) is_lost: bool,
+}
+
+impl Edge {
+    pub(super) fn new(prior: f32) -> Self {
+        Self { value_sum: 0.0, prior, visits: 0, in_flight: 0, child: NONE, ahead: NONE, is_lost: false }
+    }
+}
+
+const PER_LINE: usize = memory::LINE / size_of::<Edge>();
+
+/// The edges of all seats, in blocks that start with a cache line and hold a power of two of them.
+///
+/// A block that became too small for its seat is left for the next seat that needs one of its size.
+#[derive(Default)]
+pub(super) struct Edges {
+    lines: Vec<Line<Edge, PER_LINE>>,
+    /// Where blocks start that nobody uses, by the logarithm of their size.
+    free: Vec<Vec<EdgeId>>,
+}
+
+impl Edges {
+    pub fn clear(&mut self) {
+        self.lines.clear();
+        self.free.iter_mut().for_each(Vec::clear);
+    }
+
+    pub fn all(&self) -> &[Edge] {
+        memory::flat(&self.lines)
+    }
+
+    #[inline]
+    pub fn get(&self, first: EdgeId, slot: Slot) -> &Edge {
+        &self.all()[(first + slot) as usize]
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, first: EdgeId, slot: Slot) -> &mut Edge {
+        &mut memory::flat_mut(&mut self.lines)[(first + slot) as usize]
+    }
+
+    #[inline]
+    pub fn block(&self, first: EdgeId, len: u32) -> &[Edge] {
+        match len {
+            0 => &[],
+            _ => &self.all()[first as usize..(first + len) as usize],
+        }
+    }
+
+    #[inline]
+    pub fn block_mut(&mut self, first: EdgeId, len: u32) -> &mut [Edge] {
+        match len {
+            0 => &mut [],
+            _ => &mut memory::flat_mut(&mut self.lines)[first as usize..(first + len) as usize],
+        }
+    }
+
+    /// Appends an edge to a block of `len`; returns where the block starts now.
+    pub fn push(&mut self, first: EdgeId, len: u32, edge: Edge) -> EdgeId {
+        let first = if len == 0 || len as usize >= PER_LINE && len.is_power_of_two() {
+            self.moved(first, len, (len as usize + 1).next_power_of_two().max(PER_LINE))
+        } else {
+            first
+        };
+        *self.get_mut(first, len) = edge;
+        first
+    }
+
+    /// Returns the start of a block of `size`, a power of two, for `len` edges.
+    pub fn reserve(&mut self, len: u32) -> EdgeId {
+        self.taken((len as usize).next_power_of_two().max(PER_LINE))
+    }
+
+    fn moved(&mut self, first: EdgeId, len: u32, size: usize) -> EdgeId {
+        let start = self.taken(size);
+        if len > 0 {
+            let (from, to) = (first as usize / PER_LINE, start as usize / PER_LINE);
+            for i in 0..len as usize / PER_LINE {
+                self.lines[to + i] = self.lines[from + i].clone();
+            }
+            self.free[len.trailing_zeros() as usize].push(first);
+        }
+        start
+    }
+
+    fn taken(&mut self, size: usize) -> EdgeId {
+        let class = size.trailing_zeros() as usize;
+        if self.free.len() <= class {
+            self.free.resize_with(class + 1, Vec::new);
+        }
+        if let Some(start) = self.free[class].pop() {
+            return start;
+        }
+        let start = self.lines.len() * PER_LINE;
+        for _ in 0..size / PER_LINE {
+            memory::make_room(&mut self.lines, 1);
+            self.lines.push(Line(std::array::from_fn(|_| Edge::new(0.0))));
+        }
+        start as EdgeId
+    }
+
+    #[inline(always)]
+    pub fn prefetch(&self, first: EdgeId) {
+        memory::prefetch(&self.lines, first as usize / PER_LINE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_edges_share_a_cache_line() {
+        assert_eq!(PER_LINE, 2);
+    }
+
+    #[test]
+    fn blocks_that_grow_in_turns_keep_their_edges_and_reuse_what_was_left() {
+        let mut edges = Edges::default();
+        let mut blocks = [(NONE, 0u32); 20];
+        for round in 0..33u32 {
+            for (i, (first, len)) in blocks.iter_mut().enumerate() {
+                if round % (i as u32 + 1) == 0 {
+                    *first = edges.push(*first, *len, Edge::new((100 * i as u32 + *len) as f32));
+                    *len += 1;
+                }
+            }
+        }
+        for (i, &(first, len)) in blocks.iter().enumerate() {
+            assert_eq!(first as usize % PER_LINE, 0);
+            let priors: Vec<f32> = edges.block(first, len).iter().map(|edge| edge.prior).collect();
+            let expected: Vec<f32> = (0..len).map(|slot| (100 * i as u32 + slot) as f32).collect();
+            assert_eq!(priors, expected);
+        }
+        let held: usize = blocks.iter().map(|(_, len)| (*len as usize).next_power_of_two().max(PER_LINE)).sum();
+        let free: usize = edges.free.iter().enumerate().map(|(class, starts)| starts.len() << class).sum();
+        assert_eq!(held + free, edges.all().len());
+        assert!(free < held);
+    }
+}

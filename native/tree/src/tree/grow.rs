@@ -1,0 +1,210 @@
+//! New nodes: a step is played, and what can be played after it is noted.
+
+use super::edges::{Edge, Slot};
+use super::node::{Details, Node, NodeId, Seat, Status, NONE};
+use super::{Scratch, Tree};
+use crate::chance;
+use crate::config::Config;
+use crate::error::SearchError;
+use crate::game::{all_decided, step_discount, Action, Agent, Player, Players, State, CHANCE};
+use crate::memory;
+
+impl<S: State, A: Agent<S>> Tree<S, A> {
+    /// Plays the chosen edges and the opponents' replies, and adds the node they lead to.
+    pub(super) fn grow(
+        &mut self,
+        node: NodeId,
+        chosen: &[Slot],
+        agents: Option<Vec<A>>,
+        config: &Config,
+    ) -> Result<NodeId, SearchError<S::Error>> {
+        // What a game left behind that failed here.
+        self.states.truncate(self.nodes.len());
+        self.states.extend_from_within(node as usize..=node as usize);
+        let mut joint = std::mem::take(&mut self.scratch.joint);
+        joint.clear();
+        let (slots, drawn) = chosen.split_at(self.nodes[node as usize].num_seats.into());
+        let mut actions = self.seats_of(node).zip(slots).map(|(seat, &slot)| self.action(seat, slot));
+        let mut replies = self.replies_of(node).iter().map(|&(_, action)| action).chain(drawn.iter().copied());
+        let opponents = self.opponents(node);
+        for player in self.details[node as usize].active.iter() {
+            joint.extend(if opponents.contains(player) { replies.next() } else { actions.next() });
+        }
+        drop(actions);
+        let first_step = self.steps.len();
+        self.play(&joint, config)?;
+        self.scratch.joint = joint;
+        let agents = agents.unwrap_or_else(|| self.agents_of(node));
+        let child = self.add(agents, node, first_step, config)?;
+        self.link(node, child, slots.first().copied());
+        self.details[child as usize].choices = self.choices.len() as u32;
+        self.choices.extend_from_slice(&chosen[slots.len().min(1)..]);
+        self.number(child);
+        Ok(child)
+    }
+
+    /// Puts a child before all others of its parent that share the edge in this slot of the first seat, if there is one.
+    pub(super) fn link(&mut self, parent: NodeId, child: NodeId, slot: Option<Slot>) {
+        let head = match slot {
+            Some(slot) => {
+                let first_edge = self.nodes[parent as usize].seat.first_edge;
+                let edge = self.edges.get_mut(first_edge, slot);
+                edge.ahead = self.nodes[child as usize].seat.first_edge;
+                &mut edge.child
+            }
+            None => &mut self.details[parent as usize].passage,
+        };
+        let sibling = std::mem::replace(head, child);
+        let record = &mut self.nodes[child as usize];
+        record.slot = slot.unwrap_or(NONE);
+        record.sibling = sibling;
+    }
+
+    /// Adds a node for the newest state with its seats, after playing on through positions where only modelled players
+    /// move.
+    pub(super) fn add(
+        &mut self,
+        mut agents: Vec<A>,
+        parent: NodeId,
+        first_step: usize,
+        config: &Config,
+    ) -> Result<NodeId, SearchError<S::Error>> {
+        let node = self.nodes.len() as NodeId;
+        let start = node as usize * self.num_players;
+        self.values.truncate(start);
+        self.values.resize(start + self.num_players, 0.0);
+        let first_reply = self.replies.len();
+        let (status, active) = loop {
+            let state = &self.states[node as usize];
+            let active = state.active_players()?;
+            if active.and(self.searched).is_empty() && self.is_decided(state, active)? {
+                state.returns(&mut self.values[start..])?;
+                break (Status::Terminal, active);
+            }
+            if active.contains(CHANCE) {
+                if active != Players::CHANCE {
+                    return Err(SearchError::MixedChance);
+                }
+                break (Status::Chance, active);
+            }
+            if self.draws_replies {
+                let is_searched = !active.and(self.searched).is_empty();
+                break (if is_searched { Status::Pending } else { Status::Expanded }, active);
+            }
+            for (agent, player) in agents.iter_mut().zip(self.modelled.iter()) {
+                if active.contains(player) {
+                    self.replies.push((player, agent.act(state, player, &mut self.rng)?));
+                }
+            }
+            if !active.without(self.modelled).is_empty() {
+                break (Status::Pending, active);
+            }
+            let joint: Vec<Action> = self.replies.drain(first_reply..).map(|(_, action)| action).collect();
+            self.play(&joint, config)?;
+        };
+        let first_seat = self.seats.len();
+        let mut seat = Seat::nobody();
+        let mut num_seats = 0;
+        match status {
+            Status::Pending => {
+                for player in active.and(self.searched).iter() {
+                    let next = self.new_seat(player, config)?;
+                    if num_seats == 0 {
+                        seat = next;
+                    } else {
+                        self.seats.push(next);
+                    }
+                    num_seats += 1;
+                }
+            }
+            Status::Chance => {
+                seat = self.new_chance()?;
+                num_seats = 1;
+            }
+            _ => {}
+        }
+        let num_steps = ((self.steps.len() - first_step) / (self.num_players + 1)) as u32;
+        self.details.push(Details {
+            first_seat: first_seat as u32,
+            choices: 0,
+            first_reply: first_reply as u32,
+            num_replies: (self.replies.len() - first_reply) as u32,
+            first_step: first_step as u32,
+            num_steps,
+            passage: NONE,
+            active,
+            num_unproven: seat.num_moves,
+            plies_left: 0,
+            rows_left: num_seats,
+        });
+        memory::make_room(&mut self.nodes, 1);
+        self.nodes.push(Node {
+            seat,
+            visits: 0,
+            in_flight: 0,
+            parent,
+            slot: NONE,
+            sibling: NONE,
+            status,
+            num_seats,
+            has_steps: num_steps > 0,
+        });
+        self.agents.append(&mut agents);
+        Ok(node)
+    }
+
+    fn new_seat(&mut self, player: Player, config: &Config) -> Result<Seat, SearchError<S::Error>> {
+        let actions = &mut self.scratch.actions;
+        actions.clear();
+        self.states[self.nodes.len()].search_actions(player, actions)?;
+        if actions.is_empty() {
+            return Err(SearchError::NoAction(player));
+        }
+        let num_actions = config.num_actions;
+        if let Some(&action) = actions.iter().find(|&&action| action as usize >= num_actions) {
+            return Err(SearchError::ActionRange { action, num_actions });
+        }
+        Ok(Seat::new(player, self.moves.extend(actions), actions.len() as u32))
+    }
+
+    /// Returns the seat of chance, whose priors are its probabilities; it draws, so that all its edges are open.
+    fn new_chance(&mut self) -> Result<Seat, SearchError<S::Error>> {
+        let Scratch { actions, rewards: chances, .. } = &mut self.scratch;
+        chance::outcomes(&self.states[self.nodes.len()], actions, chances)?;
+        let first_move = self.moves.extend(actions);
+        self.moves.priors[first_move as usize..].copy_from_slice(chances);
+        let num_edges = actions.len() as u32;
+        let first_edge = self.edges.reserve(num_edges);
+        let edges = self.edges.block_mut(first_edge, num_edges);
+        edges.iter_mut().zip(chances).for_each(|(edge, prior)| *edge = Edge::new(*prior));
+        Ok(Seat { first_edge, num_edges, ..Seat::new(CHANCE, first_move, num_edges) })
+    }
+
+    /// Plays a joint action in the newest state, and notes what the step paid and left of later values, if it changes
+    /// anything.
+    fn play(&mut self, joint: &[Action], config: &Config) -> Result<(), SearchError<S::Error>> {
+        let state = &mut self.states[self.nodes.len()];
+        state.play(joint)?;
+        if !S::HAS_REWARDS && config.discount == 1.0 {
+            return Ok(());
+        }
+        let rewards = &mut self.scratch.rewards;
+        rewards.clear();
+        rewards.resize(self.num_players, 0.0);
+        state.rewards(rewards)?;
+        let discount = if config.discount == 1.0 { 1.0 } else { step_discount(state, config.discount)? };
+        if discount != 1.0 || rewards.iter().any(|&reward| reward != 0.0) {
+            self.steps.extend(rewards.iter().map(|&reward| f64::from(reward)));
+            self.steps.push(discount);
+        }
+        Ok(())
+    }
+
+    /// Returns whether nothing is left to be decided for the searched players, none of whom is active.
+    fn is_decided(&self, state: &S, active: Players) -> Result<bool, S::Error> {
+        if active.is_empty() {
+            return Ok(true);
+        }
+        all_decided(state, self.searched)
+    }
+}

@@ -1,0 +1,127 @@
+//! What can be played at all nodes: six bytes for a move that was not tried, a prior in full and a short action.
+
+use crate::game::Action;
+
+/// Where a seat's moves start.
+pub type MoveId = u32;
+
+/// Actions and their priors, those of one seat next to each other.
+#[derive(Default)]
+pub(super) struct Moves {
+    pub priors: Vec<f32>,
+    actions: Actions,
+}
+
+enum Actions {
+    Short(Vec<u16>),
+    /// For games with more than 65,536 actions.
+    Long(Vec<u32>),
+}
+
+impl Default for Actions {
+    fn default() -> Self {
+        Self::Short(Vec::new())
+    }
+}
+
+impl Moves {
+    pub fn clear(&mut self, num_actions: usize) {
+        self.priors.clear();
+        match &mut self.actions {
+            Actions::Short(actions) if num_actions <= 1 << 16 => actions.clear(),
+            Actions::Long(actions) if num_actions > 1 << 16 => actions.clear(),
+            actions if num_actions > 1 << 16 => *actions = Actions::Long(Vec::new()),
+            actions => *actions = Actions::Short(Vec::new()),
+        }
+    }
+
+    /// Returns empty moves of the same kind.
+    pub fn emptied(&self) -> Self {
+        let actions = match self.actions {
+            Actions::Short(_) => Actions::Short(Vec::new()),
+            Actions::Long(_) => Actions::Long(Vec::new()),
+        };
+        Self { priors: Vec::new(), actions }
+    }
+
+    /// Appends actions without priors; returns where they start. Short ones must be below 65,536.
+    pub fn extend(&mut self, added: &[Action]) -> MoveId {
+        let first = self.priors.len();
+        self.priors.resize(first + added.len(), 0.0);
+        match &mut self.actions {
+            Actions::Short(actions) => actions.extend(added.iter().map(|&action| action as u16)),
+            Actions::Long(actions) => actions.extend_from_slice(added),
+        }
+        first as MoveId
+    }
+
+    /// Appends a seat's moves from elsewhere; returns where they start.
+    pub fn extend_from(&mut self, other: &Self, first: MoveId, len: u32) -> MoveId {
+        let actions: Vec<Action> = (first..first + len).map(|id| other.action(id)).collect();
+        let start = self.extend(&actions);
+        self.priors[start as usize..].copy_from_slice(&other.priors[first as usize..(first + len) as usize]);
+        start
+    }
+
+    #[inline]
+    pub fn action(&self, id: MoveId) -> Action {
+        match &self.actions {
+            Actions::Short(actions) => actions[id as usize].into(),
+            Actions::Long(actions) => actions[id as usize],
+        }
+    }
+
+    /// Moves the best of the moves `first..end` to `first`: that with the largest prior, of several the lowest action.
+    pub fn pull(&mut self, first: MoveId, end: MoveId) {
+        let priors = &self.priors[first as usize..end as usize];
+        // Priors are never negative, so their bits are in the same order as they are.
+        let peak = priors.iter().fold(0, |peak, prior| peak.max(prior.to_bits() as i32));
+        let best = match &self.actions {
+            Actions::Short(actions) => lowest(priors, &actions[first as usize..end as usize], peak),
+            Actions::Long(actions) => lowest(priors, &actions[first as usize..end as usize], peak),
+        };
+        let (first, best) = (first as usize, first as usize + best);
+        self.priors.swap(first, best);
+        match &mut self.actions {
+            Actions::Short(actions) => actions.swap(first, best),
+            Actions::Long(actions) => actions.swap(first, best),
+        }
+    }
+}
+
+/// Returns the place of the lowest action whose prior has these bits.
+fn lowest<T: Ord + Copy>(priors: &[f32], actions: &[T], bits: i32) -> usize {
+    let equal = priors.iter().zip(actions).enumerate().filter(|(_, (prior, _))| prior.to_bits() as i32 == bits);
+    equal.min_by_key(|(_, (_, action))| **action).map_or(0, |(i, _)| i)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moves_are_pulled_by_prior_and_of_equal_ones_by_action() {
+        for num_actions in [100, 1 << 20] {
+            let mut moves = Moves::default();
+            moves.clear(num_actions);
+            moves.extend(&[7]);
+            let first = moves.extend(&[3, 5, 8, 9, 11]);
+            let end = first + 5;
+            moves.priors[first as usize..].copy_from_slice(&[0.1, 0.3, 0.2, 0.3, 0.1]);
+            (first..end).for_each(|id| moves.pull(id, end));
+            assert_eq!((first..end).map(|id| moves.action(id)).collect::<Vec<_>>(), [5, 9, 8, 3, 11]);
+            assert_eq!(moves.priors, [0.0, 0.3, 0.3, 0.2, 0.1, 0.1]);
+        }
+    }
+
+    #[test]
+    fn actions_beyond_sixteen_bits_are_kept_whole() {
+        let mut moves = Moves::default();
+        moves.clear(1 << 20);
+        let first = moves.extend(&[65_535, 65_536, 1_000_000]);
+        assert_eq!((0..3).map(|i| moves.action(first + i)).collect::<Vec<_>>(), [65_535, 65_536, 1_000_000]);
+        let mut kept = moves.emptied();
+        kept.extend_from(&moves, 1, 2);
+        assert_eq!([kept.action(0), kept.action(1)], [65_536, 1_000_000]);
+    }
+}

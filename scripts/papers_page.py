@@ -1,0 +1,64 @@
+"""Writes docs/reproduce.md: the papers' experiments, each with its command, from the lists that games hand over.
+
+python scripts/papers_page.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from moemcts.plugins import plugins
+from moemcts.runs.papers import PaperExperiment, join
+
+PAGE = Path(__file__).parent.parent / "docs" / "reproduce.md"
+HEAD = """# The papers' experiments
+
+Every experiment of the papers is one command:
+
+```
+moemcts reproduce losses --preset smoke
+moemcts reproduce losses --preset laptop
+moemcts reproduce losses --preset paper --data masters.pgn.zst
+moemcts reproduce all --preset smoke --dry-run
+```
+
+It trains, plays and measures what the experiment needs, as commands that `--dry-run` prints, and writes a report with
+the published numbers beside ours. Experiments of one size share a folder, `--out`, and what is made in it: a second one
+only does what is new, and an interrupted one goes on. `smoke` shows that everything works, and says nothing about
+strength; `laptop` takes hours; `paper` has the papers' sizes, was not run yet, and asks for games of people where the
+papers have them. A single size is changed with `--set samples=20000`; the sizes are in `games/moemcts_chess/papers.toml`
+and `games/moemcts_pommerman/papers.toml`, from which this page is written (`python scripts/papers_page.py`).
+
+The papers: M2CTS ([2024](https://arxiv.org/abs/2401.16852)) and its thesis, AlphaVile
+([2023](https://arxiv.org/abs/2304.14918)), the Antichess thesis and the Prague thesis.
+
+| experiment | what | published in | published |
+| --- | --- | --- | --- |
+"""
+
+
+def page() -> str:
+    """Returns the page."""
+    experiments = join(plugins().papers).experiment
+    rows = [_row(one) for one in experiments]
+    missing = [f"- `{one.name}`: {one.missing}." for one in experiments if one.missing]
+    programs = [f"- `{one.name}`: {', '.join(one.programs)}." for one in experiments if one.programs]
+    return (
+        HEAD
+        + "\n".join(rows)
+        + "\n\n## What is not as published\n\n"
+        + "\n".join(missing)
+        + "\n\n## What needs other programs\n\n"
+        + "\n".join(programs)
+        + "\n"
+    )
+
+
+def _row(one: PaperExperiment) -> str:
+    published = "; ".join(f"{number.what}: {number.paper}" for number in one.numbers if number.paper)
+    cells = [f"`{one.name}`", one.title, "; ".join(one.sources), published]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,67 @@
+"""`moemcts new-game` writes a plugin that is found, keeps the laws, passes its own tests, and learns, at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+NAME = "my-heap"
+TINY = ["data.samples=400", "match.games=2", "match.raw_games=2", "workers=1", "training.epochs=0.5"]
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("new") / "moemcts-my-heap"
+    run("new-game", NAME, "--out", folder)
+    # What an installation would write, without one.
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    info = folder / "moemcts_my_heap-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    points = "".join(f"{key} = {value}\n" for key, value in project["entry-points"]["moemcts"].items())
+    (info / "entry_points.txt").write_text(f"[moemcts]\n{points}")
+    return folder
+
+
+def run(*words: object, path: Path | None = None, ok: bool = True) -> str:
+    environment = dict(os.environ)
+    if path is not None:
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))
+    command = [str(Path(sys.executable).parent / "moemcts")]
+    done = subprocess.run([*command, *map(str, words)], capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode == 0) == ok, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_the_plugin_is_found_and_keeps_the_laws(plugin: Path) -> None:
+    answer = run("check", NAME, path=plugin)
+    assert f"game {NAME}" in answer
+    assert "gate taken" in answer
+
+
+def test_the_plugin_passes_its_own_tests(plugin: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(plugin), os.environ.get("PYTHONPATH", "")])}
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(plugin)]
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, cwd=plugin, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "4 passed" in done.stdout
+
+
+def test_the_plugin_is_trained_at_once(plugin: Path, tmp_path: Path) -> None:
+    changes = [word for change in TINY for word in ("--set", change)]
+    words = ["--game", NAME, "--gate", "taken", "--preset", "smoke", *changes, "--out", tmp_path / "run"]
+    assert "report:" in run("run", *words, path=plugin)
+
+
+def test_names_that_are_none_and_folders_that_are_full_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    assert "expected a name of small letters" in run("new-game", "My_Game", "--out", tmp_path / "x", ok=False)
+    assert "there is a game named 'chess' already" in run("new-game", "chess", ok=False)
+    assert "is there already" in run("new-game", "mine", "--out", tmp_path, ok=False)
+    assert "cannot be built outside" in run("new-game", "mine", "--native", "--out", tmp_path / "x", ok=False)
+    assert not (tmp_path / "x").exists()

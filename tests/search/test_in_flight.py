@@ -1,0 +1,109 @@
+"""Groups of trees in flight find what one group finds."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from moemcts.agents import Decision, Seat
+from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
+from moemcts.experts import ExpertSet
+from moemcts.game import Game, Views
+from moemcts.gates import SinglePhase
+from moemcts.plugins import plugins
+from moemcts.search import Search, SearchAgent, SearchConfig
+from moemcts.search.in_flight import SearchInFlight
+
+
+def play(game: Game, in_flight: int, *, num: int, reuse: bool = False, opponents: Any = None) -> list[Decision]:
+    """Returns what an agent decides in the first rounds of some games."""
+    config = SearchConfig(simulations=24, leaves_per_tree=3, noise_fraction=0.2, reuse=reuse)
+    # An evaluation of random playouts depends on its row alone, to the last bit.
+    agent = SearchAgent(game, RolloutEvaluator(game.spec), config, opponents=opponents, in_flight=in_flight)
+    states = [game.initial_state(number) for number in range(num)]
+    seats = [Seat(state.active_players[0], np.random.default_rng(number)) for number, state in enumerate(states)]
+    found: list[Decision] = []
+    for _ in range(2):
+        decisions = agent.act(game.views([(state, state.active_players[0]) for state in states]), seats)
+        found += decisions
+        states = [
+            state.play([decision.action, *(state.legal_actions(player)[0] for player in state.active_players[1:])])
+            for state, decision in zip(states, decisions, strict=True)
+        ]
+        seats = [
+            Seat(state.active_players[0], seat.rng, seat.memory) for seat, state in zip(seats, states, strict=True)
+        ]
+    return found
+
+
+@pytest.mark.parametrize("reuse", [False, True])
+@pytest.mark.parametrize(("name", "opponents"), [("tictactoe", None), ("antichess", None), ("pommerman", "simple")])
+def test_results_do_not_depend_on_how_many_groups_are_in_flight(name: str, opponents: str | None, reuse: bool) -> None:
+    game = plugins().game(name)
+    model = None if opponents is None else plugins().agent(opponents, game)
+    expected = play(game, 1, num=5, reuse=reuse, opponents=model)
+    for in_flight in (2, 3, 8):
+        found = play(game, in_flight, num=5, reuse=reuse, opponents=model)
+        for ours, theirs in zip(found, expected, strict=True):
+            assert (ours.action, ours.value, ours.nodes, ours.depth) == (
+                theirs.action,
+                theirs.value,
+                theirs.nodes,
+                theirs.depth,
+            )
+            assert ours.policy is not None
+            assert theirs.policy is not None
+            assert (np.asarray(ours.policy.shares) == np.asarray(theirs.policy.shares)).all()
+
+
+def test_one_group_searches_while_another_is_evaluated() -> None:
+    game = plugins().game("antichess")
+    selected = threading.Event()
+
+    class Waits:
+        """Answers the first batch only when the second group has selected."""
+
+        def evaluate(self, views: Views) -> Evaluation:
+            assert threading.current_thread() is not threading.main_thread()
+            assert selected.wait(30), "nobody searched while this was evaluated"
+            return UniformEvaluator(game.spec).evaluate(views)
+
+    class Tells(Search):
+        def select(self) -> Views:
+            views = super().select()
+            tells.append(self)
+            if len(set(map(id, tells))) == 2:
+                selected.set()
+            return views
+
+    tells: list[Search] = []
+    search = SearchInFlight(lambda: Tells(game, SearchConfig(simulations=4)), 2)
+    search.reset(game.views([(game.initial_state(), 0)] * 4), [0, 1, 2, 3])
+    assert [result.num_simulations for result in search.run(Waits())] == [4] * 4
+    assert search.counts[1] > 0
+
+
+def test_an_error_of_the_evaluator_comes_out_and_nothing_goes_on_behind_it() -> None:
+    game = plugins().game("tictactoe")
+
+    class Fails:
+        def evaluate(self, views: Views) -> Evaluation:
+            raise ArithmeticError("no numbers today")
+
+    agent = SearchAgent(game, Fails(), SearchConfig(simulations=4), in_flight=2)
+    before = threading.active_count()
+    with pytest.raises(ArithmeticError, match="no numbers today"):
+        agent.act(game.views([(game.initial_state(), 0)] * 2), [Seat(0, np.random.default_rng(0)) for _ in range(2)])
+    assert threading.active_count() == before
+
+
+def test_groups_and_queues_do_not_go_together() -> None:
+    game = plugins().game("tictactoe")
+    experts = ExpertSet(SinglePhase(), [UniformEvaluator(game.spec)])
+    with pytest.raises(ValueError, match="expected one group of trees for a queue, got in_flight=2"):
+        SearchAgent(game, experts, SearchConfig(simulations=4), queue=8, in_flight=2)
+    with pytest.raises(ValueError, match="expected at least two groups, got 1"):
+        SearchInFlight(lambda: Search(game, SearchConfig(simulations=4)), 1)

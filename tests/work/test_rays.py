@@ -1,0 +1,71 @@
+"""Work is the same in actors of Ray, and goes on where one of them dies."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tasks_for_tests as tasks
+
+from moemcts.errors import MissingExtra, MoemctsError, UsageError
+from moemcts.work import Rays, workers
+
+HAS_RAY = importlib.util.find_spec("ray") is not None
+needs_ray = pytest.mark.skipif(not HAS_RAY, reason="ray is an extra")
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Rays]:
+    # Actors find the tasks as this process does.
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parent), before]))
+    yield Rays(count=2)
+    import ray
+
+    ray.shutdown()
+    os.environ.pop("PYTHONPATH") if before is None else os.environ.update(PYTHONPATH=before)
+
+
+@needs_ray
+def test_results_come_in_order_and_reports_as_they_are_made(two: Rays) -> None:
+    reports: dict[int, Any] = {}
+    done: dict[int, int] = {}
+    items = [3, 1, 2, 5]
+    found = two.map(tasks.square, items, on_report=reports.__setitem__, on_done=done.__setitem__)
+    assert found == [9, 1, 4, 25]
+    assert reports == {number: ("seen", item) for number, item in enumerate(items)}
+    assert done == dict(enumerate(found))
+    assert two.map(tasks.square, []) == []
+
+
+@needs_ray
+def test_an_actor_that_dies_is_replaced_and_nothing_is_lost(two: Rays, tmp_path: Path) -> None:
+    marks = [str(tmp_path / str(number)) for number in range(3)]
+    assert two.map(tasks.dies_once, marks) == marks
+
+
+@needs_ray
+def test_an_item_that_kills_every_actor_is_given_up(two: Rays) -> None:
+    with pytest.raises(MoemctsError, match="an actor of Ray died 3 times with the same item"):
+        two.map(tasks.dies, ["killed"])
+
+
+@needs_ray
+def test_what_fails_is_raised_here(two: Rays) -> None:
+    with pytest.raises(UsageError, match="expected another item"):
+        two.map(tasks.fails, [1])
+
+
+def test_words_that_are_no_workers_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"expected a number of workers, ray or ray://HEAD:PORT, got 'rays'"):
+        workers("rays")
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"pip install 'moemcts\[ray\]'"):
+        workers("ray")
