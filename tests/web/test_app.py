@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("starlette", reason="the extra `web` is not installed")
-pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
+TestClient: Any = pytest.importorskip(
+    "starlette.testclient", reason="starlette or what its client needs is missing", exc_type=(ImportError, RuntimeError)
+).TestClient
 
-from starlette.testclient import TestClient
 from trained_for_tests import save_team, shipped
 
 from moemcts.cli.main import main
