@@ -69,7 +69,9 @@ function add(round) {
 function follow() {
     const now = last()
     clearTimeout(state.timer)
+    document.body.classList.remove("thinks")
     if (!now || now.over || now.asked || !state.playing) return
+    document.body.classList.add("thinks")
     state.timer = setTimeout(() => !last().asked && state.playing && advance(), state.wait)
 }
 
@@ -80,6 +82,9 @@ function result(round) {
 }
 
 async function start(asked) {
+    clearTimeout(state.timer)
+    while (state.busy) await new Promise(done => setTimeout(done, 30))
+    notice("The table is being laid …")
     await attempt(async () => {
         const round = await ask("/api/tables", asked)
         state.rounds = []
