@@ -13,6 +13,9 @@ from moemcts.game import Action, Player
 Spot = tuple[float, float, float, float]
 """A rectangle that can be clicked: left edge, upper edge, width, height, in the units of its drawing."""
 
+_PITCH, _TALL = 3**0.5 / 2, 2 / 3**0.5
+"""From row to row of hexagons that are one unit wide, and the height of one."""
+_THIN = 'stroke-width="0.03" stroke-linejoin="round"'
 GROUND, LINE, INK = "#e8dcc4", "#b59f78", "#3a3328"
 
 
@@ -63,37 +66,52 @@ def grid(
     spots: Mapping[Action, tuple[Spot, ...]],
     ground: str = GROUND,
     line: str = LINE,
-    marked: Sequence[tuple[int, int]] = (),
     shift: float = 0.0,
 ) -> Drawing:
     """Returns a board of cells, one unit each: a disc where `colours` has the cell's text, else the text itself.
 
-    `marked` are cells, row and column, that the last move touched; each row is `shift` units to the right of the one
-    above, as on a board of hexagons.
+    With a `shift` each row is so many units to the right of the one above, and cells are hexagons.
     """
     width = max(map(len, cells)) + shift * (len(cells) - 1)
+    height = _PITCH * (len(cells) - 1) + _TALL if shift else len(cells)
     parts = []
     for row, texts in enumerate(cells):
         for column, text in enumerate(texts):
-            x = column + shift * row
-            stroke = INK if (row, column) in marked else line
+            left, top, across, down = cell(row, column, shift)
+            x, y = left + across / 2, top + down / 2
             parts.append(
-                f'<rect x="{x + 0.03:g}" y="{row + 0.03:g}" width="0.94" height="0.94" rx="0.1" fill="{ground}" '
-                f'stroke="{stroke}" stroke-width="0.03"/>'
+                f'<path d="{_outline(x, y, is_hexagon=bool(shift))}" fill="{ground}" stroke="{line}" {_THIN}/>'
             )
             if text in colours:
                 parts.append(
-                    f'<circle cx="{x + 0.5:g}" cy="{row + 0.5:g}" r="0.37" fill="{colours[text]}" '
+                    f'<circle cx="{x:g}" cy="{y:g}" r="0.36" fill="{colours[text]}" '
                     f'stroke="{INK}" stroke-width="0.03"/>'
                 )
             elif text.strip():
                 parts.append(
-                    f'<text x="{x + 0.5:g}" y="{row + 0.52:g}" font-size="0.5" text-anchor="middle" fill="{INK}" '
+                    f'<text x="{x:g}" y="{y + 0.02:g}" font-size="0.5" text-anchor="middle" fill="{INK}" '
                     f'dominant-baseline="central" font-family="sans-serif">{escape(text)}</text>'
                 )
-    return Drawing(width=width, height=len(cells), svg="".join(parts), spots=spots)
+    return Drawing(width=width, height=height, svg="".join(parts), spots=spots)
 
 
 def cell(row: int, column: int, shift: float = 0.0) -> Spot:
     """Returns the spot of one cell of a `grid`."""
-    return (column + shift * row, float(row), 1.0, 1.0)
+    if shift:
+        return (column + shift * row, _PITCH * row + (_TALL - _PITCH) / 2, 1.0, _PITCH)
+    return (float(column), float(row), 1.0, 1.0)
+
+
+def _outline(x: float, y: float, *, is_hexagon: bool) -> str:
+    """Returns a path around a cell with its centre at `x`, `y`."""
+    if not is_hexagon:
+        return f"M{x - 0.47:g} {y - 0.47:g}h0.94v0.94h-0.94z"
+    corners = [
+        (0.0, -_TALL / 2),
+        (0.5, -_TALL / 4),
+        (0.5, _TALL / 4),
+        (0.0, _TALL / 2),
+        (-0.5, _TALL / 4),
+        (-0.5, -_TALL / 4),
+    ]
+    return "M" + "L".join(f"{x + 0.97 * dx:.3f} {y + 0.97 * dy:.3f}" for dx, dy in corners) + "z"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from importlib import resources
 from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from moemcts.errors import UsageError, unknown_name
@@ -103,6 +104,16 @@ def register_commands(app: typer.Typer, data: typer.Typer) -> None:
 
 
 _engine = partial(Registration, runs_programs=True)
+
+
+@hookimpl
+def register_weights() -> Sequence[Registration]:
+    summary = "three small experts, trained on 220,000 positions of masters"
+    return [Registration("chess", partial(_weights, "chess"), summary, ("chess",), default=True)]
+
+
+def _weights(name: str) -> Path:
+    return Path(str(resources.files("moemcts_chess").joinpath("weights", name)))
 
 
 def _board(game: Game) -> Board:

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("starlette", reason="the extra `web` is not installed")
-pytest.importorskip("httpx2", reason="starlette's test client needs httpx2")
-
-from starlette.testclient import TestClient
 from trained_for_tests import save_team, shipped
 
 from moemcts.cli.main import main
 from moemcts.errors import UsageError
-from moemcts.web.app import LARGEST_BODY, make_app, serve
-from moemcts.web.offers import Offers
+
+TestClient: Any = pytest.importorskip(
+    "starlette.testclient", reason="starlette or what its client needs is missing", exc_type=(ImportError, RuntimeError)
+).TestClient
+pages: Any = pytest.importorskip("moemcts.web.app")
+offered: Any = pytest.importorskip("moemcts.web.offers")
+LARGEST_BODY, make_app, serve, Offers = pages.LARGEST_BODY, pages.make_app, pages.serve, offered.Offers
 
 HOME = "http://localhost"
 

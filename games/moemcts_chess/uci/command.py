@@ -18,8 +18,7 @@ def uci(
     experts: Annotated[
         str | None,
         typer.Option(
-            help="A folder of experts or `weights:NAME`, as the option Model_Directory; by default the game's own, "
-            "else a simple evaluation."
+            help="A folder of experts or `weights:NAME`, as the option Model_Directory; a simple evaluation otherwise."
         ),
     ] = None,
     options: Annotated[
@@ -30,11 +29,10 @@ def uci(
 
     Standard output carries the protocol and nothing else. `uci` lists the options, which have CrazyAra's names.
     """
-    from moemcts_chess.uci.options import SHIPPED
     from moemcts_chess.uci.session import Session
 
     with _protocol_channel() as out:
-        session = Session(out, gates=_gates(), experts=SHIPPED, is_strict=bool(experts or options), on_loaded=_freeze)
+        session = Session(out, gates=_gates(), is_strict=bool(experts or options), on_loaded=_freeze)
         for name, value in [*_named_by(experts), *map(_split, options or [])]:
             try:
                 session.options.set(name, value)

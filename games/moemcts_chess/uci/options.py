@@ -81,9 +81,9 @@ class Option:
 class Options:
     """The options with the values that were set."""
 
-    def __init__(self, gates: Sequence[str] = (), experts: str = "") -> None:
-        """Takes the names of the gates that experts can be put behind, and the experts to play with by default."""
-        self._options = {option.name.lower(): option for option in _table(tuple(gates), experts)}
+    def __init__(self, gates: Sequence[str] = ()) -> None:
+        """Takes the names of the gates that experts can be put behind."""
+        self._options = {option.name.lower(): option for option in _table(tuple(gates))}
         self._values = {option.name: option.default for option in self._options.values()}
 
     def __iter__(self) -> Iterator[Option]:
@@ -163,7 +163,7 @@ class Options:
         )
 
 
-def _table(gates: tuple[str, ...], experts: str) -> tuple[Option, ...]:
+def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
     unused = "CrazyAra itself does not use it"
     no_tensorrt = "Backend says what runs the networks"
     two = "all games here are for two players"
@@ -175,7 +175,7 @@ def _table(gates: tuple[str, ...], experts: str) -> tuple[Option, ...]:
         Option(name="UCI_AnalyseMode", default=False, keeps_tree=True),
         Option(name="Ponder", default=False, idle="pondering begins with `go ponder`", keeps_tree=True),
         Option(name="MultiPV", default=1, low=1, high=500, keeps_tree=True),
-        Option(name="Model_Directory", default=experts, loads=True),
+        Option(name="Model_Directory", default="", loads=True),
         Option(
             name="Game_Phase_Definition", default=GATE_OF_THE_EXPERTS, choices=(GATE_OF_THE_EXPERTS, *gates), loads=True
         ),

@@ -42,16 +42,15 @@ class Session:
         out: TextIO,
         *,
         gates: Sequence[str] = (),
-        experts: str = "",
         is_strict: bool = False,
         on_loaded: Callable[[], None] = lambda: None,
     ) -> None:
-        """Takes where to write, the names of gates that experts can be put behind, and the experts to begin with.
+        """Takes where to write, and the names of gates that experts can be put behind.
 
         A strict session ends where the first that is loaded cannot be had, others do without. `on_loaded` is called
         when all is there that searches are going to need.
         """
-        self.options = Options(gates, experts)
+        self.options = Options(gates)
         self._out = out
         self._lock = threading.Lock()
         self._log: Path | None = None

@@ -13,7 +13,10 @@ const middle = ([x, y, width, height]) => [x + width / 2, y + height / 2]
 export function drawOverlay(overlay, round, open, board, choose) {
     overlay.replaceChildren()
     const moves = round.moves.filter(move => move.spots?.length)
-    for (const move of moves) for (const spot of move.spots) rectangle(spot, {fill: "#f2c14e55"}, overlay)
+    for (const move of moves) for (const spot of move.spots) {
+        const marked = move.spots.length > 1 ? {fill: "#f2c14e55"} : {fill: "none", stroke: "#f2a900", "stroke-width": .06}
+        rectangle(spot, marked, overlay)
+    }
     for (const move of moves) drawVisits(overlay, move)
     drawChoices(overlay, open.filter(one => one.spots.length && !board?.takes(one.action)), choose)
 }

@@ -69,7 +69,9 @@ function add(round) {
 function follow() {
     const now = last()
     clearTimeout(state.timer)
+    document.body.classList.remove("thinks")
     if (!now || now.over || now.asked || !state.playing) return
+    document.body.classList.add("thinks")
     state.timer = setTimeout(() => !last().asked && state.playing && advance(), state.wait)
 }
 
@@ -80,6 +82,9 @@ function result(round) {
 }
 
 async function start(asked) {
+    clearTimeout(state.timer)
+    while (state.busy) await new Promise(done => setTimeout(done, 30))
+    notice("The table is being laid …")
     await attempt(async () => {
         const round = await ask("/api/tables", asked)
         state.rounds = []
@@ -238,7 +243,8 @@ function showThought(round) {
     const seat = round.seats[move.player]
     $("who").textContent = `before ${move.name}, by ${seat.name}`
     const expert = move.expert == null ? "" : `expert ${move.expert}${move.phase ? ` (${move.phase})` : ""} answered · `
-    const simulations = move.simulations ? `${move.simulations} simulations · ${move.nodes} nodes · depth ${move.depth}` : "no search"
+    const simulations = move.simulations ? [`${move.simulations} simulations`, move.nodes && `${move.nodes} nodes`, move.depth && `depth ${move.depth}`]
+        .filter(Boolean).join(" · ") : "no search"
     $("numbers").textContent = expert + simulations
     const searched = move.actions[0].visits != null
     const head = make("tr", {}, ...["action", "", searched ? "visits" : "share", ...(searched ? ["value", "prior"] : [])]
