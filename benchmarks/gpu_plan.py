@@ -31,9 +31,10 @@ from record import add_option, append
 from moemcts.arena import Conditions, Lineup, openings_from_seeds, play_games
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Game
-from moemcts.learn.checkpoint import load_experts
+from moemcts.learn.checkpoint import load_experts, load_networks
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.inference.backends import Inference, Precision
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm
@@ -146,7 +147,9 @@ class Plan:
             for precision in PRECISIONS:
                 experts = self._experts(folder, precision)
                 said = "" if precision == "float32" else f", {precision}"
-                rates = {batch: self._inference_rate(experts.experts[0], batch) for batch in self.scale.batches}
+                first = load_networks(folder, self.game, plugins()).networks[0]
+                alone = TorchEvaluator(first, self.scale.device, precision)
+                rates = {batch: self._inference_rate(alone, batch) for batch in self.scale.batches}
                 rows += [
                     {"name": f"gpu plan, {size}{said}, inference, batch {batch}", "value": round(rate)} | about
                     for batch, rate in rates.items()
