@@ -579,7 +579,7 @@ def test_a_run_writes_down_the_backend_that_auto_meant(tmp_path: Path) -> None:
     assert written == experiment.config.match.backend
     assert written == choose_backend(trained_network(), (2, 3, 3), precision="float32").inference.backend
     assert "precision" not in read_toml(tmp_path / "run" / "config.toml")["match"]
-    assert Experiment.load(tmp_path / "run").config == experiment.config
+    assert Experiment.load(tmp_path / "run").config.match == experiment.config.match
 
 
 def test_a_run_with_a_backend_that_is_missing_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
