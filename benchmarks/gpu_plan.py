@@ -31,9 +31,10 @@ from record import add_option, append
 from moemcts.arena import Conditions, Lineup, openings_from_seeds, play_games
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Game
-from moemcts.learn.checkpoint import load_experts
+from moemcts.learn.checkpoint import load_experts, load_networks
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.inference.backends import Inference, Precision
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm
@@ -143,10 +144,12 @@ class Plan:
             if not folder.exists():
                 continue
             about = {"unit": "positions/s", "network": self.scale.networks[size], "seed": 0} | self._device()
+            network = load_networks(folder, self.game, plugins()).networks[0]
             for precision in PRECISIONS:
                 experts = self._experts(folder, precision)
                 said = "" if precision == "float32" else f", {precision}"
-                rates = {batch: self._inference_rate(experts.experts[0], batch) for batch in self.scale.batches}
+                alone = TorchEvaluator(network, self.scale.device, precision)
+                rates = {batch: self._inference_rate(alone, batch) for batch in self.scale.batches}
                 rows += [
                     {"name": f"gpu plan, {size}{said}, inference, batch {batch}", "value": round(rate)} | about
                     for batch, rate in rates.items()
@@ -267,7 +270,7 @@ class Plan:
         numbers = json.loads((folder / "report" / "numbers.json").read_text())
         yield {"name": f"gpu plan, {piece}, losses", "numbers": numbers} | about
 
-    def _inference_rate(self, network: Any, batch: int) -> float:
+    def _inference_rate(self, network: TorchEvaluator, batch: int) -> float:
         """Returns evaluations per second of planes that lie ready."""
         planes = np.random.default_rng(0).random((batch, *self.game.spec.observation_shape), dtype=np.float32)
         network.evaluate_planes(planes)

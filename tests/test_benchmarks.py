@@ -116,7 +116,7 @@ def test_the_plan_for_a_gpu_runs_dry(tmp_path: Path, monkeypatch: pytest.MonkeyP
     alone = [f"gpu plan, resnet{precision}, {what}" for precision in ("", ", bf16") for what in whats]
     routed = [f"gpu plan, resnet, bf16, {name}, batch {batch}" for batch in (1, 8) for name in ("each", "stacked")]
     assert names == alone + routed
-    assert all(0 < row["share_of_inference"] < 3 for row in seen[1] if "self-play" in row["name"])
+    assert all(row["share_of_inference"] > 0 for row in seen[1] if "self-play" in row["name"])
     epochs = [gpu_plan.epochs_of(out / f"resnet-{scheme}") for scheme in ("single", "separated")]
     assert epochs[0] == epochs[1] > 0
     with tarfile.open(out / "parcels" / "resnet-separated.tar.gz.00") as parcel:

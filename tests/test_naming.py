@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -11,12 +12,14 @@ import pytest
 import torch
 
 from moemcts.agents import Seat
-from moemcts.errors import UsageError
+from moemcts.errors import ForeignData, UsageError
 from moemcts.gates import PlyGate
 from moemcts.learn.checkpoint import save_experts
+from moemcts.learn.inference.fidelity import Fidelity
 from moemcts.naming import contestants, is_timed, resolve_agent, says_more, with_options
 from moemcts.plugins import checked_options, plugins
 from moemcts.references import parse_reference
+from moemcts.runs.match import Match, MatchPlan, going_on
 from moemcts.search import SearchAgent
 
 
@@ -114,6 +117,31 @@ def test_how_loudly_an_agents_policy_is_heard_is_named(experts: Path) -> None:
         resolve_agent(f"{experts}?backend=torch&uniform_share=2", game)
 
 
+def test_a_match_goes_on_with_what_was_chosen_when_it_began(
+    experts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from moemcts.learn.inference import choice
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kept = Fidelity(top1=1, kl=0, regret=0, value=0)
+    monkeypatch.setattr(choice, "_fidelity", lambda *_: kept)
+    monkeypatch.setattr(choice, "_rates", lambda *_: {"torch": {8: 1.0}, "torch bf16": {8: 2.0}})
+    plan = MatchPlan(game="tictactoe", agents=(f"{experts}?simulations=3", "random"), num_games=2, random_plies=0)
+    path = tmp_path / "games.jsonl"
+    Match(going_on(plan, path)).play(path)
+    known = json.loads(path.read_text().splitlines()[0])["identity"]["agents"]
+    assert known[plan.agents[0]].endswith("&backend=torch&precision=bf16")
+    begun = path.read_bytes()
+    monkeypatch.setattr(choice, "_rates", lambda *_: {"torch": {8: 1.0}, "torch bf16": {8: 1.0}})
+    with pytest.raises(ForeignData):
+        Match(plan).play(path)
+    Match(going_on(plan, path)).play(path)
+    assert path.read_bytes() == begun
+    for other in ("", "{}\n", "no match\n"):
+        path.write_text(other)
+        assert going_on(plan, path) == plan
+
+
 def test_the_queue_is_a_routing_that_users_name(experts: Path) -> None:
     game = plugins().game("tictactoe")
     views = game.views([(game.initial_state(), 0)] * 3)
@@ -122,5 +150,7 @@ def test_the_queue_is_a_routing_that_users_name(experts: Path) -> None:
         for decision in agent.act(views, [Seat(0, np.random.default_rng(row)) for row in range(3)]):
             assert (decision.simulations, decision.expert) == (30, 0)
             assert decision.action in range(9)
+    with pytest.raises(UsageError, match="expected in_flight of at least 1, and no more with routing=queue, got 2"):
+        resolve_agent(f"{experts}?backend=torch&routing=queue&in_flight=2", game)
     with pytest.raises(UsageError, match="no routing named 'queu'; did you mean 'queue'"):
         resolve_agent(f"{experts}?routing=queu", game)

@@ -134,6 +134,7 @@ def match(
             num_workers=workers,
         ),
         pairs,
+        out,
     )
     formats = _formats(played, pgn, replays)
     check_outputs([path for path in (out, pgn, replays) if path is not None], ours=[path for path, _ in formats])
@@ -196,11 +197,12 @@ def parse_sprt(text: str) -> Sprt:
         raise UsageError(f"expected --sprt elo0,elo1[,alpha,beta][,model=...], got {text!r}: {error}") from None
 
 
-def _prepare(plan: MatchPlan, pairs: int | None) -> Match:
+def _prepare(plan: MatchPlan, pairs: int | None, out: Path | None) -> Match:
     from dataclasses import replace
 
-    from moemcts.runs.match import Match
+    from moemcts.runs.match import Match, going_on
 
+    plan = going_on(plan, out)
     made = Match(plan)
     return made if pairs is None else Match(replace(plan, num_games=pairs * made.num_seatings))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
+    context: typer.Context,
     experiment: Annotated[
         str | None, typer.Argument(help="The experiment, or `all`; without it they are listed.")
     ] = None,
@@ -53,11 +55,14 @@ def reproduce(
         _list(papers, as_json)
         return
     names = [one.name for one in papers.experiment] if experiment == ALL else [experiment]
+    command_line: Any = context.find_root().command
     runs = [_prepared(papers, name, preset, data, out, changes or []) for name in names]
+    for run in runs:
+        run.check(command_line.commands)
     if dry_run:
         _print_commands(runs)
         return
-    found = [_do(run, as_json) for run in runs]
+    found = [_do(run, command_line, as_json) for run in runs]
     if as_json:
         typer.echo(json.dumps(found if experiment == ALL else found[0], indent=1))
 
@@ -71,12 +76,10 @@ def _prepared(
         raise UsageError(f"expected a file of games or a dataset, there is nothing at {data}")
     sizes = papers.size(preset, changes)
     folder = (out or Path("runs") / f"papers-{preset}").absolute()
-    run = Reproduction(papers, papers.find(name), sizes, folder, data)
-    run.check(_commands())
-    return run
+    return Reproduction(papers, papers.find(name), sizes, folder, data)
 
 
-def _do(run: Reproduction, as_json: bool) -> object:
+def _do(run: Reproduction, command_line: Any, as_json: bool) -> object:
     """Does an experiment and writes its report; returns its numbers."""
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.report.page import write_report
@@ -86,7 +89,7 @@ def _do(run: Reproduction, as_json: bool) -> object:
     name = run.experiment.name
     try:
         with exclusive(run.folder):
-            run.work(run_command, progress.say)
+            run.work(partial(run_command, command_line), progress.say)
     except KeyboardInterrupt:
         progress.say("interrupted; all that was finished is kept, the same command goes on")
         raise typer.Exit(130) from None
@@ -99,24 +102,16 @@ def _do(run: Reproduction, as_json: bool) -> object:
     return report.numbers
 
 
-def run_command(words: Sequence[str]) -> str:
+def run_command(command_line: Any, words: Sequence[str]) -> str:
     """Runs a command of this command line here; returns what it printed, raises MoemctsError if it fails."""
-    from moemcts.cli.app import make_app
-
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        code = typer.main.get_command(make_app()).main(list(words), prog_name="moemcts", standalone_mode=False)
+        code = command_line.main(list(words), prog_name="moemcts", standalone_mode=False)
     if code == 130:
         raise KeyboardInterrupt
     if isinstance(code, int) and code:
         raise MoemctsError(f"moemcts {' '.join(words)} failed with exit code {code}")
     return printed.getvalue()
-
-
-def _commands() -> list[str]:
-    from moemcts.cli.app import make_app
-
-    return list(getattr(typer.main.get_command(make_app()), "commands", {}))
 
 
 def _list(papers: PaperList, as_json: bool) -> None:

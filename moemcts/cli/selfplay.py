@@ -58,6 +58,7 @@ def selfplay(
     """Let experts play games and learn from them, generation by generation, and report how strong they have become."""
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.cli.settings import Given
+    from moemcts.report.page import plain
     from moemcts.runs.selfplay import SelfPlay
     from moemcts.runs.selfplay_estimate import selfplay_estimate
 
@@ -100,7 +101,7 @@ def selfplay(
         raise typer.Exit(130) from None
     progress.say(f"done in {time.monotonic() - started:,.0f} s")
     if as_json:
-        typer.echo(json.dumps(report.numbers, indent=1))
+        typer.echo(json.dumps(plain(report.numbers), indent=1))
         return
     typer.echo(report.summary + "\n")
     typer.echo("\n\n".join(table.text() for section in report.sections[:2] for table in section.tables))
@@ -130,7 +131,7 @@ def _follow(run: SelfPlay) -> None:
 
     def add(generation: int) -> None:
         if (found := generation_of(run, generation)) is not None:
-            events.add(found, [one for one in run.measurements() if one["agent"] == f"generation {generation}"])
+            events.add(found, [one for one in run.judging.measurements() if one["agent"] == f"generation {generation}"])
 
     run.on_generation = add
 

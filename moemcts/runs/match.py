@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -19,7 +20,7 @@ from moemcts.arena.records import Lineup
 from moemcts.arena.schedules import DuelSchedule, MatchSchedule, duel_schedule, duel_seatings, match_schedule
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.naming import TIMES, Contestant, contestants, identity_of
+from moemcts.naming import TIMES, Contestant, contestants, identity_of, says_more
 from moemcts.plugins import plugins
 from moemcts.work import workers
 
@@ -185,6 +186,24 @@ class Match:
         """Returns what else decides the games: what runs the networks, their weights, limits, openings."""
         found = {"agents": self._resolved(), "limits": dict(self.plan.limits)}
         return {**identity_of([one.reference for one in self._all], self.openings), **found}
+
+
+def going_on(plan: MatchPlan, path: Path | None) -> MatchPlan:
+    """Returns the plan with what was chosen for its agents when the match in a file was begun, if there is one.
+
+    What `auto` meant then, such as what runs the networks, it means until the match is over, whatever is quickest now.
+    Of a file that is none of a match nothing is said: whoever opens it does.
+    """
+    if path is None or not path.is_file():
+        return plan
+    try:
+        with path.open("rb") as file:
+            known = json.loads(file.readline())["identity"]["agents"]
+        references = [*plan.agents, *([] if plan.against is None else [plan.against])]
+        chosen = {name: str(known[name]) for name in references if name in known and says_more(str(known[name]), name)}
+    except (OSError, ValueError, KeyError, TypeError, UsageError):
+        return plan
+    return replace(plan, resolved={**chosen, **plan.resolved})
 
 
 def _remade(plan: MatchPlan) -> tuple[Game, Sequence[Lineup]]:

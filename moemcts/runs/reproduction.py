@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,10 +49,10 @@ class Reproduction:
         text = self.papers.command(step, is_given=self.data is not None, preset=self.sizes["preset"])
         return words(text, self.sizes, places)
 
-    def check(self, commands: Sequence[str]) -> None:
+    def check(self, commands: Container[str]) -> None:
         """Raises UsageError where a step needs a command that there is not, MoemctsError where a program is missing."""
         for program in self.experiment.programs:
-            if shutil.which(program) is None:
+            if not has_program(program):
                 raise MoemctsError(
                     f"{self.experiment.name} needs the program {program}, which is not on this machine; "
                     f"apt install {program}"
@@ -122,6 +122,11 @@ class Reproduction:
         if command[0] in RESUMED and (self._made / step / "config.toml").exists():
             return [command[0], "--resume", str(self._made / step), "--json"]
         return command
+
+
+def has_program(name: str) -> bool:
+    """Returns whether this machine has a program, on the path or where Debian puts those for games."""
+    return any(shutil.which(name, path=path) for path in (None, "/usr/games"))
 
 
 def shown(value: Any) -> str | None:

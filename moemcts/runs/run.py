@@ -16,6 +16,7 @@ import tomli_w
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.game import Game
+from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
 from moemcts.runs.environment import environment
 from moemcts.runs.kept_gates import keep_gate
@@ -263,13 +264,14 @@ def _read_environment(folder: Path) -> dict[str, Any]:
 
 def _with_precision(config: Config) -> Config:
     """Returns the configuration with the quickest way to train its network in place of precision `auto`."""
-    if config.training.precision != "auto":
+    training = getattr(config, "training", None)
+    if not isinstance(training, TrainerConfig) or training.precision != "auto":
         return config
     from moemcts.learn.training.ranks import ALONE, device_of
     from moemcts.learn.training.speed import settled
 
     spec = plugins().game(config.game).spec
     network = plugins().network(config.network, spec.observation_shape, spec.num_actions)
-    device = str(device_of(config.training.device, ALONE))
-    training = settled(config.training, network, spec.observation_shape, device=device)
-    return config.model_copy(update={"training": training})
+    device = str(device_of(training.device, ALONE))
+    found = settled(training, network, spec.observation_shape, device=device)
+    return config.model_copy(update={"training": found})

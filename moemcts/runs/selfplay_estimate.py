@@ -34,7 +34,7 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     samples = config.games.samples or config.games.games * samples_per_game
     games = samples / samples_per_game
     rate, num_parameters = network_rate(game, config.network, states, min(config.games.parallel, BATCH))
-    each = 1 / search_rate(game, config.search, run.opponent_model(), states) + 1 / rate
+    each = 1 / search_rate(game, config.search, run.players.opponent_model(), states) + 1 / rate
     workers = config.workers if isinstance(config.workers, int) and config.workers else num_cores()
     full = config.search.simulations or config.search.nodes or 100
     fast = config.games.fast_simulations or full // 4

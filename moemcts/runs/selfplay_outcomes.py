@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def outcomes_of(run: SelfPlay) -> SelfPlayOutcomes:
     """Returns what was made so far."""
     generations = [generation_of(run, one) for one in range(1, run.config.generations + 1)]
-    matches = run.measurements()
+    matches = run.judging.measurements()
     return SelfPlayOutcomes(
         title=f"{run.config.game}: self-play, {run.config.gate} ({run.config.scheme})",
         making=_making(run),

@@ -48,7 +48,7 @@ class SelfPlayConfig(RunConfig):
     """The gate whose phases have one expert each; `none` makes a single network."""
     scheme: str = "separated"
     """What each expert learns from."""
-    generations: int = Field(default=20, ge=1, le=100_000)
+    generations: int = Field(default=20, ge=1, le=9999)
     """How often games are played and learned from."""
     start: str = ""
     """A folder of experts to begin with, one per phase of the gate, or a single network for all phases; random weights

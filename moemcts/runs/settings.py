@@ -5,9 +5,17 @@ from __future__ import annotations
 import importlib.resources
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from moemcts.errors import UsageError, unknown_name
 from moemcts.learn.training.config import TrainerConfig
@@ -112,6 +120,14 @@ class MatchConfig(Section):
     """What networks compute in: float32 if not given, bf16, int8 of exported models, or auto, in place of which the
     quicker of the first two is written down."""
 
+    @model_serializer(mode="wrap")
+    def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leaves out what files did not have before, so that they stay as they were."""
+        fields: dict[str, Any] = dump(self)
+        if fields.get("precision") is None:
+            fields.pop("precision", None)
+        return fields
+
 
 class RunConfig(Section):
     """What every run has."""
@@ -124,6 +140,9 @@ class RunConfig(Section):
     """Decides everything that is random."""
     summary: str = ""
     """What the preset is for."""
+    if TYPE_CHECKING:
+        # Each kind of run declares it where its files have it.
+        training: TrainerConfig = TrainerConfig()
 
     def resolved_settings(self) -> dict[str, Any]:
         """Returns all settings that have a value and an effect, as TOML has them."""

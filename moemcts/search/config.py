@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import astuple
 from typing import Any, Literal, Self
 
@@ -67,6 +68,9 @@ class SearchConfig(BaseModel):
     """Share of Dirichlet noise in the root's priors."""
     noise_alpha: float = Field(default=0.3, gt=0)
     """Concentration of that noise."""
+    forced_playouts: float = Field(default=0.0, ge=0)
+    """Actions of the root that were tried are visited at least sqrt(this * prior * simulations) times, and recommended
+    without what that forced (KataGo 2, Wu 2019); 0 forces nothing."""
     root: Literal["puct", "gumbel"] = "puct"
     """How the root's actions are tried: by PUCT, or by sequential halving among those that Gumbel noise draws, which
     improves the policy with any number of simulations (Danihelka et al. 2022)."""
@@ -115,10 +119,17 @@ class SearchConfig(BaseModel):
     def _is_for_gumbel(self) -> None:
         if self.simulations is None:
             raise ValueError("expected simulations with root 'gumbel', which divides them among the root's actions")
+        if self.forced_playouts > 0:
+            raise ValueError("expected forced_playouts 0 with root 'gumbel', which plans all of them")
         if self.noise_fraction > 0:
             raise ValueError("expected noise_fraction 0 with root 'gumbel', which has noise of its own: gumbel_noise")
         if self.reuse:
             raise ValueError("expected no reuse with root 'gumbel', which begins with untried actions")
+
+    def exploration(self, visits: float) -> float:
+        """Returns PUCT's factor of priors at a node of so many visits."""
+        c = self.c_init + math.log((visits + self.c_base + 1.0) / self.c_base)
+        return c * math.sqrt(visits)
 
     @property
     def gumbel(self) -> GumbelRoot | None:
@@ -136,7 +147,7 @@ class SearchConfig(BaseModel):
     def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leaves out what files did not have before, so that they stay as they were."""
         fields: dict[str, Any] = dump(self)
-        for name in ("uniform_share", "replies", *_OF_GUMBEL):
+        for name in ("uniform_share", "replies", "forced_playouts", *_OF_GUMBEL):
             if fields.get(name) == type(self).model_fields[name].default:
                 del fields[name]
         return fields
@@ -151,6 +162,7 @@ class SearchConfig(BaseModel):
         return options | {
             "uniform_share": self.uniform_share,
             "replies": self.replies,
+            "forced_playouts": self.forced_playouts,
             "gumbel": None if self.gumbel is None else astuple(self.gumbel),
             "simulations": simulations,
             "fpu_parent": parent,

@@ -111,7 +111,7 @@ class Search:
         They may be asked for at any moment, also while leaves wait for evaluations: a search can be watched between
         its batches and stopped after any of them. Before the first `backup` there are no priors and no visits.
         """
-        return [SearchResult.of(raw, self.config.gumbel) for raw in self._native.results()]
+        return [SearchResult.of(raw, self.config) for raw in self._native.results()]
 
     def lines(self, tree: int = 0) -> list[list[list[Action]]]:
         """Returns the most visited line of each action of a root, in the order of its result's `actions`.

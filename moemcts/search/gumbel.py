@@ -77,6 +77,24 @@ def logits(
     return found
 
 
+def planned(
+    schedule: Sequence[int],
+    number: int,
+    noise: Sequence[float],
+    logits: Sequence[float],
+    tried: Sequence[int],
+    is_lost: Sequence[bool],
+) -> int:
+    """Returns the index of the action that a simulation goes to: that with the best noise and logit of those due.
+
+    Where those are all proven to lose, or no visit is planned any more, it is the best of all.
+    """
+    left = [i for i, lost in enumerate(is_lost) if not lost]
+    due = schedule[number] if number < len(schedule) else None
+    candidates = [i for i in left if tried[i] == due] or left or [0]
+    return max(candidates, key=lambda i: noise[i] + logits[i])
+
+
 def improved(logits: Sequence[float]) -> FloatArray:
     """Returns the improved policy, `[n]`: at least as good as the priors if values are exact (Danihelka et al., 4)."""
     weights = np.exp(np.asarray(logits, dtype=np.float64) - max(logits))

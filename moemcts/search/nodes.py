@@ -1,14 +1,16 @@
-"""The nodes of the definition's tree: statistics, results and proof numbers."""
+"""The nodes of the definition's tree: statistics, priors, results and proof numbers."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.game import Action, Player, State
+from moemcts.search.config import SearchConfig
 
 Float64s = NDArray[np.float64]
 
@@ -80,3 +82,28 @@ def proof_of(node: Node, i: int) -> float | None:
     child = node.children.get((i,))
     is_known = child is not None and child.plies_left is not None and not child.steps
     return float(child.values[node.seats[0].player]) if child is not None and is_known else None
+
+
+def priors_of(logits: NDArray[np.float32], actions: Sequence[Action], config: SearchConfig) -> NDArray[np.float32]:
+    """Returns the priors of actions, `[n]`, by the logits of all, `[A]`."""
+    scaled = [float(logits[action]) / config.policy_temperature for action in actions]
+    peak = max(scaled)
+    peak = 0.0 if peak == -math.inf else peak
+    weights = [math.exp(logit - peak) for logit in scaled]
+    total = 0.0
+    for weight in weights:
+        total += weight
+    even, share = 1.0 / len(actions), config.uniform_share
+    policy = [weight / total if total else even for weight in weights]
+    return np.array([(1.0 - share) * prior + share * even for prior in policy], dtype=np.float32)
+
+
+def with_noise(priors: NDArray[np.float32], noise: Sequence[float], fraction: float) -> NDArray[np.float32]:
+    """Returns priors with a share of noise, which need not sum to one, `[n]`."""
+    total = 0.0
+    for share in noise:
+        total += share
+    mixed = [
+        (1.0 - fraction) * float(prior) + fraction * (share / total) for prior, share in zip(priors, noise, strict=True)
+    ]
+    return np.array(mixed, dtype=np.float32)

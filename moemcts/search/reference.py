@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from moemcts.evaluation import Evaluation
 from moemcts.game import CHANCE, Action, GameSpec, Player, State
+from moemcts.search import nodes
 from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
-from moemcts.search.gumbel import GumbelRoot, considered_visits, logits
+from moemcts.search.forced import behind
+from moemcts.search.gumbel import GumbelRoot, considered_visits, logits, planned
 from moemcts.search.nodes import UNPROVABLE, Float64s, Node, Path, SeatStatistics, numbers_after, numbers_of, proof_of
 from moemcts.search.splitmix import SplitMix64
 
@@ -64,7 +66,7 @@ class ReferenceSearch:
         row = 0
         for leaf, path in self.pending:
             for seat in leaf.seats:
-                seat.priors = self._priors(evaluation.logits[row], seat.actions)
+                seat.priors = nodes.priors_of(evaluation.logits[row], seat.actions, self.config)
                 self._note_value(leaf, seat.player, np.atleast_1d(evaluation.value[row]))
                 row += 1
             if leaf is self.root:
@@ -136,9 +138,9 @@ class ReferenceSearch:
         config = self.config
         if node is self.root and config.gumbel is not None:
             return self._consider(seat, config.gumbel)
-        visits = float(node.visits + node.in_flight)
-        c = config.c_init + math.log((visits + config.c_base + 1.0) / config.c_base)
-        scale = c * math.sqrt(visits)
+        if node is self.root and (forced := self._forced(seat)) is not None:
+            return forced
+        scale = config.exploration(float(node.visits + node.in_flight))
         parent, offset, reduction = FIRST_PLAY_URGENCIES[config.first_play_urgency]
         mean = seat.value_sum / node.visits
         untried = parent * mean + offset - reduction * math.sqrt(max(seat.visited_prior, 0.0))
@@ -164,22 +166,24 @@ class ReferenceSearch:
             schedule = considered_visits(num_considered, self.config.simulations or 0)
             self.plans[seat.player] = (noise, schedule)
 
-    def _consider(self, seat: SeatStatistics, gumbel: GumbelRoot) -> int:
-        """Returns the index of the action with the best noise and improved logit among those that are due.
+    def _forced(self, seat: SeatStatistics) -> int | None:
+        """Returns the index of the action with the largest prior that was tried less than it has to be."""
+        tried = [n + waiting for n, waiting in zip(seat.visits, seat.in_flight, strict=True)]
+        num_simulations = float(self.root.visits + self.root.in_flight - 1)
+        return behind(self.config.forced_playouts, num_simulations, seat.priors.tolist(), tried, self._lost(seat))
 
-        Where those are all proven to lose, or no visit is planned any more, it is the best of all.
-        """
+    def _consider(self, seat: SeatStatistics, gumbel: GumbelRoot) -> int:
+        """Returns the index of the action that the plan of the Gumbel root tries next."""
         noise, schedule = self.plans[seat.player]
-        values = self.root.values
-        found = logits(gumbel, seat.visits, seat.value_sums, seat.priors, float(values[seat.player]))  # type: ignore[arg-type]
-        is_lost = [
-            self._solves() and len(self.root.seats) == 1 and proof_of(self.root, i) == -1 for i in range(len(noise))
-        ]
-        left = [i for i, lost in enumerate(is_lost) if not lost]
-        number = self.num_simulations + self._num_held()
-        due = schedule[number] if number < len(schedule) else None
-        candidates = [i for i in left if seat.visits[i] + seat.in_flight[i] == due] or left or [0]
-        return max(candidates, key=lambda i: noise[i] + found[i])
+        evaluation = float(self.root.values[seat.player])
+        found = logits(gumbel, seat.visits, seat.value_sums, seat.priors.tolist(), evaluation)
+        tried = [n + waiting for n, waiting in zip(seat.visits, seat.in_flight, strict=True)]
+        return planned(schedule, self.num_simulations + self._num_held(), noise, found, tried, self._lost(seat))
+
+    def _lost(self, seat: SeatStatistics) -> list[bool]:
+        """Returns which actions of the root are proven to lose."""
+        is_proving = self._solves() and len(self.root.seats) == 1
+        return [is_proving and proof_of(self.root, i) == -1 for i in range(len(seat.actions))]
 
     def _is_scout_due(self) -> bool:
         interval = self.config.options(self.spec)["proof_interval"]
@@ -216,7 +220,9 @@ class ReferenceSearch:
             return None
         (seat,) = node.seats
         best, best_key = None, (math.inf, math.inf)
-        for i in sorted(range(len(seat.actions)), key=lambda i: -float(seat.priors[i])):
+        # Actions are opened in the order of their priors, those of the Gumbel root all at once.
+        is_sorted = node is not self.root or self.config.gumbel is None
+        for i in sorted(range(len(seat.actions)), key=lambda i: -float(seat.priors[i]) if is_sorted else 0.0):
             child = node.children.get((i,))
             numbers = numbers_after(child)
             if numbers == UNPROVABLE or 0 in numbers or (child is not None and child.is_pending):
@@ -332,18 +338,6 @@ class ReferenceSearch:
         searched = [player for player in range(self.spec.num_players) if player not in self.opponents]
         return not state.active_players or all(state.is_decided(player) for player in searched)
 
-    def _priors(self, logits: NDArray[np.float32], actions: Sequence[Action]) -> NDArray[np.float32]:
-        scaled = [float(logits[action]) / self.config.policy_temperature for action in actions]
-        peak = max(scaled)
-        peak = 0.0 if peak == -math.inf else peak
-        weights = [math.exp(logit - peak) for logit in scaled]
-        total = 0.0
-        for weight in weights:
-            total += weight
-        even, share = 1.0 / len(actions), self.config.uniform_share
-        policy = [weight / total if total else even for weight in weights]
-        return np.array([(1.0 - share) * prior + share * even for prior in policy], dtype=np.float32)
-
     def _note_value(self, leaf: Node, viewer: Player, value: NDArray[np.float32]) -> None:
         """A player's own view decides its value; the others' values come from the mean of all views."""
         num_players = self.spec.num_players
@@ -358,21 +352,9 @@ class ReferenceSearch:
                 leaf.values[player] += np.float32(estimate / len(viewers))
 
     def _add_noise(self, root: Node) -> None:
-        fraction = self.config.noise_fraction
-        if fraction == 0:
-            return
-        for seat in root.seats:
+        for seat in root.seats if self.config.noise_fraction > 0 else ():
             noise = [self.rng.gamma(self.config.noise_alpha) for _ in seat.actions]
-            total = 0.0
-            for share in noise:
-                total += share
-            seat.priors = np.array(
-                [
-                    (1.0 - fraction) * float(prior) + fraction * (share / total)
-                    for prior, share in zip(seat.priors, noise, strict=True)
-                ],
-                dtype=np.float32,
-            )
+            seat.priors = nodes.with_noise(seat.priors, noise, self.config.noise_fraction)
 
     def _hold(self, leaf: Node, path: Path) -> None:
         places = [i for i, (node, _) in enumerate(self.pending) if node is leaf]

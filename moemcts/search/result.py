@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from moemcts.game import Action, BoolArray, FloatArray, IntArray, Player
 from moemcts.search import gumbel as gumbels
+from moemcts.search.config import SearchConfig
+from moemcts.search.forced import pruned
 from moemcts.search.gumbel import GumbelRoot
 
 
@@ -38,6 +40,8 @@ class SearchResult:
     num_simulations: int
     mean_depth: float
     max_depth: int
+    pruned: IntArray | None = None
+    """With forced playouts: visits without what was forced; None otherwise."""
     improved: FloatArray | None = None
     """With the Gumbel root: the improved policy, which knows more than visits; None otherwise."""
     chosen: Action | None = None
@@ -59,14 +63,15 @@ class SearchResult:
     def weights(self) -> NDArray[np.float64]:
         """How much the search recommends each action: its visits, as far as no proof knows better.
 
-        With the Gumbel root it is the improved policy instead of the visits.
+        With the Gumbel root it is the improved policy instead of the visits, with forced playouts what is left of them.
         Actions proven to lose have none, unless all lose. Where the root's result is proven, only the quickest ways to
         win have any, or the slowest to anything else. Priors take the place of visits where there are none.
         """
         if self.plies_left is not None:
             return self._optimal().astype(np.float64)
         is_open = ~(self.proven & (self.values <= -1))
-        for weights in (self.visits if self.improved is None else self.improved, self.priors):
+        known = self.visits if self.pruned is None else self.pruned
+        for weights in (known if self.improved is None else self.improved, self.priors):
             if (weights * is_open).any():
                 return np.asarray(weights * is_open, dtype=np.float64)
         return is_open.astype(np.float64)
@@ -79,12 +84,14 @@ class SearchResult:
         return policy
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any], gumbel: GumbelRoot | None = None) -> Self:
+    def of(cls, raw: Mapping[str, Any], config: SearchConfig | None = None) -> Self:
         """Returns the result as the native search reports it."""
         fields = dict(raw)
         noise = fields.pop("noise")
-        if gumbel is not None and len(noise):
-            fields |= _recommended(gumbel, noise, raw)
+        if config is not None and config.gumbel is not None and len(noise):
+            fields |= _recommended(config.gumbel, noise, raw)
+        if config is not None and config.forced_playouts > 0 and "visits" in raw:
+            fields["pruned"] = _unforced(config, raw)
         sums, proofs = fields.pop("value_sums"), fields.pop("proof_values")
         means = sums / np.maximum(fields["visits"], 1)
         return cls(values=np.where(fields["proven"], proofs, means), **fields)
@@ -104,3 +111,11 @@ def _recommended(root: GumbelRoot, noise: NDArray[np.float64], raw: Mapping[str,
     is_open = ~(raw["proven"] & (raw["proof_values"] <= -1))
     chosen = gumbels.best(noise.tolist(), logits, visits, is_open.tolist())
     return {"improved": gumbels.improved(logits), "chosen": int(raw["actions"][chosen])}
+
+
+def _unforced(config: SearchConfig, raw: Mapping[str, Any]) -> IntArray:
+    """Returns the visits of a root's actions without what was forced, `[n]`."""
+    visits = raw["visits"].tolist()
+    scale = config.exploration(1.0 + sum(visits))
+    left = pruned(config.forced_playouts, scale, visits, raw["value_sums"].tolist(), raw["priors"].tolist())
+    return np.array(left, dtype=np.int64)

@@ -155,7 +155,7 @@ def _connected(address: str, count: int | None) -> Any:
     if ray.is_initialized():
         return ray
     environment = {"env_vars": {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}}
-    quiet = {"logging_level": logging.ERROR, "log_to_driver": False, "runtime_env": environment}
+    quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "runtime_env": environment}
     try:
         if address == HERE:
             ray.init(address="local", num_cpus=count, include_dashboard=False, **quiet)

@@ -33,6 +33,7 @@ from moemcts.learn.training.progress import OnProgress, Progress
 from moemcts.learn.training.speed import Way, best_way
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.training.trainer import Trained, Trainer, check_training
+from moemcts.runs.settings import MatchConfig
 
 EVERYTHING = [Stage(weights=(1.0, 1.0, 1.0))]
 
@@ -659,6 +660,9 @@ def test_auto_is_tried_once_and_kept_when_a_training_goes_on(
 
 def test_what_came_later_is_not_part_of_the_identity_of_what_does_not_use_it() -> None:
     assert "channels_last" not in config().identity()
+    assert "channels_last" not in config().model_dump()
+    assert "precision" not in MatchConfig().model_dump()
+    assert MatchConfig(precision="bf16").model_dump()["precision"] == "bf16"
     assert config(channels_last=True).identity()["channels_last"] is True
 
 

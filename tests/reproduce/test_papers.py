@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
 import pytest
+import typer
 
+from moemcts.cli.app import make_app
 from moemcts.cli.main import main
-from moemcts.cli.reproduce import _commands
 from moemcts.plugins import plugins
 from moemcts.runs.papers import join, look_up
-from moemcts.runs.reproduction import Reproduction, shown
+from moemcts.runs.reproduction import Reproduction, has_program, shown
 
 PAPERS = join(plugins().papers)
-COMMANDS = _commands()
+COMMANDS = list(typer.main.get_command(make_app()).commands)  # type: ignore[attr-defined]
 
 
 def missing(name: str) -> str:
     """Returns what this machine or version lacks for an experiment."""
     run = Reproduction(PAPERS, PAPERS.find(name), PAPERS.size("smoke", []), Path("nowhere"))
-    programs = [program for program in run.experiment.programs if shutil.which(program) is None]
+    programs = [program for program in run.experiment.programs if not has_program(program)]
     commands = [run.command(step)[0] for step in run.steps if run.command(step)[0] not in COMMANDS]
     return ", ".join([*programs, *commands])
 

@@ -242,4 +242,5 @@ def test_the_command_ends_with_a_report(
     assert "generation 1: games" in told.err
     assert command("selfplay", *options, *sizes, monkeypatch=monkeypatch) == 2
     assert "moemcts selfplay --resume" in capsys.readouterr().err
-    assert command("selfplay", "--resume", folder, monkeypatch=monkeypatch) == 0
+    assert command("selfplay", "--resume", folder, "--json", monkeypatch=monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)["generations"][0]["games"] == 8

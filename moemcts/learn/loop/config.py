@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 
 class _Section(BaseModel):
@@ -56,6 +56,14 @@ class GamesConfig(_Section):
     precision: str | None = None
     """What networks compute in: float32, bf16, or auto, in place of which the quickest that keeps the policy is
     written down. If not given auto with backend auto, else float32."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leaves out what files did not have before, so that they stay as they were."""
+        fields: dict[str, Any] = dump(self)
+        if fields.get("precision") is None:
+            fields.pop("precision", None)
+        return fields
 
     @property
     def size(self) -> tuple[int, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 
 class TrainerConfig(BaseModel):
@@ -87,6 +87,14 @@ class TrainerConfig(BaseModel):
     bits."""
     device: str = "auto"
     """cpu, cuda, cuda:1, ... or auto: cuda where there is one."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leaves out what files did not have before, so that they stay as they were."""
+        fields: dict[str, Any] = dump(self)
+        if fields.get("channels_last") is None:
+            fields.pop("channels_last", None)
+        return fields
 
     def shares(self) -> dict[str, float]:
         """Returns the factor of each term of the loss, by the term's name."""

@@ -13,6 +13,7 @@ from torch import nn
 from moemcts.learn.inference.export import random_planes
 from moemcts.learn.threads import torch_threads
 from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.ranks import Ranks
 
 WORTH_ROUNDING = 1.2
 """How many times as fast bf16 has to be to be taken."""
@@ -45,6 +46,27 @@ def settled(
         return config
     rates = measure_ways(network, observation_shape, min(config.batch_size, MOST_ROWS), config.threads or 1, device)
     return with_way(config, best_way(rates))
+
+
+def settled_once(
+    config: TrainerConfig,
+    network: nn.Module,
+    observation_shape: tuple[int, ...],
+    begun: Mapping[str, Any] | None,
+    device: torch.device,
+    ranks: Ranks,
+) -> TrainerConfig:
+    """Returns the settings with what a training was `begun` with in place of precision `auto`, else what is quickest.
+
+    Of several ranks the first decides for all, as each would time something else.
+    """
+    if config.precision != "auto":
+        return config
+    if begun is not None:
+        found = begun.get("config", {})
+        return with_way(config, Way(found.get("precision", "float32"), bool(found.get("channels_last"))))
+    mine = settled(config, network, observation_shape, device=str(device)) if ranks.is_first else config
+    return ranks.gather(mine)[0]
 
 
 def with_way(config: TrainerConfig, way: Way) -> TrainerConfig:

@@ -26,7 +26,7 @@ from moemcts.learn.training.metrics_log import MetricsLog
 from moemcts.learn.training.progress import Meter, OnProgress
 from moemcts.learn.training.ranks import ALONE, Ranks, device_of
 from moemcts.learn.training.sample_weights import sample_weights
-from moemcts.learn.training.speed import Way, settled, with_way
+from moemcts.learn.training.speed import settled_once
 from moemcts.learn.training.stage import (
     GOOD,
     OPTIMISER,
@@ -180,7 +180,8 @@ class Trainer:
         folder: Path,
         optimisers: Optimisers | None = None,
     ) -> list[Trained]:
-        self._settle(network, material, folder)
+        shape = material.training.game.spec.observation_shape
+        self.config = settled_once(self.config, network, shape, read_identity(folder), self._device, self._ranks)
         digests = [state_digest(state) for state in initial]
         steps = plan(stages, [digests.index(one) for one in digests] if len(digests) > 1 else ())
         trains_heads = any(step.stage.trains == "heads" for step in steps)
@@ -212,20 +213,6 @@ class Trainer:
                 training.run(step)
         network.to("cpu")
         return [training.trained(number, expert) for expert, number in enumerate(last_steps(steps, stages))]
-
-    def _settle(self, network: nn.Module, material: Material, folder: Path) -> None:
-        """Decides what precision `auto` is: what the training was begun with, or what is quickest."""
-        if self.config.precision != "auto":
-            return
-        if (begun := read_identity(folder)) is not None:
-            found = begun.get("config", {})
-            way = Way(found.get("precision", "float32"), bool(found.get("channels_last")))
-            self.config = with_way(self.config, way)
-            return
-        shape = material.training.game.spec.observation_shape
-        # One for all, as each rank would time something else.
-        mine = settled(self.config, network, shape, device=str(self._device)) if self._ranks.is_first else self.config
-        self.config = self._ranks.gather(mine)[0]
 
     def _material(
         self, dataset: Dataset, gate: PhaseGate, validation: Dataset | None, test: Dataset | None

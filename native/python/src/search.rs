@@ -309,6 +309,7 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
         virtual_loss: option(options, "virtual_loss")?,
         policy_temperature: option(options, "policy_temperature")?,
         uniform_share: option(options, "uniform_share")?,
+        forced_playouts: option(options, "forced_playouts")?,
         gumbel: option::<Option<(u32, f64, f64, f64)>>(options, "gumbel")?.map(
             |(considered, visit_offset, value_scale, noise)| GumbelRoot {
                 considered,

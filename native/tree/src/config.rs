@@ -15,6 +15,8 @@ pub struct Config {
     pub policy_temperature: f64,
     /// Share of uniform priors in the priors of every node, in [0, 1].
     pub uniform_share: f64,
+    /// Tried actions of the root are visited `sqrt(this * prior * simulations)` times at least (Wu 2019).
+    pub forced_playouts: f64,
     /// How the root's actions are tried if not by PUCT.
     pub gumbel: Option<GumbelRoot>,
     pub noise_fraction: f64,

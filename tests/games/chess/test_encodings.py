@@ -243,3 +243,14 @@ def test_a_training_writes_down_what_its_network_resolves_to(tmp_path: Path) -> 
     training = Training.create(tmp_path / "training", config)
     assert training.config.network == "resnet?blocks=1&policy_planes=79"
     assert Training.load(tmp_path / "training").config == training.config
+
+
+@pytest.mark.parametrize("variant", ["crazyhouse", "atomic"])
+def test_the_plain_planes_are_the_first_of_all(variant: str) -> None:
+    whole, plain = ChessGame(variant), ChessGame(variant, planes="multi-plain")
+    state, other = whole.initial_state(), plain.initial_state()
+    for _ in range(20):
+        action = state.legal_actions(state.active_players[0])[0]
+        state, other = state.play([action]), other.play([action])
+    assert plain.spec.observation_shape == (67, 8, 8)
+    assert (state.observation(0)[:67] == other.observation(0)).all()

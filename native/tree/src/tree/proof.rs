@@ -115,7 +115,8 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             let scouts = if child == NONE { 0 } else { self.prospects[child as usize].scouts };
             (!is_waiting && !is_settled).then_some((numbers[seat.player()], scouts, slot))
         });
-        // Open edges lie in the order of their priors, and of equal ones the first is taken.
+        // Open edges lie in the order of their priors, those of a Gumbel root as they are; of equal ones the first is
+        // taken.
         let Some((_, _, best)) = open.min_by_key(|&(number, scouts, _)| (number, scouts)) else { return false };
         chosen.clear();
         chosen.push(best);

@@ -25,7 +25,11 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let scale = config.exploration.at(record.visits + record.in_flight);
         let Node { parent, slot, first_seat, .. } = *record;
         let before = record.seat.first_edge;
-        let best = record.seat.choose(&mut self.edges, &mut self.moves, visits, scale, config);
+        let simulations = if node == ROOT { record.visits + record.in_flight - 1 } else { 0 };
+        let best = match record.seat.forced(&self.edges, simulations, config) {
+            Some(forced) => forced,
+            None => record.seat.choose(&mut self.edges, &mut self.moves, visits, scale, config),
+        };
         let first_edge = record.seat.first_edge;
         chosen.push(best);
         let Edge { child, ahead, .. } = *self.edges.get(first_edge, best);
@@ -38,7 +42,10 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         if num_seats > 1 {
             let first = first_seat as usize;
             for seat in &mut self.seats[first..first + usize::from(num_seats) - 1] {
-                chosen.push(seat.choose(&mut self.edges, &mut self.moves, visits, scale, config));
+                chosen.push(match seat.forced(&self.edges, simulations, config) {
+                    Some(forced) => forced,
+                    None => seat.choose(&mut self.edges, &mut self.moves, visits, scale, config),
+                });
             }
         }
     }
@@ -62,6 +69,20 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
 }
 
 impl Seat {
+    /// Returns the edge with the largest prior that was tried less than it has to be, after so many simulations of a root.
+    fn forced(&self, edges: &Edges, simulations: u32, config: &Config) -> Option<Slot> {
+        if simulations == 0 || config.forced_playouts == 0.0 {
+            return None;
+        }
+        let is_behind = |edge: &Edge| {
+            let least = (config.forced_playouts * f64::from(edge.prior) * f64::from(simulations)).sqrt();
+            let tried = edge.visits + edge.in_flight;
+            !edge.is_lost && tried > 0 && f64::from(tried) < least
+        };
+        let opened = edges.block(self.first_edge, self.num_edges);
+        opened.iter().position(is_behind).map(|slot| slot as Slot)
+    }
+
     fn choose(&mut self, edges: &mut Edges, moves: &mut Moves, visits: f64, scale: f64, config: &Config) -> Slot {
         self.open(edges, moves);
         let untried = config.fpu_parent * (self.value_sum / visits) + config.fpu_offset

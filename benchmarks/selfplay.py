@@ -1,0 +1,97 @@
+"""What a self-play learned and how fast it played, as rows of results.
+
+python benchmarks/selfplay.py FOLDER [--curve] [--record]
+
+FOLDER is a run of `moemcts selfplay`. A row per measured generation: its score against each opponent that stays the
+same, with the games and samples of all generations up to it. One row more: how many positions per second of processor
+time are evaluated by one process that plays, beside what the network alone does with batches of the same size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+from record import add_option, append
+
+from moemcts.learn.threads import torch_threads
+from moemcts.runs.selfplay import SelfPlay
+from moemcts.runs.selfplay_games import Speed
+
+
+def main() -> None:
+    """Reads and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--curve", action="store_true", help="leave the speed out")
+    add_option(parser)
+    options = parser.parse_args()
+    run = SelfPlay.load(options.folder)
+    rows = [*curve(run), *([] if options.curve else [speed(run)])]
+    for row in rows:
+        print(*row.values())
+    if options.record:
+        append("selfplay", rows)
+
+
+def curve(run: SelfPlay) -> list[dict[str, object]]:
+    """Returns a row per match against an opponent that stays the same."""
+    rows: list[dict[str, object]] = []
+    for match in run.judging.measurements():
+        if match["other"].startswith("generation "):
+            continue
+        generation = int(match["agent"].removeprefix("generation "))
+        played = [run.on_disk.said(one, "played.json") for one in range(1, generation + 1)]
+        losses, draws, wins = match["counts"]
+        rows.append(
+            {
+                "name": f"{run.config.game}, {run.config.search.simulations} simulations: {match['agent']} "
+                f"against {match['other']}",
+                "value": round(100 * (wins + draws / 2) / (wins + draws + losses), 1),
+                "unit": "% score",
+                "games": sum(one.get("games", 0) for one in played),
+                "samples": sum(one.get("samples", 0) for one in played),
+                "wins": wins,
+                "draws": draws,
+                "losses": losses,
+                "network": run.config.network,
+                "seed": run.config.seed,
+            }
+        )
+    return rows
+
+
+def speed(run: SelfPlay) -> dict[str, object]:
+    """Returns how fast one part of a generation's games is played by the newest experts there are."""
+    newest = max(one for one in range(run.config.generations + 1) if run.on_disk.experts(one).exists())
+    # What is loaded and compiled first is left out.
+    evaluator = run.players.experts(newest)
+    found: list[Speed] = []
+    started = time.process_time()
+    run.players.play_part(newest + 1, newest, 0, found.append)
+    seconds, played = time.process_time() - started, found[-1]
+    states = [run.game.initial_state(seed) for seed in range(round(played.num_positions / played.num_batches))]
+    views = run.game.views([(state, state.active_players[0]) for state in states])
+    times = []
+    with torch_threads(1):
+        while sum(times) < 2:
+            before = time.process_time()
+            evaluator.evaluate(views)
+            times.append(time.process_time() - before)
+    alone = len(states) / float(np.median(times))
+    return {
+        "name": f"{run.config.game}, {run.config.network}: share of the network's own speed",
+        "value": round(100 * played.num_positions / seconds / alone, 1),
+        "unit": "%",
+        "positions_per_second": round(played.num_positions / seconds),
+        "network_alone": round(alone),
+        "mean_batch": len(states),
+        "backend": run.config.games.backend,
+        "seed": run.config.seed,
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""Generations of self-play are measured: against those that play, and against opponents that stay the same."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from moemcts.agents import Agent
+from moemcts.arena.openings import Opening, starts
+from moemcts.arena.rating import Sprt
+from moemcts.naming import contestants
+from moemcts.runs.gauntlet import Duel, is_promoted, manifest_digest
+from moemcts.runs.generations import PROMOTED
+from moemcts.runs.selfplay_players import Players, name_of
+from moemcts.search import SearchConfig
+from moemcts.store import read_json, write_json
+from moemcts.work import Here
+from moemcts.work.progress import Advance
+
+_FIRST_BOARD = 1_000_000
+"""Of matches, times the seed: their start positions have numbers of their own."""
+
+
+class Judging:
+    """The matches of generations."""
+
+    def __init__(self, players: Players, measured: Sequence[int]) -> None:
+        """`measured` are the generations that are measured, in their order."""
+        self.players = players
+        self.config, self.game = players.config, players.game
+        self.folder, self.on_disk = players.folder, players.on_disk
+        self.measured = measured
+
+    def promote(self, generation: int, advance: Advance) -> None:
+        """Lets the newest experts play those that have played, and says whether they play the next games."""
+        rule, champion = self.config.promotion, self.on_disk.champion(generation - 1)
+        search = _quiet(self.config.search, rule.temperature)
+        sprt = Sprt(elo0=rule.elo0, elo1=rule.elo1, model="logistic") if rule.rule == "sprt" else None
+        newest = name_of(generation)
+        result = Duel(
+            game=self.game,
+            agents={
+                name: self.players.judged(one, search, rule.simulations)
+                for name, one in ((newest, generation), (name_of(champion), champion))
+            },
+            openings=self._openings(rule.games, generation),
+            num_games=rule.games,
+            seed=self._board(generation),
+            parallel=self.config.games.parallel,
+            identity=self._identity([generation, champion], search.model_dump(mode="json"), rule.simulations),
+            journal=self.folder / "matches" / f"promote-{generation:04d}.jsonl",
+            sprt=sprt,
+        ).play(Here(), advance)
+        self.on_disk.say(
+            generation,
+            PROMOTED,
+            {
+                "promoted": is_promoted(result, newest, score=rule.score, sprt=sprt),
+                "champion": champion,
+                "games": len(result.records),
+                "counts": list(result.counts(newest)),
+            },
+        )
+
+    def measure(self, generation: int, advance: Advance) -> None:
+        """Plays a generation against the opponents that stay the same, and the one that was measured before it."""
+        gauntlet = self.config.gauntlet
+        search = _quiet(self.config.search, 0.0)
+        known = contestants(gauntlet.opponents, self.game)
+        others: dict[str, Agent] = {name: one.agent for name, one in known.items()}
+        before = [one for one in self.measured if one < generation][-1:]
+        if gauntlet.previous:
+            others |= {name_of(one): self.players.judged(one, search, gauntlet.simulations) for one in before}
+        ours = self.players.judged(generation, search, gauntlet.simulations)
+        found = []
+        for number, (name, agent) in enumerate(others.items()):
+            own = [generation, *(before if name == name_of(before[-1] if before else -1) else [])]
+            result = Duel(
+                game=self.game,
+                agents={name_of(generation): ours, name: agent},
+                openings=self._gauntlet_openings,
+                num_games=gauntlet.games,
+                seed=self._board(0) + number,
+                parallel=gauntlet.parallel,
+                identity=self._identity(own, search.model_dump(mode="json"), gauntlet.simulations),
+                journal=self.folder / "matches" / f"measure-{generation:04d}-{number}.jsonl",
+            ).play(Here(), lambda done, total, n=number: advance(n * total + done, len(others) * total))  # type: ignore[misc]
+            tally = result.tally(name_of(generation))
+            found.append(
+                {
+                    "agent": name_of(generation),
+                    "other": name,
+                    "counts": list(result.counts(name_of(generation))),
+                    "tally": tally.to_json(),
+                    "rankings": [[list(map(list, one.groups)), list(one.unranked)] for one in result.rankings()],
+                }
+            )
+        write_json(self.folder / "matches" / f"measure-{generation:04d}.json", found)
+
+    def measurements(self) -> list[dict[str, Any]]:
+        """Returns the matches of all generations that were measured."""
+        paths = [self.folder / "matches" / f"measure-{generation:04d}.json" for generation in self.measured]
+        return [one for path in paths if path.exists() for one in read_json(path)]
+
+    @functools.cached_property
+    def _gauntlet_openings(self) -> list[Opening]:
+        gauntlet = self.config.gauntlet
+        return starts(
+            self.game,
+            -(-gauntlet.games // self.game.spec.num_players),
+            path=Path(gauntlet.openings) if gauntlet.openings else None,
+            random_plies=gauntlet.random_plies,
+            seed=self._board(0),
+        )
+
+    def _openings(self, num_games: int, generation: int) -> list[Opening]:
+        return starts(self.game, -(-num_games // self.game.spec.num_players), seed=self._board(generation))
+
+    def _board(self, generation: int) -> int:
+        return (self.config.seed + 1) * _FIRST_BOARD + generation * 10_000
+
+    def _identity(
+        self, generations: Sequence[int], search: Mapping[str, Any], simulations: int | None
+    ) -> dict[str, Any]:
+        return {
+            "experts": [manifest_digest(self.on_disk.experts(one)) for one in generations],
+            "search": dict(search),
+            "simulations": simulations,
+            "backend": self.config.games.backend,
+        }
+
+
+def _quiet(search: SearchConfig, temperature: float) -> SearchConfig:
+    """Returns a search without the noise that games to learn from have."""
+    return search.model_copy(update={"temperature": temperature, "noise_fraction": 0.0, "gumbel_noise": 0.0})

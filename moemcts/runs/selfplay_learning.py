@@ -1,0 +1,191 @@
+"""A generation of self-play learns: from the samples in its window, on from the experts before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from moemcts.errors import UsageError
+from moemcts.game import Game
+from moemcts.gates import PhaseGate
+from moemcts.learn.schemes.scheme import StagedScheme
+from moemcts.plugins import plugins
+from moemcts.runs.generations import GENERAL, LEARNED, OPTIMISERS, TRAINING, Generations
+from moemcts.runs.selfplay_settings import SelfPlayConfig
+from moemcts.work.progress import Advance
+
+if TYPE_CHECKING:
+    from moemcts.learn.loop.training import Networks
+    from moemcts.learn.training.progress import Progress as TrainingProgress
+
+
+class Learning:
+    """What generations begin with, and how each learns."""
+
+    def __init__(
+        self, config: SelfPlayConfig, game: Game, gate: PhaseGate, scheme: StagedScheme, on_disk: Generations
+    ) -> None:
+        self.config = config
+        self.game = game
+        self.gate = gate
+        self.scheme = scheme
+        self.on_disk = on_disk
+        self.say: Callable[[str], None] = lambda text: None
+        """Told of phases with few samples."""
+
+    def start(self, advance: Advance) -> None:
+        """Writes the experts of generation 0."""
+        networks = self._first_networks()
+        self._save(0, networks, data="", measurements=[])
+        advance(len(networks), len(networks))
+
+    def _first_networks(self) -> list[Any]:
+        import torch
+
+        from moemcts.learn.checkpoint import load_networks
+        from moemcts.learn.fingerprint import gate_fingerprint
+
+        num_phases = self.gate.num_phases
+        if not self.config.start:
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(self.config.seed)
+                spec = self.game.spec
+                return [plugins().network(self.config.network, spec.observation_shape, spec.num_actions)] * num_phases
+        loaded = load_networks(Path(self.config.start), self.game, plugins())
+        if len(loaded.networks) == 1:
+            return list(loaded.networks) * num_phases
+        if gate_fingerprint(loaded.gate, self.game) != gate_fingerprint(self.gate, self.game):
+            raise UsageError(
+                f"{self.config.start} has experts of gate {loaded.gate.name!r}, not of {self.config.gate!r}; "
+                f"expected experts of the same gate, or a single network"
+            )
+        return list(loaded.networks)
+
+    def train(self, generation: int, advance: Advance) -> None:
+        """Makes the experts of a generation from those before it."""
+        from moemcts.learn.loop.training import configured, go_on
+        from moemcts.learn.training.trainer import Optimisers, Trainer
+
+        if self.on_disk.said(generation, LEARNED):
+            return
+        config = self.config
+        samples, found = self._samples(generation)
+        settings = configured(
+            config.training,
+            config.learning,
+            generation=generation,
+            seed=config.seed,
+            num_samples=len(samples.training),
+        )
+
+        def follow(state: TrainingProgress) -> None:
+            advance(state.step, state.num_steps)
+
+        trainer = Trainer(
+            settings,
+            on_progress=follow,
+            references={"network": config.network, "gate": config.gate, "scheme": config.scheme},
+        )
+        origin = self._origin(generation)
+        optimisers = None
+        if config.learning.optimiser == "kept":
+            optimisers = Optimisers(self.on_disk.of(origin) / OPTIMISERS, self.on_disk.of(generation) / OPTIMISERS)
+        taught = go_on(
+            trainer,
+            self.scheme,
+            self._networks(origin),
+            samples,
+            self.gate,
+            self.on_disk.of(generation) / TRAINING,
+            optimisers=optimisers,
+        )
+        for note in taught.notes:
+            self.say(f"generation {generation}: {note}")
+        if taught.networks.general is not None:
+            self._save_general(generation, taught.networks.general)
+        self._save(generation, taught.networks.experts, data=samples.training.id, measurements=taught.measurements)
+        self.on_disk.say(
+            generation,
+            LEARNED,
+            {
+                "samples": len(samples.training),
+                "validation": len(samples.validation),
+                "window": [found.start, found.stop - 1],
+                "phases": samples.training.phase_counts(self.gate),
+                "learning_rate": settings.learning_rate,
+                "losses": {
+                    name: _losses(one) for name, one in zip(self.gate.phase_names, taught.measurements, strict=True)
+                },
+                "notes": list(taught.notes),
+            },
+        )
+
+    def _samples(self, generation: int) -> tuple[Any, range]:
+        from moemcts.learn.data.shards import dataset_id, read_shards
+        from moemcts.learn.loop.window import open_window, window
+        from moemcts.store import digest
+
+        config = self.config
+        found = window(generation, self.on_disk.num_samples(generation), config.replay)
+        opened = [read_shards(self.on_disk.games(one), self.game) for one in found]
+        samples = open_window(
+            self.game,
+            [shard for _, shards in opened for shard in shards],
+            digest(" ".join(dataset_id(manifest) for manifest, _ in opened).encode())[:16],
+            config.replay,
+            config.targets,
+            held_out=config.training.validation_fraction,
+            seed=config.seed,
+            newest=generation,
+        )
+        return samples, found
+
+    def _origin(self, generation: int) -> int:
+        """Returns which experts a generation goes on from."""
+        goes_on = self.config.promotion.goes_on
+        return generation - 1 if goes_on == "newest" else self.on_disk.champion(generation - 1)
+
+    def _networks(self, generation: int) -> Networks:
+        from moemcts.learn.checkpoint import load_networks
+        from moemcts.learn.loop.training import Networks
+        from moemcts.learn.weights import load_state, read_state
+
+        loaded = load_networks(self.on_disk.experts(generation), self.game, plugins())
+        path = self.on_disk.of(generation) / GENERAL
+        general = None
+        if path.exists():
+            spec = self.game.spec
+            general = plugins().network(self.config.network, spec.observation_shape, spec.num_actions)
+            load_state(general, read_state(path)[0], str(path))
+        return Networks(experts=loaded.networks, general=general)
+
+    def _save_general(self, generation: int, network: Any) -> None:
+        from moemcts.learn.weights import network_state, write_state
+
+        write_state(self.on_disk.of(generation) / GENERAL, network_state(network), {"generation": generation})
+
+    def _save(
+        self, generation: int, networks: Sequence[Any], *, data: str, measurements: Sequence[Mapping[str, Any]]
+    ) -> None:
+        from moemcts.learn.checkpoint import save_experts
+
+        save_experts(
+            self.on_disk.experts(generation),
+            networks,
+            game=self.game,
+            game_reference=self.config.game,
+            gate=self.gate,
+            gate_reference=self.config.gate,
+            network_reference=self.config.network,
+            scheme=self.config.scheme,
+            seed=self.config.seed,
+            data=data,
+            measurements=measurements,
+        )
+
+
+def _losses(measurement: Mapping[str, Any]) -> dict[str, float]:
+    """Returns the losses of an expert on the held-out samples of its stage; none where there were none."""
+    held_out = measurement.get("validation") or {}
+    return {name: round(value, 6) for name, value in held_out.items()}

@@ -1,0 +1,182 @@
+"""Who plays in self-play: the experts of generations, and what they need where they are sent to."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from moemcts.agents import Agent, PolicyAgent
+from moemcts.arena.openings import read_openings
+from moemcts.game import Game, State
+from moemcts.naming import opponents_named
+from moemcts.plugins import plugins
+from moemcts.runs.generations import Generations
+from moemcts.runs.selfplay_settings import SelfPlayConfig
+from moemcts.search import SearchAgent, SearchConfig
+from moemcts.search.engine import Opponents
+from moemcts.store import write_bytes
+from moemcts.work import Report
+
+if TYPE_CHECKING:
+    from moemcts.experts import ExpertSet
+    from moemcts.learn.loop.games import Cast
+    from moemcts.learn.loop.players import Usage
+
+LEAGUE, SELF = "league", "self"
+"""Words for opponents that are no agents."""
+OPENINGS = "openings"
+"""Where a copy of the file of openings lies, where games are sent to."""
+
+
+class Players:
+    """The experts of all generations as agents."""
+
+    def __init__(self, folder: Path, config: SelfPlayConfig, game: Game) -> None:
+        self.folder = folder
+        self.config = config
+        self.game = game
+        self.on_disk = Generations(folder)
+        self._experts: dict[int, ExpertSet] = {}
+
+    def experts(self, generation: int) -> ExpertSet:
+        """Opens the experts of a generation, run as the settings say."""
+        from moemcts.learn.checkpoint import load_experts
+        from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
+
+        if generation not in self._experts:
+            games = self.config.games
+            inference = Inference(named_backend(games.backend), named_precision(games.precision or "float32"))
+            while len(self._experts) >= self.config.games.league + 2:
+                del self._experts[min(self._experts)]
+            self._experts[generation] = load_experts(
+                self.on_disk.experts(generation), self.game, plugins(), inference=inference
+            )
+        return self._experts[generation]
+
+    def play_part(self, generation: int, champion: int, chunk: int, report: Report) -> bytes:
+        """Plays some games of a generation by the experts of another; returns the content of their file."""
+        from moemcts.learn.loop.games import Counts, play_games
+        from moemcts.learn.loop.players import Usage
+        from moemcts.learn.threads import torch_threads
+        from moemcts.runs.selfplay_games import chunk_bytes, numbers_of, speed_of, throttled
+
+        usage, started = Usage(), time.monotonic()
+        with torch_threads(1):
+            played = play_games(
+                self.game,
+                self._cast(champion, usage),
+                self.config.games,
+                numbers_of(self.config.games, chunk),
+                generation=generation,
+                seed=self.config.seed,
+                openings=self._game_openings,
+                on_progress=throttled(report, usage, started),
+            )
+        counts = Counts(num_games=len(played), num_samples=len(played.records), num_plies=int(played.plies.sum()))
+        report(speed_of(counts, usage, started))
+        return chunk_bytes(played)
+
+    def needed(self, champion: int) -> dict[str, bytes]:
+        """Returns the files that games by the experts of a generation need, by their place in the folder."""
+        experts = [self.on_disk.experts(one) for one in (champion, *self.league(champion))]
+        folders = [self.folder / "gates", *experts]
+        files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir()) if path.is_file()]
+        found = {str(path.relative_to(self.folder)): path.read_bytes() for path in files}
+        if self.config.games.openings:
+            path = Path(self.config.games.openings)
+            found[f"{OPENINGS}/{path.name}"] = path.read_bytes()
+        return found
+
+    def league(self, champion: int) -> range:
+        """Returns the earlier generations that may sit opposite."""
+        games = self.config.games
+        return range(max(0, champion - games.league) if games.opponents == LEAGUE else champion, champion)
+
+    @functools.cached_property
+    def _game_openings(self) -> list[State]:
+        if not self.config.games.openings:
+            return []
+        path = Path(self.config.games.openings)
+        copy = self.folder / OPENINGS / path.name
+        suite = read_openings(self.game, copy if copy.exists() else path)
+        return [one.start for one in suite.openings if not isinstance(one.start, int)]
+
+    def _cast(self, champion: int, usage: Usage) -> Cast:
+        from moemcts.learn.loop.games import Cast
+
+        games = self.config.games
+        learner = self._learner(champion, usage)
+        if games.opponents == SELF:
+            return Cast(learner=learner)
+        others: list[Agent]
+        if games.opponents == LEAGUE:
+            others = [self._learner(one, usage) for one in self.league(champion)]
+        else:
+            others = [plugins().agent(games.opponents, self.game)]
+        return Cast(learner=learner, others=others, other_share=games.opponent_share)
+
+    def _learner(self, generation: int, usage: Usage) -> Agent:
+        from moemcts.learn.loop.players import Learner, Metered
+
+        games, evaluator = self.config.games, Metered(self.experts(generation), usage)
+        if not games.searched:
+            temperature = self.config.search.temperature
+            return PolicyAgent(evaluator, temperature=temperature, name=name_of(generation))
+        return Learner(
+            self.game,
+            evaluator,
+            self.config.search,
+            full_share=games.full_share,
+            fast_simulations=games.fast_simulations,
+            opponents=self.opponent_model(),
+            name=name_of(generation),
+        )
+
+    def opponent_model(self) -> Opponents:
+        """Returns who the search believes to face."""
+        games = self.config.games
+        known = SELF if games.opponents in (SELF, LEAGUE) else games.opponents
+        return opponents_named(games.opponent_model or known, self.game)
+
+    def judged(self, generation: int, search: SearchConfig, simulations: int | None) -> Agent:
+        """Returns the experts of a generation as they are measured; 0 simulations are the policy alone."""
+        experts = self.experts(generation)
+        if simulations == 0:
+            return PolicyAgent(experts, name=name_of(generation))
+        if simulations is not None:
+            search = search.model_copy(update={"simulations": simulations, "nodes": None})
+        return SearchAgent(self.game, experts, search, opponents=self.opponent_model(), name=name_of(generation))
+
+
+class PlayPart:
+    """Plays parts of a generation's games; where it is sent to, it has all that this needs with it."""
+
+    def __init__(self, players: Players, generation: int, champion: int, home: Any = None) -> None:
+        self._players = players
+        self._generation = generation
+        self._champion = champion
+        self._home = home
+        """Kept for as long as it is."""
+
+    def __call__(self, chunk: int, report: Report) -> bytes:
+        return self._players.play_part(self._generation, self._champion, chunk, report)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        players = self._players
+        return _part_player, (players.config, players.needed(self._champion), self._generation, self._champion)
+
+
+def _part_player(config: SelfPlayConfig, files: Mapping[str, bytes], generation: int, champion: int) -> PlayPart:
+    home = tempfile.TemporaryDirectory(prefix="moemcts-")
+    for name, content in files.items():
+        write_bytes(Path(home.name) / name, content)
+    return PlayPart(Players(Path(home.name), config, plugins().game(config.game)), generation, champion, home)
+
+
+def name_of(generation: int) -> str:
+    """Returns what a generation is called among agents."""
+    return f"generation {generation}"

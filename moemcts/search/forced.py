@@ -1,0 +1,48 @@
+"""Forced playouts: what the root's tried actions are visited at least, and visits without what that forced.
+
+Wu, Accelerating self-play learning in Go (2019), 3.2: KataGo's forced playouts and policy target pruning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def least_visits(factor: float, prior: float, num_simulations: float) -> float:
+    """Returns how many visits a tried action of the root has at least; `factor` is KataGo's k, 2 there."""
+    return math.sqrt(factor * prior * num_simulations)
+
+
+def behind(
+    factor: float, num_simulations: float, priors: Sequence[float], tried: Sequence[int], is_lost: Sequence[bool]
+) -> int | None:
+    """Returns the index of the action with the largest prior that was tried less than it has to be, if any."""
+    for i in sorted(range(len(priors)), key=lambda i: -priors[i]):
+        if not is_lost[i] and 0 < tried[i] < least_visits(factor, priors[i], num_simulations):
+            return i
+    return None
+
+
+def pruned(
+    factor: float, scale: float, visits: Sequence[int], value_sums: Sequence[float], priors: Sequence[float]
+) -> list[int]:
+    """Returns visits without those that were forced: what PUCT would not have chosen, by what is known now.
+
+    `scale` is PUCT's factor of priors at the root. No action loses more than it was forced to have, none gets a score
+    above that of the most visited one, and what is left with a single visit loses it, too.
+    """
+    best = max(range(len(visits)), key=lambda i: visits[i])
+    found = list(visits)
+    if not visits[best]:
+        return found
+    limit = value_sums[best] / visits[best] + scale * priors[best] / (1.0 + visits[best])
+    for i, n in enumerate(visits):
+        if i == best or not n:
+            continue
+        mean, forced = value_sums[i] / n, int(least_visits(factor, priors[i], sum(visits)))
+        while found[i] > max(n - forced, 0) and mean + scale * priors[i] / found[i] < limit:
+            found[i] -= 1
+        if found[i] < n and found[i] == 1:
+            found[i] = 0
+    return found
