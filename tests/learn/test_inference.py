@@ -29,7 +29,6 @@ from moemcts.learn.inference.export import (
     TOLERANCES,
     largest_error,
     onnx_bytes,
-    random_planes,
     torch_evaluation,
 )
 from moemcts.learn.inference.fidelity import Fidelity
@@ -40,6 +39,7 @@ from moemcts.learn.inference.positions import Positions, positions_of_dataset, p
 from moemcts.learn.inference.quantise import agreement, agreements, quantised
 from moemcts.learn.inference.stacked import StackedExperts
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+from moemcts.learn.planes import random_planes
 from moemcts.plugins import plugins
 from moemcts.store import read_toml
 

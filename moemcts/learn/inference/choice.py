@@ -18,11 +18,11 @@ from torch import nn
 
 from moemcts.errors import MoemctsError
 from moemcts.learn.inference.backends import BACKENDS, Backend, Inference, Precision, installed_version
-from moemcts.learn.inference.export import random_planes
 from moemcts.learn.inference.fidelity import Fidelity, team_fidelity
 from moemcts.learn.inference.making import make
 from moemcts.learn.inference.measurement import SIZES, Rates, candidates, measure
 from moemcts.learn.inference.positions import Positions
+from moemcts.learn.planes import random_planes
 from moemcts.learn.weights import network_state, state_digest
 from moemcts.store import read_json, write_json
 

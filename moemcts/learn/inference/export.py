@@ -106,12 +106,6 @@ def check_error(error: float, what: str, tolerance: float = TOLERANCE) -> None:
         )
 
 
-def random_planes(observation_shape: tuple[int, ...], num: int, seed: int = 0) -> FloatArray:
-    """Returns planes `[num, *observation_shape]` of which about one cell in seven is 1, as sparse as boards are."""
-    drawn = np.random.default_rng(seed).random((num, *observation_shape))
-    return (drawn < 1 / 7).astype(np.float32)
-
-
 class _LogitsAndValue(nn.Module):
     """A network without the outputs that no search asks for."""
 

@@ -10,10 +10,10 @@ from moemcts.learn.inference.export import (
     check_error,
     largest_error,
     onnx_bytes,
-    random_planes,
     torch_evaluation,
 )
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+from moemcts.learn.planes import random_planes
 
 NUM_CHECKED = 8
 """Random positions on which an exported network is compared with torch before it is used: a batch of a size that is

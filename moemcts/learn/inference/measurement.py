@@ -11,8 +11,9 @@ from torch import nn
 
 from moemcts.errors import MoemctsError
 from moemcts.learn.inference.backends import PAIRS, Inference, PlanesEvaluator, installed_version, providers
-from moemcts.learn.inference.export import onnx_bytes, random_planes
+from moemcts.learn.inference.export import onnx_bytes
 from moemcts.learn.inference.making import make
+from moemcts.learn.planes import random_planes
 
 BUDGET = 1.0
 """Seconds that a measurement takes, at least two batches of each size by every candidate."""

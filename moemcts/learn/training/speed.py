@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import nn
 
-from moemcts.learn.inference.export import random_planes
+from moemcts.learn.planes import random_planes
 from moemcts.learn.threads import torch_threads
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.ranks import Ranks
