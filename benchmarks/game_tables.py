@@ -1,0 +1,291 @@
+"""The tables of what was played and learned: losses, matches, gates, searches, suites, self-play."""
+
+from __future__ import annotations
+
+from published import CHESS_ELO, CHESS_LOSS
+from tabulating import Row, around, bounds, latest, origin, table
+
+ARMS = {
+    "single": "single network (gate `none`)",
+    "field": "SimpleAgent in our seat",
+    "constant": "no network: a constant evaluator",
+}
+
+
+def strength_row(row: Row) -> list[str]:
+    games, difference = row["games"], row["difference"]
+    low, high = (100 * bound for bound in row["interval"])
+    wins, ties, losses = (f"{100 * row[key] / games:.1f}" for key in ("wins", "ties", "losses"))
+    how = f"{row['simulations']} simulations" if row["kind"] == "searched" else "no search"
+    if row["arm"] == "field":
+        how = "chance level"
+    against = f"{100 * difference['wins']:+.1f} {bounds(difference['interval'], 100, 1)}" if difference else "–"
+    name = ARMS.get(row["arm"], f"experts by `{row['arm']}`")
+    return [f"{name}, {how}", str(games), f"{wins} [{low:.1f}, {high:.1f}]", ties, losses, against]
+
+
+def strength() -> str:
+    """Returns how often each arm won in Pommerman."""
+    rows = list(latest("strength").values())
+    heads = (
+        "Pommerman, free-for-all against three SimpleAgents | games | wins % | ties % | losses % "
+        "| wins against the single network, points"
+    )
+    one = rows[0]
+    how = (
+        f"`{one['run_command']}`: {one['samples']:,} samples of SimpleAgents' games, network `{one['network']}`, "
+        f"scheme {one['scheme']}, {one['training_seeds']} training seeds. Seats are rotated; every arm plays the same "
+        "boards with the same seeds. Win rates have 95 % Wilson intervals over the games; differences are paired, with "
+        "95 % intervals over training seeds and boards."
+    )
+    return "\n\n".join([table(heads, map(strength_row, rows)), how, origin(rows)])
+
+
+PHASES = ("opening", "middlegame", "endgame", "all")
+
+
+def comparison_cells() -> dict[tuple[int, str], dict[str, str]]:
+    """Returns what is known of each chess network by seed and arm; the arm `single` first."""
+    rows = list(latest("chess").values())
+    losses = {(row["seed"], row["arm"], row["row"], row["phase"]): row for row in rows if row["kind"] == "loss"}
+    elos = {(row["seed"], row["arm"], row["kind"]): row for row in rows if row["kind"] != "loss"}
+    teams = list(dict.fromkeys((seed, arm) for seed, arm, _, _ in losses))
+    singles = [next(team for team in teams if team[0] == seed) for seed in dict.fromkeys(seed for seed, _ in teams)]
+    cells: dict[tuple[int, str], dict[str, str]] = {}
+    for (seed, arm), network in [*((team, "single") for team in singles), *((team, "mixture") for team in teams)]:
+        scheme = "single" if network == "single" else arm
+        cells[seed, scheme] = {
+            "name": "single network" if network == "single" else f"experts, `{arm}`",
+            "seed": str(seed),
+            **{phase: f"{losses[seed, arm, network, phase]['value']:.4f}" for phase in PHASES},
+            "accuracy": f"{100 * losses[seed, arm, network, 'all']['accuracy']:.1f}",
+            "paper loss": f"{CHESS_LOSS[scheme][-1]:.4f}" if scheme in CHESS_LOSS else "–",
+            "searched": _elo(elos.get((seed, scheme, "searched"))),
+            "raw": _elo(elos.get((seed, scheme, "raw"))),
+            "paper Elo": f"{CHESS_ELO[scheme]:+.1f}" if scheme in CHESS_ELO else "–",
+        }
+    return cells
+
+
+def _elo(row: Row | None) -> str:
+    if row is None:
+        return "–"
+    low, high = row["value"] - row["error"], row["value"] + row["error"]
+    return f"{row['value']:+.1f} {bounds((low, high), digits=1)} ({row['games']})"
+
+
+def comparison() -> str:
+    """Returns the losses of chess experts on the test set, and their Elo against the single network."""
+    rows = list(latest("chess").values())
+    heads = (
+        "chess, gate `lichess` | seed | opening | middlegame | endgame | all | accuracy % | paper: all "
+        "| Elo, searching | Elo, no search | paper: Elo"
+    )
+    one = next(row for row in rows if row["kind"] == "loss" and row["phase"] == "all")
+    match = next(row for row in rows if row["kind"] != "loss")
+    how = (
+        f"Loss (0.99 policy, 0.01 value) on {one['test_samples']:,.0f} positions of May 2017; "
+        f"{one['samples_per_pass']:,} positions per pass, network `{one['network']}`. Elo against the single "
+        f"network of the same seed with the 95 % interval of cutechess, games in brackets, {match['simulations']} "
+        "simulations per move."
+    )
+    cells = (list(row.values()) for row in comparison_cells().values())
+    return "\n\n".join([table(heads, cells), how, origin(rows)])
+
+
+def levels() -> str:
+    """Returns how agents of the chess family do against engines, and against each other."""
+    rows = list(latest("levels").values())
+    against = [row for row in rows if ", levels: " in row["name"]]
+    ratings = [row for row in rows if ", rating: " in row["name"]]
+    shown = {row["name"]: row["name"].replace(", levels", "").replace("&", " ") for row in against}
+    games = [[shown[row["name"]], row["wins"], row["draws"], row["losses"], bounds(row["interval"])] for row in against]
+    means = [
+        [row["name"].partition("rating: ")[2].replace("&", " "), row["games"], around(row["value"], row["interval"])]
+        for row in ratings
+    ]
+    how = (
+        "Few games: read the intervals. Levels are those of Lichess. The Antichess thesis (Tables 5.3, 5.4) rated its "
+        "network at 2048 iterations 1023, random playouts at 2048 990 and random moves 346; its network beat level 2 "
+        "and lost to level 3."
+    )
+    heads = "antichess, two round robins: equal simulations, equal time | games | Elo against its mean, 95 %"
+    engines = table("against engines | wins | draws | losses | Elo, 95 %", games)
+    return "\n\n".join([engines, table(heads, means), how, origin([*against, *ratings])])
+
+
+def gates() -> str:
+    """Returns what gates found in data look like, and how networks behind them learned."""
+    rows = list(latest("gates").values())
+    clusters = [row for row in rows if "positions" in row]
+    trained = [row for row in rows if "policy loss" in row]
+
+    def shares(row: Row) -> list[str]:
+        return [" / ".join(f"{100 * x:.1f}" for x in row["shares"]), " / ".join(map(str, row["mean plies"]))]
+
+    found = [[row["name"], *shares(row), row["adjusted Rand index with lichess"]] for row in clusters]
+    learned = [
+        [row["name"], *shares(row), row["policy loss"], f"{100 * row['accuracy']:.1f}", row["value loss"]]
+        for row in trained
+    ]
+    one = trained[0]
+    how = (
+        f"Clusters: {clusters[0]['positions']:,} positions of chess. Pommerman: {one['samples']:,} samples of "
+        f"SimpleAgents' games, {one['held out']:,} held out for the losses, network `{one['network']}`, seed 0."
+    )
+    heads = "chess, clusters of input planes | phases, % of positions | mean plies | adjusted Rand index with `lichess`"
+    second = "Pommerman | phases, % of positions | mean plies | policy loss | accuracy % | value loss"
+    return "\n\n".join([table(heads, found), table(second, learned), how, origin(rows)])
+
+
+def bishops() -> str:
+    """Returns what networks say of opposite-coloured bishops."""
+    rows = list(latest("bishops").values())
+    cells = [[row["name"].split(", ")[1], row["value"], row["wins"]] for row in rows]
+    heads = "opposite-coloured bishops | mean of \\|value\\|, 15 draws | mean value, 5 wins"
+    return "\n\n".join([table(heads, cells), origin(rows)])
+
+
+def chess_data() -> str:
+    """Returns what there is in games between masters, by gate, and how fast they are read."""
+    rows = latest("chess_data")
+    gates = dict.fromkeys(name.split(",")[0] for name in rows if "share of positions" in name)
+    cells, later = [], PHASES[1:3]
+    for gate in gates:
+        for part in ("train", "validation", "test"):
+            value = {key.partition(": ")[2]: row["value"] for key, row in rows.items() if f"{gate}, {part}:" in key}
+            shares = (f"{100 * value[f'share of positions, {phase}']:.1f}" for phase in PHASES[:3])
+            first = ((value[f"first move of the {phase}, {what}"] for what in ("mean", "deviation")) for phase in later)
+            begins = (f"{mean:.1f} ± {deviation:.1f}" for mean, deviation in first)
+            back = f"{100 * value['share of games that go back']:.1f}"
+            cells.append([f"`{gate}`, {part}", " / ".join(shares), *begins, back])
+    heads = "gate, games | opening / middlegame / endgame, % of positions | first middlegame move | first endgame move"
+    others = [row for name, row in rows.items() if name.split(",")[0] not in gates or ":" not in name]
+    measured = table("chess family | measured", ([row["name"], f"{row['value']:,} {row['unit']}"] for row in others))
+    return "\n\n".join([table(f"{heads} | games that go back, %", cells), measured, origin(rows.values())])
+
+
+def replies() -> str:
+    """Returns which opponents' replies make a search stronger, kept ones or drawn ones."""
+    rows = list(latest("replies").values())
+    cells = (
+        [row["name"], row["games"], f"{100 * row['value']:+.1f} {bounds(row['interval'], 100, 1)}"] for row in rows
+    )
+    return "\n\n".join([table("opponents' replies | games | percent or points, 95 %", cells), origin(rows)])
+
+
+def ablations() -> str:
+    """Returns what of a network makes its search stronger."""
+    rows = list(latest("ablations").values())
+    cells = []
+    for row in rows:
+        low, high = (100 * bound for bound in row["interval"])
+        paired = row["difference"]
+        against = (
+            f"{100 * paired['wins']:+.1f} {bounds(paired['interval'], 100, 1)} `{paired['than']}`" if paired else "–"
+        )
+        wins = f"{100 * row['value']:.1f} [{low:.1f}, {high:.1f}]"
+        cells.append([f"{row['label']}: `{row['arm']}`", row["simulations"], row["games"], wins, against])
+    how = (
+        "`both`: policy and value; `policy`: every position is even; `value`: every action is equally good; "
+        "`constant`: neither. Each arm plays the same boards, seats and seeds against three SimpleAgents, whom it "
+        "expects. Wilson intervals over games; differences are paired, over boards."
+    )
+    heads = "network: arm | simulations | games | wins % | points more than"
+    return "\n\n".join([table(heads, cells), how, origin(rows)])
+
+
+def mates() -> str:
+    """Returns how many mates in three the solver proves."""
+    rows = list(latest("mates").values())
+    cells = ([row["name"], f"{row['value']} {row['unit']}"] for row in rows)
+    return "\n\n".join([table("mates in three, up to 100,000 simulations | proven", cells), origin(rows)])
+
+
+def urgency() -> str:
+    """Returns how first-play urgencies do against "loss"."""
+    rows = list(latest("urgency").values())
+    cells = [
+        [row["name"], row["games"], around(row["value"], row["interval"]), row["sprt"]["decision"]] for row in rows
+    ]
+    how = (
+        "A sequential test of 0 against 10 normalized Elo, or of what the command says: H1 stands for stronger than "
+        '"loss", H0 for not.'
+    )
+    return "\n\n".join([table("equal simulations | games | Elo, 95 % | test", cells), how, origin(rows)])
+
+
+def suites() -> str:
+    """Returns the leaderboard of suites over many games."""
+    rows = list(latest("suites").values())
+    cells = (
+        [
+            f"`{row['game']}`",
+            row["gate"],
+            row["scheme"],
+            row["simulations"],
+            row["seed"],
+            row["games"],
+            f"{row['points']:+.1f} {bounds((row['low'], row['high']), 1, 1)}",
+            f"{row['loss_single']:.3f}",
+            f"{row['loss_mixture']:.3f}",
+        ]
+        for row in rows
+    )
+    heads = "in | gate | scheme | simulations | seed | games | points over the single network | loss, single | experts"
+    hours = sum({(row["game"], row["seed"]): row["hours"] for row in rows}.values())
+    note = (
+        "Experts against a single network in many games, the suite's size `smoke`: it shows what a leaderboard looks "
+        "like, not who is better. Points: 100 times the score over one half against the single network, or the "
+        f"difference of win rates in percent where both play others. {60 * hours:.0f} minutes of one busy core."
+    )
+    return "\n\n".join([note, table(heads, cells), origin(rows)])
+
+
+def openspiel() -> str:
+    """Returns how quick searches in OpenSpiel's games are."""
+    rows = list(latest("openspiel").values())
+    cells = ([f"`{row['game']}`", row["search"], f"{row['value']:,}", row["ratio"]] for row in rows)
+    note = (
+        "Simulations per second of processor time, each from the game's first position; the ratio is to our search "
+        "with the same kind of leaf in the same run. OpenSpiel's search in C++ plays its games without Python."
+    )
+    return "\n\n".join([note, table("in | search | simulations/s | ratio", cells), origin(rows)])
+
+
+def cartpole() -> str:
+    """Returns how long a search alone keeps a pole up."""
+    rows = list(latest("cartpole").values())
+    cells = (
+        [row["name"], ", ".join(map(str, row["steps"])), ", ".join(map(str, row["cart"])), row["seconds per step"]]
+        for row in rows
+    )
+    note = (
+        "Of 500 steps. The track ends at 2.4: what ends an episode there is not the pole, but that a leaf worth "
+        "nothing does not say that the end of the track is near."
+    )
+    heads = "search | steps by episode | where the cart was then | seconds per step"
+    return "\n\n".join([note, table(heads, cells), origin(rows)])
+
+
+def selfplay() -> str:
+    """Returns what self-play learned, and how fast it played."""
+    rows = list(latest("selfplay").values())
+    learned = [row for row in rows if "wins" in row]
+    cells = (
+        [row["name"], row["games"], row["samples"], f"{row['wins']}-{row['draws']}-{row['losses']}", row["value"]]
+        for row in learned
+    )
+    fast = (
+        [row["name"], row["mean_batch"], row["positions_per_second"], row["network_alone"], f"{row['value']} %"]
+        for row in rows
+        if "wins" not in row
+    )
+    return "\n\n".join(
+        [
+            table("generation, opponent | games until then | samples | won-tied-lost | score %", cells),
+            "One process that plays, per second of processor time, beside its network alone with equal batches:",
+            table("self-play | mean batch | positions/s | network alone | share", fast),
+            origin(rows),
+        ]
+    )

@@ -1,0 +1,50 @@
+"""How tables of results are written: the last row of every name, and where rows come from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+
+Row = dict[str, Any]
+
+
+def latest(table: str) -> dict[str, Row]:
+    """Returns the last row of every name in a table of results."""
+    path = RESULTS / f"{table}.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return {row["name"]: row for row in rows}
+
+
+def table(heads: str, rows: Iterable[Iterable[Any]]) -> str:
+    """Returns a table: `heads` separated by bars, those after the first above numbers."""
+    columns = heads.split(" | ")
+    lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def origin(rows: Iterable[Row]) -> str:
+    """Returns where rows come from, one line per command: commits, machines and days."""
+    places: dict[str, dict[str, dict[str, None]]] = {}
+    for row in rows:
+        place = places.setdefault(row["command"], {"commit": {}, "machine": {}, "date": {}})
+        for key, seen in place.items():
+            seen[str(row[key])] = None
+    lines = [
+        f"- `{command}`: commit {', '.join(place['commit'])}; {', '.join(place['machine'])}; {', '.join(place['date'])}"
+        for command, place in places.items()
+    ]
+    return "\n".join(lines)
+
+
+def bounds(interval: Iterable[float | None], scale: float = 1, digits: int = 0) -> str:
+    """Returns an interval as `[low, high]` with signs; a dot row where it is open."""
+    return "[" + ", ".join("…" if end is None else f"{scale * end:+.{digits}f}" for end in interval) + "]"
+
+
+def around(value: float, interval: Iterable[float | None]) -> str:
+    """Returns a value with its interval."""
+    return f"{value:+.0f} {bounds(interval)}"
