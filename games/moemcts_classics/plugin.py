@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import resources
+from pathlib import Path
 from typing import TypeVar
 
 from moemcts.errors import UsageError
@@ -56,6 +58,16 @@ def register_agents() -> Sequence[Registration]:
 @hookimpl
 def register_boards() -> Sequence[Registration]:
     return [Registration(name, make, "stones on cells", (name,)) for name, make in BOARDS.items()]
+
+
+@hookimpl
+def register_weights() -> Sequence[Registration]:
+    name, summary = "connect-four", "a small network that learned from 4,352 games against itself"
+    return [Registration(name, partial(_weights, name), summary, (name,), default=True)]
+
+
+def _weights(name: str) -> Path:
+    return Path(str(resources.files("moemcts_classics").joinpath("weights", name)))
 
 
 def _breakthrough(*, rows: int = 8, columns: int = 8) -> Breakthrough:

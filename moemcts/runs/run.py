@@ -108,7 +108,7 @@ class Run(ABC, Generic[Config]):
     def resolved(cls, config: Config) -> Config:
         """Returns the configuration with what game and machine decide written out."""
         network = plugins().complete_network(config.network, plugins().game(config.game))
-        return _with_precision(config.model_copy(update={"network": network}))
+        return _with_precision(config.filled().model_copy(update={"network": network}))
 
     def write(self) -> None:
         """Writes a new run's settings; raises UsageError where another process was faster."""

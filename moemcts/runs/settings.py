@@ -144,6 +144,10 @@ class RunConfig(Section):
         # Each kind of run declares it where its files have it.
         training: TrainerConfig = TrainerConfig()
 
+    def filled(self) -> Self:
+        """Returns the settings with values in place of defaults that depend on other settings."""
+        return self
+
     def resolved_settings(self) -> dict[str, Any]:
         """Returns all settings that have a value and an effect, as TOML has them."""
         values = self.model_dump(mode="json", exclude_none=True)
@@ -161,11 +165,15 @@ class LearningConfig(RunConfig):
     data: DataConfig = DataConfig()
     training: TrainerConfig = TrainerConfig()
 
+    def filled(self) -> Self:
+        """Returns the settings with the number of samples that is played where none is named."""
+        if self.data.is_given:
+            return self
+        return self.model_copy(update={"data": self.data.model_copy(update={"samples": self.data.to_play})})
+
     def resolved_settings(self) -> dict[str, Any]:
         """Returns all settings that have a value and an effect, as TOML has them."""
-        values = self.model_dump(mode="json", exclude_none=True)
-        if not self.data.is_given:
-            values["data"]["samples"] = self.data.to_play
+        values = self.filled().model_dump(mode="json", exclude_none=True)
         for key in ("games", "reader", "random_plies"):
             # Files did not have these before: where they say nothing they are left out.
             if not values["data"][key]:

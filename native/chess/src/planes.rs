@@ -113,7 +113,7 @@ pub static MULTI: PlaneSet = PlaneSet {
     ],
 };
 
-/// The 67 planes of `multi` that the rules need, without those that the second version of the inputs adds.
+/// The 62 planes of `multi` that the rules need, without those that the second version of the inputs adds.
 pub static MULTI_PLAIN: PlaneSet = PlaneSet {
     name: "multi-plain",
     features: &[

@@ -252,5 +252,5 @@ def test_the_plain_planes_are_the_first_of_all(variant: str) -> None:
     for _ in range(20):
         action = state.legal_actions(state.active_players[0])[0]
         state, other = state.play([action]), other.play([action])
-    assert plain.spec.observation_shape == (67, 8, 8)
-    assert (state.observation(0)[:67] == other.observation(0)).all()
+    assert plain.spec.observation_shape == (62, 8, 8)
+    assert (state.observation(0)[:62] == other.observation(0)).all()
