@@ -108,8 +108,14 @@ _engine = partial(Registration, runs_programs=True)
 
 @hookimpl
 def register_weights() -> Sequence[Registration]:
-    summary = "three small experts, trained on 220,000 positions of masters"
-    return [Registration("chess", partial(_weights, "chess"), summary, ("chess",), default=True)]
+    summaries = {
+        "chess": "three small experts, trained on 220,000 positions of masters",
+        "antichess": "three small experts, trained on 60,000 positions of alpha-beta at depth 3",
+    }
+    return [
+        Registration(name, partial(_weights, name), summary, (name,), default=True)
+        for name, summary in summaries.items()
+    ]
 
 
 def _weights(name: str) -> Path:
