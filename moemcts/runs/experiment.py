@@ -22,7 +22,7 @@ from moemcts.runs.arms import NO_GATE, Arm, file_label, make_arms
 from moemcts.runs.fields import make_field
 from moemcts.runs.held_out import held_out_losses, single_losses
 from moemcts.runs.kept_gates import kept_gate
-from moemcts.runs.learning import data_part, measurements, train_experts, training_settings
+from moemcts.runs.learning import data_part, measurements, reader_of, train_experts, training_settings
 from moemcts.runs.phases import describe_phases, timeline_of
 from moemcts.runs.run import Part, Run
 from moemcts.runs.running import inference_for
@@ -57,6 +57,8 @@ class Experiment(Run[ExperimentConfig]):
             plugins().scheme(scheme)
         for arm in self.arms:
             plugins().scheme(arm.scheme).check(self.gate(arm.gate))
+        if config.data.games:
+            reader_of(config, self.game)
         self.agent(config.data.agent or plugins().player(self.game))
         self.field = make_field(config.match.field, self.game)
         self.opponent_model()

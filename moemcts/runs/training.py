@@ -11,7 +11,7 @@ from moemcts.plugins import plugins
 from moemcts.report.outcomes import TrainingOutcomes
 from moemcts.runs.arms import Arm
 from moemcts.runs.kept_gates import kept_gate
-from moemcts.runs.learning import data_part, measurements, train_experts, training_settings
+from moemcts.runs.learning import data_part, measurements, reader_of, train_experts, training_settings
 from moemcts.runs.run import Part, Run
 from moemcts.runs.settings import TrainingConfig
 from moemcts.runs.sources import Sources, open_sources
@@ -50,7 +50,9 @@ class Training(Run[TrainingConfig]):
         plugins().scheme(config.scheme).check(self.gate)
         if config.data.folder:
             self.sources()
-        elif not config.data.games:
+        elif config.data.games:
+            reader_of(config, self.game)
+        else:
             plugins().agent(config.data.agent or plugins().player(self.game), self.game)
         self.baseline()
 
