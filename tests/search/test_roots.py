@@ -128,7 +128,7 @@ def test_a_tree_kept_while_leaves_wait_forgets_them() -> None:
     for _ in range(4):
         search.backup(evaluator.evaluate(search.select()))
     (stopped,) = search.results()
-    assert len(search.select()) == 8
+    assert len(search.select()) > 1
     search.reset(game.views([(game.initial_state(), 0)]), [0], search.keep())
     (resumed,) = search.run(evaluator)
     assert resumed.num_simulations == 100
