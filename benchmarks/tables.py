@@ -121,7 +121,7 @@ def uci() -> str:
     cells = (
         [row["name"], f"{row['value']:,} {row['unit']}", f"{row['lost on time']} of {row['games']}"] for row in rows
     )
-    note = "The better runs, on busy cores; what else was seen is in the [guide](guides/uci.md#time)."
+    note = "The last runs, on busy cores; what else was seen is in the [guide](guides/uci.md#time)."
     return "\n\n".join([note, table("the engine against itself | nodes | lost on time", cells), origin(rows)])
 
 
