@@ -159,3 +159,6 @@ def test_weights_are_listed_shown_and_found(
         assert command("weights where weights:noughts", monkeypatch) == 0
         assert capsys.readouterr().out.strip() == str(tmp_path)
     assert command("weights show weights:noughts", monkeypatch) == 2
+    capsys.readouterr()
+    assert command("weights show ches", monkeypatch) == 2
+    assert "did you mean 'chess'?" in capsys.readouterr().err

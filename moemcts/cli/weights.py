@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -76,9 +77,11 @@ def where(experts: Named) -> None:
 
 def _reference(text: str) -> str:
     from moemcts.plugins import plugins
-    from moemcts.weights import WEIGHTS
+    from moemcts.weights import WEIGHTS, is_reference
 
-    return WEIGHTS + text if text in plugins().weights else text
+    # What can be no folder is meant to be a name, and is told the nearest one.
+    is_place = is_reference(text) or "/" in text or Path(text).exists()
+    return text if is_place and text not in plugins().weights else WEIGHTS + text
 
 
 def _row(one: Shipped) -> dict[str, Any]:
