@@ -38,7 +38,7 @@ def resident() -> float:
 
 
 def flatness(steps: Iterator[float]) -> dict[str, float]:
-    """Takes all steps, each the share of the work that is done, and returns what was held after a tenth and grown since."""
+    """Takes all steps, each the share of the work that is done, and returns what was held early and grown since."""
     early, began = 0.0, time.monotonic()
     for share in steps:
         if not early and share >= 0.1:
