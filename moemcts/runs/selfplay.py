@@ -114,9 +114,9 @@ class SelfPlay(Run[SelfPlayConfig]):
         }
         parts = [Part(name=START, task=START, unit="experts", do=self.learning.start, decided_by=decided_by)]
         measured = self.measured
-        _, unit = self.config.games.size
+        _, size_unit = self.config.games.size
         for generation in range(self.config.generations + 1):
-            kinds = [("games", unit, self._play), ("train", "steps", self._train)]
+            kinds = [("games", size_unit, self._play), ("train", "steps", self._train)]
             if self.config.promotion.rule != "none":
                 kinds.append(("promote", "games", self.judging.promote))
             if not generation:
@@ -202,7 +202,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             total = speed.total
             expected, unit = games.size
             done = total.num_games if unit == "games" else total.num_samples
-            advance(done, expected)
+            advance(min(done, expected), expected)
             self._speak(generation, speed, done / expected)
 
         crew, player = self._workers(), PlayPart(self.players, generation, champion)

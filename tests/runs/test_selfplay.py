@@ -287,3 +287,8 @@ def test_what_is_killed_while_games_are_played_ahead_ends_as_the_unbroken_run(ah
     ours, theirs = contents(ahead), contents(folder)
     assert ours.keys() == theirs.keys()
     assert [name for name in ours if name != "config.toml" and ours[name] != theirs[name]] == []
+
+
+def test_a_generation_counts_what_its_size_is_given_in(tmp_path: Path) -> None:
+    run = selfplay(tmp_path / "run", games={"samples": 20})
+    assert {part.unit for part in run.parts() if part.name.startswith("games")} == {"samples"}
