@@ -24,8 +24,10 @@ class Beside:
 
     def wait(self, advance: Advance) -> None:
         """Returns when it is done, telling of its progress meanwhile; raises what it raised."""
-        while self._thread.is_alive():
+        is_going_on = True
+        while is_going_on:
             self._thread.join(SECONDS_TO_LISTEN)
+            is_going_on = self._thread.is_alive()
             advance(self._done, self._total)
         if self._error is not None:
             raise self._error
