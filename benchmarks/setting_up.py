@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -77,7 +78,8 @@ def played(folder: Path, environment: dict[str, str]) -> float:
         options = webdriver.ChromeOptions()
         for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1360,1000"):
             options.add_argument(flag)
-        browser = webdriver.Chrome(options=options)
+        options.binary_location = shutil.which("chromium") or ""
+        browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
         try:
             browser.get(address)
             wait = WebDriverWait(browser, 120)

@@ -41,7 +41,7 @@ SMALLER = (
     (r"(moemcts run --game connect-four .*)", r"\1 --set data.samples=400 --set data.agent=random"),
     (r"(moemcts train --game connect-four .*)", r"\1 --set data.samples=400 --set data.agent=random"),
     (r"(moemcts selfplay .*)", r"\1 --preset smoke --generations 1 --set games.samples=200 --set gauntlet.games=0"),
-    (r"depth=3", "depth=1"),
+    (r"(moemcts match .*)", r"\1 --max-plies 8"),
     (r"runs/a runs/b", "runs/experts"),
 )
 """What is made smaller, and where several machines are needed one."""
@@ -81,13 +81,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     plugins.cache_clear()
 
 
-def write_games(path: Path, count: int = 24) -> None:
+def write_games(path: Path, count: int = 12) -> None:
     """Writes games of random moves as PGN."""
     draws = random.Random(0)
     with path.open("w") as file:
         for number in range(count):
             board = chess.Board()
-            while not board.is_game_over() and board.ply() < 60:
+            while not board.is_game_over() and board.ply() < 200:
                 board.push(draws.choice(list(board.legal_moves)))
             game = chess.pgn.Game.from_board(board)
             game.headers.update(
@@ -139,22 +139,16 @@ def test_an_engine_is_asked_from_python_and_matched(folder: Path, monkeypatch: p
 
 
 def test_the_engine_takes_what_lichess_bot_is_told(folder: Path) -> None:
-    sections = [
-        yaml.safe_load(text)
-        for kind, text in BLOCK.findall((TUTORIALS / "lichess-bot.md").read_text())
-        if kind == "yaml"
-    ]
-    assert [section["engine"]["uci_options"]["Model_Directory"] for section in sections] == [
-        "weights:chess",
-        "weights:antichess",
-    ]
+    blocks = BLOCK.findall((TUTORIALS / "lichess-bot.md").read_text())
+    options = [yaml.safe_load(text)["engine"]["uci_options"] for kind, text in blocks if kind == "yaml"]
+    assert [one["Model_Directory"] for one in options] == ["weights:chess", "weights:antichess"]
     with chess.engine.SimpleEngine.popen_uci(["moemcts", "uci", "--experts", "weights:chess"], timeout=60) as engine:
-        engine.configure(sections[0]["engine"]["uci_options"])
+        engine.configure(options[0])
         assert engine.play(chess.Board(), chess.engine.Limit(nodes=8)).move in chess.Board().legal_moves
 
 
 def test_every_tutorial_is_followed_somewhere() -> None:
-    own = {page for page in re.findall(r"\"([\w-]+\.md)\"", Path(__file__).read_text())}
+    own = set(re.findall(r"\"([\w-]+\.md)\"", Path(__file__).read_text()))
     elsewhere = {"first-run.md", "in-the-browser.md", "new-game.md", "stable-baselines3.md"}
     assert own | elsewhere == {path.name for path in TUTORIALS.glob("*.md")}
 
