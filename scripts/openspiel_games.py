@@ -39,6 +39,62 @@ WITH_PARAMETERS = (
     "y(board_size=7)",
 )
 """Beside every game as it is without parameters."""
+HEAD = """\
+# Games of OpenSpiel
+
+## What it is
+
+Games of perfect information from [OpenSpiel](https://github.com/google-deepmind/open_spiel), sequential or
+simultaneous, with or without chance, any number of players, with OpenSpiel's parameters, by the plugin
+`plugins/moemcts-openspiel`. They are searched by the same native tree as every game in Python, and a run, a
+match or a tournament with them is written like any other.
+
+```
+moemcts check "openspiel:breakthrough(rows=6,columns=6)"
+moemcts match --game openspiel:connect_four --agent "uct?simulations=200" --agent random --games 20
+moemcts run --game "openspiel:breakthrough(rows=6,columns=6)" --gate plies --preset smoke
+```
+
+The plugin registers a family of names, which ends with a colon, and gets what the user writes behind it
+(`Registration.name`).
+
+## Variants
+"""
+TAIL = """\
+## Rules in short
+
+OpenSpiel's. What cannot be searched says why in one line: hidden information, chance without probabilities, no
+observation tensor, more than 100,000 actions, results without bounds.
+
+- A value of 1 is `score_unit` in OpenSpiel's own numbers. Rewards on the way are paid on the way; the return is then 0.
+- The start is the first position in which a player moves; the seed draws what chance does before.
+- `max_plies` is OpenSpiel's own bound, which can be very large.
+- OpenSpiel's antichess has no capture en passant; the game [`antichess`](chess.md) of the chess family has.
+
+## Positions as text
+
+The actions from the very beginning, chance included: `3 1,2 0`. A position is one with its history: two ways to
+the same board are two positions.
+
+## Observation planes
+
+OpenSpiel's observation tensor of the player who looks. Networks are `mlp` unless another is named.
+
+## Actions
+
+OpenSpiel's, by number and by name.
+
+## Gates
+
+Those of every game. Name cuts where `max_plies` is large: `plies?cuts=20,60`.
+
+## Agents
+
+Those of every game: `random`, `flat`, `uct`, experts.
+
+## Sources
+
+google-deepmind/open_spiel; Lanctot et al., *OpenSpiel: A Framework for Reinforcement Learning in Games*, 2019."""
 MOST_SECONDS = 60
 """Of processor time for the laws of one game, of which one is played to its end at random."""
 
@@ -75,16 +131,17 @@ def page() -> str:
         for name, players, actions, shape, plies, how in supported
     ]
     lines = [
-        "# Games of OpenSpiel",
-        "",
+        *HEAD.splitlines(),
         f"Of open_spiel {version('open_spiel')}, written by `python scripts/openspiel_games.py`; `--laws` checks",
-        "the laws of every game in the first table, as tests do of 26.",
+        "the laws of every game in this table, as tests do of 26.",
         f"{len(supported)} can be searched, {chance} of them with chance, {many} of more than two players, and",
         f"{simultaneous} with simultaneous moves; {len(WITH_PARAMETERS)} are examples with parameters.",
         "",
         "| `openspiel:` | players | actions | observation | most plies | |",
         "| --- | ---: | ---: | ---: | ---: | --- |",
         *table,
+        "",
+        *TAIL.splitlines(),
         "",
         f"## Not searched: {len(others)}",
         "",
