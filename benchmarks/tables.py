@@ -108,6 +108,13 @@ def hours() -> str:
     return "\n\n".join([table(heads, cells), origin(rows)])
 
 
+def estimated_runs() -> str:
+    """Returns what was said of small experiments before they began, and how long they took."""
+    rows = list(latest("estimated_runs").values())
+    cells = ([f"`{row['name']}`", row["value"], row["took"], row["ratio"]] for row in rows)
+    return "\n\n".join([table("experiment | estimated, s | took, s | ratio", cells), origin(rows)])
+
+
 def gpu() -> str:
     """Returns what `benchmarks/gpu_plan.sh` measured."""
     rows = list(latest("gpu").values())
@@ -196,6 +203,7 @@ SECTIONS = {
     "Learning from self-play": game_tables.selfplay,
     "On a GPU": gpu,
     "Hours of what is not finished": hours,
+    "Estimates and what became of them": estimated_runs,
 }
 
 
@@ -209,6 +217,7 @@ TABLES = {
     "Learning from self-play": "selfplay",
     "On a GPU": "gpu",
     "Hours of what is not finished": "estimates",
+    "Estimates and what became of them": "estimated_runs",
 }
 
 

@@ -63,6 +63,7 @@ impl<S: State, A: Agent<S>> Search<S, A> {
             tree.num_scouts = 0;
             tree.depth_sum = 0;
             tree.max_depth = 0;
+            tree.forget_foreseen();
             tree.renumber(&self.config);
             if tree.nodes[ROOT as usize].status == Status::Expanded {
                 tree.add_noise(&self.config);
@@ -204,7 +205,7 @@ fn collect<S: State, A: Agent<S>>(
         }
     }
     let mut descents: u32 = 0;
-    while leaves.len() < config.leaves_per_tree && !tree.is_done(config) {
+    while leaves.len() < config.leaves_per_tree && !tree.is_over(config) {
         descents += 1;
         if descents.is_multiple_of(64) && stop() {
             return Err(SearchError::Interrupted);
