@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from learning_games import Board
 
 from moemcts.agents import Decision, RandomAgent, Seat
 from moemcts.errors import MoemctsError
-from moemcts.evaluation import UniformEvaluator
+from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import Game, GameSpec, Packed, Views
 from moemcts.gates import PlyGate
 from moemcts.learn.data.dataset import Dataset
@@ -58,6 +59,34 @@ def equal(one: Played, other: Played) -> bool:
 
 def test_games_do_not_depend_on_how_many_are_played_side_by_side(games: Played) -> None:
     assert equal(games, played(Cast(learner=learner()), parallel=12))
+
+
+@pytest.mark.parametrize(("in_flight", "options"), [(2, {}), (3, {"full_share": 0.5}), (64, {})])
+def test_games_do_not_depend_on_how_many_groups_are_in_flight(in_flight: int, options: dict[str, Any]) -> None:
+    expected = played(Cast(learner=learner(**options)))
+    assert equal(expected, played(Cast(learner=learner(**options)), in_flight=in_flight))
+
+
+def test_one_group_of_games_goes_on_while_the_positions_of_the_other_are_evaluated() -> None:
+    threads, most = set(), []
+
+    class Watched(UniformEvaluator):
+        is_busy = False
+
+        def evaluate(self, views: Views) -> Evaluation:
+            assert not self.is_busy
+            self.is_busy = True
+            threads.add(threading.current_thread())
+            most.append(len(views))
+            evaluation = super().evaluate(views)
+            self.is_busy = False
+            return evaluation
+
+    agent = Learner(TICTACTOE, Watched(TICTACTOE.spec), SEARCH)
+    played(Cast(learner=agent), parallel=8, in_flight=2)
+    assert threads.isdisjoint({threading.main_thread()})
+    assert len(threads) == 1
+    assert max(most) == 4
 
 
 def test_games_do_not_depend_on_what_part_they_are_played_in(games: Played) -> None:

@@ -21,6 +21,9 @@ class GamesConfig(_Section):
     beyond is cut off."""
     parallel: int = Field(default=128, ge=1)
     """Games that are played side by side in one process and share batches."""
+    in_flight: int = Field(default=1, ge=1)
+    """Groups of the games in one process: with 2 one half is searched while positions of the other are evaluated, on a
+    core of their own or a GPU."""
     per_part: int = Field(default=256, ge=1)
     """Games that one process plays in one go; an interrupted run plays unfinished ones of these again."""
     searched: bool = True
@@ -63,6 +66,8 @@ class GamesConfig(_Section):
         fields: dict[str, Any] = dump(self)
         if fields.get("precision") is None:
             fields.pop("precision", None)
+        if fields.get("in_flight") == 1:
+            fields.pop("in_flight")
         return fields
 
     @property
