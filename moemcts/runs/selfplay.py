@@ -71,6 +71,9 @@ class SelfPlay(Run[SelfPlayConfig]):
             network = str(read_toml(start / "manifest.toml").get("network", config.network))
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         config = super().resolved(config)
+        if config.games.in_flight is None:
+            games = config.games.model_copy(update={"in_flight": 2 if num_cores() > 1 else 1})
+            config = config.model_copy(update={"games": games})
         games = config.games
         precision = games.precision or (AUTO if games.backend == AUTO else None)
         if AUTO not in (games.backend, precision):

@@ -21,9 +21,9 @@ class GamesConfig(_Section):
     beyond is cut off."""
     parallel: int = Field(default=128, ge=1)
     """Games that are played side by side in one process and share batches."""
-    in_flight: int = Field(default=1, ge=1)
-    """Groups of the games in one process: with 2 one half is searched while positions of the other are evaluated, on a
-    core of their own or a GPU."""
+    in_flight: int | None = Field(default=None, ge=1)
+    """Groups of the games in one process: with 2 one half is searched while positions of the other are evaluated, by a
+    core of their own or a GPU. If not given 2, on a machine with one core 1, which is written down."""
     per_part: int = Field(default=256, ge=1)
     """Games that one process plays in one go; an interrupted run plays unfinished ones of these again."""
     searched: bool = True
@@ -66,8 +66,8 @@ class GamesConfig(_Section):
         fields: dict[str, Any] = dump(self)
         if fields.get("precision") is None:
             fields.pop("precision", None)
-        if fields.get("in_flight") == 1:
-            fields.pop("in_flight")
+        if fields.get("in_flight") is None:
+            fields.pop("in_flight", None)
         return fields
 
     @property

@@ -133,7 +133,7 @@ def play_games(
             yield tables[number]
 
     # What was played at random stays in games of which nothing is left to decide.
-    for steps in play(game, opened(), max_parallel=config.parallel, in_flight=config.in_flight):
+    for steps in play(game, opened(), max_parallel=config.parallel, in_flight=config.in_flight or 1):
         num_plies += len(steps)
         for step in steps:
             step.table.note(step, hall.discount)
