@@ -15,7 +15,10 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Trees that are descended in turns: as many as memory answers at once, and no more than the nearest cache holds.
-const AT_ONCE: usize = 12;
+const AT_ONCE: usize = 8;
+
+/// Nodes of all trees from which on they are: fewer are found in a near cache, where turns cost more than they gain.
+const MANY_NODES: usize = 8192;
 
 /// One evaluation that a leaf waits for.
 #[derive(Clone, Copy, Debug)]
@@ -86,10 +89,21 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         std::mem::take(&mut self.trees)
     }
 
-    /// Descends in all trees, a few at a time; returns the new rows, none when the search is over.
+    /// Descends in all trees; returns the new rows, none when the search is over.
+    pub fn select(&mut self, stop: Stop<'_>) -> Result<Range<usize>, SearchError<S::Error>> {
+        let num_nodes: usize = self.trees.iter().map(|tree| tree.nodes.len()).sum();
+        if self.trees.len() > 1 && num_nodes >= MANY_NODES {
+            return self.select_in_turns(stop);
+        }
+        let Self { config, trees, started, .. } = self;
+        let leaves: Result<_, _> = trees.iter_mut().map(|tree| collect(tree, config, *started, stop)).collect();
+        Ok(self.note(leaves?))
+    }
+
+    /// Does what `select` does in a few trees at a time; the result is the same.
     ///
     /// Each step of a descent waits for memory. Those of other trees are made meanwhile, and change nothing in it.
-    pub fn select(&mut self, stop: Stop<'_>) -> Result<Range<usize>, SearchError<S::Error>> {
+    fn select_in_turns(&mut self, stop: Stop<'_>) -> Result<Range<usize>, SearchError<S::Error>> {
         let Self { config, trees, started, .. } = self;
         let mut leaves: Vec<Vec<Descent>> = Vec::new();
         leaves.resize_with(trees.len(), Vec::new);
@@ -224,7 +238,17 @@ fn collect<S: State, A: Agent<S>>(
     stop: Stop<'_>,
 ) -> Result<Vec<Descent>, SearchError<S::Error>> {
     let mut collection = Collection::begin(tree, config)?;
-    while collection.go_on(config, started, stop)? {}
+    while !collection.is_over(config, started, stop)? {
+        let descent = match collection.tree.descend(config)? {
+            Progress::Done(descent) => descent,
+            Progress::Under(way) => collection.tree.go_down(way, config)?,
+        };
+        match descent {
+            Descent::Terminal => {}
+            Descent::Collision => break,
+            descent => collection.leaves.push(descent),
+        }
+    }
     Ok(collection.leaves)
 }
 
@@ -251,7 +275,7 @@ impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
     #[inline]
     fn go_on(&mut self, config: &Config, started: Instant, stop: Stop<'_>) -> Result<bool, SearchError<S::Error>> {
         let progress = match self.way.take() {
-            Some(way) => self.tree.go_down(way, None, config)?,
+            Some(way) => self.tree.step_down(way, config)?,
             None if self.is_over(config, started, stop)? => return Ok(false),
             None => self.tree.descend(config)?,
         };

@@ -61,12 +61,9 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let Some(i) = self.suspended.iter().position(|descent| descent.replies.is_some()) else { return Ok(None) };
         let Suspended { node, depth, replies } = self.suspended.remove(i);
         self.release(node);
-        let mut progress = self.go_down(Way { node, depth, is_met: true }, replies, config)?;
-        loop {
-            match progress {
-                Progress::Done(descent) => return Ok(Some(descent)),
-                Progress::Under(way) => progress = self.go_down(way, None, config)?,
-            }
+        match self.step(Way { node, depth, is_met: true }, replies, config)? {
+            Progress::Done(descent) => Ok(Some(descent)),
+            Progress::Under(way) => self.go_down(way, config).map(Some),
         }
     }
 
@@ -75,12 +72,27 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.suspended.len()
     }
 
-    /// Goes on with a descent by one node; `given` are the replies there of players outside.
+    /// Goes on with a descent to its end.
+    pub fn go_down(&mut self, mut way: Way, config: &Config) -> Result<Descent, SearchError<S::Error>> {
+        loop {
+            match self.step(way, None, config)? {
+                Progress::Done(descent) => return Ok(descent),
+                Progress::Under(next) => way = next,
+            }
+        }
+    }
+
+    /// Goes on with a descent by one node.
     ///
-    /// A step reads what the step before has asked for. Between them there is time for steps in other trees, while
-    /// memory answers.
-    #[inline]
-    pub fn go_down(
+    /// It reads what the step before has asked for. Between them there is time for steps in other trees, while memory
+    /// answers.
+    pub fn step_down(&mut self, way: Way, config: &Config) -> Result<Progress, SearchError<S::Error>> {
+        self.step(way, None, config)
+    }
+
+    /// Goes on by one node; `given` are the replies there of players outside.
+    #[inline(always)]
+    fn step(
         &mut self,
         way: Way,
         given: Option<Vec<(Player, Action)>>,
@@ -116,36 +128,46 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// Returns what a descent came to at a node, which may be new; None where it goes on.
-    #[inline]
+    #[inline(always)]
     fn meet(&mut self, at: NodeId, depth: u32, is_new: bool, config: &Config) -> Option<Descent> {
         let node = &self.nodes[at as usize];
         match node.status {
-            Status::Expanded if node.is_scouted() => {
+            Status::Chance => None,
+            Status::Expanded if !node.is_scouted() => None,
+            _ => Some(self.end(at, depth, is_new, config)),
+        }
+    }
+
+    /// Ends a descent at a node.
+    #[inline(never)]
+    fn end(&mut self, at: NodeId, depth: u32, is_new: bool, config: &Config) -> Descent {
+        let node = &self.nodes[at as usize];
+        match node.status {
+            Status::Expanded | Status::Chance => {
                 self.record_depth(depth);
                 self.finish(at, 0);
-                Some(Descent::Terminal)
+                Descent::Terminal
             }
-            Status::Expanded | Status::Chance => None,
             Status::Terminal | Status::Proven => {
                 self.record_depth(depth);
                 self.finish(at, 0);
                 if is_new && self.solves(config) {
                     self.prove_above(at);
                 }
-                Some(Descent::Terminal)
+                Descent::Terminal
             }
             // It waits for a proof's sake only: its evaluation will do for this descent too.
             Status::Pending if !is_new && self.is_only_scouted(at) => {
                 self.record_depth(depth);
                 self.hold(at);
-                Some(Descent::Terminal)
+                Descent::Terminal
             }
-            Status::Pending if !is_new => Some(Descent::Collision),
-            Status::Pending if node.num_seats == 0 => Some(self.suspend(at, depth)),
+            Status::Pending if !is_new => Descent::Collision,
+            Status::Pending if node.num_seats == 0 => self.suspend(at, depth),
             Status::Pending => {
                 self.record_depth(depth);
                 self.hold(at);
-                Some(Descent::Leaf(at))
+                Descent::Leaf(at)
             }
         }
     }
