@@ -129,7 +129,11 @@ def uci() -> str:
         [row["name"], f"{row['value']:,} {row['unit']}", f"{row['lost on time']} of {row['games']}"] for row in rows
     )
     note = "The last runs, on busy cores; what else was seen is in the [guide](guides/uci.md#time)."
-    return "\n\n".join([note, table("the engine against itself | nodes | lost on time", cells), origin(rows)])
+    long = list(latest("endurance").values())
+    grown = table("in one process | MiB grown", ([row["name"], row["value"]] for row in long))
+    return "\n\n".join(
+        [note, table("the engine against itself | nodes | lost on time", cells), grown, origin([*rows, *long])]
+    )
 
 
 def libraries() -> str:
