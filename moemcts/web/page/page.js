@@ -214,7 +214,8 @@ async function show(index) {
     $("resign").hidden = !sits || !round.zero_sum
     $("resign").disabled = last().over
     $("flip").hidden = !round.turns
-    $("typing").hidden = !open.length
+    // Where actions have keys, a field to type in would take them.
+    $("typing").hidden = !open.length || open.some(one => one.key)
     $("names").replaceChildren(...open.map(one => make("option", {value: one.name})))
     document.body.dataset.step = round.step
     document.body.dataset.over = round.over
