@@ -48,6 +48,8 @@ async function attempt(work) {
         notice(error.message, true)
         if (error.status === 0 || error.status === 404) lost()
         else if (!last()?.asked) state.playing = false
+        // Another page may have gone on with this game.
+        if (error.status === 409 && last()) await reload(`/api/tables/${last().id}/rounds`).catch(() => null)
     }
     state.busy = false
     await show(state.shown)
@@ -60,7 +62,10 @@ function lost() {
     const look = async () => {
         const now = last()
         try {
-            if (!now) return location.reload()
+            if (!now) {
+                await ask("/api/games")
+                return location.reload()
+            }
             const known = await ask(`/api/tables/${now.id}`).catch(error => { if (error.status !== 404) throw error })
             if (!known) {
                 const moves = state.rounds.slice(1).map(round => round.moves.map(move => move.action))
