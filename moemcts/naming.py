@@ -14,7 +14,7 @@ from moemcts.arena.openings import Opening
 from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.experts import ROUTINGS
 from moemcts.game import Game
-from moemcts.plugins import checked_options, plugins
+from moemcts.plugins import Plugins, checked_options, plugins
 from moemcts.references import format_reference, parse_reference
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.engine import Opponents
@@ -140,6 +140,10 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     if not is_folder and (name in plugins().agents or not folder.exists()):
         if "/" in name and name not in plugins().agents:
             raise UsageError(f"no agent or folder of experts {name!r}; `moemcts agents` lists the agents")
+        known = Plugins.for_game(plugins().agents, game.spec.name)
+        if name not in known and f"{name.partition(':')[0]}:" not in known:
+            trained = Plugins.for_game(plugins().weights, game.spec.name)
+            raise unknown_name("agent", name, [*known, *(weights.WEIGHTS + one for one in trained)])
         return plugins().agent(reference, game)
     if not any(name in options for name in LIMITS):
         options |= limits or {}
