@@ -33,6 +33,7 @@ WAITING = ("play", "uci")
 SMALLER = (
     (r"^torchrun .*--no-python ", ""),
     (r"--workers ray", "--workers 1"),
+    (r"--network rise-tiny", "--network 'resnet?channels=4&blocks=1'"),
     (r"simulations=\d+", "simulations=2"),
     (r"--samples \d+", "--samples 400"),
     (r"--games \d+", "--games 2"),

@@ -24,14 +24,20 @@ class Offers:
     """Games and agents by name, each made once."""
 
     def __init__(
-        self, *, game: str | None = None, agents: Sequence[str] = (), seat: int | None = None, seed: int = 0
+        self,
+        *,
+        game: str | None = None,
+        agents: Sequence[str] = (),
+        seat: int | None = None,
+        seed: int = 0,
+        simulations: int | None = None,
     ) -> None:
         """Takes what the command line names: the page begins with it, and offers it beside what is registered.
 
         `seat` is where the person sits, the first by default; the number of players or more only watches.
         """
         self._named = (game, tuple(agents))
-        self._beginning = {"seat": seat or 0, "seed": seed}
+        self._beginning = {"seat": seat or 0, "seed": seed, "simulations": simulations}
         self.game = functools.lru_cache(maxsize=32)(plugins().game)
         self._agents: dict[tuple[str, str], Agent] = {}
 
@@ -123,7 +129,7 @@ def _searches(name: str) -> bool:
 
 
 def _moves(asked: object) -> list[list[int]]:
-    rounds = asked if isinstance(asked, list) else [asked]
+    rounds: list[Any] = asked if isinstance(asked, list) else [asked]
     if not all(isinstance(one, list) and all(type(action) is int for action in one) for one in rounds):
         raise Refusal(400, "expected moves as a list with a list of whole numbers for each round")
     return rounds

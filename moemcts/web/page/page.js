@@ -435,6 +435,10 @@ async function begin() {
             make("option", {value: game.name, textContent: game.name, title: game.summary, selected: game.name === told.game})))
         const agents = await offer(told.game, told.seat)
         $("seed").value = told.seed
+        const levels = $("simulations"), level = told.simulations ?? ""
+        if (![...levels.options].some(one => one.value === String(level)))
+            levels.append(make("option", {value: level, textContent: `${level} simulations`}))
+        levels.value = level
         const known = location.hash.slice(1)
         const round = known && await ask(`/api/tables/${encodeURIComponent(known)}`).catch(() => null)
         if (round) {
@@ -443,7 +447,7 @@ async function begin() {
             if (round.over) notice(result(round))
             await show(state.shown)
             follow()
-        } else await start({game: told.game, agents, seed: told.seed})
+        } else await start({game: told.game, agents, seed: told.seed, ...(told.simulations ? {simulations: told.simulations} : {})})
     } catch (error) {
         notice(error.message, true)
     }
