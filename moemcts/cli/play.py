@@ -31,7 +31,7 @@ def play(
         ),
     ] = None,
     simulations: Annotated[
-        int | None, typer.Option(min=0, max=100_000, help="How much experts think before each move; 100 by default.")
+        int | None, typer.Option(min=1, max=100_000, help="How much experts think before each move; 100 by default.")
     ] = None,
     seat: Annotated[int, typer.Option(min=0, help="Where you sit; the number of players or more only watches.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
@@ -77,7 +77,15 @@ def play(
     typer.echo(f"\n{made.render(table.state)}\n\nresult: {', '.join(f'{value:+g}' for value in table.returns())}")
 
 
-def _serve(game: str | None, against: str | None, seat: int, seed: int, port: int | None, no_browser: bool) -> None:
+def _serve(
+    game: str | None,
+    against: str | None,
+    simulations: int | None,
+    seat: int,
+    seed: int,
+    port: int | None,
+    no_browser: bool,
+) -> None:
     from moemcts.naming import resolve_agent
     from moemcts.plugins import plugins
     from moemcts.web.app import serve
@@ -99,10 +107,8 @@ def _serve(game: str | None, against: str | None, seat: int, seed: int, port: in
 
             webbrowser.open(address)
 
-    offers = Offers(
-        game=game, agents=[against] if against else [], seat=seat, seed=seed, simulations=simulations or None
-    )
-    serve(offers, port, ready)
+    named = [against] if against else []
+    serve(Offers(game=game, agents=named, seat=seat, seed=seed, simulations=simulations), port, ready)
 
 
 def _follow(game: Game, table: Table, agent: Agent, person: Person) -> None:
