@@ -5,6 +5,8 @@ from __future__ import annotations
 from published import CHESS_ELO, CHESS_LOSS
 from tabulating import Row, around, bounds, latest, origin, table
 
+from moemcts.report.leaderboard import leaderboard
+
 ARMS = {
     "single": "single network (gate `none`)",
     "field": "SimpleAgent in our seat",
@@ -224,6 +226,7 @@ def suites() -> str:
             row["gate"],
             row["scheme"],
             row["simulations"],
+            row["routing"],
             row["seed"],
             row["games"],
             f"{row['points']:+.1f} {bounds((row['low'], row['high']), 1, 1)}",
@@ -232,14 +235,19 @@ def suites() -> str:
         ]
         for row in rows
     )
-    heads = "in | gate | scheme | simulations | seed | games | points over the single network | loss, single | experts"
+    heads = "in | gate | scheme | simulations | routing | seed | games | points over the single network | loss, single"
     hours = sum({(row["game"], row["seed"]): row["hours"] for row in rows}.values())
     note = (
         "Experts against a single network in many games, the suite's size `smoke`: it shows what a leaderboard looks "
         "like, not who is better. Points: 100 times the score over one half against the single network, or the "
         f"difference of win rates in percent where both play others. {60 * hours:.0f} minutes of one busy core."
     )
-    return "\n\n".join([note, table(heads, cells), origin(rows)])
+    answers = [
+        f"**{section.title}**\n\n{section.tables[0].markdown()}"
+        for section in leaderboard(rows, "suites").sections
+        if section.title in ("Which gate", "Which routing", "At which cost")
+    ]
+    return "\n\n".join([note, table(f"{heads} | experts", cells), *answers, origin(rows)])
 
 
 def openspiel() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from collections.abc import Iterator
@@ -114,6 +115,13 @@ def test_a_run_that_was_killed_ends_in_the_same_bytes(finished: Path, tmp_path: 
 def test_processes_play_the_same_games(finished: Path, tmp_path: Path) -> None:
     work(selfplay(tmp_path / "run", generations=1, workers=2))
     # The manifest names the samples by their hash, and the experts.
+    manifest = "generations/0001/experts/manifest.toml"
+    assert (tmp_path / "run" / manifest).read_bytes() == (finished / manifest).read_bytes()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is an extra")
+def test_actors_of_ray_play_the_same_games(finished: Path, tmp_path: Path) -> None:
+    work(selfplay(tmp_path / "run", generations=1, workers="ray"))
     manifest = "generations/0001/experts/manifest.toml"
     assert (tmp_path / "run" / manifest).read_bytes() == (finished / manifest).read_bytes()
 
