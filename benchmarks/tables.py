@@ -205,6 +205,8 @@ SECTIONS = {
     "Learning with other libraries": libraries,
     "Setting up": setup,
     "Learning from self-play": game_tables.selfplay,
+    "Connect four against a perfect solver": game_tables.solved,
+    "Experts from random weights, at equal self-play": game_tables.selfplay_schemes,
     "On a GPU": gpu,
     "Hours of what is not finished": hours,
     "Estimates and what became of them": estimated_runs,
@@ -212,6 +214,8 @@ SECTIONS = {
 
 
 TABLES = {
+    "Connect four against a perfect solver": "connect_four",
+    "Experts from random weights, at equal self-play": "selfplay_schemes",
     "Pommerman: what of a network helps its search": "ablations",
     "Searches and the speed of their network": "in_flight",
     "First-play urgency with trained networks": "urgency",
