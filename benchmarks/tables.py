@@ -1,4 +1,4 @@
-"""Writes docs/results.md and the README's three tables from `benchmarks/results`: no number there that has no row.
+"""Writes docs/results.md and the README's table from `benchmarks/results`: no number there that has no row.
 
 python benchmarks/tables.py           after a measurement
 python benchmarks/tables.py --check   says whether that was done
@@ -244,32 +244,19 @@ def page() -> str:
     return "\n\n".join([heading, f"## What was found\n\n{FOUND}", *sections]) + "\n"
 
 
-SHOWN_SPEEDS = (
-    "pommerman forward model, copy and step",
-    "search, connect four, 8 trees x 8 leaves",
-    "search, pommerman, three SimpleAgents reply, 16 trees x 4 leaves",
-    "search, tic-tac-toe written in Python, 8 trees x 8 leaves",
-)
-
-
 def summary() -> str:
-    """Returns the README's three tables: chess, Pommerman, speed."""
-    columns = ("name", "seed", "all", "searched", "paper Elo")
-    chess = table(
-        "chess, gate `lichess` | seed | loss | Elo against the single network, 95 % (games) | paper: Elo",
-        ([row[column] for column in columns] for row in game_tables.comparison_cells().values()),
-    )
-    arms = [row for row in latest("strength").values() if row["kind"] == "searched" or row["arm"] == "field"]
-    pommerman = table(
-        "Pommerman against three SimpleAgents | wins %, 95 % (games) | against the single network, points, 95 %",
-        # SimpleAgent's difference is from networks without search, which are not in this table.
-        (
-            [cells[0], f"{cells[2]} ({cells[1]})", cells[5] if row["kind"] == "searched" else "–"]
-            for row, cells in zip(arms, map(game_tables.strength_row, arms), strict=True)
-        ),
-    )
-    rows = latest("speed")
-    return "\n\n".join([chess, pommerman, table(SPEED_HEADS, (_speed_row(rows[name]) for name in SHOWN_SPEEDS))])
+    """Returns the README's table: experts against the single network in chess and Pommerman, one seed each."""
+    rows = [
+        [f"chess, `lichess`, {row['name'].removeprefix('experts, ')}", f"{row['searched']} Elo", row["paper Elo"]]
+        for (seed, _), row in game_tables.comparison_cells().items()
+        if seed == 0 and row["name"].startswith("experts")
+    ]
+    for row in latest("strength").values():
+        cells = game_tables.strength_row(row)
+        if row["kind"] == "searched" and row["arm"] != "field" and cells[5] not in ("", "–"):
+            rows.append([f"Pommerman, {cells[0].removeprefix('experts by ')}", f"{cells[5]} points", "–"])
+    heads = "experts by gate, and scheme | against the single network, 95 % (games) | paper: Elo"
+    return table(heads, rows)
 
 
 def pages() -> dict[Path, str]:

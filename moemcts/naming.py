@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from moemcts import weights
 from moemcts.agents import Agent, Named, PolicyAgent, Translated
 from moemcts.arena.openings import Opening
 from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.experts import ROUTINGS
 from moemcts.game import Game
-from moemcts.plugins import checked_options, plugins
+from moemcts.plugins import Plugins, checked_options, plugins
 from moemcts.references import format_reference, parse_reference
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.engine import Opponents
@@ -140,6 +142,10 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     if not is_folder and (name in plugins().agents or not folder.exists()):
         if "/" in name and name not in plugins().agents:
             raise UsageError(f"no agent or folder of experts {name!r}; `moemcts agents` lists the agents")
+        known = Plugins.for_game(plugins().agents, game.spec.name)
+        if name not in known and f"{name.partition(':')[0]}:" not in known:
+            trained = Plugins.for_game(plugins().weights, game.spec.name)
+            raise unknown_name("agent", name, [*known, *(weights.WEIGHTS + one for one in trained)])
         return plugins().agent(reference, game)
     if not any(name in options for name in LIMITS):
         options |= limits or {}
@@ -162,8 +168,10 @@ def experts_in(named: str | Path) -> Path:
         if (place / "manifest.toml").exists():
             return place
     teams = sorted(str(manifest.parent) for manifest in folder.glob("experts/*/manifest.toml"))
-    hint = f"; it holds {', '.join(teams)}" if teams else ""
-    raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
+    hint = "there is no such folder" if not folder.exists() else "it is a file" if folder.is_file() else ""
+    if not hint:
+        hint = f"it holds {', '.join(teams)}" if teams else "it holds no manifest.toml"
+    raise MoemctsError(f"expected a folder of experts, got {folder}; {hint}")
 
 
 def encoded_as(experts: Path, game: Game) -> Game:
@@ -269,7 +277,7 @@ def _expert_agent(
     chosen: dict[str, str] = {"backend": inference.backend} if backend == AUTO else {}
     if precision == AUTO or (not precision and inference.precision != "float32"):
         chosen["precision"] = inference.precision
-    label = _saying_more(label, chosen)
+    named, label = label, _saying_more(label, chosen)
     if simulations == 0:
         return _as_seen(PolicyAgent(experts, name=label), seen, game)
     try:
@@ -283,8 +291,10 @@ def _expert_agent(
             uniform_share=uniform_share,
             noise_fraction=noise,
         )
-    except ValueError as error:
-        raise UsageError(f"{label}: {error}") from None
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"])) or "limits"
+        raise UsageError(f"{named}: {where}: {fault['msg']}, got {fault['input']!r}") from None
     model = opponents_named(opponents, game) if opponents else _default_opponents(game)
     queue = batch if routing == QUEUE else None
     if in_flight < 1 or (queue and in_flight > 1):

@@ -158,10 +158,9 @@ class Plugins:
         for suffix in reversed(file.suffixes):
             if suffix.removeprefix(".").lower() in named:
                 return suffix.removeprefix(".").lower()
-        endings = ", ".join(f".{name}" for name in named) or "none"
-        raise UsageError(
-            f"{game.spec.name} reads no games from {file}: expected a dataset's folder or a file ({endings})"
-        )
+        endings = ", ".join(f".{name}" for name in named)
+        files = f" or a file ({endings})" if endings else ""
+        raise UsageError(f"{game.spec.name} reads no games from {file}: expected a dataset's folder{files}")
 
     def default_agent(self, game: Game) -> str | None:
         """Returns the name of the agent that a game declares its default; None where it declares none."""

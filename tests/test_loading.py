@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,17 @@ def test_a_path_is_a_name_too(tmp_path: Path) -> None:
     (tmp_path / "run" / "experts").mkdir()
     save_team(tmp_path / "run" / "experts")
     assert "tictactoe" in repr(moemcts.load(tmp_path / "run"))
+
+
+def test_a_users_script_plays_five_games() -> None:
+    played = runpy.run_path(str(Path(__file__).parent / "users_script.py"))["PLAYED"]
+    assert {name: len(names) for name, names in played.items()} == {
+        "chess": 3,
+        "antichess": 3,
+        "connect-four": 3,
+        "pommerman": 12,
+        "hex": 3,
+    }
 
 
 def test_equal_seeds_play_equal_games() -> None:

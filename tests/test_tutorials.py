@@ -1,7 +1,7 @@
 """What tutorials tell to do works, in their order, with fewer games and simulations than they say.
 
 Looked up instead of run: what waits for a person or a program (`play`, `uci`), and what pip, git, Ray and torchrun do;
-`tests/work/test_rays.py` and `tests/learn/test_ranks.py` run the last two.
+`test_rays.py` and `test_ranks.py` run the last two.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ WAITING = ("play", "uci")
 SMALLER = (
     (r"^torchrun .*--no-python ", ""),
     (r"--workers ray", "--workers 1"),
+    (r"--network rise-tiny", "--network 'resnet?channels=4&blocks=1'"),
     (r"simulations=\d+", "simulations=2"),
     (r"--samples \d+", "--samples 400"),
     (r"--games \d+", "--games 2"),

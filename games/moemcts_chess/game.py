@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from moemcts.errors import unknown_name
 from moemcts.game import Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, Start, Symmetry
 from moemcts.native import core
 from moemcts_chess.planenames import plane_names
@@ -23,6 +24,7 @@ VARIANTS = (
     "horde",
     "racingkings",
 )
+PLANE_SETS = ("v1", "v2", "multi", "multi-plain")
 WITHOUT_CASTLING = ("antichess", "racingkings")
 """Variants whose board can be mirrored, for they know no castling."""
 
@@ -43,6 +45,8 @@ class ChessGame(Game[core.ChessState]):
 
         Raises ValueError for an unknown name.
         """
+        if planes is not None and planes not in PLANE_SETS:
+            raise unknown_name("plane set", planes, PLANE_SETS)
         self.rules = core.ChessRules(variant, planes=planes, policy=policy, max_plies=max_plies)
         self.variant = variant
         self.spec = GameSpec(

@@ -30,6 +30,9 @@ def play(
             "default agent."
         ),
     ] = None,
+    simulations: Annotated[
+        int | None, typer.Option(min=1, max=100_000, help="How much experts think before each move; 100 by default.")
+    ] = None,
     seat: Annotated[int, typer.Option(min=0, help="Where you sit; the number of players or more only watches.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
     web: Annotated[bool, typer.Option("--web", help="Play in the browser: a page on this machine alone.")] = False,
@@ -40,7 +43,7 @@ def play(
 ) -> None:
     """Play against agents in the terminal or the browser, or watch them; `quit` leaves the game."""
     if web:
-        _serve(game, against, seat, seed, port, no_browser)
+        _serve(game, against, simulations, seat, seed, port, no_browser)
         return
     if port is not None or no_browser:
         raise UsageError("--port and --no-browser go with --web")
@@ -54,7 +57,8 @@ def play(
     if game is None:
         raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")
     made = plugins().game(game)
-    agent = resolve_agent(against or player_of(made), made)
+    limits = None if simulations is None else {"simulations": simulations}
+    agent = resolve_agent(against or player_of(made), made, limits)
     players = range(made.spec.num_players)
     person = Person(made)
     table = Table(
@@ -73,7 +77,15 @@ def play(
     typer.echo(f"\n{made.render(table.state)}\n\nresult: {', '.join(f'{value:+g}' for value in table.returns())}")
 
 
-def _serve(game: str | None, against: str | None, seat: int, seed: int, port: int | None, no_browser: bool) -> None:
+def _serve(
+    game: str | None,
+    against: str | None,
+    simulations: int | None,
+    seat: int,
+    seed: int,
+    port: int | None,
+    no_browser: bool,
+) -> None:
     from moemcts.naming import resolve_agent
     from moemcts.plugins import plugins
     from moemcts.web.app import serve
@@ -95,7 +107,8 @@ def _serve(game: str | None, against: str | None, seat: int, seed: int, port: in
 
             webbrowser.open(address)
 
-    serve(Offers(game=game, agents=[against] if against else [], seat=seat, seed=seed), port, ready)
+    named = [against] if against else []
+    serve(Offers(game=game, agents=named, seat=seat, seed=seed, simulations=simulations), port, ready)
 
 
 def _follow(game: Game, table: Table, agent: Agent, person: Person) -> None:

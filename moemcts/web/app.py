@@ -277,4 +277,6 @@ def _bound(port: int | None) -> socket.socket:
             raise UsageError(f"cannot listen on port {port}: {error.strerror}; choose another --port") from None
         with contextlib.suppress(OSError):
             bound.bind(("127.0.0.1", 0))
+    # Who is told the address may call at once.
+    bound.listen(128)
     return bound

@@ -24,14 +24,20 @@ class Offers:
     """Games and agents by name, each made once."""
 
     def __init__(
-        self, *, game: str | None = None, agents: Sequence[str] = (), seat: int | None = None, seed: int = 0
+        self,
+        *,
+        game: str | None = None,
+        agents: Sequence[str] = (),
+        seat: int | None = None,
+        seed: int = 0,
+        simulations: int | None = None,
     ) -> None:
         """Takes what the command line names: the page begins with it, and offers it beside what is registered.
 
         `seat` is where the person sits, the first by default; the number of players or more only watches.
         """
         self._named = (game, tuple(agents))
-        self._beginning = {"seat": seat or 0, "seed": seed}
+        self._beginning = {"seat": seat or 0, "seed": seed, "simulations": simulations}
         self.game = functools.lru_cache(maxsize=32)(plugins().game)
         self._agents: dict[tuple[str, str], Agent] = {}
 

@@ -25,6 +25,7 @@ from moemcts.cli.app import make_app
 from moemcts.cli.main import main
 from moemcts.plugins import Plugins
 
+ROOT = Path(__file__).parents[2]
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 BUILT_IN = Plugins(
     [
@@ -57,6 +58,59 @@ ERRORS = [
     "match --game pommerman --agent simple --agent simple",
     "export nowhere",
 ]
+
+MISTAKES = [
+    "play",
+    "play chess",
+    "play --game ches",
+    "play --game Chess",
+    "play --game connect4",
+    "play --game chess?planes=v9",
+    "play --game chess?plane=v1",
+    "play --game pommerman?env=nothing",
+    "play --game chess --against weights",
+    "play --game chess --against weights:",
+    "play --game chess --against weights:ches",
+    "play --game chess --against weights:pommerman",
+    "play --game connect-four --against weights:chess",
+    "play --game chess --against stockfish",
+    "play --game chess --against human",
+    "play --game chess --against you",
+    "play --game chess --against file",
+    "play --game chess --against folder",
+    "play --game chess --against runs/nowhere",
+    "play --game chess --against weights:chess?simulation=5",
+    "play --game chess --against weights:chess?simulations=many",
+    "play --game chess --against weights:chess?simulations=-1",
+    "play --game chess --simulations many",
+    "play --game chess --seat -1",
+    "play --game chess --seat white",
+    "play --web --game connect4",
+    "play --web --against uct",
+    "play --web --port 99999",
+    "play --game chess --port 80",
+    "weights show ches",
+    "weights show weights:chess4",
+    "weights show",
+    "weights where folder",
+    "weights where hf:some",
+    "weights where http://example.org/experts",
+    "doc",
+    "docs --open",
+    "doctor --verbose",
+    "match --game chess --agent weights:antichess --against random",
+    "match --game tictactoe --agent uct --agent random --games 0",
+    "check",
+    "check ches",
+    "report",
+    "run",
+    "train --game tictactoe --data file",
+    "analyze --game chess --fen nonsense",
+    "analyze --game connect-four --fen startpos",
+    "data import file --out imported",
+    "data import nowhere.pgn --out imported",
+]
+"""What somebody does wrong who is new here."""
 
 
 @pytest.fixture(autouse=True)
@@ -121,6 +175,18 @@ def test_games_fit_a_terminal_of_80_columns(
 
 def test_errors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     compare("errors", "\n".join(answer(line, monkeypatch, capsys) for line in ERRORS))
+
+
+def test_mistakes_of_new_users_are_explained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("file").write_text("hello")
+    Path("folder").mkdir()
+    told = "\n".join(answer(line, monkeypatch, capsys) for line in MISTAKES)
+    assert "Traceback" not in told
+    # Which games there are depends on what else is installed; where the core is compiled from, on the machine.
+    told = re.sub(r"chess, chess960, antichess[\w, -]*", "GAMES", told).replace(str(ROOT), "SOURCE")
+    compare("mistakes", told)
 
 
 def test_a_run_says_what_it_does_and_what_it_found(

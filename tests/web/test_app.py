@@ -161,8 +161,9 @@ def test_a_board_is_turned_round_where_it_has_two_sides(client: TestClient) -> N
 
 
 def test_the_command_line_says_where_a_person_sits() -> None:
-    told = TestClient(make_app(Offers(game="chess", seat=1, seed=7)), base_url=HOME).get("/api/games").json()
-    assert (told["game"], told["seat"], told["seed"]) == ("chess", 1, 7)
+    told = TestClient(make_app(Offers(game="chess", seat=1, seed=7, simulations=30)), base_url=HOME)
+    told = told.get("/api/games").json()
+    assert (told["game"], told["seat"], told["seed"], told["simulations"]) == ("chess", 1, 7, 30)
 
 
 def test_actions_that_cannot_be_are_refused(client: TestClient) -> None:

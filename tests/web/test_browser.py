@@ -160,9 +160,14 @@ def test_two_tabs_play_two_games_and_a_killed_server_is_said(browser: Any) -> No
         browser.get(address)
         browser.refresh()
         until(lambda: step(browser) == 2)
+        cell(browser, now(browser)["actions"][0]["name"]).click()
+        until(lambda: step(browser) == 4)
         browser.close()
         browser.switch_to.window(first)
         assert step(browser) == 2
+        cell(browser, now(browser)["actions"][-1]["name"]).click()
+        until(lambda: step(browser) == 4)
+        assert "the game has gone on elsewhere" in browser.find_element("id", "notice").text
         port = address.partition("127.0.0.1:")[2].partition("/")[0]
         server.kill()
         server.wait()
@@ -172,9 +177,9 @@ def test_two_tabs_play_two_games_and_a_killed_server_is_said(browser: Any) -> No
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as again:
         try:
             until(lambda: "the game goes on" in browser.find_element("id", "notice").text)
-            assert step(browser) == 2
+            assert step(browser) == 4
             browser.find_element("id", "typed").send_keys(now(browser)["actions"][0]["name"] + "\n")
-            until(lambda: (step(browser) or 0) > 2)
+            until(lambda: (step(browser) or 0) > 4)
             assert browser.current_url != address
         finally:
             again.terminate()

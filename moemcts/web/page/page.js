@@ -48,6 +48,8 @@ async function attempt(work) {
         notice(error.message, true)
         if (error.status === 0 || error.status === 404) lost()
         else if (!last()?.asked) state.playing = false
+        // Another page may have gone on with this game.
+        if (error.status === 409 && last()) await reload(`/api/tables/${last().id}/rounds`).catch(() => null)
     }
     state.busy = false
     await show(state.shown)
@@ -60,7 +62,10 @@ function lost() {
     const look = async () => {
         const now = last()
         try {
-            if (!now) return location.reload()
+            if (!now) {
+                await ask("/api/games")
+                return location.reload()
+            }
             const known = await ask(`/api/tables/${now.id}`).catch(error => { if (error.status !== 404) throw error })
             if (!known) {
                 const moves = state.rounds.slice(1).map(round => round.moves.map(move => move.action))
@@ -214,7 +219,8 @@ async function show(index) {
     $("resign").hidden = !sits || !round.zero_sum
     $("resign").disabled = last().over
     $("flip").hidden = !round.turns
-    $("typing").hidden = !open.length
+    // Where actions have keys, a field to type in would take them.
+    $("typing").hidden = !open.length || open.some(one => one.key)
     $("names").replaceChildren(...open.map(one => make("option", {value: one.name})))
     document.body.dataset.step = round.step
     document.body.dataset.over = round.over
@@ -429,6 +435,10 @@ async function begin() {
             make("option", {value: game.name, textContent: game.name, title: game.summary, selected: game.name === told.game})))
         const agents = await offer(told.game, told.seat)
         $("seed").value = told.seed
+        const levels = $("simulations"), level = told.simulations ?? ""
+        if (![...levels.options].some(one => one.value === String(level)))
+            levels.append(make("option", {value: level, textContent: `${level} simulations`}))
+        levels.value = level
         const known = location.hash.slice(1)
         const round = known && await ask(`/api/tables/${encodeURIComponent(known)}`).catch(() => null)
         if (round) {
@@ -437,7 +447,7 @@ async function begin() {
             if (round.over) notice(result(round))
             await show(state.shown)
             follow()
-        } else await start({game: told.game, agents, seed: told.seed})
+        } else await start({game: told.game, agents, seed: told.seed, ...(told.simulations ? {simulations: told.simulations} : {})})
     } catch (error) {
         notice(error.message, true)
     }
