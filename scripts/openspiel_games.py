@@ -3,7 +3,7 @@
 python scripts/openspiel_games.py                 writes the page
 python scripts/openspiel_games.py --laws          checks the laws of every game in the table first, as `moemcts check`
                                                   does, and keeps what it found in benchmarks/results
-python scripts/openspiel_games.py --laws NAME...  of these games only
+python scripts/openspiel_games.py --laws NAME...  of these games only, and leaves the page as it is
 """
 
 from __future__ import annotations
@@ -47,6 +47,62 @@ WITH_PARAMETERS = (
     "y(board_size=7)",
 )
 """Beside every game as it is without parameters."""
+HEAD = """\
+# Games of OpenSpiel
+
+## What it is
+
+Games of perfect information from [OpenSpiel](https://github.com/google-deepmind/open_spiel), sequential or
+simultaneous, with or without chance, any number of players, with OpenSpiel's parameters, by the plugin
+`plugins/moemcts-openspiel`. They are searched by the same native tree as every game in Python, and a run, a
+match or a tournament with them is written like any other.
+
+```
+moemcts check "openspiel:breakthrough(rows=6,columns=6)"
+moemcts match --game openspiel:connect_four --agent "uct?simulations=200" --agent random --games 20
+moemcts run --game "openspiel:breakthrough(rows=6,columns=6)" --gate plies --preset smoke
+```
+
+The plugin registers a family of names, which ends with a colon, and gets what the user writes behind it
+(`Registration.name`).
+
+## Variants
+"""
+TAIL = """\
+## Rules in short
+
+OpenSpiel's. What cannot be searched says why in one line: hidden information, chance without probabilities, no
+observation tensor, more than 100,000 actions, results without bounds.
+
+- A value of 1 is `score_unit` in OpenSpiel's own numbers. Rewards on the way are paid on the way; the return is then 0.
+- The start is the first position in which a player moves; the seed draws what chance does before.
+- `max_plies` is OpenSpiel's own bound, which can be very large.
+- OpenSpiel's antichess has no capture en passant; the game [`antichess`](chess.md) of the chess family has.
+
+## Positions as text
+
+The actions from the very beginning, chance included: `3 1,2 0`. A position is one with its history: two ways to
+the same board are two positions.
+
+## Observation planes
+
+OpenSpiel's observation tensor of the player who looks. Networks are `mlp` unless another is named.
+
+## Actions
+
+OpenSpiel's, by number and by name.
+
+## Gates
+
+Those of every game. Name cuts where `max_plies` is large: `plies?cuts=20,60`.
+
+## Agents
+
+Those of every game: `random`, `flat`, `uct`, experts.
+
+## Sources
+
+google-deepmind/open_spiel; Lanctot et al., *OpenSpiel: A Framework for Reinforcement Learning in Games*, 2019."""
 MOST_SECONDS = 60
 """Of processor time for the laws of one game, of which one is played to its end at random."""
 
@@ -85,8 +141,7 @@ def page() -> str:
     ]
     checked = [name for name, *_ in supported if name in kept and not kept[name]["broken"]]
     lines = [
-        "# Games of OpenSpiel",
-        "",
+        *HEAD.splitlines(),
         f"Of open_spiel {version('open_spiel')}, written by `python scripts/openspiel_games.py`.",
         f"{len(supported)} can be searched, {chance} of them with chance, {many} of more than two players, and",
         f"{simultaneous} with simultaneous moves; {len(WITH_PARAMETERS)} are examples with parameters.",
@@ -100,6 +155,8 @@ def page() -> str:
         "| `openspiel:` | players | actions | observation | most plies | | laws (cases) |",
         "| --- | ---: | ---: | ---: | ---: | --- | ---: |",
         *table,
+        "",
+        *TAIL.splitlines(),
         "",
         f"## Not searched: {len(others)}",
         "",
@@ -174,7 +231,8 @@ def main() -> int:
     parser.add_argument("--laws", nargs="*", help="check the laws first, of all games or of these; takes long")
     options = parser.parse_args()
     wrong = check(options.laws or [row[0] for row in rows()[0]]) if options.laws is not None else []
-    PAGE.write_text(page())
+    if not options.laws:
+        PAGE.write_text(page())
     for line in wrong:
         print(line)
     return bool(wrong)
