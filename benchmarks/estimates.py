@@ -101,11 +101,11 @@ def main() -> None:
     clock: Any = SimpleNamespace(perf_counter=process_time)
     estimates.time = clock
     if options.what == "runs":
-        rows = [done(game, gate) for game, gate in RUNS.items()]
-        for one in rows:
-            print(one)
-        if options.record:
-            append("estimated_runs", rows)
+        for game, gate in RUNS.items():
+            one = done(game, gate)
+            print(one, flush=True)
+            if options.record:
+                append("estimated_runs", [one])
         return
     found = [row(name, **experiment) for name, experiment in EXPERIMENTS.items()]
     for one in found:

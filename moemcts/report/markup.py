@@ -51,10 +51,14 @@ def _markdown() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     found = MarkdownIt("zero").enable(list(_RULES))
-    found.validateLink = lambda address: re.fullmatch(SAFE_ADDRESS, address) is not None  # type: ignore[method-assign]
+    found.validateLink = _is_safe  # type: ignore[method-assign]
     for kind in ("em_open", "em_close", "strong_open", "strong_close"):
         found.add_render_rule(kind, _emphasis)
     return found
+
+
+def _is_safe(url: str) -> bool:
+    return re.fullmatch(SAFE_ADDRESS, url) is not None
 
 
 def _emphasis(renderer: RendererProtocol, tokens: Sequence[Token], i: int, options: object, env: object) -> str:

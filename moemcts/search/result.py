@@ -126,11 +126,12 @@ def _foreseen(config: SearchConfig, rule: EarlyEnd, raw: Mapping[str, Any]) -> I
     tried = float(raw["priors"][raw["visits"] > 0].sum())
     untried = parent * float(raw["value"]) + offset - reduction * math.sqrt(tried)
     is_lost = raw["proven"] & (raw["proof_values"] <= -1)
-    known = [raw[name].tolist() for name in ("visits", "value_sums", "priors")]
+    visits, value_sums, priors = (raw[name].tolist() for name in ("visits", "value_sums", "priors"))
     num_more = max(rule.simulations - int(raw["num_simulations"]), 0)
     width = config.unpruning.width if config.unpruning else lambda _: None
-    visits = foreseen_visits(num_more, config.exploration, untried, *known, is_lost.tolist(), width)
-    return np.array(visits, dtype=np.int64)
+    lost = is_lost.tolist()
+    found = foreseen_visits(num_more, config.exploration, untried, visits, value_sums, priors, lost, width)
+    return np.array(found, dtype=np.int64)
 
 
 def _unforced(config: SearchConfig, raw: Mapping[str, Any]) -> IntArray:
