@@ -297,3 +297,38 @@ def selfplay() -> str:
             origin(rows),
         ]
     )
+
+
+def solved() -> str:
+    """Returns how often agents keep the value of positions of connect four."""
+    rows = list(latest("connect_four").values())
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    agents = list(dict.fromkeys(row["name"].removesuffix(f", {row['set']}") for row in rows))
+    found = {row["name"]: row for row in rows}
+    cells = (
+        [agent, *(f"{one['value']:.1f}" if (one := found.get(f"{agent}, {name}")) else "–" for name in sets)]
+        for agent in agents
+    )
+    sizes = ", ".join(f"{name} {next(row['positions'] for row in rows if row['set'] == name):,}" for name in sets)
+    note = (
+        "Percent of positions in which a move keeps the value that a perfect solver gives, in six sets of positions of "
+        f"random games. Positions: {sizes}."
+    )
+    return "\n\n".join([note, table(" | ".join(["agent", *sets]), cells), origin(rows)])
+
+
+def selfplay_schemes() -> str:
+    """Returns what experts are worth at equal self-play."""
+    rows = list(latest("selfplay_schemes").values())
+    cells = (
+        [
+            row["name"],
+            row["generations"],
+            around(row["value"], row["interval"]),
+            ", ".join(f"{one:+.0f}" for one in row["by seed"]),
+            row["games"],
+        ]
+        for row in rows
+    )
+    heads = "from random weights | generations | Elo, 95 % over seeds | by seed | games"
+    return "\n\n".join([table(heads, cells), origin(rows)])

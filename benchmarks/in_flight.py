@@ -1,16 +1,18 @@
-"""How much of a network's speed is left in a search, with one and with two groups of trees in flight.
+"""How much of a network's speed is left in a search and in self-play, with one and with two groups in flight.
 
-    python benchmarks/in_flight.py [--record] [--seconds 4] [NAME ...]
+    python benchmarks/in_flight.py [--record] [--seconds 30] [NAME ...]
 
-What runs the network is what `auto` takes here. A network alone evaluates batches of 128 positions, encoding included;
-searches of 256 trees, one leaf of each per batch, or of half of them per batch where two groups are in flight, evaluate
-as many positions as they need. Values are positions per second of the search as a share of those of the network alone,
-by the clock, medians of turns. Two groups take two cores.
+What runs the network is what `auto` takes here. A network alone evaluates batches of 128 positions, encoding included.
+Searches of 256 trees, one leaf of each per batch, or of half of them per batch where two groups are in flight, evaluate
+as many positions as they need. So does self-play: whole games from some plies at random on, 128 in each group, whose
+places are taken by others when they end, every move searched by 50 simulations. Values are positions per second as a
+share of those of the network alone, by the clock, medians of turns. Two groups take two cores.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import statistics
 import time
@@ -25,6 +27,9 @@ from record import add_option, append
 from moemcts.agents import Seat
 from moemcts.game import Game, State
 from moemcts.learn.inference.evaluators import make_evaluator, resolve
+from moemcts.learn.loop.config import GamesConfig
+from moemcts.learn.loop.games import Cast, Counts, play_games
+from moemcts.learn.loop.players import Learner, Metered, Usage
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
 
@@ -36,6 +41,8 @@ NETWORKS = {
 }
 BATCH = 128
 SIMULATIONS = 24
+TURN = 1.5
+"""Seconds that self-play is watched for, in one turn."""
 
 
 def positions(game: Game, num: int) -> list[State]:
@@ -53,7 +60,7 @@ def main() -> None:
     """Measures and prints; appends to the results where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all without any")
-    parser.add_argument("--seconds", type=float, default=4.0, help="of each network")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each network")
     add_option(parser)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -92,22 +99,59 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
 
         return search
 
-    ways = {"alone": alone, "1": searching(1), "2": searching(2)}
+    def playing(number: int) -> Callable[[], float]:
+        """Returns what plays for a while; positions per second from the end of its first round on."""
+        config = GamesConfig(parallel=number * BATCH, in_flight=number, random_plies=20)
+
+        def play() -> float:
+            usage = Usage()
+            learner = Learner(game, Metered(evaluator, usage), SearchConfig(simulations=50, leaves_per_tree=1))
+            marks: list[tuple[float, int]] = []
+
+            def look(counts: Counts) -> None:
+                marks.append((time.perf_counter(), usage.num_positions))
+                if marks[-1][0] - marks[0][0] >= TURN and len(marks) > 2 * number:
+                    raise Enough
+
+            with contextlib.suppress(Enough):
+                cast = Cast(learner=learner)
+                play_games(game, cast, config, range(10**9), generation=1, seed=0, on_progress=look)
+            (began, before), (ended, after) = marks[0], marks[-1]
+            return (after - before) / (ended - began)
+
+        return play
+
+    def rated(work: Callable[[], int]) -> Callable[[], float]:
+        def rate() -> float:
+            began = time.perf_counter()
+            return work() / (time.perf_counter() - began)
+
+        return rate
+
+    ways = {
+        "alone": rated(alone),
+        "search": rated(searching(1)),
+        "search, two groups in flight": rated(searching(2)),
+        "self-play": playing(1),
+        "self-play, two groups in flight": playing(2),
+    }
     rates: dict[str, list[float]] = {way: [] for way in ways}
     started = time.perf_counter()
-    while time.perf_counter() - started < seconds or len(rates["2"]) < 3:
+    while time.perf_counter() - started < seconds or len(rates["self-play"]) < 3:
         for way, do in ways.items():
-            began = time.perf_counter()
-            rates[way].append(do() / (time.perf_counter() - began))
+            rates[way].append(do())
     found: list[dict[str, object]] = []
-    for number in (1, 2):
-        shares = [mine / raw for mine, raw in zip(rates[str(number)], rates["alone"], strict=True)]
+    for way, ours in rates.items():
+        if way == "alone":
+            continue
+        shares = [mine / raw for mine, raw in zip(ours, rates["alone"], strict=True)]
         row: dict[str, object] = {
-            "name": f"{name} on {game.spec.name}, {inference}, groups in flight: {number}",
+            "name": f"{name} on {game.spec.name}, {inference}, {way}",
             "value": round(statistics.median(shares), 3),
             "lowest": round(min(shares), 3),
             "highest": round(max(shares), 3),
             "unit": "of the network's speed",
+            "alone": round(statistics.median(rates["alone"])),
             "runs": len(shares),
             "batch": BATCH,
             "seed": 0,
@@ -115,6 +159,10 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
         print(row, flush=True)
         found.append(row)
     return found
+
+
+class Enough(Exception):
+    """Ends games that were watched for long enough."""
 
 
 if __name__ == "__main__":

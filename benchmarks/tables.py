@@ -129,7 +129,11 @@ def uci() -> str:
         [row["name"], f"{row['value']:,} {row['unit']}", f"{row['lost on time']} of {row['games']}"] for row in rows
     )
     note = "The last runs, on busy cores; what else was seen is in the [guide](guides/uci.md#time)."
-    return "\n\n".join([note, table("the engine against itself | nodes | lost on time", cells), origin(rows)])
+    long = list(latest("endurance").values())
+    grown = table("in one process | MiB grown", ([row["name"], row["value"]] for row in long))
+    return "\n\n".join(
+        [note, table("the engine against itself | nodes | lost on time", cells), grown, origin([*rows, *long])]
+    )
 
 
 def libraries() -> str:
@@ -201,6 +205,8 @@ SECTIONS = {
     "Learning with other libraries": libraries,
     "Setting up": setup,
     "Learning from self-play": game_tables.selfplay,
+    "Connect four against a perfect solver": game_tables.solved,
+    "Experts from random weights, at equal self-play": game_tables.selfplay_schemes,
     "On a GPU": gpu,
     "Hours of what is not finished": hours,
     "Estimates and what became of them": estimated_runs,
@@ -208,6 +214,8 @@ SECTIONS = {
 
 
 TABLES = {
+    "Connect four against a perfect solver": "connect_four",
+    "Experts from random weights, at equal self-play": "selfplay_schemes",
     "Pommerman: what of a network helps its search": "ablations",
     "Searches and the speed of their network": "in_flight",
     "First-play urgency with trained networks": "urgency",

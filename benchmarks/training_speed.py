@@ -2,17 +2,20 @@
 
 python benchmarks/training_speed.py DATA [--game chess] [--network NAME] [--samples 60000] [--device cuda]
                                     [--ways float32 "float32, channels last" bf16 "bf16, channels last"] [--rounds 1]
-                                    [--threads 1] [--record]
+                                    [--threads 1] [--processes 1] [--compile] [--record]
 
 DATA is a dataset, or an import with train and validation in it. One network learns, with one process; what is measured
-on the way is left out of the time. Several ways to compute take turns, so many rounds of them: their ratio to the first
-is the median over rounds, by processor time, for what else the machine does.
+on the way is left out of the time. Of several processes each trains a network of its own, as experts are trained side
+by side, and their rates are added up. Several ways to compute take turns, so many rounds of them: their ratio to the
+first is the median over rounds, by processor time, for what else the machine does.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -43,10 +46,37 @@ def main() -> None:
     parser.add_argument("--ways", nargs="+", choices=[str(way) for way in WAYS], default=["float32"])
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--compile", action="store_true", help="by torch.compile, which is in the time")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     add_option(parser)
     options = parser.parse_args()
+    rows = side_by_side(options.processes) if options.processes > 1 else measured(options)
+    for row in rows:
+        print(row)
+    if options.record:
+        # Where it lies on this machine says nothing to others.
+        sys.argv[sys.argv.index(str(options.data))] = "DATA"
+        append("training", rows)
+
+
+def side_by_side(number: int) -> list[dict[str, object]]:
+    """Trains in so many processes at the same time; returns the rows with their rates added up."""
+    place = sys.argv.index("--processes")
+    arguments = [word for word in [*sys.argv[1:place], *sys.argv[place + 2 :]] if word != "--record"]
+    command = [sys.executable, str(Path(__file__).resolve()), *arguments]
+    crew = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(number)]
+    said = [one.communicate()[0].splitlines() for one in crew]
+    together = []
+    for lines in zip(*said, strict=True):
+        rows = [ast.literal_eval(line) for line in lines]
+        name = f"{rows[0]['name']}, {number} processes"
+        together.append(rows[0] | {"name": name, "value": sum(row["value"] for row in rows)})
+    return together
+
+
+def measured(options: argparse.Namespace) -> list[dict[str, object]]:
+    """Trains in every way that is asked for; returns a row for each."""
     game = plugins().game(options.game)
     network = plugins().complete_network(options.network, game)
     sources = open_sources(DataConfig(folder=str(options.data)), options.data, game)
@@ -87,12 +117,8 @@ def main() -> None:
         if len(options.ways) > 1:
             pairs = zip(first, spent[way], strict=True)
             row |= {"ratio": round(statistics.median(a / b for a, b in pairs), 2), "runs": options.rounds}
-        print(row)
         rows.append(row)
-    if options.record:
-        # Where it lies on this machine says nothing to others.
-        sys.argv[sys.argv.index(str(options.data))] = "DATA"
-        append("training", rows)
+    return rows
 
 
 def train(config: LearningConfig, game: Game, sources: Sources) -> dict[str, Any]:

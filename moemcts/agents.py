@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from moemcts.evaluation import Evaluator, policy_probabilities
 from moemcts.game import Action, FloatArray, Game, IntArray, Player, Views
 from moemcts.gates import PhaseGate
+from moemcts.thoughts import Thought, think
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -74,6 +76,28 @@ class Agent(Protocol):
         """
 
 
+class Thinker(Agent, Protocol):
+    """An agent that can be interrupted: between its questions to evaluators other agents, or itself, decide elsewhere.
+
+    It may be under way with several thoughts at once.
+    """
+
+    def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
+        """Returns what comes to the decisions of `act`."""
+
+
+def thought_of(agent: Agent, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
+    """Returns what comes to an agent's decisions; one that cannot be interrupted asks nobody in between."""
+    thought: Thought[Sequence[Decision]] = getattr(agent, "thought", partial(at_once, agent))(views, seats)
+    return thought
+
+
+def at_once(agent: Agent, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
+    """Returns what comes to an agent's decisions, and asks nobody in between."""
+    yield from ()
+    return agent.act(views, seats)
+
+
 class RandomAgent:
     """Plays legal actions with equal probability."""
 
@@ -102,7 +126,11 @@ class PolicyAgent:
         return self._evaluator
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        evaluation = self._evaluator.evaluate(views)
+        return think(self.thought(views, seats))
+
+    def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
+        """Asks once."""
+        evaluation = yield self._evaluator, views
         values = evaluation.value if evaluation.value.ndim == 1 else evaluation.value[:, 0]
         probabilities = policy_probabilities(evaluation.logits, views.legal_mask())
         all_actions = np.arange(probabilities.shape[1])
@@ -130,6 +158,10 @@ class Named:
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         return self._agent.act(views, seats)
 
+    def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
+        """Asks what the agent asks."""
+        return thought_of(self._agent, views, seats)
+
 
 class Translated:
     """Plays as another agent that sees positions as another game encodes them: the same positions, other planes."""
@@ -142,8 +174,15 @@ class Translated:
         self._own = own
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        return self._agent.act(self._translated(views), seats)
+
+    def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
+        """Asks what the agent asks."""
+        return thought_of(self._agent, self._translated(views), seats)
+
+    def _translated(self, views: Views) -> Views:
         packed = self._seen.pack([views[row].state for row in range(len(views))])
-        return self._agent.act(self._own.unpack(packed, views.players()), seats)
+        return self._own.unpack(packed, views.players())
 
 
 def phases(evaluator: Evaluator, views: Views) -> list[tuple[str, int | None]]:

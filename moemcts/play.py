@@ -1,20 +1,26 @@
-"""The one place where games advance: tables in lock-step, whose agents are asked once per round."""
+"""The one place where games advance: tables in lock-step, whose agents are asked once per round.
+
+With two groups of tables one is thought about while the positions of the other are evaluated.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import signal
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moemcts.agents import Agent, Decision, Seat
+from moemcts.agents import Agent, Decision, Seat, at_once, thought_of
 from moemcts.errors import AgentFailure, Failure, UsageError
 from moemcts.game import CHANCE, NO_REWARDS, Action, FloatArray, Game, Player, State, Views
+from moemcts.thoughts import Flight, Thought, think
 
 _MOST_CHARACTERS = 200
 
@@ -91,6 +97,7 @@ def play(
     max_parallel: int = 256,
     skip_forced: bool = False,
     patience: float | None = None,
+    in_flight: int = 1,
 ) -> Iterator[list[Step[T]]]:
     """Yields what happened in each round, one step per table that is played, up to `max_parallel` side by side.
 
@@ -101,24 +108,60 @@ def play(
     An agent that raises an error, answers too little or something that is not legal fails where it does, and at no
     other table: it is asked again for one view at a time. `patience` is how many seconds a decision may take.
     With `skip_forced` agents are not asked where there is one legal action.
+
+    With `in_flight` the tables are in so many groups that share the places and have rounds of their own: while what one
+    group asks is evaluated, another goes on. Which group a table is in depends on no clock. Decisions that are limited
+    in time are made in one group.
     """
     if patience is not None:
         _check_interruptible()
     if max_parallel < 1:
         raise ValueError(f"expected room for at least one game, got max_parallel={max_parallel}")
+    if in_flight < 1:
+        raise ValueError(f"expected at least one group of games, got in_flight={in_flight}")
     waiting = iter(tables)
-    running: list[T] = []
-    while True:
-        running = [table for table in running if table.is_open and table.players]
-        while len(running) < max_parallel and (following := next(waiting, None)) is not None:
-            if following.is_open and following.players:
-                running.append(following)
-        if not running:
-            return
-        yield _round(game, running, skip_forced, patience)
+    num_groups = 1 if patience is not None else min(in_flight, max_parallel)
+    if num_groups > 1:
+        yield from _in_flight(game, waiting, max_parallel, num_groups, skip_forced)
+        return
+    done: _Round[T] | None = None
+    while running := _seated(done, waiting, max_parallel):
+        done = _Round(running, skip_forced)
+        for batch in done.batches:
+            done.take(batch, ask(batch.agent, game.views(batch.pairs), batch.seats, patience=patience))
+        yield done.steps()
 
 
 Answer = Decision | Failure
+
+
+def _in_flight(
+    game: Game, waiting: Iterator[T], max_parallel: int, num_groups: int, skip_forced: bool
+) -> Iterator[list[Step[T]]]:
+    bounds = [max_parallel * group // num_groups for group in range(num_groups + 1)]
+    ready = deque(_Group[T](stop - start) for start, stop in itertools.pairwise(bounds))
+    with Flight[tuple[_Group[T], _Batch], list[Answer]]() as flight:
+        while True:
+            while ready:
+                group = ready.popleft()
+                if group.round is not None:
+                    yield group.round.steps()
+                if not (running := _seated(group.round, waiting, group.room)):
+                    continue
+                group.round = _Round(running, skip_forced)
+                for batch in group.round.batches:
+                    views = game.views(batch.pairs)
+                    thought = thought_of(batch.agent, views, batch.seats)
+                    flight.start((group, batch), _asking(batch.agent, views, batch.seats, thought))
+                if not group.round.batches:
+                    ready.append(group)
+            if not len(flight):
+                return
+            (group, batch), answers = flight.land()
+            assert group.round is not None
+            group.round.take(batch, answers)
+            if not group.round.num_missing:
+                ready.append(group)
 
 
 def ask(agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | None = None) -> list[Answer]:
@@ -127,9 +170,22 @@ def ask(agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | 
     Where it raises an error, it is asked for one view at a time with the randomness it began with, so that only those
     views fail to which it has no answer. Legality is not checked.
     """
+    return think(_asking(agent, views, seats, at_once(agent, views, seats), patience))
+
+
+def _asking(
+    agent: Agent,
+    views: Views,
+    seats: Sequence[Seat],
+    thought: Thought[Sequence[Decision]],
+    patience: float | None = None,
+) -> Thought[list[Answer]]:
+    """Returns what comes to the answers of `ask`, by a thought of the agent about these views."""
     states = [seat.rng.bit_generator.state for seat in seats]
     try:
-        return _answers(agent, views, seats, patience)
+        with _time_limit(None if patience is None else patience * len(seats)):
+            decisions, failures = yield from _heard(thought)
+        return _checked(decisions, failures, len(seats))
     except _TooSlow:
         failure = Failure("timeout", f"no decision within {patience:g} s")
     except Exception as error:
@@ -143,7 +199,24 @@ def ask(agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | 
     return answers
 
 
-@dataclass
+def _heard(thought: Thought[Sequence[Decision]]) -> Thought[tuple[Sequence[Decision], Mapping[int, Failure]]]:
+    try:
+        return (yield from thought), {}
+    except AgentFailure as failure:
+        return failure.decisions, failure.failures
+
+
+def _checked(decisions: Sequence[Decision], failures: Mapping[int, Failure], num_views: int) -> list[Answer]:
+    if len(decisions) != num_views:
+        raise ValueError(f"expected {num_views} decisions, one per view, got {len(decisions)}")
+    answers = [failures.get(row, decision) for row, decision in enumerate(decisions)]
+    for answer in answers:
+        if not isinstance(answer, Decision | Failure):
+            raise TypeError(f"expected a Decision, got {answer!r}")
+    return answers
+
+
+@dataclass(eq=False)
 class _Batch:
     """What one agent is asked in one round."""
 
@@ -154,29 +227,59 @@ class _Batch:
     """Of each answer: the table's number in the round and that of the player among those who move."""
 
 
-def _round(game: Game, running: Sequence[T], skip_forced: bool, patience: float | None) -> list[Step[T]]:
-    legal = [[table.state.legal_actions(player) for player in table.players] for table in running]
-    answers: list[list[Answer]] = []
-    batches: dict[int, _Batch] = {}
-    for number, (table, choices) in enumerate(zip(running, legal, strict=True)):
-        given: list[Answer] = [_NOBODY] * len(choices)
-        for place, (player, actions) in enumerate(zip(table.players, choices, strict=True)):
-            if player == CHANCE:
-                given[place] = Decision(action=random_action(table.state, CHANCE, table.chance))
-            elif skip_forced and len(actions) == 1:
-                given[place] = Decision(action=int(actions[0]))
-            else:
-                agent = table.agents[player]
-                batch = batches.setdefault(id(agent), _Batch(agent))
-                batch.pairs.append((table.state, player))
-                batch.seats.append(table.seats[player])
-                batch.places.append((number, place))
-        answers.append(given)
-    for batch in batches.values():
-        found = ask(batch.agent, game.views(batch.pairs), batch.seats, patience=patience)
-        for (number, place), answer in zip(batch.places, found, strict=True):
-            answers[number][place] = _legal(answer, running[number].state, legal[number][place])
-    return [_step(*row) for row in zip(running, answers, legal, strict=True)]
+class _Round(Generic[T]):
+    """One decision of every player who moves at some tables."""
+
+    def __init__(self, tables: Sequence[T], skip_forced: bool) -> None:
+        self.tables = tables
+        self._legal = [[table.state.legal_actions(player) for player in table.players] for table in tables]
+        self._answers: list[list[Answer]] = []
+        batches: dict[int, _Batch] = {}
+        for number, (table, choices) in enumerate(zip(tables, self._legal, strict=True)):
+            given: list[Answer] = [_NOBODY] * len(choices)
+            for place, (player, actions) in enumerate(zip(table.players, choices, strict=True)):
+                if player == CHANCE:
+                    given[place] = Decision(action=random_action(table.state, CHANCE, table.chance))
+                elif skip_forced and len(actions) == 1:
+                    given[place] = Decision(action=int(actions[0]))
+                else:
+                    agent = table.agents[player]
+                    batch = batches.setdefault(id(agent), _Batch(agent))
+                    batch.pairs.append((table.state, player))
+                    batch.seats.append(table.seats[player])
+                    batch.places.append((number, place))
+            self._answers.append(given)
+        self.batches = list(batches.values())
+        self.num_missing = len(self.batches)
+
+    def take(self, batch: _Batch, answers: Sequence[Answer]) -> None:
+        """Takes in the answers to one of `batches`."""
+        for (number, place), answer in zip(batch.places, answers, strict=True):
+            state, legal = self.tables[number].state, self._legal[number][place]
+            self._answers[number][place] = _legal(answer, state, legal)
+        self.num_missing -= 1
+
+    def steps(self) -> list[Step[T]]:
+        """Does what was decided."""
+        return [_step(*row) for row in zip(self.tables, self._answers, self._legal, strict=True)]
+
+
+@dataclass(eq=False)
+class _Group(Generic[T]):
+    """Tables that have their rounds together."""
+
+    room: int
+    round: _Round[T] | None = None
+
+
+def _seated(round_before: _Round[T] | None, waiting: Iterator[T], room: int) -> list[T]:
+    """Returns the tables that are played on, and those that take the places of the others."""
+    before = () if round_before is None else round_before.tables
+    running = [table for table in before if table.is_open and table.players]
+    while len(running) < room and (following := next(waiting, None)) is not None:
+        if following.is_open and following.players:
+            running.append(following)
+    return running
 
 
 def _step(table: T, answers: Sequence[Answer], legal: Sequence[Sequence[int]]) -> Step[T]:
@@ -201,22 +304,6 @@ def _legal(answer: Answer, state: State, legal: Sequence[int]) -> Answer:
     if isinstance(answer, Decision) and answer.action not in legal:
         return Failure("illegal move", f"action {answer.action} is not legal at ply {state.ply}")
     return answer
-
-
-def _answers(agent: Agent, views: Views, seats: Sequence[Seat], patience: float | None) -> list[Answer]:
-    failures: dict[int, Failure] = {}
-    try:
-        with _time_limit(None if patience is None else patience * len(seats)):
-            decisions = list(agent.act(views, seats))
-    except AgentFailure as failure:
-        decisions, failures = failure.decisions, failure.failures
-    if len(decisions) != len(seats):
-        raise ValueError(f"expected {len(seats)} decisions, one per view, got {len(decisions)}")
-    answers = [failures.get(row, decision) for row, decision in enumerate(decisions)]
-    for answer in answers:
-        if not isinstance(answer, Decision | Failure):
-            raise TypeError(f"expected a Decision, got {answer!r}")
-    return answers
 
 
 def _shares(state: State) -> NDArray[np.float64]:

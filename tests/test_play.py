@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Self
 
 import numpy as np
 import pytest
 from games_for_tests import NativeTicTacToe
 
-from moemcts.agents import Agent, Decision, RandomAgent, Seat
+from moemcts.agents import Agent, Decision, PolicyAgent, RandomAgent, Seat
 from moemcts.arena import Conditions, Lineup, play_games
+from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, Player, State, Views
 from moemcts.play import Table, play, seats_of
+from moemcts.search import SearchAgent, SearchConfig
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,55 @@ def test_tables_are_taken_when_there_is_room_and_closed_ones_leave() -> None:
             assert opened == [0, 1]
     assert opened == list(range(6))
     assert max(sizes) == 2
+
+
+@pytest.mark.parametrize("in_flight", [2, 3, 50])
+def test_games_are_the_same_in_however_many_groups(in_flight: int) -> None:
+    """Two agents, one of which cannot be interrupted, and a game in which chance moves alone."""
+    game = NativeTicTacToe()
+    search = SearchAgent(game, UniformEvaluator(game.spec), SearchConfig(simulations=6, temperature=1.0))
+    lineups = [Lineup(agents=[search, RandomAgent()][:: 1 - 2 * (number % 2)], seed=number) for number in range(11)]
+    dice = [Lineup(agents=[SaysSix()], seed=number) for number in range(11)]
+    for made, given in ((game, lineups), (Dice(), dice)):
+        alone, together = (
+            sorted(play_games(made, given, Conditions(seed=3, max_parallel=5, in_flight=num)), key=attrgetter("index"))
+            for num in (1, in_flight)
+        )
+        assert alone == together
+
+
+def test_an_agent_that_fails_in_flight_fails_where_it_does() -> None:
+    game = NativeTicTacToe()
+
+    class Fails(UniformEvaluator):
+        def evaluate(self, views: Views) -> Evaluation:
+            if any(views[row].state.ply == 3 for row in range(len(views))):
+                raise ArithmeticError("no numbers today")
+            return super().evaluate(views)
+
+    agent = PolicyAgent(Fails(game.spec), temperature=1.0)
+    tables = [table(game, [agent, agent], number) for number in range(5)]
+    before = threading.active_count()
+    steps = [step for steps in play(game, tables, max_parallel=4, in_flight=2) for step in steps]
+    failed = [step for step in steps if step.failures]
+    assert len(failed) == 5
+    assert all(step.state.ply == 3 for step in failed)
+    assert {failure.reason for step in failed for failure in step.failures.values()} == {
+        "ArithmeticError: no numbers today"
+    }
+    assert threading.active_count() == before
+
+
+def test_who_stops_looking_leaves_nothing_that_goes_on() -> None:
+    game = NativeTicTacToe()
+    agent = SearchAgent(game, UniformEvaluator(game.spec), SearchConfig(simulations=6))
+    before = threading.active_count()
+    rounds = play(game, [table(game, [agent, agent], number) for number in range(6)], in_flight=2)
+    next(rounds)
+    rounds.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before
+    with pytest.raises(ValueError, match="expected at least one group of games, got in_flight=0"):
+        next(play(game, [], in_flight=0))
 
 
 def test_a_table_seats_every_player() -> None:

@@ -31,6 +31,9 @@ class Conditions:
     agent_timeout: float | None = None
     """Seconds that an agent may take for a decision before it loses the game."""
     keep_thoughts: bool = False
+    in_flight: int = 1
+    """Groups of games of which one is thought about while positions of another are evaluated; games are the same, up to
+    what evaluators make of batches of other sizes."""
 
     def to_json(self) -> dict[str, Any]:
         """Returns what the header of a match's file says: all that games depend on."""
@@ -80,7 +83,13 @@ def play_games(
                 over_at_start.append(one)
 
     num_finished = num_plies = 0
-    for steps in play(game, tables(), max_parallel=conditions.max_parallel, patience=conditions.agent_timeout):
+    for steps in play(
+        game,
+        tables(),
+        max_parallel=conditions.max_parallel,
+        patience=conditions.agent_timeout,
+        in_flight=conditions.in_flight,
+    ):
         num_plies += len(steps)
         for step in steps:
             step.table.take(step)

@@ -18,10 +18,10 @@ from moemcts.runs.generations import LEARNED, PLAYED, REPLAY
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.run import Part, Run
 from moemcts.runs.running import inference_for
-from moemcts.runs.selfplay_games import Speed, SpeedOfParts
+from moemcts.runs.selfplay_games import Chunk, Speed, SpeedOfParts
 from moemcts.runs.selfplay_judging import Judging
 from moemcts.runs.selfplay_learning import Learning
-from moemcts.runs.selfplay_players import LEAGUE, SELF, Players, PlayPart
+from moemcts.runs.selfplay_players import LEAGUE, SELF, Players, PlayParts
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.store import read_toml, write_bytes
 from moemcts.work import Processes, Workers, num_cores, workers
@@ -73,6 +73,9 @@ class SelfPlay(Run[SelfPlayConfig]):
             network = str(read_toml(start / "manifest.toml").get("network", config.network))
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         config = super().resolved(config)
+        if config.games.in_flight is None:
+            games = config.games.model_copy(update={"in_flight": 2 if num_cores() > 1 else 1})
+            config = config.model_copy(update={"games": games})
         games = config.games
         precision = games.precision or (AUTO if games.backend == AUTO else None)
         if AUTO not in (games.backend, precision):
@@ -197,21 +200,22 @@ class SelfPlay(Run[SelfPlayConfig]):
                 counts[chunk] = len(read_chunk(path).records)
             return counts.get(chunk)
 
-        def hear(wave: Sequence[int], number: int, found: Speed) -> None:
-            speed.note(wave[number], found)
+        def hear(shares: Sequence[Sequence[int]], number: int, found: Speed | Chunk) -> None:
+            if isinstance(found, Chunk):
+                write_bytes(self.on_disk.chunk(generation, found.number), found.content)
+                return
+            speed.note(shares[number][0], found)
             total = speed.total
             expected, unit = games.size
             done = total.num_games if unit == "games" else total.num_samples
             advance(min(done, expected), expected)
             self._speak(generation, speed, done / expected)
 
-        crew, player = self._workers(), PlayPart(self.players, generation, champion)
+        crew, player = self._workers(), PlayParts(self.players, generation, champion)
         for wave in waves(games, crew.count, samples_of):
-
-            def keep(number: int, content: bytes, wave: Sequence[int] = wave) -> None:
-                write_bytes(self.on_disk.chunk(generation, wave[number]), content)
-
-            crew.map(player, wave, on_report=functools.partial(hear, wave), on_done=keep)
+            # Whoever plays several parts goes from one to the next without a pause.
+            shares = [wave[start :: crew.count] for start in range(min(crew.count, len(wave)))]
+            crew.map(player, shares, on_report=functools.partial(hear, shares))
         chunks = [self.on_disk.chunk(generation, chunk) for chunk in range(self._num_chunks(counts))]
         num_samples, played = join_chunks(
             self.game,

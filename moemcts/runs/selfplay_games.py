@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,14 @@ class Speed:
             "mean_batch": round(self.num_positions / max(self.num_batches, 1), 1),
             "network_share": round(self.network_seconds / max(self.seconds, 1e-9), 4),
         }
+
+
+class Chunk(NamedTuple):
+    """A part of a generation's games that is played."""
+
+    number: int
+    content: bytes
+    """Of its file."""
 
 
 @dataclass

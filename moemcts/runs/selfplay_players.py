@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from moemcts.experts import ExpertSet
     from moemcts.learn.loop.games import Cast
     from moemcts.learn.loop.players import Usage
+    from moemcts.runs.selfplay_games import Chunk, Speed
 
 LEAGUE, SELF = "league", "self"
 """Words for opponents that are no agents."""
@@ -57,28 +58,35 @@ class Players:
             )
         return self._experts[generation]
 
-    def play_part(self, generation: int, champion: int, chunk: int, report: Report) -> bytes:
-        """Plays some games of a generation by the experts of another; returns the content of their file."""
-        from moemcts.learn.loop.games import Counts, play_games
+    def play_parts(
+        self, generation: int, champion: int, chunks: Sequence[int], report: Callable[[Speed | Chunk], None]
+    ) -> None:
+        """Plays parts of a generation's games by the experts of another; reports how far it is, and each part."""
+        from moemcts.learn.loop.games import Counts, play_parts
         from moemcts.learn.loop.players import Usage
         from moemcts.learn.threads import torch_threads
-        from moemcts.runs.selfplay_games import chunk_bytes, numbers_of, speed_of, throttled
+        from moemcts.runs.selfplay_games import Chunk, chunk_bytes, numbers_of, speed_of, throttled
 
         usage, started = Usage(), time.monotonic()
+        counts = Counts()
         with torch_threads(1):
-            played = play_games(
+            for place, played in play_parts(
                 self.game,
                 self._cast(champion, usage),
                 self.config.games,
-                numbers_of(self.config.games, chunk),
+                [numbers_of(self.config.games, chunk) for chunk in chunks],
                 generation=generation,
                 seed=self.config.seed,
                 openings=self._game_openings,
                 on_progress=throttled(report, usage, started),
-            )
-        counts = Counts(num_games=len(played), num_samples=len(played.records), num_plies=int(played.plies.sum()))
+            ):
+                counts = Counts(
+                    num_games=counts.num_games + len(played),
+                    num_samples=counts.num_samples + len(played.records),
+                    num_plies=counts.num_plies + int(played.plies.sum()),
+                )
+                report(Chunk(chunks[place], chunk_bytes(played)))
         report(speed_of(counts, usage, started))
-        return chunk_bytes(played)
 
     def needed(self, champion: int) -> dict[str, bytes]:
         """Returns the files that games by the experts of a generation need, by their place in the folder."""
@@ -165,7 +173,7 @@ class Players:
         return SearchAgent(self.game, experts, search, opponents=self.opponent_model(), name=name_of(generation))
 
 
-class PlayPart:
+class PlayParts:
     """Plays parts of a generation's games; where it is sent to, it has all that this needs with it."""
 
     def __init__(self, players: Players, generation: int, champion: int, home: Any = None) -> None:
@@ -175,19 +183,19 @@ class PlayPart:
         self._home = home
         """Kept for as long as it is."""
 
-    def __call__(self, chunk: int, report: Report) -> bytes:
-        return self._players.play_part(self._generation, self._champion, chunk, report)
+    def __call__(self, chunks: Sequence[int], report: Report) -> None:
+        self._players.play_parts(self._generation, self._champion, chunks, report)
 
     def __reduce__(self) -> tuple[Any, ...]:
         players = self._players
-        return _part_player, (players.config, players.needed(self._champion), self._generation, self._champion)
+        return _parts_player, (players.config, players.needed(self._champion), self._generation, self._champion)
 
 
-def _part_player(config: SelfPlayConfig, files: Mapping[str, bytes], generation: int, champion: int) -> PlayPart:
+def _parts_player(config: SelfPlayConfig, files: Mapping[str, bytes], generation: int, champion: int) -> PlayParts:
     home = tempfile.TemporaryDirectory(prefix="moemcts-")
     for name, content in files.items():
         write_bytes(Path(home.name) / name, content)
-    return PlayPart(Players(Path(home.name), config, plugins().game(config.game)), generation, champion, home)
+    return PlayParts(Players(Path(home.name), config, plugins().game(config.game)), generation, champion, home)
 
 
 def name_of(generation: int) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,9 @@ from moemcts.experts import ExpertSet
 from moemcts.game import Game, Views
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Opponents, Search
-from moemcts.search.in_flight import SearchInFlight
 from moemcts.search.result import SearchResult
 from moemcts.search.selection import choose_move
+from moemcts.thoughts import Flight, Thought, think
 
 
 class SearchAgent:
@@ -45,16 +45,17 @@ class SearchAgent:
         self.config = config
         self._game = game
         self._evaluator = evaluator
-        make = partial(Search, game, config, opponents=opponents)
-        search = make() if in_flight == 1 else SearchInFlight(make, in_flight)
-        self._search = search
-        self._run: Callable[[], list[SearchResult]] = partial(search.run, evaluator)
-        if queue is not None:
-            if not isinstance(evaluator, ExpertSet):
-                raise ValueError(f"expected a set of experts for a queue, got {type(evaluator).__name__}")
-            if not isinstance(search, Search):
-                raise ValueError(f"expected one group of trees for a queue, got in_flight={in_flight}")
-            self._run = partial(search.run_queued, evaluator, batch_size=queue)
+        self._opponents = opponents
+        self._queue = queue
+        self._in_flight = in_flight
+        if queue is not None and not isinstance(evaluator, ExpertSet):
+            raise ValueError(f"expected a set of experts for a queue, got {type(evaluator).__name__}")
+        if queue is not None and in_flight != 1:
+            raise ValueError(f"expected one group of trees for a queue, got in_flight={in_flight}")
+        if in_flight < 1:
+            raise ValueError(f"expected at least one group of trees, got in_flight={in_flight}")
+        self._idle: list[Search] = []
+        """One for each thought that there was at once."""
         self.num_batches = 0
         self.num_evaluations = 0
 
@@ -64,6 +65,11 @@ class SearchAgent:
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         return self.decide(views, seats, self.think(views, seats))
+
+    def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
+        """Searches, and asks about the leaves of all trees at once."""
+        results = yield from self.searching(views, seats)
+        return self.decide(views, seats, results)
 
     def decide(self, views: Views, seats: Sequence[Seat], results: Sequence[SearchResult]) -> Sequence[Decision]:
         """Returns the decisions that follow from what `think` found out about each view."""
@@ -89,6 +95,18 @@ class SearchAgent:
 
     def think(self, views: Views, seats: Sequence[Seat]) -> list[SearchResult]:
         """Returns what the search found out about each view, before a move is chosen."""
+        num_groups = min(self._in_flight, len(seats))
+        if num_groups <= 1:
+            return think(self.searching(views, seats))
+        bounds = np.linspace(0, len(seats), num_groups + 1).astype(int).tolist()
+        with Flight[int, list[SearchResult]]() as flight:
+            for start, stop in itertools.pairwise(bounds):
+                flight.start(start, self.searching(views.take(list(range(start, stop))), seats[start:stop]))
+            found = dict(flight.land() for _ in range(num_groups))
+        return [result for start in bounds[:-1] for result in found[start]]
+
+    def searching(self, views: Views, seats: Sequence[Seat]) -> Thought[list[SearchResult]]:
+        """Returns what comes to that; several may be under way, each with trees of its own."""
         seeds = [int(seat.rng.integers(2**63)) for seat in seats]
         roots = self._game.views(
             [
@@ -97,12 +115,19 @@ class SearchAgent:
             ]
         )
         kept: list[Any] = [seat.memory for seat in seats]
-        self._search.reset(roots, seeds, kept if self.config.reuse else None)
-        results = self._run()
-        batches, evaluations = self._search.counts
-        self.num_batches += batches
-        self.num_evaluations += evaluations
-        if self.config.reuse:
-            for seat, tree in zip(seats, self._search.keep(), strict=True):
-                seat.memory = tree
+        search = self._idle.pop() if self._idle else Search(self._game, self.config, opponents=self._opponents)
+        try:
+            search.reset(roots, seeds, kept if self.config.reuse else None)
+            if isinstance(self._evaluator, ExpertSet) and self._queue is not None:
+                results = search.run_queued(self._evaluator, batch_size=self._queue)
+            else:
+                results = yield from search.thought(self._evaluator)
+            batches, evaluations = search.counts
+            self.num_batches += batches
+            self.num_evaluations += evaluations
+            if self.config.reuse:
+                for seat, tree in zip(seats, search.keep(), strict=True):
+                    seat.memory = tree
+        finally:
+            self._idle.append(search)
         return results

@@ -14,6 +14,7 @@ from moemcts.experts import ExpertQueue, ExpertSet
 from moemcts.game import Action, Game, IntArray, Player, Views
 from moemcts.search.config import SearchConfig
 from moemcts.search.result import SearchResult
+from moemcts.thoughts import Thought
 
 Opponents = Agent | Mapping[Player, Agent] | None
 
@@ -90,6 +91,12 @@ class Search:
         """Searches until every tree has met a limit."""
         while len(views := self.select()):
             self.backup(evaluator.evaluate(views))
+        return self.results()
+
+    def thought(self, evaluator: Evaluator) -> Thought[list[SearchResult]]:
+        """Returns what searches like `run`, and may wait for its evaluations beside other searches."""
+        while len(views := self.select()):
+            self.backup((yield evaluator, views))
         return self.results()
 
     def run_queued(self, experts: ExpertSet, *, batch_size: int) -> list[SearchResult]:

@@ -129,8 +129,7 @@ def _foreseen(config: SearchConfig, rule: EarlyEnd, raw: Mapping[str, Any]) -> I
     visits, value_sums, priors = (raw[name].tolist() for name in ("visits", "value_sums", "priors"))
     num_more = max(rule.simulations - int(raw["num_simulations"]), 0)
     width = config.unpruning.width if config.unpruning else lambda _: None
-    lost = is_lost.tolist()
-    found = foreseen_visits(num_more, config.exploration, untried, visits, value_sums, priors, lost, width)
+    found = foreseen_visits(num_more, config.exploration, untried, visits, value_sums, priors, is_lost.tolist(), width)
     return np.array(found, dtype=np.int64)
 
 

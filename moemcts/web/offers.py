@@ -123,7 +123,7 @@ def _searches(name: str) -> bool:
 
 
 def _moves(asked: object) -> list[list[int]]:
-    rounds = asked if isinstance(asked, list) else [asked]
+    rounds: list[Any] = asked if isinstance(asked, list) else [asked]
     if not all(isinstance(one, list) and all(type(action) is int for action in one) for one in rounds):
         raise Refusal(400, "expected moves as a list with a list of whole numbers for each round")
     return rounds

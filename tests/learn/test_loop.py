@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,13 @@ from learning_games import Board
 
 from moemcts.agents import Decision, RandomAgent, Seat
 from moemcts.errors import MoemctsError
-from moemcts.evaluation import UniformEvaluator
+from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import Game, GameSpec, Packed, Views
 from moemcts.gates import PlyGate
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.records import Records, Visits
 from moemcts.learn.loop.config import GamesConfig, ReplayConfig, TargetsConfig
-from moemcts.learn.loop.games import Cast, Played, generation_of, play_games
+from moemcts.learn.loop.games import Cast, Played, generation_of, play_games, play_parts
 from moemcts.learn.loop.players import Learner
 from moemcts.learn.loop.targets import value_targets
 from moemcts.learn.loop.training import Networks, go_on
@@ -60,8 +61,60 @@ def test_games_do_not_depend_on_how_many_are_played_side_by_side(games: Played) 
     assert equal(games, played(Cast(learner=learner()), parallel=12))
 
 
+@pytest.mark.parametrize(("in_flight", "options"), [(2, {}), (3, {"full_share": 0.5}), (64, {})])
+def test_games_do_not_depend_on_how_many_groups_are_in_flight(in_flight: int, options: dict[str, Any]) -> None:
+    expected = played(Cast(learner=learner(**options)))
+    assert equal(expected, played(Cast(learner=learner(**options)), in_flight=in_flight))
+
+
+def test_one_group_of_games_goes_on_while_the_positions_of_the_other_are_evaluated() -> None:
+    threads, most = set(), []
+
+    class Watched(UniformEvaluator):
+        is_busy = False
+
+        def evaluate(self, views: Views) -> Evaluation:
+            assert not self.is_busy
+            self.is_busy = True
+            threads.add(threading.current_thread())
+            most.append(len(views))
+            evaluation = super().evaluate(views)
+            self.is_busy = False
+            return evaluation
+
+    agent = Learner(TICTACTOE, Watched(TICTACTOE.spec), SEARCH)
+    played(Cast(learner=agent), parallel=8, in_flight=2)
+    assert threads.isdisjoint({threading.main_thread()})
+    assert len(threads) == 1
+    assert max(most) == 4
+
+
 def test_games_do_not_depend_on_what_part_they_are_played_in(games: Played) -> None:
     assert equal(games.first(5), played(Cast(learner=learner()), range(5)))
+
+
+def test_games_of_the_next_part_take_the_places_of_those_that_are_over(games: Played) -> None:
+    rounds: list[int] = []
+
+    class Counted(UniformEvaluator):
+        def evaluate(self, views: Views) -> Evaluation:
+            rounds.append(len(views))
+            return super().evaluate(views)
+
+    def play(*parts: range) -> list[tuple[int, Played]]:
+        rounds.clear()
+        agent = Learner(TICTACTOE, Counted(TICTACTOE.spec), SEARCH)
+        config = GamesConfig(parallel=4)
+        return list(play_parts(TICTACTOE, Cast(learner=agent), config, parts, generation=1, seed=3))
+
+    parts = (range(3), range(3, 4), range(4, 12))
+    found = play(*parts)
+    in_parts = len(rounds)
+    assert [part for part, _ in found] == [0, 1, 2]
+    for (_, played_part), numbers in zip(found, parts, strict=True):
+        assert equal(played_part, played(Cast(learner=learner()), numbers))
+    play(range(12))
+    assert in_parts == len(rounds)
 
 
 def test_games_of_two_generations_differ(games: Played) -> None:

@@ -14,8 +14,8 @@ from moemcts.experts import ExpertSet
 from moemcts.game import Game, Views
 from moemcts.gates import SinglePhase
 from moemcts.plugins import plugins
-from moemcts.search import Search, SearchAgent, SearchConfig
-from moemcts.search.in_flight import SearchInFlight
+from moemcts.search import SearchAgent, SearchConfig
+from moemcts.thoughts import Flight, Thought
 
 
 def play(game: Game, in_flight: int, *, num: int, reuse: bool = False, opponents: Any = None) -> list[Decision]:
@@ -71,19 +71,27 @@ def test_one_group_searches_while_another_is_evaluated() -> None:
             assert selected.wait(30), "nobody searched while this was evaluated"
             return UniformEvaluator(game.spec).evaluate(views)
 
-    class Tells(Search):
-        def select(self) -> Views:
-            views = super().select()
-            tells.append(self)
-            if len(set(map(id, tells))) == 2:
-                selected.set()
-            return views
+    def search(number: int) -> Thought[int]:
+        thought = SearchAgent(game, evaluator, SearchConfig(simulations=4)).thought(views, seats[number])
+        question = next(thought)
+        asked.append(number)
+        if len(asked) == 2:
+            selected.set()
+        while True:
+            answer = yield question
+            try:
+                question = thought.send(answer)
+            except StopIteration as end:
+                return len(end.value)
 
-    tells: list[Search] = []
-    search = SearchInFlight(lambda: Tells(game, SearchConfig(simulations=4)), 2)
-    search.reset(game.views([(game.initial_state(), 0)] * 4), [0, 1, 2, 3])
-    assert [result.num_simulations for result in search.run(Waits())] == [4] * 4
-    assert search.counts[1] > 0
+    asked: list[int] = []
+    evaluator = Waits()
+    views = game.views([(game.initial_state(), 0)] * 2)
+    seats = [[Seat(0, np.random.default_rng(number)) for _ in range(2)] for number in range(2)]
+    with Flight[int, int]() as flight:
+        for number in range(2):
+            flight.start(number, search(number))
+        assert [flight.land() for _ in range(2)] == [(0, 2), (1, 2)]
 
 
 def test_an_error_of_the_evaluator_comes_out_and_nothing_goes_on_behind_it() -> None:
@@ -105,5 +113,5 @@ def test_groups_and_queues_do_not_go_together() -> None:
     experts = ExpertSet(SinglePhase(), [UniformEvaluator(game.spec)])
     with pytest.raises(ValueError, match="expected one group of trees for a queue, got in_flight=2"):
         SearchAgent(game, experts, SearchConfig(simulations=4), queue=8, in_flight=2)
-    with pytest.raises(ValueError, match="expected at least two groups, got 1"):
-        SearchInFlight(lambda: Search(game, SearchConfig(simulations=4)), 1)
+    with pytest.raises(ValueError, match="expected at least one group of trees, got in_flight=0"):
+        SearchAgent(game, experts, SearchConfig(simulations=4), in_flight=0)

@@ -21,6 +21,9 @@ class GamesConfig(_Section):
     beyond is cut off."""
     parallel: int = Field(default=128, ge=1)
     """Games that are played side by side in one process and share batches."""
+    in_flight: int | None = Field(default=None, ge=1)
+    """Groups of the games in one process: with 2 one half is searched while positions of the other are evaluated, by a
+    core of their own or a GPU. If not given 2, on a machine with one core 1, which is written down."""
     per_part: int = Field(default=256, ge=1)
     """Games that one process plays in one go; an interrupted run plays unfinished ones of these again."""
     searched: bool = True
@@ -68,6 +71,8 @@ class GamesConfig(_Section):
             fields.pop("precision", None)
         if not fields.get("ahead"):
             fields.pop("ahead", None)
+        if fields.get("in_flight") is None:
+            fields.pop("in_flight", None)
         return fields
 
     @property

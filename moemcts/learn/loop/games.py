@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -140,31 +141,61 @@ def play_games(
     legal actions, are learned from; of games with others, those of the learner. Raises AgentFailure where an agent
     fails, MoemctsError for a game that goes on after the game's `max_plies`.
     """
+    ((_, played),) = play_parts(
+        game, cast, config, [numbers], generation=generation, seed=seed, openings=openings, on_progress=on_progress
+    )
+    return played
+
+
+def play_parts(
+    game: Game,
+    cast: Cast,
+    config: GamesConfig,
+    parts: Sequence[range],
+    *,
+    generation: int,
+    seed: int,
+    openings: Sequence[State] = (),
+    on_progress: Callable[[Counts], None] = lambda counts: None,
+) -> Iterator[tuple[int, Played]]:
+    """Yields the games of each part, with its place, when all of them are at their end; see `play_games`.
+
+    Games of the next part take the places of those that are over, so that batches are full but at the end of the last.
+    """
     hall = _Hall(game, cast, config, generation, seed, openings)
-    finished: dict[int, _Game] = {}
     tables: dict[int, _Game] = {}
-    num_plies = 0
+    left = deque(enumerate(parts))
+    before = Counts()
+    """Of the parts that were yielded."""
 
     def opened() -> Iterator[_Game]:
-        for number in numbers:
-            tables[number] = hall.open(number)
-            yield tables[number]
+        for numbers in parts:
+            for number in numbers:
+                tables[number] = hall.open(number)
+                yield tables[number]
 
+    num_plies = 0
     # What was played at random stays in games of which nothing is left to decide.
-    for steps in play(game, opened(), max_parallel=config.parallel):
+    for steps in play(game, opened(), max_parallel=config.parallel, in_flight=config.in_flight or 1):
         num_plies += len(steps)
         for step in steps:
             step.table.note(step, hall.discount)
-            if not (step.table.is_open and step.table.players):
-                finished[step.table.index] = step.table
         on_progress(
             Counts(
-                num_games=len(finished),
-                num_samples=sum(table.log.num_samples for table in tables.values()),
+                num_games=before.num_games + sum(table.is_over for table in tables.values()),
+                num_samples=before.num_samples + sum(table.log.num_samples for table in tables.values()),
                 num_plies=num_plies,
             )
         )
-    return _joined(game, [tables[number] for number in numbers])
+        while left and all(number in tables and tables[number].is_over for number in left[0][1]):
+            part, numbers = left.popleft()
+            played = _joined(game, [tables.pop(number) for number in numbers])
+            before = Counts(
+                num_games=before.num_games + len(played), num_samples=before.num_samples + len(played.records)
+            )
+            yield part, played
+    for part, numbers in left:
+        yield part, _joined(game, [tables[number] for number in numbers])
 
 
 @dataclass(eq=False, kw_only=True)
@@ -181,6 +212,11 @@ class _Game(Table):
     course: Any = field(default_factory=lambda: hashlib.blake2b(digest_size=8))
     moves: list[int] = field(default_factory=list)
     resigner: Player = -1
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is at its end, or somebody has given up."""
+        return not (self.is_open and self.players)
 
     def note(self, step: Step[_Game], discount: float) -> None:
         """Writes down what was decided, and looks whether somebody gives up."""

@@ -10,11 +10,12 @@ import numpy as np
 
 from moemcts.agents import Decision, Policy, Seat
 from moemcts.evaluation import Evaluation, Evaluator
-from moemcts.game import Game, IntArray, Views
+from moemcts.game import Game, Views
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.engine import Opponents
 from moemcts.search.result import SearchResult
 from moemcts.search.selection import choose_move
+from moemcts.thoughts import Thought, think
 
 
 @dataclass
@@ -73,27 +74,22 @@ class Learner:
             self._fast = SearchAgent(game, evaluator, quick, opponents=opponents, name=name)
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        if self._full_share == 1:
-            return self._decisions(self._full, views, seats, np.arange(len(seats)), is_full=True)
-        is_full = np.array([seat.rng.random() < self._full_share for seat in seats])
+        return think(self.thought(views, seats))
+
+    def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
+        """Searches in full first, then quickly."""
+        is_full = np.array([self._full_share == 1 or seat.rng.random() < self._full_share for seat in seats])
         decisions: dict[int, Decision] = {}
         for agent, rows, full in (
             (self._full, np.flatnonzero(is_full), True),
             (self._fast, np.flatnonzero(~is_full), False),
         ):
             if len(rows):
-                found = self._decisions(agent, views.take(rows), [seats[int(row)] for row in rows], rows, is_full=full)
-                decisions |= zip(map(int, rows), found, strict=True)
+                some, theirs = views.take(rows), [seats[int(row)] for row in rows]
+                results = yield from agent.searching(some, theirs)
+                for row, result, ply, seat in zip(rows, results, some.plies(), theirs, strict=True):
+                    decisions[int(row)] = self._decision(result, int(ply), seat, is_full=full)
         return [decisions[row] for row in range(len(seats))]
-
-    def _decisions(
-        self, agent: SearchAgent, views: Views, seats: Sequence[Seat], rows: IntArray, *, is_full: bool
-    ) -> list[Decision]:
-        results = agent.think(views, seats)
-        return [
-            self._decision(result, int(ply), seat, is_full=is_full)
-            for result, ply, seat in zip(results, views.plies(), seats, strict=True)
-        ]
 
     def _decision(self, result: SearchResult, ply: int, seat: Seat, *, is_full: bool) -> Decision:
         return Decision(

@@ -4,7 +4,8 @@ use crate::game::{rows, search_error, Binding};
 use crate::signals::Signals;
 use moemcts_tree::tree::{Line, Status};
 use moemcts_tree::{
-    Action, Config, EarlyEnd, Exploration, GumbelRoot, Limits, Player, Players, Rng, Search, Tree, Unpruning,
+    Action, Config, EarlyEnd, Exploration, GumbelRoot, Limits, Player, Players, Rng, Search, SearchError, State, Tree,
+    Unpruning,
 };
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -138,7 +139,16 @@ impl<B: Binding> Core<B> {
         self.search.reply(&actions).map_err(search_error)
     }
 
-    pub fn backup(&mut self, evaluations: Evaluations<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    pub fn backup(
+        &mut self,
+        py: Python<'_>,
+        evaluations: Evaluations<'_>,
+        given: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()>
+    where
+        SearchOf<B>: Send,
+        <B::State as State>::Error: Send,
+    {
         let (logits, value) = (evaluations.0.as_array(), evaluations.1.as_array());
         let given = given.map(rows).transpose()?.unwrap_or_else(|| self.selected.clone().collect());
         if logits.nrows() != given.len() || value.shape().first() != Some(&given.len()) {
@@ -169,18 +179,23 @@ impl<B: Binding> Core<B> {
             .to_shape((given.len(), value.len() / given.len().max(1)))
             .map_err(|e| PyValueError::new_err(e.to_string()))?;
         let num_values = value.ncols().min(self.num_players);
-        let mut values = Vec::with_capacity(num_values);
-        for (i, row) in given.into_iter().enumerate() {
-            values.clear();
-            values.extend((0..num_values).map(|k| value[[i, k]]));
-            // The legal moves' logits are read where the network left them.
-            let received = match logits.row(i).to_slice() {
-                Some(logits) => self.search.receive(row, |action| logits[action as usize], &values),
-                None => self.search.receive(row, |action| logits[[i, action as usize]], &values),
-            };
-            received.map_err(search_error)?;
-        }
-        Ok(())
+        let search = &mut self.search;
+        let receive = || -> Result<(), SearchError<<B::State as State>::Error>> {
+            let mut values = Vec::with_capacity(num_values);
+            for (i, row) in given.into_iter().enumerate() {
+                values.clear();
+                values.extend((0..num_values).map(|k| value[[i, k]]));
+                // The legal moves' logits are read where the network left them.
+                match logits.row(i).to_slice() {
+                    Some(logits) => search.receive(row, |action| logits[action as usize], &values)?,
+                    None => search.receive(row, |action| logits[[i, action as usize]], &values)?,
+                }
+            }
+            Ok(())
+        };
+        // Another batch may be evaluated meanwhile.
+        let received = if B::IS_NATIVE { py.detach(receive) } else { receive() };
+        received.map_err(search_error)
     }
 
     /// Returns what `moemcts.search.SearchResult` is made of, one dictionary per root.

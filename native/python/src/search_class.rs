@@ -51,11 +51,12 @@ macro_rules! search_class {
             #[pyo3(signature = (logits, value, rows=None))]
             fn backup(
                 &mut self,
+                py: Python<'_>,
                 logits: &Bound<'_, PyAny>,
                 value: &Bound<'_, PyAny>,
                 rows: Option<&Bound<'_, PyAny>>,
             ) -> PyResult<()> {
-                self.0.backup($crate::search::arrays(logits, value)?, rows)
+                self.0.backup(py, $crate::search::arrays(logits, value)?, rows)
             }
 
             fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyList>> {

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::error::SearchError;
 use crate::game::{Action, Agent, Player, Players, State};
 use crate::playouts::Stop;
-use crate::tree::{Descent, NodeId, Status, Tree, ROOT};
+use crate::tree::{Descent, NodeId, Progress, Status, Tree, Way, ROOT};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +13,12 @@ use std::time::{Duration, Instant};
 
 /// How often a thread that waits for others asks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// Trees that are descended in turns: as many as memory answers at once, and no more than the nearest cache holds.
+const AT_ONCE: usize = 8;
+
+/// Nodes of all trees from which on they are: fewer are found in a near cache, where turns cost more than they gain.
+const MANY_NODES: usize = 8192;
 
 /// One evaluation that a leaf waits for.
 #[derive(Clone, Copy, Debug)]
@@ -84,13 +90,47 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         std::mem::take(&mut self.trees)
     }
 
-    /// Descends in all trees, one after the other; returns the new rows, none when the search is over.
+    /// Descends in all trees; returns the new rows, none when the search is over.
     pub fn select(&mut self, stop: Stop<'_>) -> Result<Range<usize>, SearchError<S::Error>> {
-        let config = self.config.clone();
-        let started = self.started;
-        let mut leaves = Vec::new();
-        for tree in &mut self.trees {
-            leaves.push(collect(tree, &config, started, stop)?);
+        let num_nodes: usize = self.trees.iter().map(|tree| tree.nodes.len()).sum();
+        if self.trees.len() > 1 && num_nodes >= MANY_NODES {
+            return self.select_in_turns(stop);
+        }
+        let Self { config, trees, started, .. } = self;
+        let leaves: Result<_, _> = trees.iter_mut().map(|tree| collect(tree, config, *started, stop)).collect();
+        Ok(self.note(leaves?))
+    }
+
+    /// Does what `select` does in a few trees at a time; the result is the same.
+    ///
+    /// Each step of a descent waits for memory. Those of other trees are made meanwhile, and change nothing in it.
+    fn select_in_turns(&mut self, stop: Stop<'_>) -> Result<Range<usize>, SearchError<S::Error>> {
+        let Self { config, trees, started, .. } = self;
+        let mut leaves: Vec<Vec<Descent>> = Vec::new();
+        leaves.resize_with(trees.len(), Vec::new);
+        let mut following = trees.iter_mut().enumerate();
+        let mut begin = || -> Result<_, SearchError<S::Error>> {
+            following.next().map(|(i, tree)| Ok((i, Collection::begin(tree, config)?))).transpose()
+        };
+        let mut lanes = Vec::with_capacity(AT_ONCE);
+        while lanes.len() < AT_ONCE {
+            let Some(lane) = begin()? else { break };
+            lanes.push(lane);
+        }
+        while !lanes.is_empty() {
+            let mut at = 0;
+            while at < lanes.len() {
+                let (tree, collection) = &mut lanes[at];
+                if collection.go_on(config, *started, stop)? {
+                    at += 1;
+                    continue;
+                }
+                leaves[*tree] = std::mem::take(&mut collection.leaves);
+                match begin()? {
+                    Some(lane) => lanes[at] = lane,
+                    None => drop(lanes.swap_remove(at)),
+                }
+            }
         }
         Ok(self.note(leaves))
     }
@@ -198,29 +238,69 @@ fn collect<S: State, A: Agent<S>>(
     started: Instant,
     stop: Stop<'_>,
 ) -> Result<Vec<Descent>, SearchError<S::Error>> {
-    let mut leaves = Vec::new();
-    while let Some(descent) = tree.resume(config)? {
-        if matches!(descent, Descent::Leaf(_) | Descent::Suspended(_)) {
-            leaves.push(descent);
-        }
-    }
-    let mut descents: u32 = 0;
-    while leaves.len() < config.leaves_per_tree && !tree.is_over(config) {
-        descents += 1;
-        if descents.is_multiple_of(64) && stop() {
-            return Err(SearchError::Interrupted);
-        }
-        let is_first = tree.nodes[ROOT as usize].visits == 0;
-        // Looking at the clock costs as much as a descent of a small game does.
-        let is_due = tree.simulations.is_multiple_of(16) || leaves.is_empty();
-        if !is_first && is_due && config.limits.time.is_some_and(|limit| started.elapsed() >= limit) {
-            break;
-        }
-        match tree.descend(config)? {
+    let mut collection = Collection::begin(tree, config)?;
+    while !collection.is_over(config, started, stop)? {
+        let descent = match collection.tree.descend(config)? {
+            Progress::Done(descent) => descent,
+            Progress::Under(way) => collection.tree.go_down(way, config)?,
+        };
+        match descent {
             Descent::Terminal => {}
             Descent::Collision => break,
-            descent => leaves.push(descent),
+            descent => collection.leaves.push(descent),
         }
     }
-    Ok(leaves)
+    Ok(collection.leaves)
+}
+
+/// One tree's share of a batch while it is collected.
+struct Collection<'a, S, A> {
+    tree: &'a mut Tree<S, A>,
+    leaves: Vec<Descent>,
+    num_descents: u32,
+    way: Option<Way>,
+}
+
+impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
+    fn begin(tree: &'a mut Tree<S, A>, config: &Config) -> Result<Self, SearchError<S::Error>> {
+        let mut leaves = Vec::new();
+        while let Some(descent) = tree.resume(config)? {
+            if matches!(descent, Descent::Leaf(_) | Descent::Suspended(_)) {
+                leaves.push(descent);
+            }
+        }
+        Ok(Self { tree, leaves, num_descents: 0, way: None })
+    }
+
+    /// Goes on by one step of a descent; returns whether there is more to do.
+    #[inline]
+    fn go_on(&mut self, config: &Config, started: Instant, stop: Stop<'_>) -> Result<bool, SearchError<S::Error>> {
+        let progress = match self.way.take() {
+            Some(way) => self.tree.step_down(way, config)?,
+            None if self.is_over(config, started, stop)? => return Ok(false),
+            None => self.tree.descend(config)?,
+        };
+        match progress {
+            Progress::Under(way) => self.way = Some(way),
+            Progress::Done(Descent::Terminal) => {}
+            Progress::Done(Descent::Collision) => return Ok(false),
+            Progress::Done(descent) => self.leaves.push(descent),
+        }
+        Ok(true)
+    }
+
+    /// Returns whether no further descent is to be made; if one is, it is counted.
+    fn is_over(&mut self, config: &Config, started: Instant, stop: Stop<'_>) -> Result<bool, SearchError<S::Error>> {
+        if self.leaves.len() >= config.leaves_per_tree || self.tree.is_over(config) {
+            return Ok(true);
+        }
+        self.num_descents += 1;
+        if self.num_descents.is_multiple_of(64) && stop() {
+            return Err(SearchError::Interrupted);
+        }
+        let is_first = self.tree.nodes[ROOT as usize].visits == 0;
+        // Looking at the clock costs as much as a descent of a small game does.
+        let is_due = self.tree.simulations.is_multiple_of(16) || self.leaves.is_empty();
+        Ok(!is_first && is_due && config.limits.time.is_some_and(|limit| started.elapsed() >= limit))
+    }
 }

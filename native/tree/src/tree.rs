@@ -15,7 +15,7 @@ mod select;
 mod solver;
 mod update;
 
-pub use descend::Descent;
+pub use descend::{Descent, Progress, Way};
 pub use lines::{Arm, Line};
 pub use node::{Node, NodeId, Seat, Status, NONE, ROOT};
 

@@ -15,6 +15,22 @@ pub enum Descent {
     Suspended(NodeId),
 }
 
+/// How far a descent is.
+pub enum Progress {
+    Done(Descent),
+    /// It comes to a node next, whose memory was asked for.
+    Under(Way),
+}
+
+/// The place of a descent that is under way.
+#[derive(Clone, Copy)]
+pub struct Way {
+    node: NodeId,
+    depth: u32,
+    /// Whether what the node is was looked at.
+    is_met: bool,
+}
+
 /// A descent that waits for replies of players outside, and these once they came.
 ///
 /// Where replies are kept, that is where nobody searched is active; elsewhere they come together with evaluations.
@@ -25,19 +41,19 @@ pub(super) struct Suspended {
 }
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Goes down from the root by the best action of each seat until something new, known or waiting is met.
-    pub fn descend(&mut self, config: &Config) -> Result<Descent, SearchError<S::Error>> {
+    /// Begins a descent: from the root by the best action of each seat until something new, known or waiting is met.
+    pub fn descend(&mut self, config: &Config) -> Result<Progress, SearchError<S::Error>> {
         if self.nodes[ROOT as usize].status == Status::Pending {
             if self.nodes[ROOT as usize].in_flight > 0 {
-                return Ok(Descent::Collision);
+                return Ok(Progress::Done(Descent::Collision));
             }
             self.hold(ROOT);
-            return Ok(Descent::Leaf(ROOT));
+            return Ok(Progress::Done(Descent::Leaf(ROOT)));
         }
         if self.is_scout_due(config) {
-            return self.scout(config);
+            return self.scout(config).map(Progress::Done);
         }
-        self.go_down(ROOT, 0, None, config)
+        Ok(Progress::Under(Way { node: ROOT, depth: 0, is_met: true }))
     }
 
     /// Goes on with the first descent whose replies came, if there is one.
@@ -45,7 +61,10 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let Some(i) = self.suspended.iter().position(|descent| descent.replies.is_some()) else { return Ok(None) };
         let Suspended { node, depth, replies } = self.suspended.remove(i);
         self.release(node);
-        self.go_down(node, depth, replies, config).map(Some)
+        match self.step(Way { node, depth, is_met: true }, replies, config)? {
+            Progress::Done(descent) => Ok(Some(descent)),
+            Progress::Under(way) => self.go_down(way, config).map(Some),
+        }
     }
 
     /// Returns how many descents wait for replies.
@@ -53,61 +72,102 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.suspended.len()
     }
 
-    /// Goes down from a node; `given` are the replies there of players outside.
-    fn go_down(
-        &mut self,
-        mut at: NodeId,
-        mut depth: u32,
-        mut given: Option<Vec<(Player, Action)>>,
-        config: &Config,
-    ) -> Result<Descent, SearchError<S::Error>> {
+    /// Goes on with a descent to its end.
+    pub fn go_down(&mut self, mut way: Way, config: &Config) -> Result<Descent, SearchError<S::Error>> {
         loop {
-            if self.draws_replies && given.is_none() && !self.outside(at).is_empty() {
-                return Ok(self.suspend(at, depth));
+            match self.step(way, None, config)? {
+                Progress::Done(descent) => return Ok(descent),
+                Progress::Under(next) => way = next,
             }
-            let mut chosen = std::mem::take(&mut self.scratch.chosen);
-            match self.nodes[at as usize].status {
-                Status::Chance => self.draw(at, &mut chosen),
-                _ => self.choose(at, config, &mut chosen),
+        }
+    }
+
+    /// Goes on with a descent by one node.
+    ///
+    /// It reads what the step before has asked for. Between them there is time for steps in other trees, while memory
+    /// answers.
+    pub fn step_down(&mut self, way: Way, config: &Config) -> Result<Progress, SearchError<S::Error>> {
+        self.step(way, None, config)
+    }
+
+    /// Goes on by one node; `given` are the replies there of players outside.
+    #[inline(always)]
+    fn step(
+        &mut self,
+        way: Way,
+        given: Option<Vec<(Player, Action)>>,
+        config: &Config,
+    ) -> Result<Progress, SearchError<S::Error>> {
+        let Way { node: at, depth, is_met } = way;
+        if !is_met {
+            if let Some(descent) = self.meet(at, depth, false, config) {
+                return Ok(Progress::Done(descent));
             }
-            let agents = if self.draws_replies { self.draw_replies(at, given.take(), &mut chosen)? } else { None };
-            let child = self.child(at, &chosen);
-            let next = match child {
-                Some(child) => child,
-                None => self.grow(at, &chosen, agents, config)?,
-            };
+        }
+        if self.draws_replies && given.is_none() && !self.outside(at).is_empty() {
+            return Ok(Progress::Done(self.suspend(at, depth)));
+        }
+        let mut chosen = std::mem::take(&mut self.scratch.chosen);
+        match self.nodes[at as usize].status {
+            Status::Chance => self.draw(at, &mut chosen),
+            _ => self.choose(at, config, &mut chosen),
+        }
+        let agents = if self.draws_replies { self.draw_replies(at, given, &mut chosen)? } else { None };
+        let child = self.child(at, &chosen);
+        let depth = depth + 1;
+        if let Some(node) = child {
             self.scratch.chosen = chosen;
-            depth += 1;
-            at = next;
-            let node = &self.nodes[at as usize];
-            match node.status {
-                Status::Expanded if node.is_scouted() => {
-                    self.record_depth(depth);
-                    self.finish(at, 0);
-                    return Ok(Descent::Terminal);
+            return Ok(Progress::Under(Way { node, depth, is_met: false }));
+        }
+        let node = self.grow(at, &chosen, agents, config)?;
+        self.scratch.chosen = chosen;
+        Ok(match self.meet(node, depth, true, config) {
+            Some(descent) => Progress::Done(descent),
+            None => Progress::Under(Way { node, depth, is_met: true }),
+        })
+    }
+
+    /// Returns what a descent came to at a node, which may be new; None where it goes on.
+    #[inline(always)]
+    fn meet(&mut self, at: NodeId, depth: u32, is_new: bool, config: &Config) -> Option<Descent> {
+        let node = &self.nodes[at as usize];
+        match node.status {
+            Status::Chance => None,
+            Status::Expanded if !node.is_scouted() => None,
+            _ => Some(self.end(at, depth, is_new, config)),
+        }
+    }
+
+    /// Ends a descent at a node.
+    #[inline(never)]
+    fn end(&mut self, at: NodeId, depth: u32, is_new: bool, config: &Config) -> Descent {
+        let node = &self.nodes[at as usize];
+        match node.status {
+            Status::Expanded | Status::Chance => {
+                self.record_depth(depth);
+                self.finish(at, 0);
+                Descent::Terminal
+            }
+            Status::Terminal | Status::Proven => {
+                self.record_depth(depth);
+                self.finish(at, 0);
+                if is_new && self.solves(config) {
+                    self.prove_above(at);
                 }
-                Status::Expanded | Status::Chance => {}
-                Status::Terminal | Status::Proven => {
-                    self.record_depth(depth);
-                    self.finish(at, 0);
-                    if child.is_none() && self.solves(config) {
-                        self.prove_above(at);
-                    }
-                    return Ok(Descent::Terminal);
-                }
-                // It waits for a proof's sake only: its evaluation will do for this descent too.
-                Status::Pending if child.is_some() && self.is_only_scouted(at) => {
-                    self.record_depth(depth);
-                    self.hold(at);
-                    return Ok(Descent::Terminal);
-                }
-                Status::Pending if child.is_some() => return Ok(Descent::Collision),
-                Status::Pending if node.num_seats == 0 => return Ok(self.suspend(at, depth)),
-                Status::Pending => {
-                    self.record_depth(depth);
-                    self.hold(at);
-                    return Ok(Descent::Leaf(at));
-                }
+                Descent::Terminal
+            }
+            // It waits for a proof's sake only: its evaluation will do for this descent too.
+            Status::Pending if !is_new && self.is_only_scouted(at) => {
+                self.record_depth(depth);
+                self.hold(at);
+                Descent::Terminal
+            }
+            Status::Pending if !is_new => Descent::Collision,
+            Status::Pending if node.num_seats == 0 => self.suspend(at, depth),
+            Status::Pending => {
+                self.record_depth(depth);
+                self.hold(at);
+                Descent::Leaf(at)
             }
         }
     }
