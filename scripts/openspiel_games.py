@@ -60,7 +60,7 @@ match or a tournament with them is written like any other.
 ```
 moemcts check "openspiel:breakthrough(rows=6,columns=6)"
 moemcts match --game openspiel:connect_four --agent "uct?simulations=200" --agent random --games 20
-moemcts run --game "openspiel:breakthrough(rows=6,columns=6)" --gate plies --preset smoke
+moemcts run --game "openspiel:breakthrough(rows=6,columns=6)" --gate "plies?cuts=10,20" --preset smoke
 ```
 
 The plugin registers a family of names, which ends with a colon, and gets what the user writes behind it
