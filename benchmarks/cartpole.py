@@ -1,6 +1,7 @@
 """How long a search keeps CartPole's pole up with nothing learned: a constant, or playouts at random, at its leaves.
 
 python benchmarks/cartpole.py constant --simulations 256 --record
+python benchmarks/cartpole.py constant --simulations 1024 --discount 1 --c 0.1 --reuse --episodes 3 --record
 python benchmarks/cartpole.py playouts --simulations 64 --record
 """
 
@@ -26,17 +27,21 @@ def main() -> None:
     parser.add_argument("--playouts", type=int, default=1, help="per leaf")
     parser.add_argument("--discount", type=float, default=0.99)
     parser.add_argument("--c", type=float, default=0.5, help="exploration; rewards are small beside it otherwise")
+    parser.add_argument("--reuse", action="store_true", help="keep the part of the tree below the step taken")
     parser.add_argument("--episodes", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0, help="of the first episode")
     record.add_option(parser)
     options = parser.parse_args()
     game = make("CartPole-v1", discount=options.discount)
     evaluator: Evaluator = UniformEvaluator(game.spec)
     if options.evaluator == "playouts":
         evaluator = RolloutEvaluator(game.spec, num_rollouts=options.playouts, seed=0)
-    config = SearchConfig(simulations=options.simulations, c_init=options.c, first_play_urgency="parent")
+    config = SearchConfig(
+        simulations=options.simulations, c_init=options.c, first_play_urgency="parent", reuse=options.reuse
+    )
     agent = SearchAgent(game, evaluator, config, name="search")
     steps, places, started = [], [], time.process_time()
-    for seed in range(options.episodes):
+    for seed in range(options.seed, options.seed + options.episodes):
         state, seat = game.initial_state(seed), Seat(0, np.random.default_rng(seed))
         while state.active_players:
             (decision,) = agent.act(game.views([(state, 0)]), [seat])
@@ -45,14 +50,18 @@ def main() -> None:
         places.append(round(float(state.seen[0]), 2))
         print(f"seed {seed}: {state.ply} steps, the cart at {places[-1]}", flush=True)
     leaf = "a constant" if options.evaluator == "constant" else f"{options.playouts} playouts at random"
+    kept = ", the tree kept" if options.reuse else ""
+    horizon = "" if options.discount == parser.get_default("discount") else f", discount {options.discount:g}"
+    first = f", from seed {options.seed}" if options.seed else ""
     row = {
-        "name": f"CartPole-v1, {options.simulations} simulations, {leaf}",
+        "name": f"CartPole-v1, {options.simulations} simulations, {leaf}{horizon}{kept}{first}",
         "steps": steps,
         "cart": places,
         "discount": options.discount,
         "c": options.c,
+        "reuse": options.reuse,
         "seconds per step": round((time.process_time() - started) / sum(steps), 4),
-        "seed": 0,
+        "seed": options.seed,
     }
     print(row)
     if options.record:

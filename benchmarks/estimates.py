@@ -4,8 +4,8 @@
     python benchmarks/estimates.py runs [--record]
 
 It is what `moemcts run ... --dry-run` says before it starts, but told by the processor's clock, which does not mind
-what else runs on the machine. With `runs`, small experiments are done beside what was said of them, by the clock on
-the wall: nothing else should run.
+what else runs on the machine. With `runs`, small experiments are done in one process, and the time they take stands
+beside what was said of them, both by that clock.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import argparse
 import shlex
 import tempfile
 from pathlib import Path
-from time import monotonic, process_time
+from time import process_time
 from types import SimpleNamespace
 from typing import Any
 
@@ -71,18 +71,18 @@ def row(name: str, network: str, changes: list[str]) -> dict[str, Any]:
 def done(game: str, gate: str) -> dict[str, Any]:
     """Returns the seconds that were said of a small experiment and those it took."""
     named = {"game": game, "gates": [gate], "schemes": None, "network": None, "seed": None}
-    settings = read_settings(Given.of(named, "smoke", None, [], allow_programs=False), ExperimentConfig)
+    settings = read_settings(Given.of(named, "smoke", None, ["workers=1"], allow_programs=False), ExperimentConfig)
     with tempfile.TemporaryDirectory() as folder:
         experiment = Experiment.prepare(Path(folder) / "run", settings)
         found = estimates.estimate(experiment)
         said = {part: getattr(found, part) for part in PARTS}
         experiment.write()
-        started = monotonic()
+        started = process_time()
         make(experiment, Silence())
-        took = monotonic() - started
+        took = process_time() - started
     total = sum(said.values())
     return {
-        "name": f"moemcts run --game {game} --gate {gate} --preset smoke",
+        "name": f"moemcts run --game {game} --gate {gate} --preset smoke --set workers=1",
         "value": round(total, 1),
         "took": round(took, 1),
         "ratio": round(took / total, 2),
@@ -98,15 +98,15 @@ def main() -> None:
     parser.add_argument("what", nargs="?", choices=("hours", "runs"), default="hours")
     add_option(parser)
     options = parser.parse_args()
-    if options.what == "runs":
-        rows = [done(game, gate) for game, gate in RUNS.items()]
-        for one in rows:
-            print(one)
-        if options.record:
-            append("estimated_runs", rows)
-        return
     clock: Any = SimpleNamespace(perf_counter=process_time)
     estimates.time = clock
+    if options.what == "runs":
+        for game, gate in RUNS.items():
+            one = done(game, gate)
+            print(one, flush=True)
+            if options.record:
+                append("estimated_runs", [one])
+        return
     found = [row(name, **experiment) for name, experiment in EXPERIMENTS.items()]
     for one in found:
         print(one["value"], one["unit"], one["run_command"])

@@ -3,7 +3,7 @@
 python scripts/openspiel_games.py                 writes the page
 python scripts/openspiel_games.py --laws          checks the laws of every game in the table first, as `moemcts check`
                                                   does, and keeps what it found in benchmarks/results
-python scripts/openspiel_games.py --laws NAME...  of these games only
+python scripts/openspiel_games.py --laws NAME...  of these games only, and leaves the page as it is
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ match or a tournament with them is written like any other.
 ```
 moemcts check "openspiel:breakthrough(rows=6,columns=6)"
 moemcts match --game openspiel:connect_four --agent "uct?simulations=200" --agent random --games 20
-moemcts run --game "openspiel:breakthrough(rows=6,columns=6)" --gate plies --preset smoke
+moemcts run --game "openspiel:breakthrough(rows=6,columns=6)" --gate "plies?cuts=10,20" --preset smoke
 ```
 
 The plugin registers a family of names, which ends with a colon, and gets what the user writes behind it
@@ -146,8 +146,9 @@ def page() -> str:
         f"{len(supported)} can be searched, {chance} of them with chance, {many} of more than two players, and",
         f"{simultaneous} with simultaneous moves; {len(WITH_PARAMETERS)} are examples with parameters.",
         "",
-        "The laws that search and training rely on, those of `moemcts check`, were checked on a game at random of each",
-        f"in the first table: {len(checked)} keep them, {_number_with(checked, supported, 'chance')} with chance,",
+        "The laws that search and training rely on, those of `moemcts check`, were checked on a game at random each of",
+        f"{sum(row[0] in kept for row in supported)} of them: {len(checked)} keep them,",
+        f"{_number_with(checked, supported, 'chance')} with chance,",
         f"{sum(row[1] > 2 for row in supported if row[0] in checked)} of more than two players,",
         f"{_number_with(checked, supported, 'simultaneous')} with simultaneous moves. `--laws` checks again,",
         "tests do so of 26. The last column has how many laws were checked, and on how many cases in all.",
@@ -231,7 +232,8 @@ def main() -> int:
     parser.add_argument("--laws", nargs="*", help="check the laws first, of all games or of these; takes long")
     options = parser.parse_args()
     wrong = check(options.laws or [row[0] for row in rows()[0]]) if options.laws is not None else []
-    PAGE.write_text(page())
+    if not options.laws:
+        PAGE.write_text(page())
     for line in wrong:
         print(line)
     return bool(wrong)
