@@ -60,6 +60,7 @@ def selfplay_report(outcomes: SelfPlayOutcomes) -> Report:
         sections=[
             Section("Strength", tables=_strength_tables(outcomes), figures=_strength_figures(outcomes)),
             Section("Generations", text=_notes(outcomes), tables=[_generations_table(outcomes)]),
+            Section("What was played", text=_REPLAYS, tables=_openings_tables(outcomes)),
             Section("What was learned", figures=_loss_figures(outcomes)),
             Section("What was learned from", tables=[_phases_table(outcomes)], figures=_phase_figures(outcomes)),
             Section("How it was made", outcomes.making),
@@ -150,6 +151,7 @@ def _generations_table(outcomes: SelfPlayOutcomes) -> Table:
         rows.append(
             [
                 one.number,
+                played.get("played_by", one.number - 1),
                 played["games"],
                 played["samples"],
                 f"{played['plies']['mean']:.1f}",
@@ -163,11 +165,11 @@ def _generations_table(outcomes: SelfPlayOutcomes) -> Table:
             ]
         )
     return Table(
-        ["generation", "games", "samples", "plies", "seat 0 wins %", "ties %", "repeated %", "given up %",
+        ["generation", "played by", "games", "samples", "plies", "seat 0 wins %", "ties %", "repeated %", "given up %",
          "learned from", "loss", "plays on"],
         rows,
-        "Loss: mean over the experts on held-out games of the window. Repeated games equal an earlier one of the "
-        "generation move for move." + _resignations(outcomes),
+        "Played by: the generation whose experts play. Loss: mean over the experts on held-out games of the window. "
+        "Repeated games equal an earlier one of the generation move for move." + _resignations(outcomes),
     )  # fmt: skip
 
 
@@ -184,6 +186,21 @@ def _resignations(outcomes: SelfPlayOutcomes) -> str:
     if not would:
         return ""
     return f" Of {would} games that were played on though a player would have given up, it did not lose {wrong}."
+
+
+_REPLAYS = "One game of each generation is in `generations/NNNN/game.jsonl`, move by move."
+
+
+def _openings_tables(outcomes: SelfPlayOutcomes) -> list[Table]:
+    rows: list[list[str | int | float | None]] = []
+    for one in _some(outcomes.generations, 5):
+        for opening in one.played.get("openings", [])[:3]:
+            share = 100 * opening["games"] / one.played["games"]
+            rows.append([one.number, opening["moves"], opening["games"], f"{share:.1f}", f"{opening['player 0']:+.2f}"])
+    if not rows:
+        return []
+    note = "The most frequent first moves of some generations, and what player 0 got on average, from -1 to 1."
+    return [Table(["generation", "first moves", "games", "share %", "player 0"], rows, note)]
 
 
 def _loss_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:

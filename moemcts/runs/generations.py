@@ -16,6 +16,8 @@ GENERAL = "general.safetensors"
 """The network that a generation's experts went out from, where they did."""
 OPTIMISERS = "optimisers"
 """What a generation's optimisers have gathered, where they are gone on with."""
+REPLAY = "game.jsonl"
+"""The first game of a generation, to look at."""
 PLAYED, LEARNED, PROMOTED = "played.json", "learned.json", "promoted.json"
 """What is said of a generation's games, training, and whether it plays the next one's."""
 

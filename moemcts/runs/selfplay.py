@@ -14,7 +14,7 @@ from moemcts.gates import PhaseGate
 from moemcts.naming import AUTO, check_backend, contestants, experts_in
 from moemcts.plugins import plugins
 from moemcts.runs.gauntlet import manifest_digest
-from moemcts.runs.generations import LEARNED, PLAYED
+from moemcts.runs.generations import LEARNED, PLAYED, REPLAY
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.run import Part, Run
 from moemcts.runs.running import inference_for
@@ -24,7 +24,8 @@ from moemcts.runs.selfplay_learning import Learning
 from moemcts.runs.selfplay_players import LEAGUE, SELF, Players, PlayParts
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.store import read_toml, write_bytes
-from moemcts.work import Workers, num_cores, workers
+from moemcts.work import Processes, Workers, num_cores, workers
+from moemcts.work.beside import Beside
 from moemcts.work.progress import Advance, Progress, Silence
 
 SECONDS_BETWEEN_LINES = 60.0
@@ -60,6 +61,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         contestants(config.gauntlet.opponents, self.game)
         self.on_generation: Callable[[int], None] = lambda generation: None
         """Called with every generation that has learned and was measured."""
+        self._ahead: Beside | None = None
         self._progress: Progress = Silence()
         self._spoken = time.monotonic()
 
@@ -115,9 +117,9 @@ class SelfPlay(Run[SelfPlayConfig]):
         }
         parts = [Part(name=START, task=START, unit="experts", do=self.learning.start, decided_by=decided_by)]
         measured = self.measured
-        _, unit = self.config.games.size
+        _, size_unit = self.config.games.size
         for generation in range(self.config.generations + 1):
-            kinds = [("games", unit, self._play), ("train", "steps", self.learning.train)]
+            kinds = [("games", size_unit, self._play), ("train", "steps", self._train)]
             if self.config.promotion.rule != "none":
                 kinds.append(("promote", "games", self.judging.promote))
             if not generation:
@@ -160,13 +162,35 @@ class SelfPlay(Run[SelfPlayConfig]):
         last = {int(part.name[-4:]): part.name for part in self.parts() if part.name != START}
         return {name: generation for generation, name in last.items()}
 
+    def _train(self, generation: int, advance: Advance) -> None:
+        """Trains the experts of a generation, beside the next one's games where these are played ahead."""
+        if not self.config.games.ahead or generation == self.config.generations:
+            self.learning.train(generation, advance)
+            return
+        self._ahead = Beside(functools.partial(self._play_games, generation + 1))
+        with self._ahead.stopped_on_error():
+            self.learning.train(generation, advance)
+
     def _play(self, generation: int, advance: Advance) -> None:
-        """Plays the games of a generation."""
-        from moemcts.runs.selfplay_games import join_chunks, read_chunk, waves
+        """Plays the games of a generation, or waits for those that are played already."""
+        if self._ahead is not None:
+            ahead, self._ahead = self._ahead, None
+            with ahead.stopped_on_error():
+                ahead.wait(advance)
+        self._play_games(generation, advance)
+
+    def _played_by(self, generation: int) -> int:
+        """Returns which generation's experts play the games of a generation."""
+        return self.on_disk.champion(max(0, generation - 1 - self.config.games.ahead))
+
+    def _play_games(self, generation: int, advance: Advance) -> None:
+        from moemcts.arena.replays import write_jsonl
+        from moemcts.runs.selfplay_games import describe_games, join_chunks, read_chunk, waves
+        from moemcts.runs.selfplay_showing import Showing
 
         if self.on_disk.said(generation, PLAYED):
             return
-        games, champion = self.config.games, self.on_disk.champion(generation - 1)
+        games, champion = self.config.games, self._played_by(generation)
         speed = SpeedOfParts()
         counts: dict[int, int] = {}
 
@@ -184,7 +208,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             total = speed.total
             expected, unit = games.size
             done = total.num_games if unit == "games" else total.num_samples
-            advance(done, expected)
+            advance(min(done, expected), expected)
             self._speak(generation, speed, done / expected)
 
         crew, player = self._workers(), PlayParts(self.players, generation, champion)
@@ -193,7 +217,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             shares = [wave[start :: crew.count] for start in range(min(crew.count, len(wave)))]
             crew.map(player, shares, on_report=functools.partial(hear, shares))
         chunks = [self.on_disk.chunk(generation, chunk) for chunk in range(self._num_chunks(counts))]
-        said = join_chunks(
+        num_samples, played = join_chunks(
             self.game,
             games,
             chunks,
@@ -201,6 +225,10 @@ class SelfPlay(Run[SelfPlayConfig]):
             reference=self.config.game,
             source={"generation": generation, "champion": champion},
         )
+        seen = Showing(self.players, generation, champion)
+        write_jsonl(self.on_disk.of(generation) / REPLAY, [seen.replay(played[0])])
+        said = {"samples": num_samples, "played_by": champion, **describe_games(played)}
+        said |= {"openings": seen.openings(played)}
         self.on_disk.say(generation, PLAYED, said)
         self.on_disk.remove(generation, "chunks")
         self._log({"generation": generation, **speed.total.rates(speed.seconds), "seconds": round(speed.seconds, 2)})
@@ -231,10 +259,11 @@ class SelfPlay(Run[SelfPlayConfig]):
         return found | {f"training.{key}": value for key, value in self.config.training.identity().items()}
 
     def _workers(self) -> Workers:
-        return workers(
-            self.config.workers or num_cores(),
-            hint=f"go on with moemcts selfplay --resume {self.folder}, or set workers=1",
-        )
+        count, hint = self.config.workers or num_cores(), f"go on with moemcts selfplay --resume {self.folder}"
+        if self.config.games.ahead and isinstance(count, int):
+            # This process learns meanwhile.
+            return Processes(count, hint=hint)
+        return workers(count, hint=f"{hint}, or set workers=1")
 
     def _tidy(self) -> None:
         """Removes what later generations do not need."""
@@ -247,7 +276,8 @@ class SelfPlay(Run[SelfPlayConfig]):
         found = window(last, self.on_disk.num_samples(last), self.config.replay)
         measured = self.measured
         kept = {last, champion, *measured, *range(0, last + 1, self.config.keep)}
-        kept |= set(self.players.league(champion))
+        for one in {champion, self._played_by(last + 1)}:
+            kept |= {one, *self.players.league(one)}
         self.on_disk.tidy(last, window=found, kept=sorted(kept), origins=[last, champion])
 
     def _log(self, values: Mapping[str, Any]) -> None:

@@ -148,8 +148,8 @@ def waves(config: GamesConfig, num_workers: int, samples_of: Callable[[int], int
 
 def join_chunks(
     game: Game, config: GamesConfig, chunks: Sequence[Path], out: Path, *, reference: str, source: dict[str, Any]
-) -> dict[str, Any]:
-    """Makes a dataset of parts in their order and returns what is to be said of the games.
+) -> tuple[int, list[Played]]:
+    """Makes a dataset of parts in their order and returns the number of samples, and the games that these are of.
 
     With a number of samples, what is beyond is cut off.
     """
@@ -167,7 +167,7 @@ def join_chunks(
         if number >= writer.num_shards:
             writer.append(records)
     writer.finish()
-    return {"samples": writer.num_samples, **describe_games(parts)}
+    return writer.num_samples, parts
 
 
 def describe_games(parts: Sequence[Played]) -> dict[str, Any]:

@@ -104,6 +104,19 @@ class Players:
         games = self.config.games
         return range(max(0, champion - games.league) if games.opponents == LEAGUE else champion, champion)
 
+    def start_of(self, generation: int, number: int) -> State:
+        """Returns where a game of a generation starts."""
+        from moemcts.learn.loop.games import start_of
+
+        return start_of(
+            self.game,
+            self.config.games,
+            number,
+            generation=generation,
+            seed=self.config.seed,
+            openings=self._game_openings,
+        )
+
     @functools.cached_property
     def _game_openings(self) -> list[State]:
         if not self.config.games.openings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from moemcts.arena.replays import read_jsonl
 from moemcts.cli.main import main
 from moemcts.cli.selfplay import make
 from moemcts.errors import ForeignData, UsageError
@@ -113,6 +115,13 @@ def test_a_run_that_was_killed_ends_in_the_same_bytes(finished: Path, tmp_path: 
 def test_processes_play_the_same_games(finished: Path, tmp_path: Path) -> None:
     work(selfplay(tmp_path / "run", generations=1, workers=2))
     # The manifest names the samples by their hash, and the experts.
+    manifest = "generations/0001/experts/manifest.toml"
+    assert (tmp_path / "run" / manifest).read_bytes() == (finished / manifest).read_bytes()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is an extra")
+def test_actors_of_ray_play_the_same_games(finished: Path, tmp_path: Path) -> None:
+    work(selfplay(tmp_path / "run", generations=1, workers="ray"))
     manifest = "generations/0001/experts/manifest.toml"
     assert (tmp_path / "run" / manifest).read_bytes() == (finished / manifest).read_bytes()
 
@@ -244,3 +253,50 @@ def test_the_command_ends_with_a_report(
     assert "moemcts selfplay --resume" in capsys.readouterr().err
     assert command("selfplay", "--resume", folder, "--json", monkeypatch=monkeypatch) == 0
     assert json.loads(capsys.readouterr().out)["generations"][0]["games"] == 8
+
+
+def test_a_game_of_each_generation_can_be_gone_through(finished: Path) -> None:
+    run = SelfPlay.load(finished)
+    for generation in (1, 2, 3):
+        (replay,) = read_jsonl(finished / "generations" / f"{generation:04d}" / "game.jsonl", run.game)
+        *_, (last, moves) = replay.positions()
+        assert not last.active_players
+        assert not moves
+        assert tuple(last.returns().tolist()) == replay.record.returns
+        assert replay.record.agents == (f"generation {run.on_disk.champion(generation - 1)}",) * 2
+
+
+def test_openings_are_counted(finished: Path) -> None:
+    said = SelfPlay.load(finished).on_disk.said(1, "played.json")
+    assert all(one["games"] > 1 and len(one["moves"].split()) == 4 for one in said["openings"])
+    assert sum(one["games"] for one in said["openings"]) <= said["games"]
+    assert (finished / "report" / "report.md").read_text().count("What was played") == 1
+
+
+@pytest.fixture(scope="module")
+def ahead(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ahead") / "run"
+    make(selfplay(folder, games={"ahead": True}), Silence())
+    return folder
+
+
+def test_games_ahead_are_played_by_older_weights_and_said_so(ahead: Path) -> None:
+    run = SelfPlay.load(ahead)
+    played_by = [run.on_disk.said(one, "played.json")["played_by"] for one in (1, 2, 3)]
+    assert played_by == [run.on_disk.champion(one) for one in (0, 0, 1)]
+    assert "| 3 | " + str(played_by[2]) in (ahead / "report" / "report.md").read_text()
+
+
+def test_what_is_killed_while_games_are_played_ahead_ends_as_the_unbroken_run(ahead: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with pytest.raises(Killed):
+        work(selfplay(folder, games={"ahead": True}, workers=2), Deadly("generation 1: training", 3))
+    make(SelfPlay.load(folder), Silence())
+    ours, theirs = contents(ahead), contents(folder)
+    assert ours.keys() == theirs.keys()
+    assert [name for name in ours if name != "config.toml" and ours[name] != theirs[name]] == []
+
+
+def test_a_generation_counts_what_its_size_is_given_in(tmp_path: Path) -> None:
+    run = selfplay(tmp_path / "run", games={"samples": 20})
+    assert {part.unit for part in run.parts() if part.name.startswith("games")} == {"samples"}

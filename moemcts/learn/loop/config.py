@@ -54,6 +54,9 @@ class GamesConfig(_Section):
     opponent_model: str = ""
     """Who the search believes to sit in the other seats; `self` searches for all of them. Empty takes the opponents
     where these are an agent, else `self`."""
+    ahead: bool = False
+    """Whether the next generation's games are played while one learns, by the experts from before: nobody waits for
+    the learner, and the weights that play are one generation older. Games are played in processes of their own."""
     backend: str = "auto"
     """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
     precision: str | None = None
@@ -68,6 +71,8 @@ class GamesConfig(_Section):
             fields.pop("precision", None)
         if fields.get("in_flight") is None:
             fields.pop("in_flight", None)
+        if not fields.get("ahead"):
+            fields.pop("ahead", None)
         return fields
 
     @property

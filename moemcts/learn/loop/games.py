@@ -69,6 +69,10 @@ class Played:
     """Who would have given up where nobody may; -1 for nobody, `[G]`."""
     learner: IntArray
     """The learner's seat; -1 where that is every seat, `[G]`."""
+    num_moves: IntArray
+    """Actions of all players and of chance, `[G]`."""
+    moves: IntArray
+    """These actions, one game after the other, by players within a position, `[sum of num_moves]`."""
 
     def __len__(self) -> int:
         return len(self.number)
@@ -76,23 +80,29 @@ class Played:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Returns all as arrays, for a file."""
         games = {f"game_{name}": getattr(self, name) for name in _PER_GAME}
-        return self.records.arrays() | games
+        return self.records.arrays() | games | {"moves": self.moves}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Returns what `arrays` returned."""
         games: dict[str, Any] = {name: arrays[f"game_{name}"] for name in _PER_GAME}
-        return cls(records=Records.of_arrays(arrays), **games)
+        return cls(records=Records.of_arrays(arrays), moves=arrays["moves"], **games)
 
     def first(self, num_games: int) -> Self:
         """Returns the first games."""
         if num_games >= len(self):
             return self
         games: dict[str, Any] = {name: getattr(self, name)[:num_games] for name in _PER_GAME}
-        return type(self)(records=self.records.first(int(self.num_samples[:num_games].sum())), **games)
+        records = self.records.first(int(self.num_samples[:num_games].sum()))
+        return type(self)(records=records, moves=self.moves[: int(self.num_moves[:num_games].sum())], **games)
+
+    def moves_of(self, index: int) -> IntArray:
+        """Returns the actions of a game, `[num_moves]`."""
+        end = int(self.num_moves[: index + 1].sum())
+        return self.moves[end - int(self.num_moves[index]) : end]
 
 
-_PER_GAME = ("number", "num_samples", "plies", "returns", "course", "ending", "resigner", "learner")
+_PER_GAME = ("number", "num_samples", "plies", "returns", "course", "ending", "resigner", "learner", "num_moves")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +114,14 @@ class Counts:
     num_samples: int = 0
     """Noted so far, in unfinished games too."""
     num_plies: int = 0
+
+
+def start_of(
+    game: Game, config: GamesConfig, number: int, *, generation: int, seed: int, openings: Sequence[State] = ()
+) -> State:
+    """Returns where the game of a number starts, after its moves at random."""
+    starts = _Starts(game, config, (seed, generation), openings)
+    return starts.state(starts.rng(number))
 
 
 def play_games(
@@ -192,6 +210,7 @@ class _Game(Table):
     is_played_on: bool
     most_plies: int
     course: Any = field(default_factory=lambda: hashlib.blake2b(digest_size=8))
+    moves: list[int] = field(default_factory=list)
     resigner: Player = -1
 
     @property
@@ -204,7 +223,9 @@ class _Game(Table):
         if step.failures:
             raise AgentFailure(dict(enumerate(step.failures.values())), [])
         players, decisions = step.players, step.decisions
-        self.course.update(np.array([decision.action for decision in decisions], dtype=np.int32).tobytes())
+        actions = [decision.action for decision in decisions]
+        self.course.update(np.array(actions, dtype=np.int32).tobytes())
+        self.moves += actions
         known = [
             (player, decision)
             for player, decision, count in zip(players, decisions, step.num_legal, strict=True)
@@ -237,6 +258,34 @@ class _Game(Table):
         return outcome
 
 
+class _Starts:
+    """Where games start."""
+
+    def __init__(self, game: Game, config: GamesConfig, key: tuple[int, int], openings: Sequence[State]) -> None:
+        self._game = game
+        self._config = config
+        self._key = key
+        self._openings = openings
+
+    def rng(self, index: int) -> np.random.Generator:
+        """Returns what a game's setup is drawn with, its start first."""
+        return np.random.default_rng(np.random.SeedSequence((*self._key, index, self._game.spec.num_players, _SETUP)))
+
+    def state(self, rng: np.random.Generator) -> State:
+        """Draws a start."""
+        if self._openings:
+            state: State = self._openings[int(rng.integers(len(self._openings)))]
+        else:
+            state = self._game.initial_state(int(rng.integers(2**63)))
+        for _ in range(int(rng.integers(self._config.random_plies + 1))):
+            players = state.active_players
+            following = state.play([random_action(state, player, rng) for player in players])
+            if not following.active_players:
+                break
+            state = following
+        return state
+
+
 class _Hall:
     """Opens games."""
 
@@ -247,7 +296,7 @@ class _Hall:
         self._cast = cast
         self._config = config
         self._key = (seed, generation)
-        self._openings = openings
+        self._starts = _Starts(game, config, self._key, openings)
         self.discount = game.spec.discount
         self._generation = generation
         self._rules: Adjudication | None = None
@@ -257,8 +306,8 @@ class _Hall:
     def open(self, index: int) -> _Game:
         """Returns the start of a game."""
         num_players = self._game.spec.num_players
-        setup = np.random.default_rng(np.random.SeedSequence((*self._key, index, num_players, _SETUP)))
-        state = self._start(index, setup)
+        setup = self._starts.rng(index)
+        state = self._starts.state(setup)
         agents, learner = self._seating(setup, num_players)
         table = _Game(
             state=state,
@@ -274,19 +323,6 @@ class _Hall:
         )
         table.course.update((state.key() & (2**64 - 1)).to_bytes(8, "little"))
         return table
-
-    def _start(self, index: int, rng: np.random.Generator) -> State:
-        if self._openings:
-            state: State = self._openings[int(rng.integers(len(self._openings)))]
-        else:
-            state = self._game.initial_state(int(rng.integers(2**63)))
-        for _ in range(int(rng.integers(self._config.random_plies + 1))):
-            players = state.active_players
-            following = state.play([random_action(state, player, rng) for player in players])
-            if not following.active_players:
-                break
-            state = following
-        return state
 
     def _seating(self, rng: np.random.Generator, num_players: int) -> tuple[list[Agent], Player]:
         cast = self._cast
@@ -310,4 +346,6 @@ def _joined(game: Game, tables: Sequence[_Game]) -> Played:
         ending=np.array([ENDED if table.is_open else RESIGNED for table in tables], dtype=np.int64),
         resigner=np.array([table.resigner if table.is_open else -1 for table in tables], dtype=np.int64),
         learner=np.array([table.learner for table in tables], dtype=np.int64),
+        num_moves=np.array([len(table.moves) for table in tables], dtype=np.int64),
+        moves=np.array([action for table in tables for action in table.moves], dtype=np.int64),
     )

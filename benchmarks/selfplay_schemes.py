@@ -1,0 +1,131 @@
+"""Experts from random weights against one network, at equal self-play: Figure 5 of the M2CTS paper, in any game.
+
+    python benchmarks/selfplay_schemes.py OUT --game connect-four --gate "plies?cuts=12,24" [--config four.toml]
+        [--seeds 3] [--arms single separated staged] [--games 100] [--simulations 50] [--record]
+
+An arm is `single`, one network for all phases, or a scheme of `moemcts selfplay`; `staged` is the paper's, in which one
+network goes on from generation to generation and the experts go out from it anew (`general_first`). Every arm and seed
+is a self-play of its own in OUT; then the last experts of each arm play those of `single` of the same seed, from the
+same openings. The same command goes on where it stopped. A row per arm: the mean over seeds of its Elo, with the
+interval of Student's t over them, and each seed's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+from record import add_option, append
+
+# Two-sided 95 % points of Student's t by degrees of freedom.
+STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
+BASELINE = "single"
+SCHEMES = {"staged": "general_first"}
+
+
+def main() -> None:
+    """Plays and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--game", required=True)
+    parser.add_argument("--gate", required=True)
+    parser.add_argument("--config", type=Path, help="settings of `moemcts selfplay`, the same for all")
+    parser.add_argument("--set", action="append", default=[], dest="changes", metavar="KEY=VALUE")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--arms", nargs="+", default=[BASELINE, "separated", "staged"])
+    parser.add_argument("--games", type=int, default=100, help="per arm and seed")
+    parser.add_argument("--simulations", type=int, default=50, help="of these games")
+    add_option(parser)
+    options = parser.parse_args()
+    if BASELINE not in options.arms:
+        parser.error(f"expected {BASELINE} among the arms, got {' '.join(options.arms)}")
+    # Seed by seed: whenever it stops, what is done is paired.
+    for seed in range(options.seeds):
+        for arm in options.arms:
+            learn(options, arm, seed)
+    rows = [row(options, arm) for arm in options.arms if arm != BASELINE]
+    for one in rows:
+        print(one["name"], one["value"], one["interval"], one["by seed"])
+    if options.record:
+        append("selfplay_schemes", rows)
+
+
+def learn(options: argparse.Namespace, arm: str, seed: int) -> None:
+    """Makes the experts of an arm, as far as they are not made."""
+    folder = run_of(options.out, arm, seed)
+    if (folder / "done.json").exists():
+        return
+    if (folder / "config.toml").exists():
+        command = ["--resume", str(folder)]
+    else:
+        command = ["--game", options.game, "--seed", str(seed), "--out", str(folder)]
+        command += [] if arm == BASELINE else ["--gate", options.gate, "--scheme", SCHEMES.get(arm, arm)]
+        command += ["--config", str(options.config)] if options.config else []
+        command += [word for change in options.changes for word in ("--set", change)]
+    subprocess.run([sys.executable, "-m", "moemcts", "selfplay", *command], check=True, stdout=sys.stderr)
+
+
+def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
+    """Returns the row of an arm: its Elo over the single network's."""
+    counts = [play(options, arm, seed) for seed in range(options.seeds)]
+    found = [elo(*one) for one in counts]
+    mean = statistics.fmean(found)
+    half = STUDENT[len(found) - 1] * statistics.stdev(found) / math.sqrt(len(found)) if len(found) > 1 else math.inf
+    config = tomllib.loads((run_of(options.out, arm, 0) / "config.toml").read_text())
+    games = config["games"]
+    return {
+        "name": f"{options.game}, {arm} over {BASELINE}, from random weights",
+        "value": round(mean, 1),
+        "unit": "Elo",
+        "interval": [round(mean - half, 1), round(mean + half, 1)] if math.isfinite(half) else [None, None],
+        "by seed": [round(one, 1) for one in found],
+        "counts": counts,
+        "games": sum(map(sum, counts)),
+        "simulations": options.simulations,
+        "generations": config["generations"],
+        "games per generation": games.get("games"),
+        "samples per generation": games.get("samples"),
+        "network": config["network"],
+        "gate": options.gate,
+        "seeds": options.seeds,
+    }
+
+
+def play(options: argparse.Namespace, arm: str, seed: int) -> list[int]:
+    """Returns how many games an arm won, tied and lost against the single network of the same seed."""
+    path = options.out / f"match-{arm}-{seed}-{options.simulations}-{options.games}.jsonl"
+    names = [str(experts(run_of(options.out, one, seed))) for one in (arm, BASELINE)]
+    command = ["match", "--game", options.game, "--games", str(options.games), "--json", "--out", str(path)]
+    command += [word for name in names for word in ("--agent", f"{name}?simulations={options.simulations}")]
+    done = subprocess.run(
+        [sys.executable, "-m", "moemcts", *command, "--random-plies", "2"], check=True, stdout=subprocess.PIPE
+    )
+    tally = json.loads(done.stdout)["agents"][0]
+    return [int(tally[key]) for key in ("wins", "ties", "losses")]
+
+
+def elo(wins: int, ties: int, losses: int) -> float:
+    """Returns the difference in logistic Elo of a score, a half game away from nothing and from all."""
+    games = wins + ties + losses
+    share = min(max((wins + ties / 2) / games, 0.5 / games), 1 - 0.5 / games)
+    return 400 * math.log10(share / (1 - share))
+
+
+def run_of(out: Path, arm: str, seed: int) -> Path:
+    """Returns the folder of a self-play."""
+    return out / f"{arm}-{seed}"
+
+
+def experts(folder: Path) -> Path:
+    """Returns the folder of the last generation's experts."""
+    return max((folder / "generations").glob("*/experts"))
+
+
+if __name__ == "__main__":
+    main()

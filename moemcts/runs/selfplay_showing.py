@@ -1,0 +1,92 @@
+"""What people look at of a generation's games: one of them move by move, and how they began."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from moemcts.arena.records import GameRecord
+from moemcts.arena.replays import Replay
+from moemcts.game import CHANCE, JointAction, State
+from moemcts.learn.loop.games import GENERATION, RESIGNED, Played
+from moemcts.runs.selfplay_players import LEAGUE, SELF, Players, name_of
+
+OPENING_PLIES = 4
+"""Plies that tell an opening."""
+MOST_OPENINGS = 5
+"""Of a generation that are written down."""
+
+
+class Showing:
+    """Some games of a generation, played by the experts of another."""
+
+    def __init__(self, players: Players, generation: int, champion: int) -> None:
+        self._players = players
+        self._game = players.game
+        self._generation = generation
+        self._champion = champion
+
+    def replay(self, played: Played, index: int = 0) -> Replay:
+        """Returns a game to go through again."""
+        start = self._start(played, index)
+        joints = [joint for _, joint in self._course(played, index)]
+        learner = int(played.learner[index])
+        opponents = self._players.config.games.opponents
+        other = "earlier generation" if opponents == LEAGUE else opponents
+        own = name_of(self._champion)
+        seats = range(self._game.spec.num_players)
+        record = GameRecord(
+            index=int(played.number[index]) & (2**GENERATION - 1),
+            label="",
+            agents=tuple(own if learner in (-1, seat) or opponents == SELF else other for seat in seats),
+            opening="",
+            start_key=start.key() & (2**63 - 1),
+            focus=None,
+            returns=tuple(played.returns[index].tolist()),
+            outcome=None,
+            plies=len(joints),
+            truncated=False,
+            moves=tuple(map(tuple, joints)),
+            termination="resignation" if played.ending[index] == RESIGNED else "rules",
+        )
+        return Replay(game=self._game, start=start, record=record, event=f"self-play, {name_of(self._generation)}")
+
+    def openings(self, parts: Sequence[Played]) -> list[dict[str, Any]]:
+        """Returns the most frequent first moves, with how many games begin so and what player 0 got in them.
+
+        Only of moves that more than one game from the same start begins with.
+        """
+        found: dict[tuple[int, str], list[float]] = defaultdict(list)
+        for played in parts:
+            for index in range(len(played)):
+                key = self._start(played, index).key()
+                texts = [text for text, _ in zip(self._texts(played, index), range(OPENING_PLIES), strict=False)]
+                found[key, " ".join(texts)].append(float(played.returns[index, 0]))
+        often = sorted((one for one in found.items() if len(one[1]) > 1), key=lambda one: (-len(one[1]), one[0]))
+        return [
+            {"moves": moves, "games": len(returns), "player 0": round(sum(returns) / len(returns), 4)}
+            for (_, moves), returns in often[:MOST_OPENINGS]
+        ]
+
+    def _start(self, played: Played, index: int) -> State:
+        return self._players.start_of(self._generation, int(played.number[index]) & (2**GENERATION - 1))
+
+    def _course(self, played: Played, index: int) -> Iterator[tuple[State, JointAction]]:
+        """Yields each position of a game with what was done in it."""
+        state, actions = self._start(played, index), played.moves_of(index).tolist()
+        while actions:
+            count = len(state.active_players)
+            joint, actions = actions[:count], actions[count:]
+            yield state, joint
+            state = state.play(joint)
+
+    def _texts(self, played: Played, index: int) -> Iterator[str]:
+        for state, joint in self._course(played, index):
+            players = state.active_players
+            if players != (CHANCE,):
+                texts = [
+                    self._game.format_action(state, player, action)
+                    for player, action in zip(players, joint, strict=True)
+                ]
+                yield "/".join(texts)

@@ -1,0 +1,62 @@
+"""Work that goes on in a thread while something else is done."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+
+from moemcts.work.progress import Advance
+
+SECONDS_TO_LISTEN = 0.2
+
+
+class Beside:
+    """Does something in a thread, from now on; what it raises is raised where it is waited for."""
+
+    def __init__(self, do: Callable[[Advance], None]) -> None:
+        self._do = do
+        self._done, self._total = 0, 1
+        self._is_stopped = False
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._work, name="beside", daemon=True)
+        self._thread.start()
+
+    def wait(self, advance: Advance) -> None:
+        """Returns when it is done, telling of its progress meanwhile; raises what it raised."""
+        is_going_on = True
+        while is_going_on:
+            self._thread.join(SECONDS_TO_LISTEN)
+            is_going_on = self._thread.is_alive()
+            advance(self._done, self._total)
+        if self._error is not None:
+            raise self._error
+
+    def stop(self) -> None:
+        """Stops the work when it next tells of its progress, and returns when it has."""
+        self._is_stopped = True
+        self._thread.join()
+
+    @contextlib.contextmanager
+    def stopped_on_error(self) -> Iterator[None]:
+        """Stops the work where what is done meanwhile fails or is interrupted."""
+        try:
+            yield
+        except BaseException:
+            self.stop()
+            raise
+
+    def _work(self) -> None:
+        try:
+            self._do(self._hear)
+        except BaseException as error:
+            self._error = error
+
+    def _hear(self, done: int, total: int) -> None:
+        if self._is_stopped:
+            raise _Stopped
+        self._done, self._total = done, total
+
+
+class _Stopped(Exception):
+    """Ends work that nobody waits for any more."""
