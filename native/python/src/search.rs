@@ -3,7 +3,9 @@
 use crate::game::{rows, search_error, Binding};
 use crate::signals::Signals;
 use moemcts_tree::tree::{Line, Status};
-use moemcts_tree::{Action, Config, Exploration, GumbelRoot, Limits, Player, Players, Rng, Search, SearchError, State, Tree};
+use moemcts_tree::{
+    Action, Config, Exploration, GumbelRoot, Limits, Player, Players, Rng, Search, SearchError, State, Tree,
+};
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
