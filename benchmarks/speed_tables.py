@@ -69,7 +69,7 @@ def _others() -> Iterator[tuple[str, str, str]]:
     )
     for way in ("float32, channels last", "bf16, channels last"):
         found = [row["ratio"] for name, row in trained.items() if name.endswith(way) and "ratio" in row]
-        yield f"training in {way}, against float32", _range(found, "times"), "2 times"
+        yield f"training in {way}, against float32", _range(found, "times"), "–"
     small, large = (trees.get(f"memory of a tree, chess, middlegame, {num} nodes") for num in ("100,000", "1,000,000"))
     if small and large:
         yield (
