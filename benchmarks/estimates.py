@@ -1,9 +1,11 @@
 """How long the experiments take that are not finished, in hours of processor time, from a second of real work each.
 
     python benchmarks/estimates.py [--record]
+    python benchmarks/estimates.py runs [--record]
 
 It is what `moemcts run ... --dry-run` says before it starts, but told by the processor's clock, which does not mind
-what else runs on the machine.
+what else runs on the machine. With `runs`, small experiments are done beside what was said of them, by the clock on
+the wall: nothing else should run.
 """
 
 from __future__ import annotations
@@ -12,15 +14,17 @@ import argparse
 import shlex
 import tempfile
 from pathlib import Path
-from time import process_time
+from time import monotonic, process_time
 from types import SimpleNamespace
 from typing import Any
 
 from record import add_option, append
 
+from moemcts.cli.run import make
 from moemcts.cli.settings import Given, read_settings
 from moemcts.runs import Experiment, ExperimentConfig
 from moemcts.runs import estimate as estimates
+from moemcts.work.progress import Silence
 
 STRONG = "resnet?channels=16&blocks=3&policy_channels=32&value_channels=8&value_hidden=64&pooled=true"
 EXPERIMENTS = {
@@ -39,6 +43,9 @@ EXPERIMENTS = {
         ],
     },
 }
+RUNS = {"tictactoe": "plies", "chess": "lichess", "pommerman": "steps", "connect-four": "stones"}
+"""Games and gates of experiments that are done."""
+PARTS = ("data", "training", "matches", "report")
 GATES = ["steps", "mixedness", "opponents"]
 
 
@@ -56,16 +63,48 @@ def row(name: str, network: str, changes: list[str]) -> dict[str, Any]:
     settings = settings.model_copy(update={"workers": 1})
     with tempfile.TemporaryDirectory() as folder:
         found = estimates.estimate(Experiment.prepare(Path(folder) / "run", settings))
-    parts = {part: round(getattr(found, part) / 3600, 2) for part in ("data", "training", "matches", "report")}
+    parts = {part: round(getattr(found, part) / 3600, 2) for part in PARTS}
     one: dict[str, Any] = {"name": name, "value": round(sum(parts.values()), 1), "unit": "hours of one core"}
     return one | parts | {"run_command": command(network, changes), "seed": 0}
+
+
+def done(game: str, gate: str) -> dict[str, Any]:
+    """Returns the seconds that were said of a small experiment and those it took."""
+    named = {"game": game, "gates": [gate], "schemes": None, "network": None, "seed": None}
+    settings = read_settings(Given.of(named, "smoke", None, [], allow_programs=False), ExperimentConfig)
+    with tempfile.TemporaryDirectory() as folder:
+        experiment = Experiment.prepare(Path(folder) / "run", settings)
+        found = estimates.estimate(experiment)
+        said = {part: getattr(found, part) for part in PARTS}
+        experiment.write()
+        started = monotonic()
+        make(experiment, Silence())
+        took = monotonic() - started
+    total = sum(said.values())
+    return {
+        "name": f"moemcts run --game {game} --gate {gate} --preset smoke",
+        "value": round(total, 1),
+        "took": round(took, 1),
+        "ratio": round(took / total, 2),
+        "unit": "s",
+        **{part: round(seconds, 1) for part, seconds in said.items()},
+        "seed": 0,
+    }
 
 
 def main() -> None:
     """Measures and prints; appends to the results where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=("hours", "runs"), default="hours")
     add_option(parser)
     options = parser.parse_args()
+    if options.what == "runs":
+        rows = [done(game, gate) for game, gate in RUNS.items()]
+        for one in rows:
+            print(one)
+        if options.record:
+            append("estimated_runs", rows)
+        return
     clock: Any = SimpleNamespace(perf_counter=process_time)
     estimates.time = clock
     found = [row(name, **experiment) for name, experiment in EXPERIMENTS.items()]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from published import CHESS_ELO, CHESS_LOSS
 from tabulating import Row, around, bounds, latest, origin, table
 
+from moemcts.report.leaderboard import leaderboard
+
 ARMS = {
     "single": "single network (gate `none`)",
     "field": "SimpleAgent in our seat",
@@ -224,6 +226,7 @@ def suites() -> str:
             row["gate"],
             row["scheme"],
             row["simulations"],
+            row["routing"],
             row["seed"],
             row["games"],
             f"{row['points']:+.1f} {bounds((row['low'], row['high']), 1, 1)}",
@@ -232,14 +235,19 @@ def suites() -> str:
         ]
         for row in rows
     )
-    heads = "in | gate | scheme | simulations | seed | games | points over the single network | loss, single | experts"
+    heads = "in | gate | scheme | simulations | routing | seed | games | points over the single network | loss, single"
     hours = sum({(row["game"], row["seed"]): row["hours"] for row in rows}.values())
     note = (
         "Experts against a single network in many games, the suite's size `smoke`: it shows what a leaderboard looks "
         "like, not who is better. Points: 100 times the score over one half against the single network, or the "
         f"difference of win rates in percent where both play others. {60 * hours:.0f} minutes of one busy core."
     )
-    return "\n\n".join([note, table(heads, cells), origin(rows)])
+    answers = [
+        f"**{section.title}**\n\n{section.tables[0].markdown()}"
+        for section in leaderboard(rows, "suites").sections
+        if section.title in ("Which gate", "Which routing", "At which cost")
+    ]
+    return "\n\n".join([note, table(f"{heads} | experts", cells), *answers, origin(rows)])
 
 
 def openspiel() -> str:
@@ -289,3 +297,38 @@ def selfplay() -> str:
             origin(rows),
         ]
     )
+
+
+def solved() -> str:
+    """Returns how often agents keep the value of positions of connect four."""
+    rows = list(latest("connect_four").values())
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    agents = list(dict.fromkeys(row["name"].removesuffix(f", {row['set']}") for row in rows))
+    found = {row["name"]: row for row in rows}
+    cells = (
+        [agent, *(f"{one['value']:.1f}" if (one := found.get(f"{agent}, {name}")) else "–" for name in sets)]
+        for agent in agents
+    )
+    sizes = ", ".join(f"{name} {next(row['positions'] for row in rows if row['set'] == name):,}" for name in sets)
+    note = (
+        "Percent of positions in which a move keeps the value that a perfect solver gives, in six sets of positions of "
+        f"random games. Positions: {sizes}."
+    )
+    return "\n\n".join([note, table(" | ".join(["agent", *sets]), cells), origin(rows)])
+
+
+def selfplay_schemes() -> str:
+    """Returns what experts are worth at equal self-play."""
+    rows = list(latest("selfplay_schemes").values())
+    cells = (
+        [
+            row["name"],
+            row["generations"],
+            around(row["value"], row["interval"]),
+            ", ".join(f"{one:+.0f}" for one in row["by seed"]),
+            row["games"],
+        ]
+        for row in rows
+    )
+    heads = "from random weights | generations | Elo, 95 % over seeds | by seed | games"
+    return "\n\n".join([table(heads, cells), origin(rows)])

@@ -1,18 +1,22 @@
-"""Measures what the README's first command costs on a machine that has only Python, a C compiler and Rust.
+"""Measures what a stranger waits for on a machine that has only Python, a C compiler and Rust.
 
-python benchmarks/setting_up.py [--record]
+python benchmarks/setting_up.py FOLDER fetch            clones, and downloads all packages into an empty cache
+python benchmarks/setting_up.py FOLDER play [--record]  the first game in the browser, then the README's two commands
 
-Clones the commit at hand, without changes, into a temporary folder with an empty cache of packages: downloads all of
-them. Crates that cargo has fetched before are not fetched again. `load` is how many processes wanted a core meanwhile:
-the times of a machine that does nothing else are those with a load of about its cores.
+The first game is over when a network has answered a move that was clicked on the page, in headless Chromium; its time
+goes from the command to that answer and has the compilation of the core in it. Crates that cargo has fetched before are
+not fetched again. `load` is how many processes wanted a core meanwhile: the times of a machine that does nothing else
+are those with a load of about its cores.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import shutil
+import signal
 import subprocess
-import tempfile
 import time
 import tomllib
 from pathlib import Path
@@ -25,7 +29,9 @@ from record import add_option, append
 
 ROOT = Path(__file__).parent.parent
 COMMAND = "./uvw run --no-dev moemcts run --game pommerman --gate steps --preset smoke"
+PLAY = "./uvw run --no-dev moemcts play --web --game chess"
 TEST = "./uvw run pytest --version"
+MOVE = ("e2", "e4")
 
 
 def downloaded(*options: str) -> float:
@@ -56,32 +62,75 @@ def timed(command: str, folder: Path, environment: dict[str, str]) -> float:
     return time.perf_counter() - begin
 
 
+def played(folder: Path, environment: dict[str, str]) -> float:
+    """Returns the seconds from the command until a network has answered a first move on the page."""
+    from selenium import webdriver
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    begin = time.perf_counter()
+    command = [*PLAY.split(), "--no-browser", "--port", "0"]
+    server = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        options = webdriver.ChromeOptions()
+        for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1360,1000"):
+            options.add_argument(flag)
+        options.binary_location = shutil.which("chromium") or ""
+        browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+        try:
+            browser.get(address)
+            wait = WebDriverWait(browser, 120)
+            wait.until(lambda page: page.execute_script("return document.body.dataset.step === '0'"))
+            for square in MOVE:
+                target = browser.find_element("css selector", f".chess-board [data-square='{square}']")
+                webdriver.ActionChains(browser).move_to_element(target).click().perform()
+            wait.until(lambda page: page.execute_script("return document.body.dataset.step === '2'"))
+            return time.perf_counter() - begin
+        finally:
+            browser.quit()
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("stage", choices=("fetch", "play"))
     add_option(parser)
-    record = parser.parse_args().record
-    rows: list[dict[str, object]] = []
+    options = parser.parse_args()
+    place: Path = options.folder.absolute()
+    folder, kept = place / "moemcts", place / "rows.json"
+    rows: list[dict[str, object]] = json.loads(kept.read_text()) if kept.exists() else []
 
     def add(name: str, value: float, unit: str) -> None:
         rows.append(
-            {"name": name, "value": round(value), "unit": unit, "load": round(os.getloadavg()[1], 1), "seed": 0}
+            {"name": name, "value": round(value), "unit": unit, "load": round(os.getloadavg()[0], 1), "seed": 0}
         )
-        print(f"{name}: {value:,.0f} {unit}")
+        print(f"{name}: {value:,.0f} {unit}", flush=True)
 
-    add(f"download for `{COMMAND}`", downloaded("--no-dev"), "MB")
-    add("download for the tests", downloaded(), "MB")
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "moemcts"
-        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder)], check=True)
-        unset = ("VIRTUAL_ENV", "PYTHONPATH", "UV")
-        environment = {key: value for key, value in os.environ.items() if key not in unset}
-        environment["UV_CACHE_DIR"] = f"{name}/cache"
-        add(f"`{COMMAND}`, first time", timed(COMMAND, folder, environment), "s")
-        add(f"`{COMMAND}`, second time", timed(COMMAND, folder, environment), "s")
-        add("what the tests need besides", timed(TEST, folder, environment), "s")
-        disk = subprocess.run(["du", "-sm", ".venv"], cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
-        add("disk for the packages", int(disk.stdout.split()[0]), "MiB")
-    if record:
+    unset = ("VIRTUAL_ENV", "PYTHONPATH", "UV")
+    environment = {key: value for key, value in os.environ.items() if key not in unset}
+    environment["UV_CACHE_DIR"] = f"{place}/cache"
+    if options.stage == "fetch":
+        place.mkdir(parents=True)
+        add(f"download for `{COMMAND}`", downloaded("--no-dev"), "MB")
+        add("download for the tests", downloaded(), "MB")
+        add("clone", timed(f"git clone --quiet {ROOT} {folder}", place, environment), "s")
+        fetch = "./uvw sync --no-dev --no-install-workspace"
+        add("download and unpacking of the packages", timed(fetch, folder, environment), "s")
+        kept.write_text(json.dumps(rows))
+        return
+    add(f"`{PLAY}`, to the network's first answer, first time", played(folder, environment), "s")
+    add(f"`{PLAY}`, to the network's first answer, second time", played(folder, environment), "s")
+    add(f"`{COMMAND}`, once packages are there", timed(COMMAND, folder, environment), "s")
+    add("what the tests need besides", timed(TEST, folder, environment), "s")
+    disk = subprocess.run(["du", "-sm", ".venv"], cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
+    add("disk for the packages", int(disk.stdout.split()[0]), "MiB")
+    if options.record:
         append("setup", rows)
 
 

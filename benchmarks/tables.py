@@ -108,6 +108,13 @@ def hours() -> str:
     return "\n\n".join([table(heads, cells), origin(rows)])
 
 
+def estimated_runs() -> str:
+    """Returns what was said of small experiments before they began, and how long they took."""
+    rows = list(latest("estimated_runs").values())
+    cells = ([f"`{row['name']}`", row["value"], row["took"], row["ratio"]] for row in rows)
+    return "\n\n".join([table("experiment | estimated, s | took, s | ratio", cells), origin(rows)])
+
+
 def gpu() -> str:
     """Returns what `benchmarks/gpu_plan.sh` measured."""
     rows = list(latest("gpu").values())
@@ -122,7 +129,11 @@ def uci() -> str:
         [row["name"], f"{row['value']:,} {row['unit']}", f"{row['lost on time']} of {row['games']}"] for row in rows
     )
     note = "The last runs, on busy cores; what else was seen is in the [guide](guides/uci.md#time)."
-    return "\n\n".join([note, table("the engine against itself | nodes | lost on time", cells), origin(rows)])
+    long = list(latest("endurance").values())
+    grown = table("in one process | MiB grown", ([row["name"], row["value"]] for row in long))
+    return "\n\n".join(
+        [note, table("the engine against itself | nodes | lost on time", cells), grown, origin([*rows, *long])]
+    )
 
 
 def libraries() -> str:
@@ -194,12 +205,17 @@ SECTIONS = {
     "Learning with other libraries": libraries,
     "Setting up": setup,
     "Learning from self-play": game_tables.selfplay,
+    "Connect four against a perfect solver": game_tables.solved,
+    "Experts from random weights, at equal self-play": game_tables.selfplay_schemes,
     "On a GPU": gpu,
     "Hours of what is not finished": hours,
+    "Estimates and what became of them": estimated_runs,
 }
 
 
 TABLES = {
+    "Connect four against a perfect solver": "connect_four",
+    "Experts from random weights, at equal self-play": "selfplay_schemes",
     "Pommerman: what of a network helps its search": "ablations",
     "Searches and the speed of their network": "in_flight",
     "First-play urgency with trained networks": "urgency",
@@ -209,6 +225,7 @@ TABLES = {
     "Learning from self-play": "selfplay",
     "On a GPU": "gpu",
     "Hours of what is not finished": "estimates",
+    "Estimates and what became of them": "estimated_runs",
 }
 
 

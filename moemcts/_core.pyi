@@ -12,6 +12,7 @@ _Bytes = NDArray[np.uint8]
 _Arms = tuple[IntArray, IntArray, NDArray[np.float64]]
 _S = TypeVar("_S", bound=State)
 
+IS_OPTIMISED: bool
 STATE_TYPES: tuple[type[State], ...]
 
 # Positions are no subclasses of `State`, but registered with it.

@@ -31,6 +31,8 @@ class Drawing:
     """What the board's script is given, as JSON values."""
     spots: Mapping[Action, tuple[Spot, ...]] = field(default_factory=dict)
     """Where actions are clicked: one spot, or where something is taken and where it is put. Others are buttons."""
+    marks: Mapping[Action, Spot] = field(default_factory=dict)
+    """Where an action is shown once it is played or was weighed, where that is not where it is clicked."""
     keys: Mapping[Action, str] = field(default_factory=dict)
     """Keys that mean actions, by the browser's names: `ArrowUp`."""
 
@@ -67,10 +69,13 @@ def grid(
     ground: str = GROUND,
     line: str = LINE,
     shift: float = 0.0,
+    marks: Mapping[Action, Spot] | None = None,
+    hole: str = "",
 ) -> Drawing:
     """Returns a board of cells, one unit each: a disc where `colours` has the cell's text, else the text itself.
 
-    With a `shift` each row is so many units to the right of the one above, and cells are hexagons.
+    Where `hole` is a colour, cells have one and no gap between them. With a `shift` each row is so many units to the
+    right of the one above, and cells are hexagons.
     """
     width = max(map(len, cells)) + shift * (len(cells) - 1)
     height = _PITCH * (len(cells) - 1) + _TALL if shift else len(cells)
@@ -79,9 +84,15 @@ def grid(
         for column, text in enumerate(texts):
             left, top, across, down = cell(row, column, shift)
             x, y = left + across / 2, top + down / 2
-            parts.append(
-                f'<path d="{_outline(x, y, is_hexagon=bool(shift))}" fill="{ground}" stroke="{line}" {_THIN}/>'
-            )
+            if hole:
+                parts.append(
+                    f'<rect x="{left:g}" y="{top:g}" width="1.01" height="1.01" fill="{ground}"/>'
+                    f'<circle cx="{x:g}" cy="{y:g}" r="0.4" fill="{hole}" stroke="{line}" stroke-width="0.05"/>'
+                )
+            else:
+                parts.append(
+                    f'<path d="{_outline(x, y, is_hexagon=bool(shift))}" fill="{ground}" stroke="{line}" {_THIN}/>'
+                )
             if text in colours:
                 parts.append(
                     f'<circle cx="{x:g}" cy="{y:g}" r="0.36" fill="{colours[text]}" '
@@ -92,7 +103,7 @@ def grid(
                     f'<text x="{x:g}" y="{y + 0.02:g}" font-size="0.5" text-anchor="middle" fill="{INK}" '
                     f'dominant-baseline="central" font-family="sans-serif">{escape(text)}</text>'
                 )
-    return Drawing(width=width, height=height, svg="".join(parts), spots=spots)
+    return Drawing(width=width, height=height, svg="".join(parts), spots=spots, marks=marks or {})
 
 
 def cell(row: int, column: int, shift: float = 0.0) -> Spot:

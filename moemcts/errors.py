@@ -5,10 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 MOST_NAMES = 16
 """Names that an error lists."""
+CHECKOUT = next((folder for folder in [Path(__file__).parents[1]] if (folder / "uvw").exists()), None)
+"""The folder of sources that is run; None where a wheel was installed."""
 
 
 class MoemctsError(Exception):
@@ -29,12 +32,19 @@ class MissingExtra(MoemctsError):
     exit_code = 3
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"{package} is not installed; pip install 'moemcts[{extra}]'")
+        super().__init__(f"{package} is not installed; {how_to_get(extra)}")
         self._arguments = (package, extra)
 
     def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
         # Errors of worker processes are pickled on their way to the one that shows them.
         return type(self), self._arguments
+
+
+def how_to_get(extra: str) -> str:
+    """Returns the command that installs optional packages, as this installation was made."""
+    if CHECKOUT is None:
+        return f"pip install 'moemcts[{extra}]'"
+    return f"./uvw sync --no-dev --inexact --extra {extra}, or pip install '.[{extra}]', in {CHECKOUT}"
 
 
 class ForeignData(MoemctsError):

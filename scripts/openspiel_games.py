@@ -1,13 +1,16 @@
 """Writes docs/games/openspiel.md: which games of the installed OpenSpiel can be searched, and why others cannot.
 
-python scripts/openspiel_games.py          writes the page
-python scripts/openspiel_games.py --laws   also checks the laws of every game in the table, as `moemcts check` does
+python scripts/openspiel_games.py                 writes the page
+python scripts/openspiel_games.py --laws          checks the laws of every game in the table first, as `moemcts check`
+                                                  does, and keeps what it found in benchmarks/results
+python scripts/openspiel_games.py --laws NAME...  of these games only
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import signal
 import sys
 import time
@@ -21,7 +24,12 @@ import pyspiel
 from moemcts.testing import check_game
 from moemcts_openspiel import OpenSpielGame, why_not
 
-PAGE = Path(__file__).parent.parent / "docs" / "games" / "openspiel.md"
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import record  # noqa: E402
+
+PAGE = ROOT / "docs" / "games" / "openspiel.md"
+LAWS = "openspiel_laws"
 WITH_PARAMETERS = (
     "breakthrough(rows=6,columns=6)",
     "chinese_checkers(players=3)",
@@ -39,6 +47,62 @@ WITH_PARAMETERS = (
     "y(board_size=7)",
 )
 """Beside every game as it is without parameters."""
+HEAD = """\
+# Games of OpenSpiel
+
+## What it is
+
+Games of perfect information from [OpenSpiel](https://github.com/google-deepmind/open_spiel), sequential or
+simultaneous, with or without chance, any number of players, with OpenSpiel's parameters, by the plugin
+`plugins/moemcts-openspiel`. They are searched by the same native tree as every game in Python, and a run, a
+match or a tournament with them is written like any other.
+
+```
+moemcts check "openspiel:breakthrough(rows=6,columns=6)"
+moemcts match --game openspiel:connect_four --agent "uct?simulations=200" --agent random --games 20
+moemcts run --game "openspiel:breakthrough(rows=6,columns=6)" --gate plies --preset smoke
+```
+
+The plugin registers a family of names, which ends with a colon, and gets what the user writes behind it
+(`Registration.name`).
+
+## Variants
+"""
+TAIL = """\
+## Rules in short
+
+OpenSpiel's. What cannot be searched says why in one line: hidden information, chance without probabilities, no
+observation tensor, more than 100,000 actions, results without bounds.
+
+- A value of 1 is `score_unit` in OpenSpiel's own numbers. Rewards on the way are paid on the way; the return is then 0.
+- The start is the first position in which a player moves; the seed draws what chance does before.
+- `max_plies` is OpenSpiel's own bound, which can be very large.
+- OpenSpiel's antichess has no capture en passant; the game [`antichess`](chess.md) of the chess family has.
+
+## Positions as text
+
+The actions from the very beginning, chance included: `3 1,2 0`. A position is one with its history: two ways to
+the same board are two positions.
+
+## Observation planes
+
+OpenSpiel's observation tensor of the player who looks. Networks are `mlp` unless another is named.
+
+## Actions
+
+OpenSpiel's, by number and by name.
+
+## Gates
+
+Those of every game. Name cuts where `max_plies` is large: `plies?cuts=20,60`.
+
+## Agents
+
+Those of every game: `random`, `flat`, `uct`, experts.
+
+## Sources
+
+google-deepmind/open_spiel; Lanctot et al., *OpenSpiel: A Framework for Reinforcement Learning in Games*, 2019."""
 MOST_SECONDS = 60
 """Of processor time for the laws of one game, of which one is played to its end at random."""
 
@@ -70,21 +134,29 @@ def page() -> str:
     supported, others = rows()
     chance, simultaneous = (sum(word in row[5] for row in supported) for word in ("chance", "simultaneous"))
     many = sum(row[1] > 2 for row in supported)
+    kept = _kept()
     table = [
-        f"| `{name}` | {players} | {actions:,} | {shape} | {plies:,} | {how} |"
+        f"| `{name}` | {players} | {actions:,} | {shape} | {plies:,} | {how} | {_laws(kept.get(name))} |"
         for name, players, actions, shape, plies, how in supported
     ]
+    checked = [name for name, *_ in supported if name in kept and not kept[name]["broken"]]
     lines = [
-        "# Games of OpenSpiel",
-        "",
-        f"Of open_spiel {version('open_spiel')}, written by `python scripts/openspiel_games.py`; `--laws` checks",
-        "the laws of every game in the first table, as tests do of 26.",
+        *HEAD.splitlines(),
+        f"Of open_spiel {version('open_spiel')}, written by `python scripts/openspiel_games.py`.",
         f"{len(supported)} can be searched, {chance} of them with chance, {many} of more than two players, and",
         f"{simultaneous} with simultaneous moves; {len(WITH_PARAMETERS)} are examples with parameters.",
         "",
-        "| `openspiel:` | players | actions | observation | most plies | |",
-        "| --- | ---: | ---: | ---: | ---: | --- |",
+        "The laws that search and training rely on, those of `moemcts check`, were checked on a game at random of each",
+        f"in the first table: {len(checked)} keep them, {_number_with(checked, supported, 'chance')} with chance,",
+        f"{sum(row[1] > 2 for row in supported if row[0] in checked)} of more than two players,",
+        f"{_number_with(checked, supported, 'simultaneous')} with simultaneous moves. `--laws` checks again,",
+        "tests do so of 26. The last column has how many laws were checked, and on how many cases in all.",
+        "",
+        "| `openspiel:` | players | actions | observation | most plies | | laws (cases) |",
+        "| --- | ---: | ---: | ---: | ---: | --- | ---: |",
         *table,
+        "",
+        *TAIL.splitlines(),
         "",
         f"## Not searched: {len(others)}",
         "",
@@ -97,19 +169,39 @@ def page() -> str:
 
 
 def check(names: list[str]) -> list[str]:
-    """Returns what is wrong with games, a line each; says how it goes."""
+    """Returns what is wrong with games, a line each; keeps what was found of each, and says how it goes."""
     wrong = []
     for name in names:
-        started = time.monotonic()
+        started, laws, broken = time.process_time(), [], ""
         try:
             with _at_most(MOST_SECONDS):
-                check_game(OpenSpielGame(name), num_games=1)
-            found = "ok"
+                laws = check_game(OpenSpielGame(name), num_games=1)
         except Exception as error:
-            found = f"{type(error).__name__}: {error}"
-            wrong.append(f"{name}: {found}")
-        print(f"{name}: {found[:200]}, {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
+            broken = f"{type(error).__name__}: {error}"
+            wrong.append(f"{name}: {broken}")
+        seconds = round(time.process_time() - started, 1)
+        print(f"{name}: {broken[:200] or 'ok'}, {seconds} s", file=sys.stderr, flush=True)
+        cases = sum(law.num_cases for law in laws)
+        row = {"name": name, "laws": len(laws), "cases": cases, "broken": broken, "seconds": seconds, "seed": 0}
+        record.append(LAWS, [row])
     return wrong
+
+
+def _kept() -> dict[str, dict[str, Any]]:
+    """Returns what was found last of each game's laws."""
+    file = record.RESULTS / f"{LAWS}.jsonl"
+    rows = map(json.loads, file.read_text().splitlines()) if file.exists() else ()
+    return {row["name"]: row for row in rows}
+
+
+def _laws(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return "–"
+    return "broken" if found["broken"] else f"{found['laws']} ({found['cases']:,})"
+
+
+def _number_with(names: list[str], rows: list[Any], word: str) -> int:
+    return sum(word in row[5] for row in rows if row[0] in names)
 
 
 def _told(name: str, reason: str) -> str:
@@ -136,10 +228,10 @@ def _at_most(seconds: int) -> Iterator[None]:
 def main() -> int:
     """Writes the page; returns 1 where a game breaks a law."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--laws", action="store_true", help="check the laws of all games first, which takes long")
+    parser.add_argument("--laws", nargs="*", help="check the laws first, of all games or of these; takes long")
     options = parser.parse_args()
+    wrong = check(options.laws or [row[0] for row in rows()[0]]) if options.laws is not None else []
     PAGE.write_text(page())
-    wrong = check([row[0] for row in rows()[0]]) if options.laws else []
     for line in wrong:
         print(line)
     return bool(wrong)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
+import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
-TESTED = ("README.md", "docs/install.md", "docs/guides/selfplay.md")
-"""Pages whose commands are looked up."""
 UVW = re.compile(r"^\./uvw run .*$", re.MULTILINE)
 
 
@@ -27,7 +26,7 @@ def blocks(page: str, language: str = "") -> list[str]:
 
 def commands(page: str) -> list[str]:
     """Returns the calls of `moemcts` in a page's blocks, continued lines joined."""
-    lines = "\n".join(blocks(page)).replace("\\\n", " ").splitlines()
+    lines = "\n".join([*blocks(page), *blocks(page, "sh")]).replace("\\\n", " ").splitlines()
     return [line[line.index("moemcts ") :] for line in lines if re.match(r"(\./uvw run (--no-dev )?)?moemcts ", line)]
 
 
@@ -97,23 +96,73 @@ def test_the_readmes_examples_are_as_short_as_promised() -> None:
     assert len(game) <= 40
 
 
-@pytest.mark.parametrize("page", ["docs/guides/search.md", "docs/guides/inference.md"])
-def test_python_in_the_guides_runs(page: str) -> None:
-    found = blocks(page, "python")
-    assert found
-    exec(compile("\n".join(found), page, "exec"), {})
+ELSEWHERE = ("README.md", "docs/tutorials/stable-baselines3.md")
+"""Pages whose Python is run by another test, or needs a package that is not installed."""
+PAGES = ("README.md", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").rglob("*.md"))))
+FOLLOWED = set(re.findall(r'"([\w-]+\.md)"', (ROOT / "tests" / "test_tutorials.py").read_text()))
 
 
-@pytest.mark.parametrize("line", sorted({line for page in TESTED for line in commands(page)}))
-def test_commands_have_the_options_that_the_readme_gives_them(line: str) -> None:
-    words = shlex.split(line)[1:]
-    depth = next((index for index, word in enumerate(words) if word.startswith("-") or "." in word), len(words))
-    command = [str(Path(sys.executable).parent / "moemcts"), *words[:depth], "--help"]
-    environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    for option in (word for word in words if word.startswith("--")):
-        assert re.search(rf"{option}\b", done.stdout), f"{option}: {line}"
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page not in ELSEWHERE and Path(page).name not in FOLLOWED and blocks(page, "python")],
+)
+def test_python_on_the_pages_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = types.ModuleType("a_page")
+    monkeypatch.setitem(sys.modules, "a_page", module)
+    vars(module)["__file__"] = str(ROOT / page)
+    exec(compile("\n".join(blocks(page, "python")), page, "exec", dont_inherit=True), vars(module))
+
+
+@functools.cache
+def options_of(*words: str) -> frozenset[str]:
+    """Returns the options of a command; raises KeyError for a command that there is none of."""
+    import typer.main
+
+    from moemcts.cli.app import make_app
+
+    command: Any = typer.main.get_command(make_app())
+    for word in words:
+        command = command.commands[word]
+    return frozenset(option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)])
+def test_commands_have_the_options_that_the_pages_give_them(page: str) -> None:
+    for line in commands(page):
+        words = [word.strip("[]") for word in shlex.split(line, comments=True)[1:]]
+        groups = ("data", "gate", "weights", "explain")
+        depth = 2 if words[0] in groups and words[1:] and re.fullmatch(r"[a-z]+", words[1]) else 1
+        try:
+            known = options_of(*words[:depth])
+        except (KeyError, AttributeError):
+            known = options_of(words[0])
+        for option in (word.partition("=")[0] for word in words if word.startswith("--")):
+            assert option in known | {"--help"}, f"{page}: {option}: {line}"
+
+
+def test_the_tables_on_the_pages_of_games_are_what_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("moemcts_gymnasium")
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import game_pages
+
+    for path, text in game_pages.pages().items():
+        assert path.read_text() == text, f"{path.name}: run python scripts/game_pages.py"
+
+
+def test_pages_of_games_have_the_same_headings() -> None:
+    wanted = (ROOT / "docs" / "games" / "tictactoe.md").read_text()
+    order = re.findall(r"^## (.*)$", wanted, re.MULTILINE)
+    for path in (ROOT / "docs" / "games").glob("*.md"):
+        found = re.findall(r"^## (.*)$", path.read_text(), re.MULTILINE)
+        assert [heading for heading in found if heading in order] == order, path.name
+
+
+def test_the_picture_of_the_flow_is_what_its_script_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import flow
+
+    assert flow.PATH.read_text() == flow.picture(), "run python scripts/flow.py"
 
 
 def test_ci_runs_the_readmes_two_commands() -> None:

@@ -90,5 +90,5 @@ def test_the_documentation_is_found_or_its_absence_said(
     docs.docs(no_browser=True)
     assert capsys.readouterr().out.strip() == str(tmp_path / "site" / "index.html")
     monkeypatch.setattr(docs, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'moemcts\[docs\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[docs\]'"):
         docs.docs(build=True)

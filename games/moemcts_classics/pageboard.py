@@ -13,6 +13,7 @@ from moemcts_classics.board import BoardGame
 
 DARK, LIGHT = "#2b2d36", "#f8f5ee"
 RED, YELLOW, BLUE = "#d1495b", "#f2c14e", "#3b6ea5"
+HOLE = "#e9eff5"
 
 
 class StonesBoard:
@@ -46,12 +47,25 @@ class StonesBoard:
         rows = state.drawn()
         cells = [[letter if letter in self._stones else "" for letter in row] for row in rows]
         spots: dict[Action, tuple[Spot, ...]] = {}
+        marks: dict[Action, Spot] = {}
         for mover in state.active_players:
             for action in map(int, state.legal_actions(mover)):
                 name = self._game.format_action(state, mover, action)
                 if found := self._spots(name):
                     spots[action] = found
-        return grid(cells, colours=self._stones, spots=spots, shift=self._shift, ground=self._ground, line=self._line)
+                    if self._is_columns:
+                        column = int(found[0][0])
+                        marks[action] = cell(sum(not row[column] for row in cells) - 1, column)
+        return grid(
+            cells,
+            colours=self._stones,
+            spots=spots,
+            marks=marks,
+            shift=self._shift,
+            ground=self._ground,
+            line=self._line,
+            hole=HOLE if self._is_columns else "",
+        )
 
     def _spots(self, name: str) -> tuple[Spot, ...]:
         if self._is_columns:

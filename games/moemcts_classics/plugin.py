@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import resources
@@ -31,13 +32,15 @@ CAPTURE_CUTS = (1, 4)
 
 @hookimpl
 def register_games() -> Sequence[Registration]:
+    tables = tomllib.loads(resources.files("moemcts_classics").joinpath("presets.toml").read_text())
+    board = partial(Registration, presets=tables["boards"])
     return [
-        Registration("connect-four", ConnectFour, "four in a row, stones fall down"),
-        Registration("othello", partial(Othello, 8), "stones between two others change colour, on 8 x 8"),
-        Registration("othello-6x6", partial(Othello, 6), "the same on 6 x 6"),
-        Registration("breakthrough", _breakthrough, "the last row reached first wins: breakthrough?rows=6"),
-        Registration("hex", _hex, "connect two sides of a rhombus: hex?size=7"),
-        Registration("tic-tac-toe", TicTacToe, "three in a row, native"),
+        board("connect-four", ConnectFour, "four in a row, stones fall down"),
+        board("othello", partial(Othello, 8), "stones between two others change colour, on 8 x 8"),
+        board("othello-6x6", partial(Othello, 6), "the same on 6 x 6"),
+        board("breakthrough", _breakthrough, "the last row reached first wins: breakthrough?rows=6"),
+        board("hex", _hex, "connect two sides of a rhombus: hex?size=7"),
+        Registration("tic-tac-toe", TicTacToe, "three in a row, native", presets=tables["tic-tac-toe"]),
     ]
 
 

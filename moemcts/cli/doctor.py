@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import MoemctsError, how_to_get
 
 EXTRAS = {
     "onnx": "fast",
@@ -25,6 +25,10 @@ EXTRAS = {
     "pettingzoo": "pettingzoo",
     "starlette": "web",
     "huggingface_hub": "hub",
+    "captum": "explain",
+    "ray": "ray",
+    "tensorboard": "tensorboard",
+    "zensical": "docs",
 }
 """Optional packages and the extra that brings each."""
 
@@ -36,15 +40,23 @@ def register(app: typer.Typer) -> None:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for bug reports.")] = False,
 ) -> None:
-    """Check the installation: versions, plugins, disk, speed of networks and search."""
-    found = examine()
+    """Check the installation: versions, plugins, disk, speed of networks and search; what is slow and what mends it."""
+    from moemcts.cli.advice import advise, gather
+
+    # Before anything is timed here: what is timed is no load of others.
+    facts = gather()
+    found, advice = examine(), advise(facts)
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        told = [{"what": one.what, "command": one.command} for one in advice]
+        typer.echo(json.dumps({**found, "advice": told}, indent=1))
         return
     for section, values in found.items():
         typer.echo(section)
         for name, value in values.items():
             typer.echo(f"  {name:<22} {value}")
+    typer.echo("advice" if advice else "advice: none, nothing is slow that a command would mend")
+    for one in advice:
+        typer.echo(f"  {one.what}\n    {one.command}")
 
 
 def examine() -> dict[str, dict[str, Any]]:
@@ -56,6 +68,7 @@ def examine() -> dict[str, dict[str, Any]]:
     packages = ("moemcts", "torch", "numpy", "gymnasium", "safetensors", "pluggy")
     return {
         "machine": {
+            "processor": _processor(),
             "python": sys.version.split()[0],
             "system": platform.platform(),
             "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -119,7 +132,13 @@ def _version_or_hint(package: str, extra: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        return f"not installed; pip install 'moemcts[{extra}]'"
+        return f"not installed; {how_to_get(extra)}"
+
+
+def _processor() -> str:
+    import torch
+
+    return f"{platform.machine()}, PyTorch computes with {torch.backends.cpu.get_cpu_capability()}"
 
 
 def _is_writable(folder: Path) -> str:

@@ -40,7 +40,7 @@ def play(
 ) -> None:
     """Play against agents in the terminal or the browser, or watch them; `quit` leaves the game."""
     if web:
-        _serve(game, against, port, no_browser)
+        _serve(game, against, seat, seed, port, no_browser)
         return
     if port is not None or no_browser:
         raise UsageError("--port and --no-browser go with --web")
@@ -73,7 +73,7 @@ def play(
     typer.echo(f"\n{made.render(table.state)}\n\nresult: {', '.join(f'{value:+g}' for value in table.returns())}")
 
 
-def _serve(game: str | None, against: str | None, port: int | None, no_browser: bool) -> None:
+def _serve(game: str | None, against: str | None, seat: int, seed: int, port: int | None, no_browser: bool) -> None:
     from moemcts.naming import resolve_agent
     from moemcts.plugins import plugins
     from moemcts.web.app import serve
@@ -95,7 +95,7 @@ def _serve(game: str | None, against: str | None, port: int | None, no_browser: 
 
             webbrowser.open(address)
 
-    serve(Offers(game=game, agents=[against] if against else []), port, ready)
+    serve(Offers(game=game, agents=[against] if against else [], seat=seat, seed=seed), port, ready)
 
 
 def _follow(game: Game, table: Table, agent: Agent, person: Person) -> None:

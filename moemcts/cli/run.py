@@ -27,6 +27,7 @@ AllowPrograms = Annotated[
     ),
 ]
 
+TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Write event files for TensorBoard while it goes on.")]
 
 _LONGEST_NAME = 120
 """Of a folder, in characters; file systems take 255."""
@@ -65,16 +66,21 @@ def run(
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then leave.")] = False,
+    tensorboard: TensorBoard = False,
     allow_programs: AllowPrograms = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report's numbers as JSON.")] = False,
 ) -> None:
     """Make data, train a single network and one expert per phase, play both, and report which is better."""
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.cli.settings import Given, games_at, read_settings
+    from moemcts.report.events import check_installed
     from moemcts.report.page import plain
+    from moemcts.report.training_events import followed
     from moemcts.runs import Experiment, ExperimentConfig
     from moemcts.runs.estimate import estimate
 
+    if tensorboard:
+        check_installed()
     named = {"game": game, "gates": gate, "schemes": scheme, "network": network, "seed": seed, **games_at(data)}
     given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
     progress = ConsoleProgress()
@@ -96,7 +102,8 @@ def run(
         experiment.write()
     started = time.monotonic()
     try:
-        report = make(experiment, progress)
+        with followed(experiment.folder, is_wanted=tensorboard):
+            report = make(experiment, progress)
     except KeyboardInterrupt:
         progress.say(f"interrupted; all that was finished is kept. Go on: moemcts run --resume {experiment.folder}")
         raise typer.Exit(130) from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.run import AllowPrograms, check_room, headline, new_folder
+from moemcts.cli.run import AllowPrograms, TensorBoard, check_room, headline, new_folder
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,19 +49,20 @@ def selfplay(
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then leave.")] = False,
-    tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Write event files for TensorBoard while it goes on.")
-    ] = False,
+    tensorboard: TensorBoard = False,
     allow_programs: AllowPrograms = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Let experts play games and learn from them, generation by generation, and report how strong they have become."""
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.cli.settings import Given
+    from moemcts.report.events import check_installed
     from moemcts.report.page import plain
     from moemcts.runs.selfplay import SelfPlay
     from moemcts.runs.selfplay_estimate import selfplay_estimate
 
+    if tensorboard:
+        check_installed()
     named = {
         "game": game,
         "gate": gate,
@@ -124,10 +125,10 @@ def make(run: SelfPlay, progress: Progress) -> Report:
 
 def _follow(run: SelfPlay) -> None:
     """Has event files written of every generation; raises MissingExtra where TensorBoard is not installed."""
-    from moemcts.report.events import Events
+    from moemcts.report.events import EVENTS, Events
     from moemcts.runs.selfplay_outcomes import generation_of
 
-    events = Events(run.folder / "tensorboard")
+    events = Events(run.folder / EVENTS)
 
     def add(generation: int) -> None:
         if (found := generation_of(run, generation)) is not None:

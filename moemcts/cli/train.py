@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.run import AllowPrograms, headline, new_folder
+from moemcts.cli.run import AllowPrograms, TensorBoard, headline, new_folder
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def train(
         list[str] | None, typer.Option("--set", help="One setting, such as training.epochs=7; may be repeated.")
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the training in this folder.")] = None,
+    tensorboard: TensorBoard = False,
     allow_programs: AllowPrograms = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -60,9 +61,13 @@ def train(
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.cli.settings import Given, games_at
     from moemcts.learn.training.ranks import launched
+    from moemcts.report.events import check_installed
+    from moemcts.report.training_events import followed
     from moemcts.runs import Training
     from moemcts.work.progress import Silence
 
+    if tensorboard:
+        check_installed()
     named = {"game": game, "gate": gate, "scheme": scheme, "network": network, "seed": seed}
     folders = {"data.validation": validation, "data.test": test, "baseline": baseline}
     paths = {key: str(path.absolute()) for key, path in folders.items() if path is not None}
@@ -82,7 +87,8 @@ def train(
         training.work(progress)
         return
     try:
-        report = make(training, progress)
+        with followed(training.folder, is_wanted=tensorboard):
+            report = make(training, progress)
     except KeyboardInterrupt:
         progress.say(f"interrupted; all that was finished is kept. Go on: moemcts train --resume {training.folder}")
         raise typer.Exit(130) from None

@@ -10,17 +10,33 @@ from typing import Any
 from moemcts.errors import MissingExtra
 from moemcts.report.selfplay import Generation
 
+EVENTS = "tensorboard"
+"""The folder of event files in a run."""
+
+
+def check_installed() -> None:
+    """Raises MissingExtra where TensorBoard is not installed."""
+    if importlib.util.find_spec("tensorboard") is None:
+        raise MissingExtra("tensorboard", "tensorboard")
+
+
+def writer(folder: Path, *, first_step: int | None = None) -> Any:
+    """Returns what writes an event file into a folder; from `first_step` on it takes the place of those before it.
+
+    Raises MissingExtra where TensorBoard is not installed.
+    """
+    check_installed()
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(str(folder), purge_step=first_step)
+
 
 class Events:
     """Writes a folder of event files, one per start; generations count as steps."""
 
     def __init__(self, folder: Path) -> None:
         """Raises MissingExtra where TensorBoard is not installed."""
-        if importlib.util.find_spec("tensorboard") is None:
-            raise MissingExtra("tensorboard", "tensorboard")
-        from torch.utils.tensorboard import SummaryWriter
-
-        self._writer: Any = SummaryWriter(str(folder))
+        self._writer = writer(folder)
 
     def add(self, generation: Generation, matches: Sequence[Mapping[str, Any]] = ()) -> None:
         """Writes the numbers of a generation, and the scores of its measured matches."""

@@ -14,6 +14,8 @@ from moemcts.report.tables import Cell, Table
 
 KEYS = ("game", "gate", "scheme", "simulations", "routing")
 """What rows of one line of the leaderboard share; they differ in their seeds."""
+EACH = "each"
+SPEED = "positions_per_second"
 Row = Mapping[str, Any]
 
 
@@ -31,6 +33,9 @@ def leaderboard(rows: Sequence[Row], title: str) -> Report:
         f"{_total(rows):.2f} hours of work.",
         sections=[
             Section("Leaderboard", tables=[_table(lines)]),
+            *_gates(lines),
+            *_routings(lines),
+            *_costs(lines),
             *_answers(lines),
             Section("How it was made", _making(rows)),
         ],
@@ -59,7 +64,19 @@ def _line(rows: Sequence[Row]) -> dict[str, Any]:
         "high": high,
         "loss_single": _mean(row["loss_single"] for row in rows),
         "loss_mixture": _mean(row["loss_mixture"] for row in rows),
+        "cost": rows[0].get("cost"),
+        "routings": _mean_routings([row.get("routings", {}) for row in rows]),
     }
+
+
+def _mean_routings(found: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:
+    """Returns the means of what was measured of each routing; its speed as a share of that of `each`."""
+    means: dict[str, dict[str, float]] = {}
+    for routing in dict.fromkeys(name for one in found for name in one):
+        known = [one for one in found if routing in one]
+        means[routing] = {key: statistics.fmean(one[routing][key] for one in known) for key in known[0][routing]}
+        means[routing]["speed"] = statistics.fmean(one[routing][SPEED] / one[EACH][SPEED] for one in known)
+    return means
 
 
 def _table(lines: Sequence[Row]) -> Table:
@@ -85,6 +102,81 @@ def _table(lines: Sequence[Row]) -> Table:
         "of win rates in percent where both play others. The interval is over openings with one seed, over seeds with "
         "several.",
     )
+
+
+def _gates(lines: Sequence[Row]) -> list[Section]:
+    """Returns the gates of every game that has several, the best first."""
+    cells: list[list[Cell]] = []
+    for game in dict.fromkeys(line["game"] for line in lines):
+        here = [line for line in lines if line["game"] == game and line["routing"] == EACH]
+        gates = list(dict.fromkeys(line["gate"] for line in here))
+        if len(gates) < 2:
+            continue
+        found = []
+        for gate in gates:
+            same = [line for line in here if line["gate"] == gate]
+            gain = _mean(_gain(line) for line in same)
+            found.append((statistics.fmean(line["points"] for line in same), gate, len(same), gain))
+        for points, gate, num_lines, gain in sorted(found, reverse=True):
+            cells.append([game, gate, num_lines, f"{points:+.1f}", _fixed(gain)])
+    if not cells:
+        return []
+    table = Table(
+        ["in", "gate", "lines", "mean points", "loss below the single network's"],
+        cells,
+        "Means over schemes and budgets; intervals of each line are in the leaderboard.",
+    )
+    return [Section("Which gate", tables=[table])]
+
+
+def _routings(lines: Sequence[Row]) -> list[Section]:
+    """Returns what each routing changes and costs, over all sets of experts."""
+    teams = [line for line in lines if line["routing"] == EACH and line["routings"]]
+    cells: list[list[Cell]] = []
+    for routing in dict.fromkeys(name for line in teams for name in line["routings"]):
+        measured = [line["routings"][routing] for line in teams if routing in line["routings"]]
+        played = [line["points"] for line in lines if line["routing"] == routing]
+        cells.append(
+            [
+                routing,
+                len(measured),
+                *(f"{100 * statistics.fmean(one[key] for one in measured):.1f}" for key in ("agreement", "purity")),
+                f"{statistics.fmean(one['kl'] for one in measured):.4f}",
+                f"{statistics.fmean(one['speed'] for one in measured):.2f}",
+                f"{statistics.fmean(played):+.1f} ({len(played)})" if played else None,
+            ]
+        )
+    if not cells:
+        return []
+    table = Table(
+        ["routing", "sets of experts", "agreement %", "purity %", "KL", "speed", "mean points (lines)"],
+        cells,
+        "On batches of 64 held-out positions drawn at random, which are less pure than those of a search. Agreement: "
+        "the best legal move is that of the phase's own expert; purity: answers of that expert; KL in nats from its "
+        "policy; speed: positions per second of processor time, `each` 1. Points as in the leaderboard, where games "
+        "were played with the routing.",
+    )
+    return [Section("Which routing", tables=[table])]
+
+
+def _costs(lines: Sequence[Row]) -> list[Section]:
+    """Returns what sets of experts cost to train, by scheme and cost."""
+    known = [line for line in lines if line["routing"] == EACH and line["cost"] is not None]
+    cells: list[list[Cell]] = []
+    for scheme, cost in dict.fromkeys((line["scheme"], line["cost"]) for line in known):
+        same = [line for line in known if (line["scheme"], line["cost"]) == (scheme, cost)]
+        mean = statistics.fmean(line["points"] for line in same)
+        cells.append([scheme, f"{cost:g}", len(same), f"{mean:+.1f}", _fixed(_mean(_gain(line) for line in same))])
+    if not cells:
+        return []
+    columns = ["scheme", "passes over the data", "lines", "mean points", "loss below the single network's"]
+    table = Table(columns, cells, "Passes of all experts together; the single network's training is 1.")
+    return [Section("At which cost", tables=[table])]
+
+
+def _gain(line: Row) -> float | None:
+    single, mixture = line["loss_single"], line["loss_mixture"]
+    return None if single is None or mixture is None else single - mixture
 
 
 def _answers(lines: Sequence[Row]) -> list[Section]:

@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
 from moemcts.errors import MoemctsError
+from moemcts.report.markup import rendered
 from moemcts.report.style import GRID, INK, MUTED, PAPER, PHASE_COLOURS, drawing
-from moemcts.report.tables import SAFE_ADDRESS, Table, escape_markdown
+from moemcts.report.tables import Table, escape_markdown
 from moemcts.store import write_bytes
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ def write_report(folder: Path, report: Report) -> None:
             folder / "numbers.json", json.dumps(plain(report.numbers), indent=2, allow_nan=False).encode() + b"\n"
         )
         write_bytes(folder / "report.md", _markdown(report, images).encode())
-        write_bytes(folder / "report.html", _html(report, images).encode())
+        write_bytes(folder / "report.html", rendered("page.html", report=report, images=images).encode())
     except OSError as error:
         raise MoemctsError(f"cannot write the report to {folder}: {error.strerror or error}") from error
 
@@ -93,7 +95,7 @@ def write_report(folder: Path, report: Report) -> None:
 class _Image:
     file: str
     """For Markdown, relative to the report."""
-    html: str
+    html: Markup
 
 
 def _write_image(folder: Path, figure: Figure) -> _Image:
@@ -121,10 +123,11 @@ def _copy_image(folder: Path, figure: Figure, path: Path) -> _Image:
     if not (target.exists() and target.samefile(path)):
         write_bytes(target, data)
     address = f"data:image/{kinds[suffix]};base64,{base64.b64encode(data).decode()}"
-    return _Image(f"figures/{target.name}", f'<img class="paper" src="{address}" alt="{escape(figure.caption)}">')
+    image = Markup('<img class="paper" src="{}" alt="{}">').format(address, figure.caption)
+    return _Image(f"figures/{target.name}", image)
 
 
-def _inline_svg(svg: str, figure: Figure) -> str:
+def _inline_svg(svg: str, figure: Figure) -> Markup:
     """Returns the drawing for a page: names of its own, colours of the page."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
@@ -137,9 +140,8 @@ def _inline_svg(svg: str, figure: Figure) -> str:
     width = float(size.group(1)) * 4 / 3 if size else 700.0
     svg = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", svg, count=1)
     svg = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", svg, count=1)
-    return svg.replace(
-        "<svg ", f'<svg role="img" aria-label="{escape(figure.caption)}" style="max-width:{width:.0f}px" ', 1
-    )
+    label = escape(figure.caption)
+    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{label}" style="max-width:{width:.0f}px" ', 1))
 
 
 def _markdown(report: Report, images: Mapping[str, _Image]) -> str:
@@ -161,43 +163,6 @@ def _markdown_text(text: str) -> str:
         part if part[:1] == "`" and len(part) > 2 else "\n".join(map(escape_markdown, part.split("\n")))
         for part in parts
     )
-
-
-def _html(report: Report, images: Mapping[str, _Image]) -> str:
-    body = [f"<h1>{escape(report.title)}</h1>", f'<div class="summary">{paragraphs(report.summary)}</div>']
-    for section in report.sections:
-        body += [f"<section><h2>{escape(section.title)}</h2>", paragraphs(section.text)]
-        body += [table.html() for table in section.tables]
-        body += [
-            f"<figure>{images[figure.name].html}<figcaption>{escape(figure.caption)}</figcaption></figure>"
-            for figure in section.figures
-        ]
-        body.append("</section>")
-    page = (Path(__file__).parent / "page.html").read_text(encoding="utf-8")
-    return page.replace("{{title}}", escape(report.title)).replace("{{body}}", "\n".join(filter(None, body)))
-
-
-def paragraphs(text: str) -> str:
-    """Returns the text of a section as HTML; what is not named in `Section.text` stays as it is written."""
-    blocks = []
-    for block in re.split(r"\n\s*\n", text.strip()):
-        lines = block.splitlines()
-        if lines and all(line.startswith("- ") for line in lines):
-            blocks.append("<ul>" + "".join(f"<li>{_inline(line[2:])}</li>" for line in lines) + "</ul>")
-        elif block:
-            blocks.append(f"<p>{_inline(block)}</p>")
-    return "\n".join(blocks)
-
-
-def _inline(text: str) -> str:
-    # Code first and apart: nothing within it is markup.
-    parts = re.split(r"(`[^`]+`)", text)
-    return "".join(f"<code>{escape(p[1:-1])}</code>" if p[:1] == "`" and len(p) > 2 else _spans(p) for p in parts)
-
-
-def _spans(text: str) -> str:
-    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escape(text))
-    return re.sub(rf"\[([^\]]+)\]\(({SAFE_ADDRESS})\)", r'<a href="\2">\1</a>', text)
 
 
 def plain(value: Any) -> Any:

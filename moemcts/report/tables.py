@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Self
 
 from moemcts.arena import ArmSummary, Difference, DuelResult, MatchResult, Tally
 from moemcts.arena.intervals import Interval
@@ -14,6 +15,28 @@ from moemcts.arena.ranking import Ratings
 Cell = str | int | float | None
 SAFE_ADDRESS = r"(?:https?://[^\s)\"]+|[\w./#-]+)"
 """What a link in a report may lead to."""
+
+
+@dataclass(frozen=True)
+class HtmlCell:
+    """A cell of a page."""
+
+    text: str
+    interval: str
+    """Stands under the number, so that wide tables stay narrow; empty for none."""
+    colour: str
+    """From orange over none to green, see-through, so that it suits light and dark; empty for none."""
+
+    @classmethod
+    def of(cls, text: str, tint: float | None) -> Self:
+        """Returns the cell of a text, `tint` as in `Table.tints`."""
+        number, bracket, rest = text.partition(" [")
+        has_interval = bool(bracket) and rest.endswith("]")
+        colour = ""
+        if tint is not None:
+            hue = "0, 158, 115" if tint >= 0.5 else "213, 94, 0"
+            colour = f"rgba({hue}, {0.55 * abs(2 * tint - 1):.2f})"
+        return cls(number, f"[{rest}", colour) if has_interval else cls(text, "", colour)
 
 
 @dataclass(frozen=True)
@@ -39,7 +62,7 @@ class Table:
         """Returns the table for a terminal, columns aligned, the caption below."""
         lines = [list(self.columns), *([_text(cell) for cell in row] for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        rights = self._rights()
+        rights = self.rights
         aligned = [
             "  ".join(
                 cell.rjust(width) if right else cell.ljust(width)
@@ -51,7 +74,7 @@ class Table:
 
     def markdown(self) -> str:
         """Returns the table as GitHub's Markdown, numbers to the right, the caption below."""
-        rights = self._rights()
+        rights = self.rights
         lines = [
             [_markdown_cell(column) for column in self.columns],
             ["---:" if right else "---" for right in rights],
@@ -60,30 +83,19 @@ class Table:
         text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
         return f"{text}\n\n{escape_markdown(self.caption)}" if self.caption else text
 
-    def html(self) -> str:
-        """Returns the table as an HTML figure."""
-        classes = [' class="number"' if right else "" for right in self._rights()]
-        head = "".join(
-            f'<th scope="col"{kind}>{escape(column)}</th>' for kind, column in zip(classes, self.columns, strict=True)
-        )
-        tints = self.tints or [[None] * len(self.columns)] * len(self.rows)
-        body = "\n".join(
-            "<tr>"
-            + "".join(
-                f"<td{kind}{_style(tint)}>{_html_cell(_text(cell))}</td>"
-                for kind, cell, tint in zip(classes, row, colours, strict=True)
-            )
-            + "</tr>"
-            for row, colours in zip(self.rows, tints, strict=True)
-        )
-        told = " ".join(filter(None, [self.caption, self.colours if self.tints else ""]))
-        caption = f"<figcaption>{escape(told)}</figcaption>" if told else ""
-        return (
-            f'<figure class="table"><div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n'
-            f"<tbody>\n{body}\n</tbody>\n</table></div>{caption}</figure>"
-        )
+    def cells(self) -> Iterator[list[HtmlCell]]:
+        """Yields the rows of the table for a page."""
+        for row, tints in zip(self.rows, self.tints or [[None] * len(self.columns)] * len(self.rows), strict=True):
+            yield [HtmlCell.of(_text(cell), tint) for cell, tint in zip(row, tints, strict=True)]
 
-    def _rights(self) -> list[bool]:
+    @property
+    def told(self) -> str:
+        """What stands below the table on a page."""
+        return " ".join(filter(None, [self.caption, self.colours if self.tints else ""]))
+
+    @property
+    def rights(self) -> list[bool]:
+        """Which columns have numbers, and are aligned to the right."""
         return [
             any(isinstance(row[i], int | float) or _looks_numeric(row[i]) for row in self.rows)
             for i in range(len(self.columns))
@@ -206,26 +218,10 @@ def _seat_cell(tally: Tally) -> Cell:
     return f"{100 * tally.win_rate:.1f} {points(tally.win_interval)} of {tally.num_games}"
 
 
-def _style(tint: float | None) -> str:
-    """Returns the colour of a cell: from orange over none to green, see-through, so that it suits light and dark."""
-    if tint is None:
-        return ""
-    colour = "0, 158, 115" if tint >= 0.5 else "213, 94, 0"
-    return f' style="background: rgba({colour}, {0.55 * abs(2 * tint - 1):.2f})"'
-
-
 def _text(cell: Cell) -> str:
     if cell is None:
         return "–"
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
-
-
-def _html_cell(text: str) -> str:
-    """Returns the cell for a page, an interval under its number, so that wide tables stay narrow."""
-    number, bracket, interval = text.partition(" [")
-    if not bracket or not interval.endswith("]"):
-        return escape(text)
-    return f'{escape(number)}<br><small class="interval">[{escape(interval)}</small>'
 
 
 def _markdown_cell(text: str) -> str:

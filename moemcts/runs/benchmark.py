@@ -37,6 +37,8 @@ class SuiteGame(BaseModel):
     """With options, as users write it."""
     gates: tuple[str, ...] = ()
     """In place of those of the size."""
+    routings: tuple[str, ...] = ()
+    """In place of those of the size."""
     settings: Mapping[str, Any] = Field(default_factory=dict)
     """Settings of its experiments, by dotted path, over those of the size."""
 
@@ -53,7 +55,8 @@ class SuiteSize(BaseModel):
     budgets: tuple[int, ...] = Field(default=(50,), min_length=1)
     """Simulations per move."""
     routings: tuple[str, ...] = (EACH,)
-    """How batches go to experts; `each` is what an experiment plays."""
+    """How batches go to experts in games; `each` is what an experiment plays. What they do to batches is measured for
+    all there are."""
     seeds: int = Field(default=1, ge=1)
     preset: str = "smoke"
     settings: Mapping[str, Any] = Field(default_factory=dict)
@@ -144,20 +147,23 @@ class DoUnit:
             for row in [self._row(unit, arm, unit.size.budgets[0], EACH, _own(outcomes, arm.name))]
         ]
         for budget in unit.size.budgets:
-            for routing in unit.size.routings:
+            for routing in unit.game.routings or unit.size.routings:
                 if (budget, routing) == (unit.size.budgets[0], EACH):
                     continue
                 for arm in experiment.teams:
                     found = self._further(unit, experiment, arm, budget, routing)
                     rows.append(self._row(unit, arm, budget, routing, found))
+        measured = {arm.name: self._measured(experiment, arm) for arm in experiment.teams}
         losses = {team.name: {row.name: row for row in team.losses} for team in outcomes.teams}
         weights = {
             "policy_weight": config.training.policy_weight,
             "value_weight": config.training.value_weight,
         }
         for row in rows:
-            table = losses[row.pop("arm")]
+            arm_name = row.pop("arm")
+            table = losses[arm_name]
             row |= {
+                **measured[arm_name],
                 "loss_single": table[SINGLE].loss("all", **weights),
                 "loss_mixture": list(table.values())[-1].loss("all", **weights),
                 "hours": round(hours, 5),
@@ -165,6 +171,19 @@ class DoUnit:
                 **origin(),
             }
         return rows
+
+    def _measured(self, experiment: Experiment, arm: Arm) -> dict[str, Any]:
+        """Returns what a set of experts costs to train, the single network 1, and what routings do to its batches."""
+        from moemcts.learn.routings import measure_routings
+
+        config = experiment.config
+        held_out = experiment.sources().held_out(config.training.validation_fraction, config.seed)
+        team = experiment.experts(arm, 0)
+        scheme = plugins().scheme(arm.scheme)
+        return {
+            "cost": round(scheme.cost(team.gate.num_phases), 3),
+            "routings": {one.routing: one.to_json() for one in measure_routings(team, held_out, seed=config.seed)},
+        }
 
     def _row(
         self, unit: Unit, arm: Arm, budget: int, routing: str, found: tuple[int, float, float, float]

@@ -9,7 +9,9 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from moemcts.game import GameSpec
+from moemcts.search.foresight import LOOKS, EarlyEnd
 from moemcts.search.gumbel import GumbelRoot
+from moemcts.search.unpruning import Unpruning, thresholds
 
 # What an untried action is worth: (share of the node's mean value, constant, reduction per sqrt(prior tried)).
 FIRST_PLAY_URGENCIES = {
@@ -23,6 +25,14 @@ FIRST_PLAY_URGENCIES = {
 PROOF_INTERVAL = 5
 
 _OF_GUMBEL = ("root", "considered_actions", "gumbel_noise", "visit_offset", "value_scale")
+_OF_VARIANTS = (
+    "pruning_visits",
+    "unpruned_actions",
+    "unpruning_visits",
+    "unpruning_factor",
+    "stop_tolerance",
+    "stop_share",
+)
 _NOT_FOR_TREES = {
     "first_play_urgency",
     "temperature",
@@ -33,6 +43,7 @@ _NOT_FOR_TREES = {
     "q_value_weight",
     "reuse",
     *_OF_GUMBEL,
+    *_OF_VARIANTS,
 }
 
 
@@ -82,6 +93,20 @@ class SearchConfig(BaseModel):
     """With root "gumbel": added to the visits of the most visited action, which weigh values (c_visit)."""
     value_scale: float = Field(default=1.0, gt=0)
     """With root "gumbel": what such a visit is worth in logits, between a loss and a win (c_scale)."""
+    pruning_visits: int = Field(default=0, ge=0)
+    """Visits from which on a node goes on with only the actions of the largest priors (progressive unpruning, Chaslot
+    et al. 2008: T); 0 prunes nothing."""
+    unpruned_actions: int = Field(default=5, ge=1)
+    """With pruning_visits: actions that are left then (k_init)."""
+    unpruning_visits: float = Field(default=50.0, gt=0)
+    """With pruning_visits: visits that have to be surpassed for one more action (A)."""
+    unpruning_factor: float = Field(default=1.3, ge=1.01)
+    """With pruning_visits: factor of visits from each such action to the next (B)."""
+    stop_tolerance: float = Field(default=0.0, ge=0)
+    """A search ends before its last simulation where the visits that it would end with, as shares, changed by less than
+    this since half as many simulations (virtual expansions, Ye et al. 2022: epsilon); 0 never."""
+    stop_share: float = Field(default=0.2, ge=0, le=1)
+    """With stop_tolerance: share of the simulations before which no search ends (r)."""
     temperature: float = Field(default=0.0, ge=0)
     """Moves are drawn in proportion to visits ** (1 / temperature); 0 takes the most visited."""
     temperature_plies: int = Field(default=0, ge=0)
@@ -114,6 +139,8 @@ class SearchConfig(BaseModel):
             raise ValueError("expected a limit: simulations, nodes or seconds")
         if self.root == "gumbel":
             self._is_for_gumbel()
+        if self.stop_tolerance > 0:
+            self._is_foreseeable()
         return self
 
     def _is_for_gumbel(self) -> None:
@@ -125,6 +152,14 @@ class SearchConfig(BaseModel):
             raise ValueError("expected noise_fraction 0 with root 'gumbel', which has noise of its own: gumbel_noise")
         if self.reuse:
             raise ValueError("expected no reuse with root 'gumbel', which begins with untried actions")
+
+    def _is_foreseeable(self) -> None:
+        if self.simulations is None:
+            raise ValueError("expected simulations with stop_tolerance, which asks what the rest of them would change")
+        if self.root == "gumbel":
+            raise ValueError("expected stop_tolerance 0 with root 'gumbel', which plans all simulations")
+        if self.forced_playouts > 0:
+            raise ValueError("expected stop_tolerance 0 with forced_playouts, which PUCT does not foresee")
 
     def exploration(self, visits: float) -> float:
         """Returns PUCT's factor of priors at a node of so many visits."""
@@ -143,11 +178,34 @@ class SearchConfig(BaseModel):
             noise=self.gumbel_noise,
         )
 
+    @property
+    def unpruning(self) -> Unpruning | None:
+        """The numbers of progressive unpruning; None where nothing is pruned."""
+        if not self.pruning_visits:
+            return None
+        return Unpruning(
+            visits=self.pruning_visits,
+            actions=self.unpruned_actions,
+            thresholds=thresholds(self.unpruning_visits, self.unpruning_factor),
+        )
+
+    @property
+    def early_end(self) -> EarlyEnd | None:
+        """When a search ends early; None where none does."""
+        if not self.stop_tolerance or self.simulations is None:
+            return None
+        return EarlyEnd(
+            simulations=self.simulations,
+            interval=max(1, self.simulations // LOOKS),
+            least=math.ceil(self.stop_share * self.simulations),
+            tolerance=self.stop_tolerance,
+        )
+
     @model_serializer(mode="wrap")
     def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leaves out what files did not have before, so that they stay as they were."""
         fields: dict[str, Any] = dump(self)
-        for name in ("uniform_share", "replies", "forced_playouts", *_OF_GUMBEL):
+        for name in ("uniform_share", "replies", "forced_playouts", *_OF_GUMBEL, *_OF_VARIANTS):
             if fields.get(name) == type(self).model_fields[name].default:
                 del fields[name]
         return fields
@@ -164,6 +222,8 @@ class SearchConfig(BaseModel):
             "replies": self.replies,
             "forced_playouts": self.forced_playouts,
             "gumbel": None if self.gumbel is None else astuple(self.gumbel),
+            "unpruning": None if self.unpruning is None else astuple(self.unpruning),
+            "early_end": None if self.early_end is None else astuple(self.early_end),
             "simulations": simulations,
             "fpu_parent": parent,
             "fpu_offset": offset,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.game import Action, Player, State
-from moemcts.search.config import SearchConfig
+from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
 
 Float64s = NDArray[np.float64]
 
@@ -82,6 +82,35 @@ def proof_of(node: Node, i: int) -> float | None:
     child = node.children.get((i,))
     is_known = child is not None and child.plies_left is not None and not child.steps
     return float(child.values[node.seats[0].player]) if child is not None and is_known else None
+
+
+def renumber(new: Node, path: Path) -> None:
+    """Brings the proof numbers of a new node and of those above it up to date (Allis 1994).
+
+    A player's number is the fewest untried actions that would have to win for its win to be proven: where it moves the
+    smallest of its actions' numbers, elsewhere their sum.
+    """
+    for node in (new, *(node for node, _ in reversed(path))):
+        node.numbers = numbers_of(node)
+
+
+def untried_value(node: Node, seat: SeatStatistics, config: SearchConfig) -> float:
+    """Returns what an action that was not tried is worth to a seat."""
+    parent, offset, reduction = FIRST_PLAY_URGENCIES[config.first_play_urgency]
+    mean = seat.value_sum / node.visits
+    return parent * mean + offset - reduction * math.sqrt(max(seat.visited_prior, 0.0))
+
+
+def drawn(chances: Sequence[float], number: float) -> int:
+    """Returns the index of the outcome that a number in [0, 1) draws, in proportion to the probabilities."""
+    last = 0
+    for i, chance in enumerate(chances):
+        if chance > 0:
+            last = i
+            number -= chance
+            if number < 0:
+                break
+    return last
 
 
 def priors_of(logits: NDArray[np.float32], actions: Sequence[Action], config: SearchConfig) -> NDArray[np.float32]:

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from moemcts.evaluation import Evaluation
 from moemcts.game import CHANCE, Action, GameSpec, Player, State
 from moemcts.search import nodes
-from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
+from moemcts.search.config import SearchConfig
 from moemcts.search.forced import behind
+from moemcts.search.foresight import foreseen_visits, virtual_policy
 from moemcts.search.gumbel import GumbelRoot, considered_visits, logits, planned
-from moemcts.search.nodes import UNPROVABLE, Float64s, Node, Path, SeatStatistics, numbers_after, numbers_of, proof_of
+from moemcts.search.nodes import UNPROVABLE, Float64s, Node, Path, SeatStatistics, numbers_after, proof_of
 from moemcts.search.splitmix import SplitMix64
 
 Reply = Callable[[State, Player], Action]
@@ -50,6 +51,8 @@ class ReferenceSearch:
         self.pending: list[tuple[Node, Path | None]] = []
         self.plans: dict[Player, tuple[list[float], list[int]]] = {}
         """Noise by action and visits by simulation of the Gumbel root."""
+        self.foreseen: list[list[float]] = []
+        """Virtual policies of all seats of the root, a list per look."""
         if root.active_players == (CHANCE,):
             raise ValueError("expected a root where a player moves, got one where chance does: play an outcome first")
         self.root = self._node(root, root_actions or {})
@@ -87,6 +90,8 @@ class ReferenceSearch:
             return True
         if self.root.visits == 0 and not self.pending:
             return False
+        if self._is_foreseen():
+            return True
         options = self.config.options(self.spec)
         simulations, nodes = options["simulations"], options["nodes"]
         return (simulations is not None and self.num_simulations + self._num_held() >= simulations) or (
@@ -109,7 +114,7 @@ class ReferenceSearch:
             return True
         while True:
             chosen = tuple(self._choose(node, seat) for seat in node.seats)
-            outcome = (self._draw(node.chances),) if node.chances else ()
+            outcome = (nodes.drawn(node.chances, self.rng.uniform()),) if node.chances else ()
             replies = self._replies(node.state) if self.config.replies == "drawn" else node.replies
             way = chosen + outcome + (tuple(replies.values()) if self.config.replies == "drawn" else ())
             is_known = way in node.children
@@ -118,7 +123,7 @@ class ReferenceSearch:
             path.append((node, chosen))
             node = node.children[way]
             if not is_known and self._solves():
-                self._number(node, path)
+                nodes.renumber(node, path)
             if node.plies_left is not None:
                 self._finish(node, path, held=0)
                 if not is_known:
@@ -140,14 +145,14 @@ class ReferenceSearch:
             return self._consider(seat, config.gumbel)
         if node is self.root and (forced := self._forced(seat)) is not None:
             return forced
-        scale = config.exploration(float(node.visits + node.in_flight))
-        parent, offset, reduction = FIRST_PLAY_URGENCIES[config.first_play_urgency]
-        mean = seat.value_sum / node.visits
-        untried = parent * mean + offset - reduction * math.sqrt(max(seat.visited_prior, 0.0))
+        visits = node.visits + node.in_flight
+        scale = config.exploration(float(visits))
+        untried = nodes.untried_value(node, seat, config)
+        lost = self._lost(node, seat)
+        ranked = sorted(range(len(seat.actions)), key=lambda i: -float(seat.priors[i]))
+        width = config.unpruning.width(visits) if config.unpruning else None
         best, best_score = 0, -math.inf
-        for i in sorted(range(len(seat.actions)), key=lambda i: -float(seat.priors[i])):
-            if self._solves() and len(node.seats) == 1 and proof_of(node, i) == -1:
-                continue
+        for i in [i for i in ranked if not lost[i]][:width]:
             n, waiting = seat.visits[i], float(seat.in_flight[i])
             weight = n + config.virtual_loss * waiting
             q = (seat.value_sums[i] - config.virtual_loss * waiting) / weight if weight else untried
@@ -155,6 +160,22 @@ class ReferenceSearch:
             if q + u > best_score:
                 best, best_score = i, q + u
         return best
+
+    def _is_foreseen(self) -> bool:
+        """Returns whether the rest of the search would change little, after a look where one is due."""
+        rule = self.config.early_end
+        return rule is not None and rule.look(self.num_simulations, self.foreseen, self._foresee)
+
+    def _foresee(self, num_more: int) -> list[float]:
+        """Returns the shares that the visits of the root's actions have after more simulations that change no value."""
+        config, policy = self.config, []
+        width = config.unpruning.width if config.unpruning else lambda _: None
+        for seat in self.root.seats:
+            untried = nodes.untried_value(self.root, seat, config)
+            known = (seat.visits, seat.value_sums, seat.priors.tolist(), self._lost(self.root, seat))
+            visits = foreseen_visits(num_more, config.exploration, untried, *known, width)
+            policy += virtual_policy(visits, seat.priors.tolist())
+        return policy
 
     def _plan(self, root: Node) -> None:
         """Draws the noise of the Gumbel root, and divides the simulations among its actions."""
@@ -170,7 +191,9 @@ class ReferenceSearch:
         """Returns the index of the action with the largest prior that was tried less than it has to be."""
         tried = [n + waiting for n, waiting in zip(seat.visits, seat.in_flight, strict=True)]
         num_simulations = float(self.root.visits + self.root.in_flight - 1)
-        return behind(self.config.forced_playouts, num_simulations, seat.priors.tolist(), tried, self._lost(seat))
+        return behind(
+            self.config.forced_playouts, num_simulations, seat.priors.tolist(), tried, self._lost(self.root, seat)
+        )
 
     def _consider(self, seat: SeatStatistics, gumbel: GumbelRoot) -> int:
         """Returns the index of the action that the plan of the Gumbel root tries next."""
@@ -178,12 +201,14 @@ class ReferenceSearch:
         evaluation = float(self.root.values[seat.player])
         found = logits(gumbel, seat.visits, seat.value_sums, seat.priors.tolist(), evaluation)
         tried = [n + waiting for n, waiting in zip(seat.visits, seat.in_flight, strict=True)]
-        return planned(schedule, self.num_simulations + self._num_held(), noise, found, tried, self._lost(seat))
+        return planned(
+            schedule, self.num_simulations + self._num_held(), noise, found, tried, self._lost(self.root, seat)
+        )
 
-    def _lost(self, seat: SeatStatistics) -> list[bool]:
-        """Returns which actions of the root are proven to lose."""
-        is_proving = self._solves() and len(self.root.seats) == 1
-        return [is_proving and proof_of(self.root, i) == -1 for i in range(len(seat.actions))]
+    def _lost(self, node: Node, seat: SeatStatistics) -> list[bool]:
+        """Returns which actions are proven to lose."""
+        is_proving = self._solves() and len(node.seats) == 1
+        return [is_proving and proof_of(node, i) == -1 for i in range(len(seat.actions))]
 
     def _is_scout_due(self) -> bool:
         interval = self.config.options(self.spec)["proof_interval"]
@@ -199,7 +224,7 @@ class ReferenceSearch:
         while chosen := self._guide(node):
             if chosen not in node.children:
                 node.children[chosen] = self._grow(node, chosen, (), {})
-                self._number(node.children[chosen], [*path, (node, chosen)])
+                nodes.renumber(node.children[chosen], [*path, (node, chosen)])
             path.append((node, chosen))
             node = node.children[chosen]
             node.scouts += 1
@@ -231,26 +256,6 @@ class ReferenceSearch:
             if best is None or key < best_key:
                 best, best_key = (i,), key
         return best
-
-    def _number(self, new: Node, path: Path) -> None:
-        """Brings the proof numbers of a new node and of those above it up to date (Allis 1994).
-
-        A player's number is the fewest untried actions that would have to win for its win to be proven: where it
-        moves the smallest of its actions' numbers, elsewhere their sum.
-        """
-        for node in (new, *(node for node, _ in reversed(path))):
-            node.numbers = numbers_of(node)
-
-    def _draw(self, chances: Sequence[float]) -> int:
-        """Returns the index of an outcome, in proportion to its probability."""
-        rest, last = self.rng.uniform(), 0
-        for i, chance in enumerate(chances):
-            if chance > 0:
-                last = i
-                rest -= chance
-                if rest < 0:
-                    break
-        return last
 
     def _replies(self, state: State) -> dict[Player, Action]:
         return {

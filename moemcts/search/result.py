@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 
 from moemcts.game import Action, BoolArray, FloatArray, IntArray, Player
 from moemcts.search import gumbel as gumbels
-from moemcts.search.config import SearchConfig
+from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
 from moemcts.search.forced import pruned
+from moemcts.search.foresight import EarlyEnd, foreseen_visits
 from moemcts.search.gumbel import GumbelRoot
 
 
@@ -42,6 +44,8 @@ class SearchResult:
     max_depth: int
     pruned: IntArray | None = None
     """With forced playouts: visits without what was forced; None otherwise."""
+    foreseen: IntArray | None = None
+    """Where a search may end early: the visits that it would have had in the end; None otherwise."""
     improved: FloatArray | None = None
     """With the Gumbel root: the improved policy, which knows more than visits; None otherwise."""
     chosen: Action | None = None
@@ -63,15 +67,16 @@ class SearchResult:
     def weights(self) -> NDArray[np.float64]:
         """How much the search recommends each action: its visits, as far as no proof knows better.
 
-        With the Gumbel root it is the improved policy instead of the visits, with forced playouts what is left of them.
+        With the Gumbel root it is the improved policy instead of the visits, with forced playouts what is left of them,
+        with virtual expansions those foreseen.
         Actions proven to lose have none, unless all lose. Where the root's result is proven, only the quickest ways to
         win have any, or the slowest to anything else. Priors take the place of visits where there are none.
         """
         if self.plies_left is not None:
             return self._optimal().astype(np.float64)
         is_open = ~(self.proven & (self.values <= -1))
-        known = self.visits if self.pruned is None else self.pruned
-        for weights in (known if self.improved is None else self.improved, self.priors):
+        better = (known for known in (self.improved, self.pruned, self.foreseen) if known is not None)
+        for weights in (next(better, self.visits), self.priors):
             if (weights * is_open).any():
                 return np.asarray(weights * is_open, dtype=np.float64)
         return is_open.astype(np.float64)
@@ -92,6 +97,8 @@ class SearchResult:
             fields |= _recommended(config.gumbel, noise, raw)
         if config is not None and config.forced_playouts > 0 and "visits" in raw:
             fields["pruned"] = _unforced(config, raw)
+        if config is not None and config.early_end is not None and "visits" in raw:
+            fields["foreseen"] = _foreseen(config, config.early_end, raw)
         sums, proofs = fields.pop("value_sums"), fields.pop("proof_values")
         means = sums / np.maximum(fields["visits"], 1)
         return cls(values=np.where(fields["proven"], proofs, means), **fields)
@@ -111,6 +118,19 @@ def _recommended(root: GumbelRoot, noise: NDArray[np.float64], raw: Mapping[str,
     is_open = ~(raw["proven"] & (raw["proof_values"] <= -1))
     chosen = gumbels.best(noise.tolist(), logits, visits, is_open.tolist())
     return {"improved": gumbels.improved(logits), "chosen": int(raw["actions"][chosen])}
+
+
+def _foreseen(config: SearchConfig, rule: EarlyEnd, raw: Mapping[str, Any]) -> IntArray:
+    """Returns the visits of a root's actions after the simulations that were left, `[n]`."""
+    parent, offset, reduction = FIRST_PLAY_URGENCIES[config.first_play_urgency]
+    tried = float(raw["priors"][raw["visits"] > 0].sum())
+    untried = parent * float(raw["value"]) + offset - reduction * math.sqrt(tried)
+    is_lost = raw["proven"] & (raw["proof_values"] <= -1)
+    visits, value_sums, priors = (raw[name].tolist() for name in ("visits", "value_sums", "priors"))
+    num_more = max(rule.simulations - int(raw["num_simulations"]), 0)
+    width = config.unpruning.width if config.unpruning else lambda _: None
+    found = foreseen_visits(num_more, config.exploration, untried, visits, value_sums, priors, is_lost.tolist(), width)
+    return np.array(found, dtype=np.int64)
 
 
 def _unforced(config: SearchConfig, raw: Mapping[str, Any]) -> IntArray:

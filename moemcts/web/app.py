@@ -29,6 +29,8 @@ except ImportError:
 HOSTS = ("localhost", "127.0.0.1", "[::1]")
 LARGEST_BODY = 16_384
 """Bytes of a request; the largest that a page makes has some hundred."""
+LONGEST_TEXT = 80
+"""Characters of an action's name."""
 PORT = 8642
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -67,13 +69,25 @@ def make_app(offers: Offers) -> ASGIApp:
 
     async def advance(request: Request) -> Response:
         asked = await _body(request)
-        step, action = _number(asked, "step"), asked.get("action")
-        chosen = None if action is None else _number(asked, "action")
+        step, chosen = _number(asked, "step"), asked.get("action")
+        if chosen is not None:
+            chosen = _text(asked, "action") if isinstance(chosen, str) else _number(asked, "action")
         return JSONResponse(await _in_thread(lambda: tables.advance(request.path_params["table"], step, chosen)))
 
     async def back(request: Request) -> Response:
         step = _number(await _body(request), "step")
         return JSONResponse(await _in_thread(lambda: tables.back(request.path_params["table"], step)))
+
+    async def resign(request: Request) -> Response:
+        step = _number(await _body(request), "step")
+        return JSONResponse(await _in_thread(lambda: tables.resign(request.path_params["table"], step)))
+
+    async def turn(request: Request) -> Response:
+        await _body(request)
+        return JSONResponse(await _in_thread(lambda: tables.turn(request.path_params["table"])))
+
+    def rounds(request: Request) -> Response:
+        return JSONResponse(tables.rounds(request.path_params["table"]))
 
     app = Starlette(
         routes=[
@@ -84,6 +98,9 @@ def make_app(offers: Offers) -> ASGIApp:
             Route("/api/games/{game}", agents),
             Route("/api/tables", new, methods=["POST"]),
             Route("/api/tables/{table}", look),
+            Route("/api/tables/{table}/rounds", rounds),
+            Route("/api/tables/{table}/resign", resign, methods=["POST"]),
+            Route("/api/tables/{table}/turn", turn, methods=["POST"]),
             Route("/api/tables/{table}/advance", advance, methods=["POST"]),
             Route("/api/tables/{table}/back", back, methods=["POST"]),
         ],
@@ -198,6 +215,13 @@ def _number(asked: Mapping[str, Any], name: str) -> int:
     value = asked.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
         raise Refusal(400, f"expected {name} as a whole number, got {value!r}")
+    return value
+
+
+def _text(asked: Mapping[str, Any], name: str) -> str:
+    value = asked[name]
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_TEXT:
+        raise Refusal(400, f"expected {name} as a text of at most {LONGEST_TEXT} characters")
     return value
 
 

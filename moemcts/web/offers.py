@@ -23,9 +23,15 @@ NEUTRAL_GATE = "plies"
 class Offers:
     """Games and agents by name, each made once."""
 
-    def __init__(self, *, game: str | None = None, agents: Sequence[str] = ()) -> None:
-        """Takes what the command line names: the page begins with it, and offers it beside what is registered."""
+    def __init__(
+        self, *, game: str | None = None, agents: Sequence[str] = (), seat: int | None = None, seed: int = 0
+    ) -> None:
+        """Takes what the command line names: the page begins with it, and offers it beside what is registered.
+
+        `seat` is where the person sits, the first by default; the number of players or more only watches.
+        """
         self._named = (game, tuple(agents))
+        self._beginning = {"seat": seat or 0, "seed": seed}
         self.game = functools.lru_cache(maxsize=32)(plugins().game)
         self._agents: dict[tuple[str, str], Agent] = {}
 
@@ -35,7 +41,7 @@ class Offers:
         found = [{"name": name, "summary": entry.summary} for name, entry in plugins().games.items() if name[-1] != ":"]
         if first is not None and first not in plugins().games:
             found.insert(0, {"name": first, "summary": "as you named it"})
-        return {"games": found, "game": first or found[0]["name"], "agents": list(agents)}
+        return {"games": found, "game": first or found[0]["name"], "agents": list(agents)} | self._beginning
 
     def agents(self, game: str) -> dict[str, Any]:
         """Returns who can sit at a game, and who does where the page says nothing."""
@@ -51,7 +57,8 @@ class Offers:
         }
 
     def table(self, asked: Mapping[str, Any]) -> WebTable:
-        """Returns a new game as a page asks for it: `game`, `agents` (references or `you`), `simulations`, `seed`.
+        """Returns a new game as a page asks for it: `game`, `agents` (references or `you`), `simulations`, `seed`, and
+        `moves`, an action per mover in each round, of a game that was begun before this program was started.
 
         Raises Refusal for what is not on offer.
         """
@@ -73,7 +80,13 @@ class Offers:
                 raise Refusal(400, f"no agent {name!r} on offer; {', '.join([YOU, *on_offer])}")
         simulations = _simulations(asked.get("simulations"))
         agents = [None if name == YOU else self._agent(reference, game, name, simulations) for name in names]
-        return WebTable(game, reference, agents, board=plugins().board(game), gate=_gate(game), seed=seed)
+        again = {"game": reference, "agents": names, "seed": seed}
+        if simulations is not None:
+            again["simulations"] = simulations
+        board = plugins().board(game)
+        table = WebTable(game, reference, agents, board=board, gate=_gate(game), seed=seed, asked=again)
+        table.replay(_moves(asked.get("moves", [])))
+        return table
 
     def _known(self, game: str) -> Game:
         if game != self._named[0] and game not in plugins().games:
@@ -107,6 +120,13 @@ def _searches(name: str) -> bool:
     """Returns whether simulations mean something to an agent."""
     plain = parse_reference(name)[0]
     return plain == "uct" or plain not in plugins().agents
+
+
+def _moves(asked: object) -> list[list[int]]:
+    rounds: list[Any] = asked if isinstance(asked, list) else [asked]
+    if not all(isinstance(one, list) and all(type(action) is int for action in one) for one in rounds):
+        raise Refusal(400, "expected moves as a list with a list of whole numbers for each round")
+    return rounds
 
 
 def _simulations(asked: object) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -64,10 +64,16 @@ class WebTable:
         board: Board | None,
         gate: PhaseGate,
         seed: int,
+        asked: Mapping[str, Any] | None = None,
     ) -> None:
-        """Takes an agent per player, None for the person, and the gate that tells phases where no agent has one."""
+        """Takes an agent per player, None for the person, the gate that tells phases where no agent has one, and what
+        a page asked for to get this game, as it can again where this program has ended.
+        """
         self.id = secrets.token_urlsafe(9)
         self.reference = reference
+        self._asked = dict(asked or {})
+        self._has_resigned = False
+        self._side: Player | None = None
         self._game = game
         self._board = board
         self._seed = seed
@@ -97,13 +103,36 @@ class WebTable:
         """Whether the game waits for the person."""
         return any(self.agents[player] is self._person for player in self.state.active_players if player != CHANCE)
 
+    @property
+    def side(self) -> Player:
+        """Whose side of the board is below."""
+        return self.viewer if self._side is None else self._side
+
+    @property
+    def is_over(self) -> bool:
+        return self._has_resigned or not self.state.active_players
+
+    @property
+    def is_duel(self) -> bool:
+        """Whether what one player wins the other loses."""
+        return self._game.spec.num_players == 2 and self._game.spec.utility_sum == 0
+
+    def read(self, text: str) -> Action:
+        """Returns the action that the person means; raises Refusal for a text that names none."""
+        if not self.is_asked:
+            raise Refusal(409, "it is not your move")
+        try:
+            return int(self._game.parse_action(self.state, self.viewer, text))
+        except ValueError as error:
+            raise Refusal(409, str(error)) from None
+
     def advance(self, action: Action | None) -> None:
         """Plays one round, with `action` where the person moves.
 
         Raises Refusal where the game is over, the action is not legal or missing, MoemctsError where an agent fails.
         """
         state = self.state
-        if not state.active_players:
+        if self.is_over:
             raise Refusal(409, "the game is over")
         if self.is_asked:
             legal = [int(legal) for legal in state.legal_actions(self.viewer)]
@@ -122,8 +151,44 @@ class WebTable:
         last = {player: one.action for player, one in zip(step.players, step.decisions, strict=True)}
         self._history.append(Played(self._table.state, moves, last))
 
+    def replay(self, rounds: Sequence[Sequence[Action]]) -> None:
+        """Plays what was played before this program was started, an action per player who moved in each round.
+
+        Raises Refusal for what cannot have been played.
+        """
+        for number, actions in enumerate(rounds):
+            state = self.state
+            movers = state.active_players
+            pairs = list(zip(movers, actions, strict=False))
+            if len(actions) != len(movers) or not all(
+                player == CHANCE or action in state.legal_actions(player) for player, action in pairs
+            ):
+                raise Refusal(400, f"expected moves that can be played, got {list(actions)} in round {number}")
+            names = [self._game.format_action(state, *pair) for pair in pairs]
+            moves = [
+                {"player": player, "action": action, "name": name}
+                for (player, action), name in zip(pairs, names, strict=True)
+            ]
+            self._history.append(Played(state.play(list(actions)), moves, dict(pairs)))
+        self._table, self._rounds = self._seated(self.state)
+
+    def resign(self) -> None:
+        """Gives the game up for the person; raises Refusal where that is nobody's win."""
+        if self.is_over:
+            raise Refusal(409, "the game is over")
+        if not self.is_duel or self._person not in self.agents:
+            raise Refusal(409, "expected a person against one other: nobody else can resign")
+        self._has_resigned = True
+
+    def turn(self) -> None:
+        """Turns the board round, for a look from the other side."""
+        self._side = (self.side + 1) % self._game.spec.num_players
+
     def back(self) -> None:
-        """Takes back to where the person, or without one anybody, moved last."""
+        """Takes back to where the person, or without one anybody, moved last; first of all a resignation."""
+        if self._has_resigned:
+            self._has_resigned = False
+            return
         if len(self._history) == 1:
             raise Refusal(409, "there is nothing to take back")
         self._history.pop()
@@ -131,30 +196,66 @@ class WebTable:
             self._history.pop()
         self._table, self._rounds = self._seated(self.state)
 
-    def snapshot(self) -> dict[str, Any]:
-        """Returns all that a page shows, as JSON values."""
-        state, played = self.state, self._history[-1]
+    def snapshot(self, step: int | None = None) -> dict[str, Any]:
+        """Returns all that a page shows after so many rounds, by default after all, as JSON values."""
+        step = self.step if step is None else step
+        played, is_last = self._history[step], step == self.step
+        state = played.state
         movers = [player for player in state.active_players if player != CHANCE]
         drawing = self._drawing(state)
+        is_asked = is_last and self.is_asked and not self.is_over
         return {
             "id": self.id,
+            "made": self._asked,
             "game": self.reference,
             "seed": self._seed,
-            "step": self.step,
+            "step": step,
             "ply": state.ply,
-            "over": not state.active_players,
-            "returns": [round(float(value), 4) for value in self._table.returns()],
+            "over": is_last and self.is_over,
+            "resigned": is_last and self._has_resigned,
+            "returns": self._returns() if is_last else [0.0] * self._game.spec.num_players,
             "seats": [self._seat(player) for player in range(self._game.spec.num_players)],
-            "zero_sum": self._game.spec.num_players == 2 and self._game.spec.utility_sum == 0,
+            "zero_sum": self.is_duel,
+            "turns": self._is_turned(state, drawing),
+            "side": self.side,
             "active": movers,
             "viewer": self.viewer,
-            "asked": self.is_asked,
-            "drawing": {key: value for key, value in asdict(drawing).items() if key not in ("spots", "keys")},
+            "asked": is_asked,
+            "drawing": {key: value for key, value in asdict(drawing).items() if key not in ("spots", "keys", "marks")},
             "page": self._game.spec.name if self._board is not None and self._board.page is not None else None,
-            "actions": self._actions(state, drawing) if self.is_asked else [],
+            "actions": self._actions(state, drawing) if is_asked else [],
             "phases": {player: phase_of(self._game, self._gate, state, player) for player in movers},
-            "moves": played.moves,
+            "moves": self._drawn(self._history[step - 1].state, played.moves) if step else [],
         }
+
+    def rounds(self) -> list[dict[str, Any]]:
+        """Returns the snapshots of all rounds so far."""
+        return [self.snapshot(step) for step in range(len(self._history))]
+
+    def _returns(self) -> list[float]:
+        if self._has_resigned:
+            return [-1.0 if player == self.viewer else 1.0 for player in range(2)]
+        return [round(float(value), 4) for value in self._table.returns()]
+
+    def _is_turned(self, state: State, drawing: Drawing) -> bool:
+        """Returns whether the board looks another way from the other side."""
+        if self._board is None or not self.is_duel:
+            return False
+        other = self._board.draw(state, 1 - self.side)
+        return (other.svg, other.data) != (drawing.svg, drawing.data)
+
+    def _drawn(self, state: State, moves: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Returns moves with where on the board they, and the actions that were weighed against them, are shown."""
+        drawing = self._drawing(state)
+
+        def placed(row: Mapping[str, Any]) -> dict[str, Any]:
+            spots, mark = drawing.spots.get(row["action"], ()), drawing.marks.get(row["action"])
+            return {**row, "spots": (mark,) if mark is not None else spots}
+
+        return [
+            placed(move) | ({"actions": [placed(row) for row in move["actions"]]} if "actions" in move else {})
+            for move in moves
+        ]
 
     def _seated(self, state: State) -> tuple[Table, Iterator[list[Step[Table]]]]:
         num_players, round_number = self._game.spec.num_players, len(self._history)
@@ -172,11 +273,13 @@ class WebTable:
         colour = (
             board.colours[player] if board is not None else ("#f4f1ea", "#3a3a3a", "#4b86c6", "#c66b4b")[player % 4]
         )
-        return {"name": name, "colour": colour, "agent": self.agents[player].name}
+        made = self._asked.get("agents", ())
+        asked = made[player] if player < len(made) else self.agents[player].name
+        return {"name": name, "colour": colour, "agent": asked, "title": self.agents[player].name}
 
     def _drawing(self, state: State) -> Drawing:
         if self._board is not None:
-            return self._board.draw(state, self.viewer)
+            return self._board.draw(state, self.side)
         return Drawing(width=0, height=0, data={"text": self._game.render(state)})
 
     def _actions(self, state: State, drawing: Drawing) -> list[dict[str, Any]]:
@@ -198,13 +301,10 @@ class WebTable:
             return move
         agent = self.agents[player]
         result = agent.thoughts.get(player) if isinstance(agent, Watched) else None
-        drawn = self._board.draw(state, self.viewer).spots if self._board is not None else {}
         told = thought(self._game, state, player, decision, result)
-        for row in told["actions"]:
-            row["spots"] = drawn.get(row["action"], ())
         own = agent.gate if isinstance(agent, Watched) else None
         phase = phase_of(self._game, own or self._gate, state, player)
-        return plain(move | told | {"spots": drawn.get(int(decision.action), ()), "gate": phase})
+        return plain(move | told | {"gate": phase})
 
 
 class Tables:
@@ -226,12 +326,34 @@ class Tables:
         with self._lock:
             return self._of(table).snapshot()
 
-    def advance(self, table: str, step: int, action: Action | None) -> dict[str, Any]:
-        """Plays a round of a game whose page has seen `step` of them; raises Refusal where it has gone on since."""
+    def rounds(self, table: str) -> dict[str, Any]:
+        """Returns the snapshots of all rounds of a game."""
+        with self._lock:
+            return {"rounds": self._of(table).rounds()}
+
+    def advance(self, table: str, step: int, action: Action | str | None) -> dict[str, Any]:
+        """Plays a round of a game whose page has seen `step` of them, with the person's action or what it is called.
+
+        Raises Refusal where the game has gone on since.
+        """
         with self._lock:
             found = self._of(table, step)
-            found.advance(action)
+            found.advance(found.read(action) if isinstance(action, str) else action)
             return found.snapshot()
+
+    def resign(self, table: str, step: int) -> dict[str, Any]:
+        """Gives a game up for the person; raises as `advance`."""
+        with self._lock:
+            found = self._of(table, step)
+            found.resign()
+            return found.snapshot()
+
+    def turn(self, table: str) -> dict[str, Any]:
+        """Turns a board round and returns the snapshots of all rounds."""
+        with self._lock:
+            found = self._of(table)
+            found.turn()
+            return {"rounds": found.rounds()}
 
     def back(self, table: str, step: int) -> dict[str, Any]:
         """Takes a move back; raises as `advance`."""

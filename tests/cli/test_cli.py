@@ -249,6 +249,7 @@ def test_doctor_examines_the_installation() -> None:
     (rates,) = (values for section, values in found.items() if section.startswith("networks"))
     assert {"torch", "auto"} <= set(rates)
     assert rates["auto"].split(",")[0] in rates
+    assert all({"what", "command"} == set(one) for one in found["advice"])
 
 
 def test_a_person_plays_and_a_wrong_move_is_asked_again() -> None:

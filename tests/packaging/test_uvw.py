@@ -105,7 +105,7 @@ def test_every_plugin_is_a_member_of_the_workspace() -> None:
 
 def test_what_pip_calls_an_extra_uv_calls_a_group() -> None:
     assert PROJECT["dependency-groups"]["dev"] == [
-        "moemcts[dev,docs]",
+        "moemcts[dev,docs,ray]",
         "moemcts-tictactoe",
         "moemcts-openspiel",
         "moemcts-gymnasium",

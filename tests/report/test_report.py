@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from moemcts.report import Figure, Report, Section, Table, write_report
 from moemcts.report.curves import curve_figures
 from moemcts.report.fields import FIELD, AgainstField
 from moemcts.report.losses import loss_table
-from moemcts.report.page import paragraphs
+from moemcts.report.markup import prose, rendered
 from moemcts.report.plots import (
     Curve,
     Whisker,
@@ -144,9 +145,18 @@ def test_text_of_users_is_never_markup(tmp_path: Path) -> None:
     assert "<code>x &lt; y</code>" in page
     assert "<title>A &amp; B</title>" in page
     assert "a\\|b" in (tmp_path / "report.md").read_text()
-    assert paragraphs("[x](javascript:alert(1)) and [y](figures/a.png)") == (
+    assert prose("[x](javascript:alert(1)) and [y](figures/a.png)") == (
         '<p>[x](javascript:alert(1)) and <a href="figures/a.png">y</a></p>'
     )
+
+
+def test_text_has_lists_code_bold_and_links_and_all_else_stays_as_it_is_written() -> None:
+    assert prose("a **b** `**c**` d\n\n- e\n- _f_ *g*") == (
+        "<p>a <strong>b</strong> <code>**c**</code> d</p>\n<ul>\n<li>e</li>\n<li>_f_ *g*</li>\n</ul>"
+    )
+    for text in ("# a", "> a", "a __b__ c", "&amp; a\\*", "uct?c=1.4*2*3"):
+        shown = prose(text).removeprefix("<p>").removesuffix("</p>")
+        assert unescape(shown) == text
 
 
 def test_names_in_the_markdown_are_no_markup_either(tmp_path: Path) -> None:
@@ -178,7 +188,7 @@ def test_small_differences_of_losses_have_faint_colours() -> None:
     assert tints[0] > tints[1]  # type: ignore[operator]
     large = loss_table(losses(1.0, 2.0), "on samples", policy_weight=1.0, value_weight=0.0)
     assert [row[1] for row in large.tints] == [1.0, 0.0]
-    assert "full at 20 % from it" in large.html()
+    assert "full at 20 % from it" in rendered("table.html", table=large)
     assert "20 %" not in large.text(), "a terminal has no colours"
 
 
@@ -215,7 +225,7 @@ def test_what_is_drawn_and_played_is_what_captions_name() -> None:
 def test_the_widest_table_fits_the_page() -> None:
     contest = AgainstField((small_result(),) * 3, limit="8 simulations", field="somebody")
     table = contest.section("With search", "searched").tables[0]
-    text = re.sub(r"<thead>.*?</thead>", "", table.html(), flags=re.DOTALL)
+    text = re.sub(r"<thead>.*?</thead>", "", rendered("table.html", table=table), flags=re.DOTALL)
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", text)]
     lines = [
         [max(len(line) for line in re.sub(r"<(?!br)[^>]*>", "", cell).split("<br>")) for cell in row] for row in rows

@@ -58,7 +58,13 @@ def test_every_budget_and_routing_has_a_row_with_its_origin(suite: Path) -> None
     }  # fmt: skip
     assert all(row["games"] == 4 and row["low"] <= row["points"] <= row["high"] for row in rows)
     assert all(row.keys() >= {"command", "commit", "machine", "date", "seed", "hours", "loss_mixture"} for row in rows)
-    assert "| tictactoe | plies | separated |" in (suite / "out" / "report" / "report.md").read_text()
+    report = (suite / "out" / "report" / "report.md").read_text()
+    assert "| tictactoe | plies | separated |" in report
+    assert rows[0]["cost"] == 1.0
+    assert rows[0]["routings"]["each"]["agreement"] == 1.0
+    assert 0 < rows[0]["routings"]["majority"]["purity"] < 1
+    assert "## Which routing" in report
+    assert "## At which cost" in report
 
 
 def test_a_suite_that_is_done_is_not_done_again(
@@ -97,6 +103,27 @@ def test_seeds_are_pooled_over_their_means() -> None:
     assert line["high"] == pytest.approx(3 + 12.706, abs=1e-3)
     (alone,) = leaderboard([ROW], "one seed").numbers["lines"]
     assert (alone["low"], alone["high"]) == (-1.0, 7.0)
+
+
+def test_a_leaderboard_says_which_gate_and_which_routing() -> None:
+    def routings(agreement: float, speed: float) -> dict[str, dict[str, float]]:
+        exact = {"agreement": 1.0, "kl": 0.0, "value": 0.0, "purity": 1.0, "positions_per_second": 100.0}
+        return {"each": exact, "majority": {**exact, "agreement": agreement, "positions_per_second": speed}}
+
+    rows: list[dict[str, Any]] = [
+        {**ROW, "gate": "weak", "points": -2.0, "cost": 1.0, "routings": routings(0.5, 300.0)},
+        {**ROW, "gate": "good", "points": 6.0, "cost": 3.0, "routings": routings(0.7, 100.0), "loss_mixture": 0.25},
+        {**ROW, "gate": "good", "points": 4.0, "routing": "majority", "cost": 3.0, "routings": routings(0.7, 100.0)},
+    ]
+    report = leaderboard(rows, "two gates")
+    tables = {section.title: section.tables[0].rows for section in report.sections if section.tables}
+    assert tables["Which gate"] == [["a", "good", 1, "+6.0", "0.7500"], ["a", "weak", 1, "-2.0", "0.5000"]]
+    assert tables["Which routing"] == [
+        ["each", 2, "100.0", "100.0", "0.0000", "1.00", "+2.0 (2)"],
+        ["majority", 2, "60.0", "100.0", "0.0000", "2.00", "+4.0 (1)"],
+    ]
+    assert [row[:3] for row in tables["At which cost"]] == [["s", "3", 1], ["s", "1", 1]]
+    assert "Which routing" not in [section.title for section in leaderboard([ROW], "as it was").sections]
 
 
 @pytest.mark.parametrize("preset", ["smoke", "laptop", "full"])

@@ -109,12 +109,70 @@ def test_two_pages_play_two_games_and_one_page_is_told_of_the_others_move(client
     assert client.get(f"/api/tables/{one['id']}").json() == moved
 
 
+def test_actions_have_names(client: TestClient) -> None:
+    now = begin(client, "you", "random", game="chess")
+    moved = client.post(f"/api/tables/{now['id']}/advance", json={"step": 0, "action": "Nf3"}).json()
+    assert moved["moves"][0]["name"] == "g1f3"
+    refused(client.post(f"/api/tables/{now['id']}/advance", json={"step": 1, "action": "e5"}), 409, "not your move")
+
+
+def test_a_game_goes_on_where_the_program_was_started_anew(client: TestClient) -> None:
+    now = begin(client, "you", "uct", game="connect-four", simulations=20, seed=4)
+    while now["step"] < 6:
+        now = advance(client, now, now["actions"][0]["action"] if now["asked"] else None)
+    rounds = client.get(f"/api/tables/{now['id']}/rounds").json()["rounds"]
+    moves = [[move["action"] for move in one["moves"]] for one in rounds[1:]]
+    other = TestClient(make_app(Offers()), base_url=HOME)
+    again = other.post("/api/tables", json={**now["made"], "moves": moves}).json()
+    assert again["id"] != now["id"]
+    assert (again["drawing"], again["step"], again["seats"]) == (now["drawing"], 6, now["seats"])
+    assert advance(other, again, 3)["drawing"] == advance(client, now, 3)["drawing"]
+
+
+@pytest.mark.parametrize("moves", [[[9]], [[4], [4]], [[1, 2]], [[]], [4], [["4"]], [[True]], "4", {"a": 1}])
+def test_moves_that_were_never_played_are_refused(moves: Any, client: TestClient) -> None:
+    asked = {"game": "tictactoe", "agents": ["you", "random"], "moves": moves}
+    refused(client.post("/api/tables", json=asked), 400, "expected moves")
+
+
+def test_who_plays_against_another_may_resign_and_take_it_back(client: TestClient) -> None:
+    now = begin(client, "random", "you")
+    lost = client.post(f"/api/tables/{now['id']}/resign", json={"step": 0}).json()
+    assert (lost["over"], lost["resigned"], lost["asked"], lost["returns"]) == (True, True, False, [1, -1])
+    refused(client.post(f"/api/tables/{now['id']}/advance", json={"step": 0}), 409, "the game is over")
+    back = client.post(f"/api/tables/{now['id']}/back", json={"step": 0}).json()
+    assert (back["over"], back["resigned"]) == (False, False)
+    watched = begin(client, "random", "random")
+    refused(client.post(f"/api/tables/{watched['id']}/resign", json={"step": 0}), 409, "a person against one other")
+
+
+def test_a_board_is_turned_round_where_it_has_two_sides(client: TestClient) -> None:
+    now = begin(client, "you", "random", game="chess")
+    now = advance(client, now, now["actions"][0]["action"])
+    turned = client.post(f"/api/tables/{now['id']}/turn", json={}).json()["rounds"]
+    assert [one["side"] for one in turned] == [1, 1]
+    assert turned[1]["drawing"]["data"]["flipped"]
+    (x, y, *_), _ = now["moves"][0]["spots"]
+    (a, b, *_), _ = turned[1]["moves"][0]["spots"]
+    assert (a, b) == (7 - x, 7 - y)
+    assert turned[1]["viewer"] == now["viewer"]
+    assert now["turns"]
+    assert not begin(client, "you", "random")["turns"]
+
+
+def test_the_command_line_says_where_a_person_sits() -> None:
+    told = TestClient(make_app(Offers(game="chess", seat=1, seed=7)), base_url=HOME).get("/api/games").json()
+    assert (told["game"], told["seat"], told["seed"]) == ("chess", 1, 7)
+
+
 def test_actions_that_cannot_be_are_refused(client: TestClient) -> None:
     now = begin(client, "you", "random")
     place = f"/api/tables/{now['id']}/advance"
     refused(client.post(place, json={"step": 0}), 409, "it is your move")
     refused(client.post(place, json={"step": 0, "action": 99}), 409, "a legal action, such as a3, b3", "got 99")
-    refused(client.post(place, json={"step": 0, "action": "4"}), 400, "expected action as a whole number")
+    refused(client.post(place, json={"step": 0, "action": [4]}), 400, "expected action as a whole number")
+    refused(client.post(place, json={"step": 0, "action": "z9"}), 409, "expected one of")
+    refused(client.post(place, json={"step": 0, "action": "a" * 81}), 400, "a text of at most 80 characters")
     refused(client.post(place, json={"step": True}), 400, "expected step as a whole number")
     refused(client.post("/api/tables/nobody/advance", json={"step": 0}), 404, "begin another")
     assert client.get(f"/api/tables/{now['id']}").json() == now

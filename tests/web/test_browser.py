@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+import moemcts
+
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 for package in ("starlette", "uvicorn"):
     pytest.importorskip(package, reason=f"{package} is not installed")
@@ -57,6 +59,8 @@ def page(browser: Any, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         try:
             assert server.stdout is not None
             browser.get(server.stdout.readline().strip())
+            # What was logged before is another page's.
+            complaints(browser)
             until(lambda: step(browser) == 0)
             browser.execute_script("window.moemcts.wait = 0")
             yield server
@@ -159,7 +163,73 @@ def test_two_tabs_play_two_games_and_a_killed_server_is_said(browser: Any) -> No
         browser.close()
         browser.switch_to.window(first)
         assert step(browser) == 2
+        port = address.partition("127.0.0.1:")[2].partition("/")[0]
         server.kill()
         server.wait()
         cell(browser, now(browser)["actions"][0]["name"]).click()
         until(lambda: "the program has ended" in browser.find_element("id", "notice").text)
+    command = [str(Path(sys.executable).parent / "moemcts"), "play", "--web", "--no-browser", "--port", port]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as again:
+        try:
+            until(lambda: "the game goes on" in browser.find_element("id", "notice").text)
+            assert step(browser) == 2
+            browser.find_element("id", "typed").send_keys(now(browser)["actions"][0]["name"] + "\n")
+            until(lambda: (step(browser) or 0) > 2)
+            assert browser.current_url != address
+        finally:
+            again.terminate()
+
+
+def test_a_player_flips_resigns_takes_back_and_types(browser: Any) -> None:
+    with page(browser, "--game", "antichess", "--against", "random", "--seat", "1"):
+        told = now(browser)
+        assert told["viewer"] == 1
+        assert browser.find_element("id", "turn").text == "your move"
+        assert not browser.find_element("id", "pause").is_displayed()
+        browser.find_element("id", "flip").click()
+        until(lambda: now(browser)["side"] == 0)
+        browser.find_element("id", "resign").click()
+        until(lambda: "You resigned: White won." in browser.find_element("id", "notice").text)
+        browser.find_element("id", "back").click()
+        until(lambda: now(browser)["asked"])
+        browser.find_element("id", "typed").send_keys("z9\n")
+        until(lambda: "expected" in browser.find_element("id", "notice").text)
+        before = now(browser)["step"]
+        browser.find_element("id", "typed").send_keys(now(browser)["actions"][0]["name"] + "\n")
+        until(lambda: now(browser)["step"] == before + 2)
+        browser.refresh()
+        until(lambda: step(browser) == before + 2)
+        assert len(browser.find_elements("css selector", "#lanes .ply")) == before + 3
+
+
+def test_a_pawn_becomes_what_is_chosen(browser: Any) -> None:
+    game = moemcts.make("chess")
+    state, moves = game.initial_state(), []
+    for name in ("a2a4", "b7b5", "a4b5", "a7a6", "b5a6", "h7h6", "a6a7", "h6h5"):
+        moves.append([game.parse_action(state, state.active_players[0], name)])
+        state = state.play(moves[-1])
+    with page(browser, "--game", "chess", "--against", "random"):
+        laid = browser.execute_async_script(
+            "const done = arguments[1];"
+            "const body = JSON.stringify({game: 'chess', agents: ['you', 'random'], moves: arguments[0]});"
+            "fetch('/api/tables', {method: 'POST', headers: {'Content-Type': 'application/json'}, body})"
+            ".then(answer => answer.json()).then(table => done(table.id))",
+            moves,
+        )
+        browser.execute_script("location.hash = arguments[0]; location.reload()", laid)
+        until(lambda: step(browser) == 8)
+
+        def promote() -> list[Any]:
+            for square in ("a7", "b8"):
+                target = browser.find_element("css selector", f".chess-board [data-square='{square}']")
+                webdriver.ActionChains(browser).move_to_element(target).click().perform()
+            return list(until(lambda: browser.find_elements("css selector", "#chooser[open] #choices button")))
+
+        assert sorted(one.text.split()[1] for one in promote()) == ["bishop", "knight", "queen", "rook"]
+        webdriver.ActionChains(browser).send_keys("\ue00c").perform()
+        until(lambda: not browser.find_elements("css selector", "#chooser[open]"))
+        assert step(browser) == 8
+        next(one for one in promote() if "knight" in one.text).click()
+        until(lambda: (step(browser) or 0) >= 9)
+        assert browser.execute_script("return window.moemcts.rounds[9].moves[0].name") == "a7b8n"
+        assert not complaints(browser)

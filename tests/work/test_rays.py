@@ -67,5 +67,5 @@ def test_words_that_are_no_workers_are_refused() -> None:
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"pip install 'moemcts\[ray\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install '\.\[ray\]'"):
         workers("ray")

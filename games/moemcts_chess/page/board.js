@@ -29,6 +29,8 @@ export function mount(element, play) {
     }
 
     return {
+        // What a promotion is called where several are made with the same squares.
+        label: name => ({q: "♛ queen", r: "♜ rook", b: "♝ bishop", n: "♞ knight", k: "♚ king"})[name[4]] ?? (name.length === 4 ? "no promotion" : name),
         // Whether a move is made on the board itself.
         takes: action => moves.some(move => move.action === action),
         show(data, actions) {

@@ -69,10 +69,10 @@ class GamesConfig(_Section):
         fields: dict[str, Any] = dump(self)
         if fields.get("precision") is None:
             fields.pop("precision", None)
-        if fields.get("in_flight") is None:
-            fields.pop("in_flight", None)
         if not fields.get("ahead"):
             fields.pop("ahead", None)
+        if fields.get("in_flight") is None:
+            fields.pop("in_flight", None)
         return fields
 
     @property

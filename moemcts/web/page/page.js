@@ -3,7 +3,7 @@ import {drawOverlay} from "./overlay.js"
 import {drawTimeline, phaseColour} from "./timeline.js"
 
 const $ = id => document.getElementById(id)
-const state = {rounds: [], shown: 0, playing: true, busy: false, board: null, page: null, looked: null, wait: 450}
+const state = {rounds: [], shown: 0, playing: true, busy: false, board: null, page: null, looked: null, wait: 450, isLost: false}
 window.moemcts = state
 
 const make = (name, properties = {}, ...children) => {
@@ -17,6 +17,7 @@ const signed = value => {
 }
 const last = () => state.rounds[state.rounds.length - 1]
 
+// What the server says; an error has its status, 0 where nobody answers.
 async function ask(path, body) {
     let answer
     try {
@@ -24,10 +25,10 @@ async function ask(path, body) {
             method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body),
         })
     } catch {
-        throw new Error("No answer: the program has ended. Start `moemcts play --web` again, then a new game.")
+        throw Object.assign(new Error("No answer: the program has ended. Start `moemcts play --web` again: this game goes on by itself."), {status: 0})
     }
     const told = await answer.json()
-    if (!answer.ok) throw new Error(told.error)
+    if (!answer.ok) throw Object.assign(new Error(told.error), {status: answer.status})
     return told
 }
 
@@ -44,38 +45,103 @@ async function attempt(work) {
         await work()
         if (!last()?.over) notice("")
     } catch (error) {
-        state.playing = false
         notice(error.message, true)
+        if (error.status === 0 || error.status === 404) lost()
+        else if (!last()?.asked) state.playing = false
     }
     state.busy = false
     await show(state.shown)
+}
+
+// The program has ended, or was started anew and knows nothing of this game: it is asked until it answers, and given the game.
+function lost() {
+    clearTimeout(state.search)
+    state.isLost = true
+    const look = async () => {
+        const now = last()
+        try {
+            if (!now) return location.reload()
+            const known = await ask(`/api/tables/${now.id}`).catch(error => { if (error.status !== 404) throw error })
+            if (!known) {
+                const moves = state.rounds.slice(1).map(round => round.moves.map(move => move.action))
+                const laid = await ask("/api/tables", {...now.made, moves})
+                history.replaceState(null, "", "#" + laid.id)
+                for (const round of state.rounds) round.id = laid.id
+                if (now.resigned) put(await ask(`/api/tables/${laid.id}/resign`, {step: laid.step}))
+            }
+            state.isLost = false
+            notice("Connected again: the game goes on.")
+            await show(state.rounds.length - 1)
+            follow()
+        } catch (error) {
+            if (error.status) return notice(`The game cannot go on: ${error.message}`, true)
+            state.search = setTimeout(look, 1000)
+        }
+    }
+    state.search = setTimeout(look, 300)
 }
 
 // A round is played: the person's, if an action is given, else that of the agents.
 async function advance(action) {
     await attempt(async () => {
         const now = last()
+        thinks(now)
         add(await ask(`/api/tables/${now.id}/advance`, {step: now.step, action: action ?? null}))
     })
     follow()
 }
 
 function add(round) {
-    state.rounds.push(round)
+    put(round)
     state.shown = state.rounds.length - 1
     if (round.over) notice(result(round))
+}
+
+// In place of all from there on.
+const put = round => { state.rounds = [...state.rounds.filter(one => one.step < round.step), round] }
+
+// All rounds anew, as they are drawn from another side, or by a page that was loaded again.
+async function reload(path, body) {
+    const shown = state.shown
+    const told = await ask(path, body)
+    state.rounds = told.rounds
+    state.shown = body ? Math.min(shown, told.rounds.length - 1) : told.rounds.length - 1
+}
+
+// Says who is thinking, and since when.
+function thinks(round) {
+    const began = Date.now()
+    const others = round.active.filter(player => round.asked ? player !== round.viewer : true)
+    const movers = (others.length ? others : round.seats.map((_, player) => player).filter(player => player !== round.viewer))
+    const who = movers.length === 1 ? `${round.seats[movers[0]].name} thinks` : "thinking"
+    const tell = () => {
+        const seconds = Math.floor((Date.now() - began) / 1000)
+        if (state.busy) $("turn").textContent = `${who} …${seconds ? ` ${seconds} s` : ""}`
+        else clearInterval(state.clock)
+    }
+    clearInterval(state.clock)
+    document.body.classList.add("thinks")
+    state.clock = setInterval(tell, 200)
+}
+
+// Whose turn it is.
+function turnOf(round, isLast) {
+    if (!isLast) return "an earlier position"
+    if (round.over) return round.resigned ? "resigned" : "over"
+    if (round.asked) return "your move"
+    const names = round.active.map(player => round.seats[player].name)
+    return !names.length ? "chance" : names.length === 1 ? `${names[0]} to move` : "all move"
 }
 
 function follow() {
     const now = last()
     clearTimeout(state.timer)
-    document.body.classList.remove("thinks")
-    if (!now || now.over || now.asked || !state.playing) return
-    document.body.classList.add("thinks")
-    state.timer = setTimeout(() => !last().asked && state.playing && advance(), state.wait)
+    if (!now || now.over || now.asked || !state.playing || state.isLost) return
+    state.timer = setTimeout(() => !last().asked && state.playing && !state.isLost && advance(), state.wait)
 }
 
 function result(round) {
+    if (round.resigned) return `You resigned: ${round.seats[1 - round.viewer].name} won.`
     const best = Math.max(...round.returns)
     const winners = round.seats.filter((_, player) => round.returns[player] === best).map(seat => seat.name)
     return best > Math.min(...round.returns) ? `${winners.join(" and ")} won.` : "A draw."
@@ -89,6 +155,8 @@ async function start(asked) {
         const round = await ask("/api/tables", asked)
         state.rounds = []
         state.playing = true
+        state.isLost = false
+        clearTimeout(state.search)
         state.looked = null
         history.replaceState(null, "", "#" + round.id)
         add(round)
@@ -100,11 +168,19 @@ async function back() {
     await attempt(async () => {
         const now = last()
         const round = await ask(`/api/tables/${now.id}/back`, {step: now.step})
-        state.rounds = state.rounds.filter(one => one.step < round.step)
         state.playing = round.asked
         add(round)
     })
 }
+
+async function resign() {
+    await attempt(async () => {
+        const now = last()
+        add(await ask(`/api/tables/${now.id}/resign`, {step: now.step}))
+    })
+}
+
+const flip = () => attempt(() => reload(`/api/tables/${last().id}/turn`, {}))
 
 // Everything below shows the round that is looked at.
 
@@ -114,8 +190,13 @@ async function show(index) {
     state.shown = index
     const isLast = index === state.rounds.length - 1
     const open = isLast && round.asked && !state.busy ? round.actions : []
-    $("title").textContent = `${round.game} · ${round.over ? "over" : `ply ${round.ply}`}`
-    document.title = `${round.game} – moemcts`
+    $("title").textContent = `${round.game} · ply ${round.ply}`
+    document.title = `${isLast && round.asked ? "● " : ""}${round.game} – moemcts`
+    if (!state.busy) {
+        $("turn").textContent = turnOf(round, isLast)
+        document.body.classList.remove("thinks")
+    }
+    document.body.classList.toggle("yours", open.length > 0)
     await showBoard(round, open)
     drawOverlay($("overlay"), round, open, state.board, choose)
     showButtons(round, open)
@@ -124,10 +205,17 @@ async function show(index) {
     showGate(round)
     showThought(round)
     drawTimeline($("lanes"), $("legend"), state.rounds, index, show)
+    const sits = round.seats.some(seat => seat.agent === "you")
     $("pause").textContent = state.playing ? "pause" : "go on"
-    $("pause").disabled = round.over || round.seats.some(seat => seat.agent === "you")
-    $("step").disabled = round.over || round.asked
+    $("pause").hidden = sits && state.playing
+    $("step").hidden = sits
+    $("pause").disabled = $("step").disabled = last().over
     $("back").disabled = !(last().step > 0)
+    $("resign").hidden = !sits || !round.zero_sum
+    $("resign").disabled = last().over
+    $("flip").hidden = !round.turns
+    $("typing").hidden = !open.length
+    $("names").replaceChildren(...open.map(one => make("option", {value: one.name})))
     document.body.dataset.step = round.step
     document.body.dataset.over = round.over
 }
@@ -157,8 +245,10 @@ function choose(actions) {
     if (actions.length === 1) return advance(actions[0])
     const named = last().actions.filter(one => actions.includes(one.action))
     $("choices").replaceChildren(...named.map(one => make("button", {
-        textContent: one.name, onclick: () => { $("chooser").close(); advance(one.action) },
+        textContent: state.board?.label?.(one.name) ?? one.name, title: one.name,
+        onclick: () => { $("chooser").close("taken"); advance(one.action) },
     })))
+    $("chooser").returnValue = ""
     $("chooser").showModal()
 }
 
@@ -186,7 +276,7 @@ function showBar(index) {
         for (const move of state.rounds[i].moves)
             if (move.value != null) { value = move.player === 0 ? move.value : -move.value; break search }
     if (round.over) value = round.returns[0]
-    const below = round.viewer
+    const below = round.side
     const share = (1 + (below === 0 ? value : -value)) / 2
     $("fill").style.height = `${100 * share}%`
     $("fill").style.background = round.seats[below].colour
@@ -204,7 +294,7 @@ function showSeats(round, index) {
         const chip = make("i", {className: "chip"})
         chip.style.background = seat.colour
         const choose = () => { state.looked = state.looked === player ? null : player; show(state.shown) }
-        return make("div", {title: seat.agent, onclick: choose, className: "seat" + (state.looked === player ? " looked" : "") + (round.active.includes(player) && (round.zero_sum || moved.includes(player)) ? " moves" : "")},
+        return make("div", {title: seat.title, onclick: choose, className: "seat" + (state.looked === player ? " looked" : "") + (round.active.includes(player) && (round.zero_sum || moved.includes(player)) ? " moves" : "")},
             chip, make("div", {}, make("b", {textContent: seat.name + " "}), make("span", {textContent: seat.agent})),
             make("output", {textContent: value == null ? "" : signed(value), title: "expected result"}))
     }))
@@ -218,8 +308,9 @@ function gateOf(round) {
 
 function showGate(round) {
     const gate = gateOf(round)
-    $("gate").hidden = !gate
-    if (!gate) return
+    // A gate of one phase decides nothing.
+    $("gate").hidden = !gate || gate.names.length < 2
+    if ($("gate").hidden) return
     const settings = Object.entries(gate.parameters).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
     $("gate-name").textContent = [gate.gate, ...settings].join(", ").slice(0, 80)
     const top = Math.max(...gate.weights)
@@ -242,7 +333,7 @@ function showThought(round) {
     if (!move) return
     const seat = round.seats[move.player]
     $("who").textContent = `before ${move.name}, by ${seat.name}`
-    const expert = move.expert == null ? "" : `expert ${move.expert}${move.phase ? ` (${move.phase})` : ""} answered · `
+    const expert = move.expert == null || move.gate?.names.length < 2 ? "" : `expert ${move.expert}${move.phase ? ` (${move.phase})` : ""} answered · `
     const simulations = move.simulations ? [`${move.simulations} simulations`, move.nodes && `${move.nodes} nodes`, move.depth && `depth ${move.depth}`]
         .filter(Boolean).join(" · ") : "no search"
     $("numbers").textContent = expert + simulations
@@ -266,14 +357,22 @@ function showThought(round) {
 
 // The dialog for a new game.
 
-async function offer(game) {
+async function offer(game, seat = 0) {
     const offers = await ask(`/api/games/${encodeURIComponent(game)}`)
-    const first = offers.seats.map((_, player) => player === 0 ? "you" : offers.default)
+    const first = offers.seats.map((_, player) => player === seat ? "you" : offers.default)
     const select = (chosen, player) => make("select", {id: `seat-${player}`}, ...["you", ...offers.agents].map(name =>
         make("option", {textContent: name, value: name, selected: name === chosen})))
     $("places").replaceChildren(...first.map((chosen, player) =>
         make("label", {}, offers.seats[player] + " ", select(chosen, player))))
+    $("swap").textContent = first.length === 2 ? "swap sides" : "change places"
+    $("swap").hidden = first.length < 2
     return first
+}
+
+// Everybody sits one place further.
+$("swap").onclick = () => {
+    const places = [...$("places").querySelectorAll("select")], chosen = places.map(select => select.value)
+    places.forEach((select, player) => { select.value = chosen[(player + chosen.length - 1) % chosen.length] })
 }
 
 $("form").addEventListener("submit", event => {
@@ -289,17 +388,32 @@ $("form").addEventListener("submit", event => {
 $("game").addEventListener("change", () => offer($("game").value).catch(error => notice(error.message, true)))
 $("open").onclick = () => $("new").showModal()
 $("back").onclick = back
+$("resign").onclick = resign
+$("flip").onclick = flip
+$("typing").addEventListener("submit", event => {
+    event.preventDefault()
+    const text = $("typed").value.trim()
+    $("typed").value = ""
+    if (text) advance(text)
+})
+// A piece that was put somewhere goes back where no choice was made.
+$("chooser").addEventListener("close", () => $("chooser").returnValue === "taken" || show(state.shown))
 $("pause").onclick = () => { state.playing = !state.playing; show(state.shown); follow() }
 $("step").onclick = () => { state.playing = false; advance() }
 document.addEventListener("keydown", event => {
+    if (event.target.matches?.("input, select")) return event.key === "Escape" && event.target.blur()
     if (document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey) return
     const round = last()
     if (!round) return
     const action = round.asked && state.shown === state.rounds.length - 1 && round.actions.find(one => one.key === event.key)
-    const click = id => $(id).disabled || $(id).click()
+    const click = id => $(id).disabled || $(id).hidden || $(id).click()
     if (action) advance(action.action)
     else if (event.key === "ArrowLeft") show(Math.max(0, state.shown - 1))
     else if (event.key === "ArrowRight") show(Math.min(state.rounds.length - 1, state.shown + 1))
+    else if (event.key === "Home") show(0)
+    else if (event.key === "End") show(state.rounds.length - 1)
+    else if (event.key === "/" && !$("typing").hidden) $("typed").focus()
+    else if (event.key === "f") click("flip")
     else if (event.key === "u") click("back")
     else if (event.key === "p") click("pause")
     else if (event.key === "n") click("step")
@@ -313,15 +427,17 @@ async function begin() {
         const told = await ask("/api/games")
         $("game").replaceChildren(...told.games.map(game =>
             make("option", {value: game.name, textContent: game.name, title: game.summary, selected: game.name === told.game})))
-        const agents = await offer(told.game)
+        const agents = await offer(told.game, told.seat)
+        $("seed").value = told.seed
         const known = location.hash.slice(1)
         const round = known && await ask(`/api/tables/${encodeURIComponent(known)}`).catch(() => null)
         if (round) {
             $("game").value = round.game
-            add(round)
-            await show(0)
+            await reload(`/api/tables/${round.id}/rounds`)
+            if (round.over) notice(result(round))
+            await show(state.shown)
             follow()
-        } else await start({game: told.game, agents, seed: 0})
+        } else await start({game: told.game, agents, seed: told.seed})
     } catch (error) {
         notice(error.message, true)
     }

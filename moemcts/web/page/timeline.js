@@ -25,7 +25,7 @@ export function drawTimeline(element, legend, rounds, shown, show) {
 
     for (const value of [-1, 0, 1]) {
         const y = CURVE / 2 - value * (CURVE / 2 - 4)
-        shape("line", {x1: LEFT, x2: Math.max(end, element.clientWidth - 8), y1: y, y2: y, stroke: "#e2dccd", "stroke-dasharray": value ? "2 4" : "none"}, svg)
+        shape("line", {x1: LEFT, x2: Math.max(end, element.clientWidth - 8), y1: y, y2: y, style: "stroke:var(--rule)", "stroke-dasharray": value ? "2 4" : "none"}, svg)
         shape("text", {x: LEFT - 8, y: y + 3.5, "text-anchor": "end"}, svg).textContent = value > 0 ? "+1" : value
     }
     drawCurves(svg, rounds, step)
@@ -44,18 +44,28 @@ export function drawTimeline(element, legend, rounds, shown, show) {
         if (index === shown) shape("rect", {x, y: 0, width: step, height: height - 12, fill: "#1f7a8c22", rx: 3}, svg)
         const hit = shape("rect", {x, y: 0, width: step, height, fill: "transparent", class: "ply"}, svg)
         hit.addEventListener("click", () => show(index))
+        shape("title", {}, hit).textContent = told(round)
         if (index % Math.max(1, Math.ceil(40 / step)) === 0 && index)
             shape("text", {x: x + step / 2, y: height - 2, "text-anchor": "middle"}, svg).textContent = round.ply
     })
     const kept = element.scrollLeft, isAtEnd = shown === rounds.length - 1
     element.replaceChildren(svg)
     element.scrollLeft = isAtEnd ? element.scrollWidth : kept
-    legend.replaceChildren(...[...names].map(([name, phase]) => {
+    legend.replaceChildren(...(names.size < 2 ? [] : [...names]).map(([name, phase]) => {
         const entry = document.createElement("span"), box = document.createElement("i")
         box.style.background = phaseColour(phase)
         entry.append(box, name)
         return entry
     }))
+}
+
+// What a column is about, where the pointer rests on it.
+function told(round) {
+    const moves = round.moves.map(move => [
+        round.seats[move.player]?.name ?? "chance", move.name,
+        move.value == null ? "" : `(${move.value > 0 ? "+" : ""}${move.value.toFixed(2)})`, move.phase ?? "",
+    ].filter(Boolean).join(" "))
+    return [`ply ${round.ply}`, ...moves].join("\n")
 }
 
 // The weights of the gate, one above the other; the number of the expert, where one answered.
@@ -67,7 +77,7 @@ function drawCell(svg, move, x, y, step) {
         shape("rect", {x: x + .5, y: top, width: step - 1, height, fill: phaseColour(phase), opacity: move.expert == null ? .45 : 1, rx: 2}, svg)
         top += height
     })
-    if (move.expert == null || step < 11) return
+    if (move.expert == null || step < 11 || move.gate.names.length < 2) return
     const label = shape("text", {x: x + step / 2, y: y + LANE - 5, "text-anchor": "middle", style: "fill:#fff;font-weight:700"}, svg)
     label.textContent = move.expert
 }
@@ -88,13 +98,13 @@ function drawCurves(svg, rounds, step) {
     })
     curves.forEach((points, player) => {
         if (!points.length) return
-        const colour = one ? "#26313a" : rounds[0].seats[player].colour
+        const colour = one ? "var(--ink)" : rounds[0].seats[player].colour
         if (one && points.length > 1) {
             const area = [[points[0][0], y(0)], ...points, [points[points.length - 1][0], y(0)]]
-            shape("polygon", {points: area.map(point => point.join()).join(" "), fill: "#26313a14"}, svg)
+            shape("polygon", {points: area.map(point => point.join()).join(" "), style: "fill:var(--ink);opacity:.08"}, svg)
         }
-        shape("polyline", {points: points.map(point => point.join()).join(" "), fill: "none", stroke: colour, "stroke-width": 1.6}, svg)
+        shape("polyline", {points: points.map(point => point.join()).join(" "), style: `fill:none;stroke:${colour}`, "stroke-width": 1.6}, svg)
         const [cx, cy] = points[points.length - 1]
-        shape("circle", {cx, cy, r: 2.6, fill: colour}, svg)
+        shape("circle", {cx, cy, r: 2.6, style: `fill:${colour}`}, svg)
     })
 }

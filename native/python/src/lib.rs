@@ -65,6 +65,7 @@ mod _core {
             py.get_type::<BreakthroughState>(),
             py.get_type::<HexState>(),
         ];
+        module.add("IS_OPTIMISED", !cfg!(debug_assertions))?;
         module.add("STATE_TYPES", PyTuple::new(py, states)?)
     }
 }

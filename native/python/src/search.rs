@@ -4,7 +4,8 @@ use crate::game::{rows, search_error, Binding};
 use crate::signals::Signals;
 use moemcts_tree::tree::{Line, Status};
 use moemcts_tree::{
-    Action, Config, Exploration, GumbelRoot, Limits, Player, Players, Rng, Search, SearchError, State, Tree,
+    Action, Config, EarlyEnd, Exploration, GumbelRoot, Limits, Player, Players, Rng, Search, SearchError, State, Tree,
+    Unpruning,
 };
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -337,6 +338,10 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
                 noise,
             },
         ),
+        unpruning: option::<Option<(u32, u32, Vec<f64>)>>(options, "unpruning")?
+            .map(|(visits, moves, thresholds)| Unpruning { visits, moves, thresholds: thresholds.into() }),
+        early_end: option::<Option<(u32, u32, u32, f64)>>(options, "early_end")?
+            .map(|(simulations, interval, least, tolerance)| EarlyEnd { simulations, interval, least, tolerance }),
         noise_fraction: option(options, "noise_fraction")?,
         noise_alpha: option(options, "noise_alpha")?,
         solver: option(options, "solver")?,

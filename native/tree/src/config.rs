@@ -19,6 +19,10 @@ pub struct Config {
     pub forced_playouts: f64,
     /// How the root's actions are tried if not by PUCT.
     pub gumbel: Option<GumbelRoot>,
+    /// How many moves of a node may be chosen, if not all.
+    pub unpruning: Option<Unpruning>,
+    /// When a search ends before its last simulation.
+    pub early_end: Option<EarlyEnd>,
     pub noise_fraction: f64,
     pub noise_alpha: f64,
     /// Whether ends of the game prove positions above them.
@@ -48,6 +52,41 @@ pub struct GumbelRoot {
     pub value_scale: f64,
     /// Factor of the noise.
     pub noise: f64,
+}
+
+/// The numbers of progressive unpruning (Chaslot et al., Progressive strategies for Monte-Carlo tree search, 2008).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unpruning {
+    /// Visits from which on a node is pruned.
+    pub visits: u32,
+    /// Moves that are left then.
+    pub moves: u32,
+    /// Visits that have to be surpassed for each further move, ascending.
+    pub thresholds: std::sync::Arc<[f64]>,
+}
+
+impl Unpruning {
+    /// Returns how many moves of a node of so many visits may be chosen.
+    pub fn width(&self, visits: u32) -> u32 {
+        if visits < self.visits {
+            return u32::MAX;
+        }
+        let more = self.thresholds.partition_point(|&threshold| f64::from(visits) > threshold);
+        self.moves.saturating_add(more as u32)
+    }
+}
+
+/// The numbers of virtual expansions (Ye et al., Spending thinking time wisely, 2022).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EarlyEnd {
+    /// Simulations that a search would have.
+    pub simulations: u32,
+    /// Simulations between two looks.
+    pub interval: u32,
+    /// Simulations before which no search ends.
+    pub least: u32,
+    /// Difference of two virtual policies below which it ends.
+    pub tolerance: f64,
 }
 
 /// PUCT's exploration by visits `n` of a node: `(c_init + ln((n + c_base + 1) / c_base)) * sqrt(n)`.

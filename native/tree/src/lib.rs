@@ -12,7 +12,7 @@ pub mod rng;
 pub mod search;
 pub mod tree;
 
-pub use config::{Config, Exploration, GumbelRoot, Limits};
+pub use config::{Config, EarlyEnd, Exploration, GumbelRoot, Limits, Unpruning};
 pub use error::SearchError;
 pub use game::{Action, Agent, Dimensions, NoAgent, Observe, Player, Players, State, CHANCE};
 pub use playouts::{playout, playout_search, Arm, PlayoutConfig, Stop};

@@ -69,6 +69,7 @@ impl<S: State, A: Agent<S>> Search<S, A> {
             tree.num_scouts = 0;
             tree.depth_sum = 0;
             tree.max_depth = 0;
+            tree.forget_foreseen();
             tree.renumber(&self.config);
             if tree.nodes[ROOT as usize].status == Status::Expanded {
                 tree.add_noise(&self.config);
@@ -290,7 +291,7 @@ impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
 
     /// Returns whether no further descent is to be made; if one is, it is counted.
     fn is_over(&mut self, config: &Config, started: Instant, stop: Stop<'_>) -> Result<bool, SearchError<S::Error>> {
-        if self.leaves.len() >= config.leaves_per_tree || self.tree.is_done(config) {
+        if self.leaves.len() >= config.leaves_per_tree || self.tree.is_over(config) {
             return Ok(true);
         }
         self.num_descents += 1;

@@ -2,6 +2,7 @@
 
 mod descend;
 mod edges;
+mod foresight;
 mod grow;
 mod gumbel;
 mod lines;
@@ -68,6 +69,10 @@ pub struct Tree<S, A> {
     pub max_depth: u32,
     /// What the Gumbel root plans, per seat of the root; empty without it.
     plans: Vec<gumbel::Plan>,
+    /// Virtual policies of all seats of the root, one per look.
+    foreseen: Vec<Vec<f64>>,
+    /// Whether the last of them says that the search may end.
+    is_foreseen: bool,
     scratch: Scratch,
 }
 
@@ -110,6 +115,8 @@ impl<S, A> Default for Tree<S, A> {
             depth_sum: 0,
             max_depth: 0,
             plans: Vec::new(),
+            foreseen: Vec::new(),
+            is_foreseen: false,
             scratch: Scratch::default(),
         }
     }
@@ -175,6 +182,13 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.details[ROOT as usize].num_unproven = kept.len() as u32;
         self.is_restricted = true;
         Ok(())
+    }
+
+    /// Returns whether a limit is met, after a look ahead where one is due.
+    #[inline]
+    pub fn is_over(&mut self, config: &Config) -> bool {
+        self.look_ahead(config);
+        self.is_foreseen || self.is_done(config)
     }
 
     pub fn is_done(&self, config: &Config) -> bool {

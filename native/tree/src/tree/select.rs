@@ -22,13 +22,14 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             return;
         }
         let visits = f64::from(record.visits);
-        let scale = config.exploration.at(record.visits + record.in_flight);
+        let tried = record.visits + record.in_flight;
+        let scale = config.exploration.at(tried);
         let Node { parent, slot, first_seat, .. } = *record;
         let before = record.seat.first_edge;
         let simulations = if node == ROOT { record.visits + record.in_flight - 1 } else { 0 };
         let best = match record.seat.forced(&self.edges, simulations, config) {
             Some(forced) => forced,
-            None => record.seat.choose(&mut self.edges, &mut self.moves, visits, scale, config),
+            None => record.seat.choose(&mut self.edges, &mut self.moves, visits, scale, tried, config),
         };
         let first_edge = record.seat.first_edge;
         chosen.push(best);
@@ -44,7 +45,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             for seat in &mut self.seats[first..first + usize::from(num_seats) - 1] {
                 chosen.push(match seat.forced(&self.edges, simulations, config) {
                     Some(forced) => forced,
-                    None => seat.choose(&mut self.edges, &mut self.moves, visits, scale, config),
+                    None => seat.choose(&mut self.edges, &mut self.moves, visits, scale, tried, config),
                 });
             }
         }
@@ -83,13 +84,23 @@ impl Seat {
         opened.iter().position(is_behind).map(|slot| slot as Slot)
     }
 
-    fn choose(&mut self, edges: &mut Edges, moves: &mut Moves, visits: f64, scale: f64, config: &Config) -> Slot {
-        self.open(edges, moves);
-        let untried = config.fpu_parent * (self.value_sum / visits) + config.fpu_offset
-            - config.fpu_reduction * self.visited_prior.max(0.0).sqrt();
+    fn choose(
+        &mut self,
+        edges: &mut Edges,
+        moves: &mut Moves,
+        visits: f64,
+        scale: f64,
+        tried: u32,
+        config: &Config,
+    ) -> Slot {
+        let num_edges = match &config.unpruning {
+            None => self.open(edges, moves),
+            Some(rule) => self.unprune(edges, moves, rule.width(tried)),
+        };
+        let untried = self.untried(visits, config);
         let mut best = 0;
         let mut best_score = f64::NEG_INFINITY;
-        for (i, edge) in edges.block(self.first_edge, self.num_edges).iter().enumerate() {
+        for (i, edge) in edges.block(self.first_edge, num_edges).iter().enumerate() {
             if edge.is_lost {
                 continue;
             }
@@ -105,12 +116,37 @@ impl Seat {
         best
     }
 
-    /// Sees to it that an untried move has an edge, as long as there is one.
+    /// Returns what a move that was not tried is worth.
+    #[inline]
+    pub(super) fn untried(&self, visits: f64, config: &Config) -> f64 {
+        config.fpu_parent * (self.value_sum / visits) + config.fpu_offset
+            - config.fpu_reduction * self.visited_prior.max(0.0).sqrt()
+    }
+
+    /// Returns how many edges hold the first `width` moves that are not proven to lose, an untried one among them as
+    /// long as there is one.
+    fn unprune(&mut self, edges: &mut Edges, moves: &mut Moves, width: u32) -> u32 {
+        let mut left = width;
+        for (i, edge) in edges.block(self.first_edge, self.num_edges).iter().enumerate() {
+            if left == 0 {
+                return i as u32;
+            }
+            left -= u32::from(!edge.is_lost);
+        }
+        if left == 0 {
+            self.num_edges
+        } else {
+            self.open(edges, moves)
+        }
+    }
+
+    /// Sees to it that an untried move has an edge, as long as there is one; returns how many edges there are.
     ///
     /// All untried moves are worth the same, so of these only the one with the largest prior can be chosen. Moves are
     /// sorted by it one at a time, when they are needed: most nodes are never gone through again.
-    fn open(&mut self, edges: &mut Edges, moves: &mut Moves) {
+    fn open(&mut self, edges: &mut Edges, moves: &mut Moves) -> u32 {
         self.open_unless(edges, moves, |last| last.visits + last.in_flight == 0 && !last.is_lost);
+        self.num_edges
     }
 
     /// Sees to it that a move without a child has an edge, as long as there is one.

@@ -1,0 +1,116 @@
+"""What a routing of batches over experts changes and costs, beside asking each expert about its own phase."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from moemcts.evaluation import Evaluation
+from moemcts.experts import ROUTINGS, ExpertQueue, ExpertSet, route_each
+from moemcts.game import Views
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.inference.quantise import agreement
+from moemcts.learn.threads import torch_threads
+
+QUEUE = "queue"
+MEASURED = ("each", "majority", "mixture", QUEUE)
+"""The routings that differ in what they answer, or in how they batch."""
+BATCH = 64
+"""Positions of a batch, drawn at random: a search's come from fewer places of a game, and are purer."""
+NUM_BATCHES = 8
+REPEATS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoutingMeasures:
+    """What one routing of a team does to batches of positions of all phases."""
+
+    routing: str
+    agreement: float
+    """Share of the positions in which it likes the legal move best that the expert of the phase likes best."""
+    kl: float
+    """Mean Kullback-Leibler divergence of its policy over legal moves from that expert's, in nats."""
+    value: float
+    """Mean absolute difference of the values from that expert's."""
+    purity: float
+    """Share of the answers that is of the expert of the phase."""
+    positions_per_second: float
+    """Evaluated by one thread, per second of processor time; the median of a few."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the numbers as JSON values, without the name."""
+        digits = {"positions_per_second": 1}
+        return {k: round(v, digits.get(k, 4)) for k, v in asdict(self).items() if k != "routing"}
+
+
+def measure_routings(
+    team: ExpertSet, dataset: Dataset, *, names: Sequence[str] = MEASURED, seed: int = 0
+) -> list[RoutingMeasures]:
+    """Returns what each routing does on batches drawn from a dataset; raises ValueError for one without samples."""
+    if not len(dataset):
+        raise ValueError("expected positions to measure routings on, got none")
+    rng = np.random.default_rng(seed)
+    size = min(BATCH, len(dataset))
+    batches = [dataset.views(np.sort(rng.choice(len(dataset), size, replace=False))) for _ in range(NUM_BATCHES)]
+    weights = [team.gate.weights(views) for views in batches]
+    legal = np.concatenate([views.legal_mask() for views in batches])
+    found = []
+    with torch_threads(1):
+        exact = _joined(route_each(*both, team.experts) for both in zip(batches, weights, strict=True))
+        for name in names:
+            evaluate = _evaluation(name, team, batches)
+            answers, seconds = evaluate(), []
+            for _ in range(REPEATS):
+                started = time.process_time()
+                evaluate()
+                seconds.append(time.process_time() - started)
+            alike = agreement(exact, answers, legal)
+            found.append(
+                RoutingMeasures(
+                    routing=name,
+                    agreement=alike.top1,
+                    kl=alike.kl,
+                    value=alike.value,
+                    purity=float(np.mean([_purity(name, each) for each in weights])),
+                    positions_per_second=len(legal) / max(statistics.median(seconds), 1e-9),
+                )
+            )
+    return found
+
+
+def _evaluation(name: str, team: ExpertSet, batches: Sequence[Views]) -> Callable[[], Evaluation]:
+    """Returns what evaluates all batches by a routing, the gate's work included."""
+    if name != QUEUE:
+        route = ROUTINGS[name]
+        return lambda: _joined(route(views, team.gate.weights(views), team.experts) for views in batches)
+    return lambda: _queued(team, batches)
+
+
+def _queued(team: ExpertSet, batches: Sequence[Views]) -> Evaluation:
+    queue, start = ExpertQueue(team, batch_size=len(batches[0])), 0
+    parts = []
+    for views in batches:
+        parts += list(queue.push(views, np.arange(start, start + len(views))))
+        start += len(views)
+    while rest := list(queue.drain()):
+        parts += rest
+    order = np.argsort(np.concatenate([rows for rows, _ in parts]))
+    whole = _joined(part for _, part in parts)
+    return Evaluation(whole.logits[order], whole.value[order])
+
+
+def _purity(name: str, weights: np.ndarray) -> float:
+    own = weights.argmax(axis=1)
+    if name == "majority":
+        return float((own == np.bincount(own).argmax()).mean())
+    return float(weights.max(axis=1).mean()) if name == "mixture" else 1.0
+
+
+def _joined(parts: Iterable[Evaluation]) -> Evaluation:
+    whole = list(parts)
+    return Evaluation(np.concatenate([part.logits for part in whole]), np.concatenate([part.value for part in whole]))

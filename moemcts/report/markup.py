@@ -1,0 +1,69 @@
+"""How a report becomes HTML: templates, and the few kinds of Markdown that its text may have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from moemcts.report.tables import SAFE_ADDRESS
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererProtocol
+    from markdown_it.token import Token
+
+_RULES = ("list", "backticks", "emphasis", "link")
+"""Of Markdown: lists, `code`, **bold** and [links](address); all else stays as it is written."""
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Returns a template of this folder with its values; text is escaped, what came as `Markup` is not."""
+    return _templates().get_template(template).render(values)
+
+
+def prose(text: str) -> str:
+    """Returns the text of a section as HTML."""
+    html: str = _markdown().render(text)
+    return html.strip()
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    found = Environment(
+        loader=PackageLoader("moemcts.report", "."),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    found.filters["prose"] = lambda text: Markup(prose(text))
+    return found
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    found = MarkdownIt("zero").enable(list(_RULES))
+    found.validateLink = _is_safe  # type: ignore[method-assign]
+    for kind in ("em_open", "em_close", "strong_open", "strong_close"):
+        found.add_render_rule(kind, _emphasis)
+    return found
+
+
+def _is_safe(url: str) -> bool:
+    return re.fullmatch(SAFE_ADDRESS, url) is not None
+
+
+def _emphasis(renderer: RendererProtocol, tokens: Sequence[Token], i: int, options: object, env: object) -> str:
+    """Returns the tag of bold text; other stars and underscores belong to names."""
+    token = tokens[i]
+    if token.markup != "**":
+        return token.markup
+    return "<strong>" if token.nesting > 0 else "</strong>"

@@ -1,0 +1,112 @@
+"""What trainings measure, as event files that TensorBoard draws while they go on."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from moemcts.errors import MoemctsError
+from moemcts.learn.training.metrics_log import read_log
+from moemcts.report.curves import running_steps
+from moemcts.report.events import EVENTS, check_installed, writer
+from moemcts.report.outcomes import Entry
+
+METRICS, TIMINGS = "metrics.jsonl", "timings.jsonl"
+SECONDS_BETWEEN_LOOKS = 2.0
+
+
+@contextlib.contextmanager
+def followed(folder: Path, *, is_wanted: bool = True) -> Iterator[None]:
+    """Copies what the trainings of a run write, in whichever process, to event files, until the run is left.
+
+    What was measured earlier is copied, too. Raises MissingExtra where TensorBoard is not installed.
+    """
+    if not is_wanted:
+        yield
+        return
+    copies, left = TrainingEvents(folder), threading.Event()
+
+    def follow() -> None:
+        while not left.wait(SECONDS_BETWEEN_LOOKS):
+            copies.update()
+
+    thread = threading.Thread(target=follow, name="tensorboard", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        left.set()
+        thread.join()
+        copies.update()
+        copies.close()
+
+
+class TrainingEvents:
+    """Event files under `tensorboard/`, one folder for each training of a run."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises MissingExtra where TensorBoard is not installed."""
+        check_installed()
+        self._folder = folder
+        self._writers: dict[Path, Any] = {}
+        self._num_written: dict[Path, int] = {}
+
+    def update(self) -> None:
+        """Writes what was measured since the last look; a log that is just being put back is looked at later."""
+        for log in sorted(self._folder.rglob(METRICS)):
+            with contextlib.suppress(MoemctsError, OSError):
+                self._copy(log)
+
+    def close(self) -> None:
+        """Ends the files."""
+        for each in self._writers.values():
+            each.close()
+
+    def _copy(self, log: Path) -> None:
+        entries = [entry for entry in read_log(log) if not entry.get("spike")]
+        timings = read_log(log.with_name(TIMINGS))
+        done = self._num_written.get(log, 0)
+        if len(entries) == done:
+            return
+        if len(entries) < done or log not in self._writers:
+            # A training that was put back measures those steps again: what was drawn of them is withdrawn.
+            self._writers[log] = writer(self._folder / EVENTS / self._name(log), first_step=0)
+            done = 0
+        written = self._writers[log]
+        for step, tag, value in points(entries, timings, first=done):
+            written.add_scalar(tag, value, step)
+        written.flush()
+        self._num_written[log] = len(entries)
+
+    def _name(self, log: Path) -> str:
+        """Returns the folder of a training below `training/`, or the last that it has."""
+        parts = log.parent.relative_to(self._folder).parts
+        return "-".join(parts[1:] if parts[:1] == ("training",) and len(parts) > 1 else parts) or "training"
+
+
+def points(
+    entries: Sequence[Entry], timings: Sequence[Mapping[str, Any]] = (), *, first: int = 0
+) -> Iterator[tuple[int, str, float]]:
+    """Yields step, name and value of all that was measured, from the measurement number `first` on.
+
+    Losses have the names of the samples that they were measured on: `training/loss`, `validation/policy`,
+    `validation opening/loss`. Steps of later stages follow those of earlier ones.
+    """
+    speeds = {(one["stage"], one["step"]): one for one in timings}
+    for entry, step in list(zip(entries, running_steps(entries), strict=True))[first:]:
+        at = int(step)
+        for kind in ("training", "validation"):
+            yield from ((at, f"{kind}/{term}", value) for term, value in _terms(entry.get(kind)))
+        for kind, label in (("phases", "validation"), ("test", "test")):
+            for phase, losses in (entry.get(kind) or {}).items():
+                yield from ((at, f"{label} {phase}/{term}", value) for term, value in _terms(losses))
+        if speed := speeds.get((entry["stage"], entry["step"])):
+            yield at, "speed/positions per second", speed["positions_per_second"]
+            yield at, "speed/share waiting for data", speed["waiting"]
+
+
+def _terms(losses: Mapping[str, float] | None) -> Iterator[tuple[str, float]]:
+    return ((term, value) for term, value in (losses or {}).items() if term != "weight" and value is not None)
