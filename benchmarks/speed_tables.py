@@ -50,10 +50,16 @@ def others() -> str:
 def _others() -> Iterator[tuple[str, str, str]]:
     shares, networks, matches = latest("in_flight"), latest("inference"), latest("match_speed")
     trained, trees, peers = latest("training"), latest("memory"), latest("peers")
-    for game in ("chess", "pommerman", "tictactoe"):
+    speeds = latest("speed")
+    # Rules in Python are played in one group.
+    for game, groups in (
+        ("chess", ", two groups in flight"),
+        ("pommerman", ", two groups in flight"),
+        ("tictactoe", ""),
+    ):
         yield (
             f"self-play's share of the network's speed, batches of 128, {game}",
-            _both(shares, f" on {game}, ", ", self-play, two groups in flight", 100, "%"),
+            _both(shares, f" on {game}, ", f", self-play{groups}", 100, "%"),
             "90 %",
         )
     for backend in ("torch float32", "torch bf16", "onnxruntime float32", "openvino float32", "openvino bf16"):
@@ -70,13 +76,20 @@ def _others() -> Iterator[tuple[str, str, str]]:
     for way in ("float32, channels last", "bf16, channels last"):
         found = [row["ratio"] for name, row in trained.items() if name.endswith(way) and "ratio" in row]
         yield f"training in {way}, against float32", _range(found, "times"), "–"
-    small, large = (trees.get(f"memory of a tree, chess, middlegame, {num} nodes") for num in ("100,000", "1,000,000"))
-    if small and large:
+    one_tree = "search, chess, middlegame, loss, 1 tree x 8 leaves, {}"
+    rates = [
+        speeds[one_tree.format(num)]["value"] for num in ("100,000", "1,000,000") if one_tree.format(num) in speeds
+    ]
+    if len(rates) == 2:
         yield (
-            "a node of a tree of a million, against one of 100,000",
-            f"{large['seconds'] / small['seconds'] / 10:.2f} times the time",
+            "a simulation out of 1,000,000 in one tree, 8 leaves, against 100,000",
+            f"{rates[0] / rates[1]:.2f} times",
             "1.3 times",
         )
+    small, large = (trees.get(f"memory of a tree, chess, middlegame, {num} nodes") for num in ("100,000", "1,000,000"))
+    if small and large:
+        ratio = large["seconds"] / small["seconds"] / 10
+        yield "a node of a tree of 1,000,000, 64 leaves, against 100,000", f"{ratio:.2f} times", "1.3 times"
         yield "memory of a node, chess", f"{large['value']:,} bytes", "800 bytes"
     if tictactoe := peers.get("uct, tic-tac-toe, against openspiel"):
         yield "tic-tac-toe with playouts, against OpenSpiel", f"{tictactoe['value']:.2f} times", "1.5 times"
