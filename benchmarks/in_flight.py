@@ -2,11 +2,12 @@
 
     python benchmarks/in_flight.py [--record] [--seconds 30] [NAME ...]
 
-What runs the network is what `auto` takes here. A network alone evaluates batches of 128 positions, encoding included.
-Searches of 256 trees, one leaf of each per batch, or of half of them per batch where two groups are in flight, evaluate
-as many positions as they need. So does self-play: whole games from some plies at random on, 128 in each group, whose
-places are taken by others when they end, every move searched by 50 simulations. Values are positions per second as a
-share of those of the network alone, by the clock, medians of turns. Two groups take two cores.
+What runs the network is what `auto` takes here. A network alone evaluates batches of 128 views, encoding included.
+Searches of trees that have so many views at one leaf of each, or twice as many trees in two groups in flight, evaluate
+as many as they need. So does self-play: whole games from some plies at random on, whose places are taken by others when
+they end, every move searched by 50 simulations. In a game of four players at once 128 views are those of 32 leaves.
+Values are views per second as a share of those of the network alone, by the clock, medians of turns. Two groups take
+two cores.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ NETWORKS = {
 BATCH = 128
 SIMULATIONS = 24
 TURN = 1.5
-"""Seconds that self-play is watched for, in one turn."""
+"""Seconds that self-play is watched for in one turn, and the network alone half as long."""
 
 
 def positions(game: Game, num: int) -> list[State]:
@@ -79,29 +80,33 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
     network = plugins().network(name, shape, game.spec.num_actions).eval()
     inference = resolve("auto", "auto", network, shape, batch_size=BATCH)
     evaluator = make_evaluator(network, shape, backend=inference.backend, precision=inference.precision)
+    num_trees = BATCH // len(game.initial_state(0).active_players)
     states = positions(game, 2 * BATCH)
     views = game.views([(state, state.active_players[0]) for state in states])
     batch = views.take(list(range(BATCH)))
+    roots = {number: views.take(list(range(number * num_trees))) for number in (1, 2)}
     config = SearchConfig(simulations=SIMULATIONS, leaves_per_tree=1)
     agents = {number: SearchAgent(game, evaluator, config, in_flight=number) for number in (1, 2)}
 
     def alone() -> int:
-        for _ in range(8):
+        began, number = time.perf_counter(), 0
+        while time.perf_counter() - began < TURN / 2:
             evaluator.evaluate(batch)
-        return 8 * BATCH
+            number += BATCH
+        return number
 
     def searching(number: int) -> Callable[[], int]:
         def search() -> int:
             agent = agents[number]
             before = agent.num_evaluations
-            agent.think(views, [Seat(0, np.random.default_rng(row)) for row in range(len(states))])
+            agent.think(roots[number], [Seat(0, np.random.default_rng(row)) for row in range(number * num_trees)])
             return agent.num_evaluations - before
 
         return search
 
     def playing(number: int) -> Callable[[], float]:
         """Returns what plays for a while; positions per second from the end of its first round on."""
-        config = GamesConfig(parallel=number * BATCH, in_flight=number, random_plies=20)
+        config = GamesConfig(parallel=number * num_trees, in_flight=number, random_plies=20)
 
         def play() -> float:
             usage = Usage()

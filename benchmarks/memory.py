@@ -79,7 +79,7 @@ def main() -> None:
                         "unit": "bytes per node",
                         "seed": 0,
                         "peak": round(found["peak"]),
-                        "seconds": round(found["seconds"], 1),
+                        "seconds": round(found["seconds"], 2),
                         "of": commit(folder),
                     }
                 )

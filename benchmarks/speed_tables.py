@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+
 from tabulating import Row, latest, table
 
 SEARCH = "search, chess, {}, against before"
@@ -37,6 +39,71 @@ def goals() -> str:
             row = rows[name]
             lines.append([label, f"{row['theirs']:,}", f"{row['ours']:,}", f"{row['value']:.2f}", goal or "–"])
     return table(heads, lines)
+
+
+def others() -> str:
+    """Returns the table of what was to be reached beside that: shares, ratios and sizes of one run each."""
+    heads = "beside that | now | goal"
+    return table(heads, ([what, said, goal] for what, said, goal in _others() if said))
+
+
+def _others() -> Iterator[tuple[str, str, str]]:
+    shares, networks, matches = latest("in_flight"), latest("inference"), latest("match_speed")
+    trained, trees, peers = latest("training"), latest("memory"), latest("peers")
+    speeds = latest("speed")
+    # Rules in Python are played in one group.
+    for game, groups in (
+        ("chess", ", two groups in flight"),
+        ("pommerman", ", two groups in flight"),
+        ("tictactoe", ""),
+    ):
+        yield (
+            f"self-play's share of the network's speed, batches of 128, {game}",
+            _both(shares, f" on {game}, ", f", self-play{groups}", 100, "%"),
+            "90 %",
+        )
+    for backend in ("torch float32", "torch bf16", "onnxruntime float32", "openvino float32", "openvino bf16"):
+        yield (
+            f"three experts against one network, {backend}",
+            _both(networks, "three experts against one network", backend, 1, "times as long"),
+            "1.05 times as long",
+        )
+    yield (
+        "a match at once against one by one",
+        _both(matches, "at once against one by one", "auto", 1, "times"),
+        "4 times",
+    )
+    for way in ("float32, channels last", "bf16, channels last"):
+        found = [row["ratio"] for name, row in trained.items() if name.endswith(way) and "ratio" in row]
+        yield f"training in {way}, against float32", _range(found, "times"), "–"
+    one_tree = "search, chess, middlegame, loss, 1 tree x 8 leaves, {}"
+    rates = [
+        speeds[one_tree.format(num)]["value"] for num in ("100,000", "1,000,000") if one_tree.format(num) in speeds
+    ]
+    if len(rates) == 2:
+        yield (
+            "a simulation out of 1,000,000 in one tree, 8 leaves, against 100,000",
+            f"{rates[0] / rates[1]:.2f} times",
+            "1.3 times",
+        )
+    small, large = (trees.get(f"memory of a tree, chess, middlegame, {num} nodes") for num in ("100,000", "1,000,000"))
+    if small and large:
+        ratio = large["seconds"] / small["seconds"] / 10
+        yield "a node of a tree of 1,000,000, 64 leaves, against 100,000", f"{ratio:.2f} times", "1.3 times"
+        yield "memory of a node, chess", f"{large['value']:,} bytes", "800 bytes"
+    if tictactoe := peers.get("uct, tic-tac-toe, against openspiel"):
+        yield "tic-tac-toe with playouts, against OpenSpiel", f"{tictactoe['value']:.2f} times", "1.5 times"
+
+
+def _both(rows: Mapping[str, Row], part: str, end: str, scale: float, unit: str) -> str:
+    """Returns the range of all rows whose names have a part and an end."""
+    return _range([scale * row["value"] for name, row in rows.items() if part in name and name.endswith(end)], unit)
+
+
+def _range(values: Sequence[float], unit: str) -> str:
+    digits = 0 if unit == "%" else 2
+    ends = list(dict.fromkeys(f"{value:.{digits}f}" for value in (min(values), max(values)))) if values else []
+    return f"{' to '.join(ends)} {unit}" if ends else ""
 
 
 def against_before() -> str:

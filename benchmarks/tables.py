@@ -261,7 +261,11 @@ def summary() -> str:
 
 def pages() -> dict[Path, str]:
     """Returns what the README, docs/results.md and the page about speed have to be."""
-    return {README: _filled(README, summary()), RESULTS: page(), GUIDE: _filled(GUIDE, speed_tables.goals())}
+    return {
+        README: _filled(README, summary()),
+        RESULTS: page(),
+        GUIDE: _filled(GUIDE, f"{speed_tables.goals()}\n\n{speed_tables.others()}"),
+    }
 
 
 def _filled(path: Path, text: str) -> str:

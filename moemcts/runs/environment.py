@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from moemcts import __version__
+from moemcts.game import Game
+from moemcts.native import core
+from moemcts.work import num_cores
 
 
 def environment() -> dict[str, Any]:
@@ -23,3 +26,10 @@ def environment() -> dict[str, Any]:
         "system": platform.platform(),
         "command": sys.argv,
     }
+
+
+def groups_in_flight(game: Game) -> int:
+    """Returns in how many groups games are best played here: in two where one is searched beside the other."""
+    # Rules in Python hold its lock.
+    leaves_lock = game.search_type() is not core.PythonSearch
+    return 2 if leaves_lock and num_cores() > 1 else 1

@@ -22,7 +22,8 @@ from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.naming import TIMES, Contestant, contestants, identity_of, says_more
 from moemcts.plugins import plugins
-from moemcts.work import num_cores, workers
+from moemcts.runs.environment import groups_in_flight
+from moemcts.work import workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +141,7 @@ class Match:
             adjudication=plan.adjudication,
             agent_timeout=plan.agent_timeout,
             keep_thoughts=True,
-            in_flight=1 if is_timed or num_cores() == 1 else 2,
+            in_flight=1 if is_timed else groups_in_flight(self.game),
         )
 
     def play(self, path: Path | None = None, *, watch: Watch | None = None) -> DuelResult | MatchResult:

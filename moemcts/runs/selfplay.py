@@ -13,6 +13,7 @@ from moemcts.arena.adjudication import check_adjudicable
 from moemcts.gates import PhaseGate
 from moemcts.naming import AUTO, check_backend, contestants, experts_in
 from moemcts.plugins import plugins
+from moemcts.runs.environment import groups_in_flight
 from moemcts.runs.gauntlet import manifest_digest
 from moemcts.runs.generations import LEARNED, PLAYED, REPLAY
 from moemcts.runs.kept_gates import kept_gate
@@ -74,7 +75,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         config = super().resolved(config)
         if config.games.in_flight is None:
-            games = config.games.model_copy(update={"in_flight": 2 if num_cores() > 1 else 1})
+            games = config.games.model_copy(update={"in_flight": groups_in_flight(plugins().game(config.game))})
             config = config.model_copy(update={"games": games})
         games = config.games
         precision = games.precision or (AUTO if games.backend == AUTO else None)

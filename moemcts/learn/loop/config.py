@@ -23,7 +23,7 @@ class GamesConfig(_Section):
     """Games that are played side by side in one process and share batches."""
     in_flight: int | None = Field(default=None, ge=1)
     """Groups of the games in one process: with 2 one half is searched while positions of the other are evaluated, by a
-    core of their own or a GPU. If not given 2, on a machine with one core 1, which is written down."""
+    core of their own or a GPU. If not given 2, but 1 on one core and for rules in Python; that is written down."""
     per_part: int = Field(default=256, ge=1)
     """Games that one process plays in one go; an interrupted run plays unfinished ones of these again."""
     searched: bool = True

@@ -38,6 +38,10 @@ pub struct Core<B: Binding> {
     selected: Range<usize>,
 }
 
+/// Evaluations that are taken in without Python's lock, so that another batch may be evaluated meanwhile: leaving it and
+/// coming back costs a microsecond.
+const WORTH_LEAVING: usize = 128;
+
 type Evaluations<'py> = (PyReadonlyArray2<'py, f32>, PyReadonlyArrayDyn<'py, f32>);
 
 impl<B: Binding> Core<B> {
@@ -179,7 +183,7 @@ impl<B: Binding> Core<B> {
             .to_shape((given.len(), value.len() / given.len().max(1)))
             .map_err(|e| PyValueError::new_err(e.to_string()))?;
         let num_values = value.ncols().min(self.num_players);
-        let search = &mut self.search;
+        let (search, num_rows) = (&mut self.search, given.len());
         let receive = || -> Result<(), SearchError<<B::State as State>::Error>> {
             let mut values = Vec::with_capacity(num_values);
             for (i, row) in given.into_iter().enumerate() {
@@ -193,8 +197,7 @@ impl<B: Binding> Core<B> {
             }
             Ok(())
         };
-        // Another batch may be evaluated meanwhile.
-        let received = if B::IS_NATIVE { py.detach(receive) } else { receive() };
+        let received = if B::IS_NATIVE && num_rows >= WORTH_LEAVING { py.detach(receive) } else { receive() };
         received.map_err(search_error)
     }
 

@@ -242,7 +242,7 @@ fn collect<S: State, A: Agent<S>>(
     while !collection.is_over(config, started, stop)? {
         let descent = match collection.tree.descend(config)? {
             Progress::Done(descent) => descent,
-            Progress::Under(way) => collection.tree.go_down(way, config)?,
+            Progress::Under(way) => collection.tree.finish_descent(way, config)?,
         };
         match descent {
             Descent::Terminal => {}
@@ -276,7 +276,7 @@ impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
     #[inline]
     fn go_on(&mut self, config: &Config, started: Instant, stop: Stop<'_>) -> Result<bool, SearchError<S::Error>> {
         let progress = match self.way.take() {
-            Some(way) => self.tree.step_down(way, config)?,
+            Some(way) => self.tree.step(way, config)?,
             None if self.is_over(config, started, stop)? => return Ok(false),
             None => self.tree.descend(config)?,
         };

@@ -61,10 +61,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let Some(i) = self.suspended.iter().position(|descent| descent.replies.is_some()) else { return Ok(None) };
         let Suspended { node, depth, replies } = self.suspended.remove(i);
         self.release(node);
-        match self.step(Way { node, depth, is_met: true }, replies, config)? {
-            Progress::Done(descent) => Ok(Some(descent)),
-            Progress::Under(way) => self.go_down(way, config).map(Some),
-        }
+        self.go_down(node, depth, replies, config).map(Some)
     }
 
     /// Returns how many descents wait for replies.
@@ -73,40 +70,64 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// Goes on with a descent to its end.
-    pub fn go_down(&mut self, mut way: Way, config: &Config) -> Result<Descent, SearchError<S::Error>> {
-        loop {
-            match self.step(way, None, config)? {
-                Progress::Done(descent) => return Ok(descent),
-                Progress::Under(next) => way = next,
-            }
-        }
+    pub fn finish_descent(&mut self, way: Way, config: &Config) -> Result<Descent, SearchError<S::Error>> {
+        self.go_down(way.node, way.depth, None, config)
     }
 
     /// Goes on with a descent by one node.
     ///
     /// It reads what the step before has asked for. Between them there is time for steps in other trees, while memory
     /// answers.
-    pub fn step_down(&mut self, way: Way, config: &Config) -> Result<Progress, SearchError<S::Error>> {
-        self.step(way, None, config)
-    }
-
-    /// Goes on by one node; `given` are the replies there of players outside.
-    #[inline(always)]
-    fn step(
-        &mut self,
-        way: Way,
-        given: Option<Vec<(Player, Action)>>,
-        config: &Config,
-    ) -> Result<Progress, SearchError<S::Error>> {
+    pub fn step(&mut self, way: Way, config: &Config) -> Result<Progress, SearchError<S::Error>> {
         let Way { node: at, depth, is_met } = way;
         if !is_met {
             if let Some(descent) = self.meet(at, depth, false, config) {
                 return Ok(Progress::Done(descent));
             }
         }
-        if self.draws_replies && given.is_none() && !self.outside(at).is_empty() {
+        if self.draws_replies && !self.outside(at).is_empty() {
             return Ok(Progress::Done(self.suspend(at, depth)));
         }
+        let (node, is_new) = self.following(at, None, config)?;
+        let depth = depth + 1;
+        if !is_new {
+            return Ok(Progress::Under(Way { node, depth, is_met: false }));
+        }
+        Ok(match self.meet(node, depth, true, config) {
+            Some(descent) => Progress::Done(descent),
+            None => Progress::Under(Way { node, depth, is_met: true }),
+        })
+    }
+
+    /// Goes down from a node to the end of a descent; `given` are the replies there of players outside.
+    fn go_down(
+        &mut self,
+        mut at: NodeId,
+        mut depth: u32,
+        mut given: Option<Vec<(Player, Action)>>,
+        config: &Config,
+    ) -> Result<Descent, SearchError<S::Error>> {
+        loop {
+            if self.draws_replies && given.is_none() && !self.outside(at).is_empty() {
+                return Ok(self.suspend(at, depth));
+            }
+            let (next, is_new) = self.following(at, given.take(), config)?;
+            depth += 1;
+            at = next;
+            if let Some(descent) = self.meet(at, depth, is_new, config) {
+                return Ok(descent);
+            }
+        }
+    }
+
+    /// Returns the node after another on the way down, and whether it is new.
+    #[inline(always)]
+    fn following(
+        &mut self,
+        at: NodeId,
+        given: Option<Vec<(Player, Action)>>,
+        config: &Config,
+    ) -> Result<(NodeId, bool), SearchError<S::Error>> {
         let mut chosen = std::mem::take(&mut self.scratch.chosen);
         match self.nodes[at as usize].status {
             Status::Chance => self.draw(at, &mut chosen),
@@ -114,17 +135,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
         let agents = if self.draws_replies { self.draw_replies(at, given, &mut chosen)? } else { None };
         let child = self.child(at, &chosen);
-        let depth = depth + 1;
-        if let Some(node) = child {
-            self.scratch.chosen = chosen;
-            return Ok(Progress::Under(Way { node, depth, is_met: false }));
-        }
-        let node = self.grow(at, &chosen, agents, config)?;
+        let next = match child {
+            Some(child) => child,
+            None => self.grow(at, &chosen, agents, config)?,
+        };
         self.scratch.chosen = chosen;
-        Ok(match self.meet(node, depth, true, config) {
-            Some(descent) => Progress::Done(descent),
-            None => Progress::Under(Way { node, depth, is_met: true }),
-        })
+        Ok((next, child.is_none()))
     }
 
     /// Returns what a descent came to at a node, which may be new; None where it goes on.
