@@ -110,7 +110,7 @@ def main() -> None:
     }
     for name, (size, measure) in parts.items():
         if size:
-            row = {"name": f"memory over {name}"} | measure()
+            row = {"name": f"memory over {name}"} | measure() | {"seed": 0}
             print(row, flush=True)
             if options.record:
                 append("endurance", [row])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
+import numpy as np
+
 from moemcts.agents import RandomAgent
 from moemcts.arena.replays import WriteReplays, write_jsonl
 from moemcts.errors import UsageError
@@ -14,18 +16,23 @@ from moemcts.hookspecs import Registration, hookimpl
 from moemcts.learn.networks import catalogue
 from moemcts.learn.schemes import catalogue as schemes
 from moemcts.learn.schemes.mixture import Mixture
+from moemcts.play import random_action
 from moemcts.references import format_reference
 from moemcts.search.playouts import PlayoutAgent
 
 DEFAULT_PLAYOUTS = 512
 """The smaller of the Antichess thesis' two numbers of iterations."""
+_RANDOM_GAMES = 8
+"""From which the length of usual games is known."""
+_ENDLESS = 5000
+"""Plies of a game at random that is not gone through to its end."""
 
 
 @hookimpl
 def register_gates() -> Sequence[Registration]:
     return [
         Registration("none", _single_phase, "one phase: a single network, the baseline"),
-        Registration("plies", _plies, "cuts by plies played; three equal parts of the longest game by default"),
+        Registration("plies", _plies, "cuts by plies played; three equal parts of a long game by default"),
         Registration("kmeans", _kmeans, "clusters of positions; `moemcts gate fit` makes its file", is_learned=True),
         Registration("learned", _learned, "a network trained with its experts, scheme mixture", is_learned=True),
     ]
@@ -92,8 +99,24 @@ def _single_phase(game: Game) -> SinglePhase:
 
 
 def _plies(game: Game, *, cuts: Sequence[int] = ()) -> PlyGate:
+    return PlyGate(cuts or _thirds(game), ())
+
+
+def _thirds(game: Game) -> tuple[int, int]:
+    """Returns cuts into thirds: of the longest game there can be, or where that is far from what is played, of the
+    mean of some games at random."""
     longest = game.spec.max_plies
-    return PlyGate(cuts or (longest // 3, 2 * longest // 3), ())
+    late = min(2 * longest // 3, _ENDLESS)
+    lengths = []
+    for seed in range(_RANDOM_GAMES):
+        state, rng = game.initial_state(seed), np.random.default_rng(seed)
+        while state.active_players and state.ply < late:
+            state = state.play([random_action(state, player, rng) for player in state.active_players])
+        if state.ply >= late:
+            return longest // 3, 2 * longest // 3
+        lengths.append(state.ply)
+    mean = sum(lengths) // len(lengths)
+    return max(mean // 3, 1), max(2 * mean // 3, 2)
 
 
 def _jsonl(game: Game) -> WriteReplays:

@@ -101,7 +101,8 @@ class CutGate(HardGate):
 class PlyGate(CutGate):
     """Cuts the game by the number of plies played; a function of the position, never goes back.
 
-    Without cuts, a game's longest possible length is divided into three equal parts.
+    Without cuts, a game's longest possible length is divided into three equal parts, or, where no game at random
+    comes to the last of them, the mean length of such games.
     """
 
     name = "plies"

@@ -56,6 +56,14 @@ def test_cuts_are_the_first_ply_of_the_next_phase() -> None:
     assert gate.weights(some_views(MIDDLE)).tolist() == [[0, 1, 0]]
 
 
+def test_plies_are_cut_where_games_are_though_they_could_last_much_longer() -> None:
+    game = plugins().game("tictactoe")
+    assert plugins().gate("plies", game).cuts == (3, 6)  # type: ignore[attr-defined]
+    game.spec = replace(game.spec, max_plies=300)
+    first, second = plugins().gate("plies", game).cuts  # type: ignore[attr-defined]
+    assert 1 <= first < second < 6
+
+
 @pytest.mark.parametrize(("cuts", "names"), [([], []), ([5, 5], []), ([6, 3], []), ([3], ["only one"])])
 def test_cuts_that_make_no_phases_are_refused(cuts: list[int], names: list[str]) -> None:
     with pytest.raises(ValueError, match="expected"):
