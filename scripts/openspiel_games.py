@@ -60,7 +60,7 @@ match or a tournament with them is written like any other.
 ```
 moemcts check "openspiel:breakthrough(rows=6,columns=6)"
 moemcts match --game openspiel:connect_four --agent "uct?simulations=200" --agent random --games 20
-moemcts run --game "openspiel:breakthrough(rows=6,columns=6)" --gate "plies?cuts=10,20" --preset smoke
+moemcts run --game "openspiel:breakthrough(rows=6,columns=6)" --gate plies --preset smoke
 ```
 
 The plugin registers a family of names, which ends with a colon, and gets what the user writes behind it
@@ -94,7 +94,7 @@ OpenSpiel's, by number and by name.
 
 ## Gates
 
-Those of every game. Name cuts where `max_plies` is large: `plies?cuts=20,60`.
+Those of every game. `plies` cuts where games at random are, where `max_plies` is far from that.
 
 ## Agents
 
@@ -103,7 +103,7 @@ Those of every game: `random`, `flat`, `uct`, experts.
 ## Sources
 
 google-deepmind/open_spiel; Lanctot et al., *OpenSpiel: A Framework for Reinforcement Learning in Games*, 2019."""
-MOST_SECONDS = 60
+MOST_SECONDS = 600
 """Of processor time for the laws of one game, of which one is played to its end at random."""
 
 
