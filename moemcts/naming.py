@@ -252,6 +252,8 @@ def _expert_agent(
     backend: str = AUTO,
     precision: str = "",
     in_flight: int = 1,
+    pruning_visits: int = 0,
+    stop_tolerance: float = 0.0,
 ) -> Agent:
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.inference.backends import Inference
@@ -290,6 +292,8 @@ def _expert_agent(
             policy_temperature=policy_temperature,
             uniform_share=uniform_share,
             noise_fraction=noise,
+            pruning_visits=pruning_visits,
+            stop_tolerance=stop_tolerance,
         )
     except ValidationError as error:
         fault = error.errors()[0]

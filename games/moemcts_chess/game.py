@@ -43,7 +43,7 @@ class ChessGame(Game[core.ChessState]):
     ) -> None:
         """Takes the variant's own plane set, policy map and longest length where none is named.
 
-        Raises ValueError for an unknown name.
+        Raises UsageError for an unknown plane set, ValueError for what else does not exist.
         """
         if planes is not None and planes not in PLANE_SETS:
             raise unknown_name("plane set", planes, PLANE_SETS)

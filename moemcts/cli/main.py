@@ -62,10 +62,10 @@ def _run() -> None:
     sys.exit(code)  # type: ignore[arg-type]
 
 
-def _exit_code(app: Callable[[], object]) -> object:
+def _exit_code(app: Callable[..., object]) -> object:
     """Runs the command line, which leaves in any case; returns the code it leaves with."""
     try:
-        app()
+        app(prog_name="moemcts")
     except SystemExit as left:
         if isinstance(getattr(left.__context__, "__cause__", None), KeyboardInterrupt):
             # Typer leaves without a word.

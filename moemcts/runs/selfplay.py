@@ -214,8 +214,8 @@ class SelfPlay(Run[SelfPlayConfig]):
 
         crew, player = self._workers(), PlayParts(self.players, generation, champion)
         for wave in waves(games, crew.count, samples_of):
-            # Whoever plays several parts goes from one to the next without a pause.
-            shares = [wave[start :: crew.count] for start in range(min(crew.count, len(wave)))]
+            num_shares = min(crew.count, len(wave)) if games.continuous else len(wave)
+            shares = [wave[start::num_shares] for start in range(num_shares)]
             crew.map(player, shares, on_report=functools.partial(hear, shares))
         chunks = [self.on_disk.chunk(generation, chunk) for chunk in range(self._num_chunks(counts))]
         num_samples, played = join_chunks(

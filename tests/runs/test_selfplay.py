@@ -119,6 +119,13 @@ def test_processes_play_the_same_games(finished: Path, tmp_path: Path) -> None:
     assert (tmp_path / "run" / manifest).read_bytes() == (finished / manifest).read_bytes()
 
 
+def test_games_without_a_pause_between_parts_go_on_after_a_kill(finished: Path, tmp_path: Path) -> None:
+    with pytest.raises(Killed):
+        work(selfplay(tmp_path / "run", games={"continuous": True}), Deadly("generation 2: games", 2))
+    work(SelfPlay.load(tmp_path / "run"))
+    assert contents(tmp_path / "run").keys() == contents(finished).keys()
+
+
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is an extra")
 def test_actors_of_ray_play_the_same_games(finished: Path, tmp_path: Path) -> None:
     work(selfplay(tmp_path / "run", generations=1, workers="ray"))

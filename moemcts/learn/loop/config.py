@@ -26,6 +26,10 @@ class GamesConfig(_Section):
     core of their own or a GPU. If not given 2, but 1 on one core and for rules in Python; that is written down."""
     per_part: int = Field(default=256, ge=1)
     """Games that one process plays in one go; an interrupted run plays unfinished ones of these again."""
+    continuous: bool = False
+    """Whether games of a process's next part take the places of those that are over, so that batches stay full. Which
+    positions share a batch, and so the last digits of values, then depends on the number of processes and on where a
+    run was interrupted; without, games are the same to the byte whatever happens."""
     searched: bool = True
     """Whether moves are searched; without, they are drawn from the policy at `search.temperature`, and what is learned
     of the policy is what it says already."""
@@ -69,8 +73,9 @@ class GamesConfig(_Section):
         fields: dict[str, Any] = dump(self)
         if fields.get("precision") is None:
             fields.pop("precision", None)
-        if not fields.get("ahead"):
-            fields.pop("ahead", None)
+        for later in ("ahead", "continuous"):
+            if not fields.get(later):
+                fields.pop(later, None)
         if fields.get("in_flight") is None:
             fields.pop("in_flight", None)
         return fields

@@ -9,6 +9,7 @@ import chess
 import pytest
 from chess_oracle import end, random_games
 
+from moemcts.errors import UsageError
 from moemcts.testing import check_game
 from moemcts_chess.game import VARIANTS, WITHOUT_CASTLING, ChessGame, mirrored_actions
 
@@ -181,7 +182,9 @@ def test_a_wrong_position_says_what_was_expected(variant: str, text: str, messag
 
 
 def test_wrong_options_are_refused() -> None:
-    for options in ({"planes": "v9"}, {"policy": "crazy"}, {"max_plies": 0}):
+    with pytest.raises(UsageError, match="no plane set named 'v9'; did you mean 'v2'"):
+        ChessGame("chess", planes="v9")
+    for options in ({"policy": "crazy"}, {"max_plies": 0}):
         with pytest.raises(ValueError, match=r"^(expected max_plies|no )"):
             ChessGame("chess", **options)
     with pytest.raises(ValueError, match="no policy map for antichess"):
