@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
 import pickle
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,6 +17,7 @@ HERE = "ray"
 MOST_DEATHS = 3
 """Times that an item may take its actor down before it is given up."""
 _SECONDS_TO_LISTEN = 0.2
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class Rays:
@@ -62,10 +64,13 @@ class Rays:
                     actor, number = busy.pop(answer)
                     try:
                         results[number] = _opened(ray.get(answer))
-                    except ray.exceptions.RayActorError as error:
+                    except ray.exceptions.RayError as error:
+                        # What the task raises is returned: this is about its actor, or about Ray.
                         deaths[number] = deaths.get(number, 0) + 1
                         if deaths[number] >= MOST_DEATHS:
                             raise MoemctsError(self._died(deaths[number])) from error
+                        with contextlib.suppress(Exception):
+                            ray.kill(actor)
                         self._give(_actor(ray, pickled, reports), (number, items[number]), busy)
                         continue
                     on_done(number, results[number])
@@ -110,6 +115,8 @@ class _Actor:
     """Does items, one after the other, with a task that it is made with."""
 
     def __init__(self, pickled: bytes, reports: Any) -> None:
+        # Before what computes is imported.
+        os.environ.update(_ONE_THREAD)
         self._task = pickle.loads(pickled)
         self._reports = reports
 
@@ -154,8 +161,7 @@ def _connected(address: str, count: int | None) -> Any:
 
     if ray.is_initialized():
         return ray
-    environment = {"env_vars": {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}}
-    quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "runtime_env": environment}
+    quiet: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
     try:
         if address == HERE:
             ray.init(address="local", num_cpus=count, include_dashboard=False, **quiet)
