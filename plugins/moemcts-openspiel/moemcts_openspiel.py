@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ class Position(State):
     """A hash of all that was played: OpenSpiel's positions may depend on any of it."""
     paid: FloatArray | None = None
     """What the step into this position paid each player, in units of value; None where nothing is paid on the way."""
+    _names: dict[Player, dict[Action, str]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def active_players(self) -> tuple[Player, ...]:
@@ -92,6 +94,15 @@ class Position(State):
         if self.paid is not None or not self.spiel.is_terminal():
             return np.zeros(self.game.spec.num_players, dtype=np.float32)
         return self.game.in_units(self.spiel.returns())
+
+    def names(self, player: Player) -> dict[Action, str]:
+        """Returns OpenSpiel's names of the legal actions, with their numbers where several have the same."""
+        if player not in self._names:
+            who = self.spiel.current_player() if player == CHANCE else player
+            plain = {a: " ".join(self.spiel.action_to_string(who, a).split()) for a in self.legal_actions(player)}
+            counts = Counter(plain.values())
+            self._names[player] = {a: text if counts[text] == 1 else f"{text} #{a}" for a, text in plain.items()}
+        return self._names[player]
 
     def observation(self, player: Player) -> FloatArray:
         spiel = self.spiel
@@ -165,10 +176,7 @@ class OpenSpielGame(Game[Position]):
 
     def format_action(self, state: Position, player: Player, action: Action) -> str:
         """Returns OpenSpiel's name of the action, with its number where another legal one has the same name."""
-        who = state.spiel.current_player() if player == CHANCE else player
-        text = " ".join(state.spiel.action_to_string(who, action).split())
-        same = sum(" ".join(state.spiel.action_to_string(who, a).split()) == text for a in state.legal_actions(player))
-        return text if same == 1 else f"{text} #{action}"
+        return state.names(player)[action]
 
     def render(self, state: Position) -> str:
         return str(state.spiel)
