@@ -261,6 +261,15 @@ def openspiel() -> str:
     return "\n\n".join([note, table("in | search | simulations/s | ratio", cells), origin(rows)])
 
 
+def laws() -> str:
+    """Returns in how many games of OpenSpiel the laws hold."""
+    rows = list(latest("openspiel_laws").values())
+    held = [row for row in rows if not row["broken"]]
+    cells = [[len(held), len(rows), f"{sum(row['cases'] for row in held):,}", round(sum(row["seconds"] for row in rows))]]
+    note = "One game at random each, to its end; [game by game](games/openspiel.md#games)."
+    return "\n\n".join([note, table("games that keep the laws | of | cases | seconds of a core", cells), origin(rows)])
+
+
 def cartpole() -> str:
     """Returns how long a search alone keeps a pole up."""
     rows = list(latest("cartpole").values())

@@ -157,6 +157,8 @@ def _connected(address: str, count: int | None) -> Any:
     """Returns the module, connected to a cluster, or to a Ray of this process's own that ends with it."""
     import logging
 
+    # Under `uv run` Ray would send the folder it runs in to every worker, which then builds this package anew.
+    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     import ray
 
     if ray.is_initialized():
