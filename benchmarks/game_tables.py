@@ -266,7 +266,7 @@ def laws() -> str:
     rows = list(latest("openspiel_laws").values())
     held = [row for row in rows if not row["broken"]]
     cells = [[len(held), len(rows), f"{sum(row['cases'] for row in held):,}", round(sum(row["seconds"] for row in rows))]]
-    note = "One game at random each, to its end; [game by game](games/openspiel.md#games)."
+    note = "One game at random each, to its end; [game by game](games/openspiel.md#variants)."
     return "\n\n".join([note, table("games that keep the laws | of | cases | seconds of a core", cells), origin(rows)])
 
 
