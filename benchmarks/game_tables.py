@@ -265,9 +265,10 @@ def laws() -> str:
     """Returns in how many games of OpenSpiel the laws hold."""
     rows = list(latest("openspiel_laws").values())
     held = [row for row in rows if not row["broken"]]
-    cells = [[len(held), len(rows), f"{sum(row['cases'] for row in held):,}", round(sum(row["seconds"] for row in rows))]]
+    cases, seconds = sum(row["cases"] for row in held), round(sum(row["seconds"] for row in rows))
     note = "One game at random each, to its end; [game by game](games/openspiel.md#variants)."
-    return "\n\n".join([note, table("games that keep the laws | of | cases | seconds of a core", cells), origin(rows)])
+    heads = "games that keep the laws | of | cases | seconds of a core"
+    return "\n\n".join([note, table(heads, [[len(held), len(rows), f"{cases:,}", seconds]]), origin(rows)])
 
 
 def cartpole() -> str:
