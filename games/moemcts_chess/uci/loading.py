@@ -16,6 +16,7 @@ from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Views
 from moemcts.references import parse_reference
 from moemcts.weights import default_weights, folder_of
+from moemcts_chess.board import python_chess
 from moemcts_chess.game import ChessGame
 from moemcts_chess.glance import GlanceEvaluator
 from moemcts_chess.tablebase import Tablebase, TablebaseEvaluator
@@ -60,6 +61,8 @@ def load(
 
     What cannot be had is done without, after `fail` was told why; by default that is a remark.
     """
+    # Positions that go on behind a draw are its: imported now, as it takes more than a quick move has.
+    python_chess()
     fail = fail or (lambda error: remark(f"error: {one_line(error)}"))
     named = options.text("Model_Directory")
     if named == SHIPPED:
@@ -96,16 +99,18 @@ def warm_up(knowledge: Knowledge, batch_size: int, pace: Pace) -> float:
     """Makes every expert evaluate batches of all sizes, tells `pace` how long they take, and returns the seconds.
 
     Libraries compile a network for each size, allocate and find out what is fastest when they first meet it: up to
-    seconds for a large network.
+    seconds for a large network. A batch that is shared by experts has parts of any size.
     """
     began = time.monotonic()
     state = knowledge.game.initial_state()
     alone = knowledge.game.views([(state, state.active_players[0])])
     experts = knowledge.experts.experts if knowledge.experts is not None else ()
-    for size in sizes(batch_size):
+    for size in range(1, batch_size + 1):
         views = alone.take(np.zeros(size, dtype=np.int64))
         for expert in experts:
             expert.evaluate(views)
+    for size in sizes(batch_size):
+        views = alone.take(np.zeros(size, dtype=np.int64))
         for _ in range(NUM_TIMED):
             started = time.monotonic()
             knowledge.evaluator.evaluate(views)
