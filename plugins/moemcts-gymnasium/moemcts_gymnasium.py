@@ -56,18 +56,14 @@ class Episode(State):
     def play(self, actions: Sequence[Action]) -> Episode:
         """Returns the episode one step on; raises ValueError for an action that there is not."""
         (action,) = actions
+        return self.after(int(action), _copied(self.env))
+
+    def after(self, action: Action, env: Any) -> Episode:
+        """Returns the episode one step on; `env`, which stands where this one does, makes the step."""
         self.game.check_action(action)
-        env = _copied(self.env)
         seen, reward, terminated, truncated, _ = env.step(self.game.first_action + action)
-        return Episode(
-            self.game,
-            env,
-            self.seed,
-            (*self.actions, int(action)),
-            seen,
-            self.game.in_units(float(reward)),
-            bool(terminated or truncated),
-        )
+        paid, is_over = self.game.in_units(float(reward)), bool(terminated or truncated)
+        return Episode(self.game, env, self.seed, (*self.actions, action), seen, paid, is_over)
 
     def rewards(self) -> FloatArray:
         return np.array([self.paid], dtype=np.float32)
@@ -199,7 +195,8 @@ class GymnasiumGame(Game[Episode]):
                 raise ValueError("no colon")
             state = self.initial_state(int(seed))
             for action in rest.split():
-                state = state.play([int(action)])
+                # Nobody else has what is on the way, so nothing is copied.
+                state = state.after(int(action), state.env)
         except ValueError as error:
             raise ValueError(f"expected a seed and actions such as '7: 0 1 1', got {text!r}: {error}") from None
         return state
