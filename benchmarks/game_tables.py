@@ -261,6 +261,17 @@ def openspiel() -> str:
     return "\n\n".join([note, table("in | search | simulations/s | ratio", cells), origin(rows)])
 
 
+def variants() -> str:
+    """Returns what variants of the search score against the search without them, and what they save."""
+    rows = list(latest("variants").values())
+    cells = (
+        [row["name"], row["games"], f"{row['score']} [{row['interval'][0]}, {row['interval'][1]}]", row["simulations"]]
+        for row in rows
+    )
+    heads = "variant | games | score %, 95 % | simulations per move"
+    return "\n\n".join([table(heads, cells), origin(rows)])
+
+
 def laws() -> str:
     """Returns in how many games of OpenSpiel the laws hold."""
     rows = list(latest("openspiel_laws").values())
