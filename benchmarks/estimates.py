@@ -4,13 +4,14 @@
     python benchmarks/estimates.py runs [--record]
 
 It is what `moemcts run ... --dry-run` says before it starts, but told by the processor's clock, which does not mind
-what else runs on the machine. With `runs`, small experiments are done in one process, and the time they take stands
-beside what was said of them, both by that clock.
+what else runs on the machine. With `runs`, small experiments are done, each by one process of its own, and the time
+they take stands beside what was said of them, both by that clock.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import shlex
 import tempfile
 from pathlib import Path
@@ -45,6 +46,7 @@ EXPERIMENTS = {
 }
 RUNS = {"tictactoe": "plies", "chess": "lichess", "pommerman": "steps", "connect-four": "stones"}
 """Games and gates of experiments that are done."""
+CLOCK: Any = SimpleNamespace(perf_counter=process_time)
 PARTS = ("data", "training", "matches", "report")
 GATES = ["steps", "mixedness", "opponents"]
 
@@ -68,8 +70,10 @@ def row(name: str, network: str, changes: list[str]) -> dict[str, Any]:
     return one | parts | {"run_command": command(network, changes), "seed": 0}
 
 
-def done(game: str, gate: str) -> dict[str, Any]:
-    """Returns the seconds that were said of a small experiment and those it took."""
+def done(run: tuple[str, str]) -> dict[str, Any]:
+    """Returns the seconds that were said of a small experiment, a game and a gate, and those it took."""
+    game, gate = run
+    estimates.time = CLOCK
     named = {"game": game, "gates": [gate], "schemes": None, "network": None, "seed": None}
     settings = read_settings(Given.of(named, "smoke", None, ["workers=1"], allow_programs=False), ExperimentConfig)
     with tempfile.TemporaryDirectory() as folder:
@@ -98,15 +102,14 @@ def main() -> None:
     parser.add_argument("what", nargs="?", choices=("hours", "runs"), default="hours")
     add_option(parser)
     options = parser.parse_args()
-    clock: Any = SimpleNamespace(perf_counter=process_time)
-    estimates.time = clock
     if options.what == "runs":
-        for game, gate in RUNS.items():
-            one = done(game, gate)
-            print(one, flush=True)
-            if options.record:
-                append("estimated_runs", [one])
+        with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as alone:
+            for one in alone.imap(done, RUNS.items(), chunksize=1):
+                print(one, flush=True)
+                if options.record:
+                    append("estimated_runs", [one])
         return
+    estimates.time = CLOCK
     found = [row(name, **experiment) for name, experiment in EXPERIMENTS.items()]
     for one in found:
         print(one["value"], one["unit"], one["run_command"])

@@ -37,6 +37,10 @@ TRAINING_COST = 3.5
 
 START = 3.0
 """Seconds that a worker process needs before it works, most of them to import torch."""
+OPTIMISERS = 4.0
+"""Seconds that torch takes to import what its optimisers may need."""
+LIBRARIES = 2.0
+"""Seconds that the libraries of the report, for figures and intervals, take to be imported."""
 FIGURE = 0.5
 """Seconds that a figure of the report takes, as SVG and as PNG."""
 
@@ -90,9 +94,10 @@ def estimate(experiment: Experiment) -> Estimate:
     return Estimate(
         data=to_play / config.data.keep * played.seconds_per_sample + sizes.imported / IMPORTED,
         training=start
+        + OPTIMISERS
         + (rows / rate + rows_read / _encoding_rate(game, played.states) + FIRST_STEP * trainings) / workers,
         matches=start + _matches(experiment, played) / workers,
-        report=rows_rated / rate + num_figures * FIGURE,
+        report=LIBRARIES + rows_rated / rate + num_figures * FIGURE,
         num_bytes=int(
             (to_play + sizes.imported) * (packed.offsets[-1] / len(played.states) + 40)
             + num_parameters * 4 * 3 * trainings * 2
