@@ -40,7 +40,7 @@ def commit(root: Path = Path(__file__).parent.parent) -> str:
 def append(table: str, rows: list[dict[str, object]]) -> None:
     """Appends rows to `results/<table>.jsonl`, each with how it came about."""
     origin = {
-        "command": " ".join(["python", sys.argv[0], *_named(sys.argv[1:])]),
+        "command": " ".join(["python", sys.argv[0], *named(sys.argv[1:])]),
         "commit": commit(),
         "machine": machine(),
         "date": time.strftime("%Y-%m-%d"),
@@ -51,11 +51,11 @@ def append(table: str, rows: list[dict[str, object]]) -> None:
             file.write(json.dumps(row | origin) + "\n")
 
 
-def _named(arguments: Sequence[str]) -> Iterator[str]:
+def named(arguments: Sequence[str]) -> Iterator[str]:
     """Yields arguments, in place of whole paths what they are for: where something lies on a machine is its own."""
     option = ""
     for argument in arguments:
-        yield option.lstrip("-").upper() if argument.startswith("/") else argument
+        yield (option.lstrip("-").upper() or "PATH") if argument.startswith("/") else argument
         option = argument
 
 

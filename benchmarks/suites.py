@@ -22,6 +22,8 @@ def main() -> None:
     keys = ("suite", "game", "gate", "scheme", "simulations", "routing", "seed")
     named = [{"name": " ".join(str(row[key]) for key in keys), **row} for row in rows]
     for row in named:
+        row["command"] = " ".join(record.named(row["command"].split()))
+    for row in named:
         print(row["name"], row["points"], row["low"], row["high"])
     if options.record:
         # The rows know their own origin: the command that made them, not this one.
