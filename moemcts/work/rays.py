@@ -68,7 +68,7 @@ class Rays:
                         # What the task raises is returned: this is about its actor, or about Ray.
                         deaths[number] = deaths.get(number, 0) + 1
                         if deaths[number] >= MOST_DEATHS:
-                            raise MoemctsError(self._died(deaths[number])) from error
+                            raise MoemctsError(self._died(deaths[number], error)) from error
                         with contextlib.suppress(Exception):
                             ray.kill(actor)
                         self._give(_actor(ray, pickled, reports), (number, items[number]), busy)
@@ -90,11 +90,10 @@ class Rays:
         number, value = item
         busy[actor.do.remote(number, value)] = actor, number
 
-    def _died(self, times: int) -> str:
-        return (
-            f"an actor of Ray died {times} times with the same item, perhaps of too little memory"
-            f"{'; ' * bool(self._hint)}{self._hint}"
-        )
+    def _died(self, times: int, error: Exception) -> str:
+        why = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        hint = f"; {self._hint}" if self._hint else ""
+        return f"an actor of Ray died {times} times with the same item, perhaps of too little memory: {why}{hint}"
 
 
 class _Mailbox:

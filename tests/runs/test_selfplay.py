@@ -16,6 +16,7 @@ from moemcts.arena.replays import read_jsonl
 from moemcts.cli.main import main
 from moemcts.cli.selfplay import make
 from moemcts.errors import ForeignData, UsageError
+from moemcts.runs.generations import PLAYED
 from moemcts.runs.selfplay import SelfPlay
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.settings import validate
@@ -122,8 +123,9 @@ def test_processes_play_the_same_games(finished: Path, tmp_path: Path) -> None:
 def test_games_without_a_pause_between_parts_go_on_after_a_kill(finished: Path, tmp_path: Path) -> None:
     with pytest.raises(Killed):
         work(selfplay(tmp_path / "run", games={"continuous": True}), Deadly("generation 2: games", 2))
-    work(SelfPlay.load(tmp_path / "run"))
+    ended = work(SelfPlay.load(tmp_path / "run"))
     assert contents(tmp_path / "run").keys() == contents(finished).keys()
+    assert [ended.on_disk.said(one, PLAYED)["games"] for one in (1, 2, 3)] == [12, 12, 12]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is an extra")

@@ -28,7 +28,7 @@ def test_what_is_legal_can_be_clicked(name: str) -> None:
             assert 0 <= x <= drawing.width - width
             assert 0 <= y <= drawing.height - height
         stones = sum(letter != "." for row in state.drawn() for letter in row)
-        assert drawing.svg.count('r="0.36"') == stones
+        assert sum(drawing.svg.count(f'fill="{colour}"') for colour in board.colours) == stones
         state = state.play([int(rng.choice(legal))])
 
 
