@@ -1,65 +1,20 @@
 """Experts come back as they were, or not at all."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from learning_games import ShuffledTicTacToe, TicTacToe, crowd
+from networks_for_tests import GATE, NETWORK, positions, save, trained_network
 from torch import nn
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
 from moemcts.experts import route_majority
-from moemcts.game import Game
 from moemcts.learn.checkpoint import load_experts, save_experts
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator, folded
-from moemcts.learn.networks import catalogue
 from moemcts.learn.weights import read_state
 from moemcts.plugins import plugins
-
-NETWORK = "resnet?channels=4&blocks=1"
-GATE = "plies?cuts=3,6"
-
-
-def trained_network(shape: tuple[int, int, int] = (2, 3, 3), num_actions: int = 9, **options: Any) -> nn.Module:
-    """Returns a network whose batch norms have seen something."""
-    network = catalogue.resnet(shape, num_actions, **{"channels": 4, "blocks": 1, **options})
-    network.train()
-    for _ in range(3):
-        network(torch.randn(16, *shape) * 2 + 1)
-    return network.eval()
-
-
-def save(folder: Path, game: Game | None = None, networks: list[nn.Module] | None = None) -> list[nn.Module]:
-    game = game or TicTacToe()
-    networks = networks or [trained_network() for _ in range(3)]
-    save_experts(
-        folder,
-        networks,
-        game=game,
-        game_reference="tictactoe",
-        gate=plugins().gate(GATE, game),
-        gate_reference=GATE,
-        network_reference=NETWORK,
-        scheme="separated",
-        seed=3,
-        data="abc",
-        measurements=[{"validation": {"loss": 1.0}}, {"validation": None}, {}],
-    )
-    return networks
-
-
-def positions(game: Game, num: int = 40) -> Any:
-    rng = np.random.default_rng(0)
-    pairs = []
-    while len(pairs) < num:
-        state = game.initial_state()
-        while state.active_players:
-            player = state.active_players[0]
-            pairs.append((state, player))
-            state = state.play([int(rng.choice(state.legal_actions(player)))])
-    return game.views(pairs)
 
 
 def test_loaded_experts_evaluate_like_those_that_were_saved(tmp_path: Path) -> None:

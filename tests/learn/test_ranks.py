@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import nn
 from learning_games import TicTacToe, thirds
-from test_trainer import config
+from training_for_tests import config
 from moemcts.learn.schemes.catalogue import Separated
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.training.ranks import connected

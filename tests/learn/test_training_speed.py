@@ -1,0 +1,135 @@
+"""What makes a training quicker leaves what it learns as it is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from learning_games import make_data, thirds
+from torch import nn
+from training_for_tests import EVERYTHING, config, fit_staged, lines_of, quiet, same, small_network
+
+from moemcts.errors import ForeignData
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.training import speed
+from moemcts.learn.training.progress import Progress
+from moemcts.learn.training.speed import Way, best_way
+from moemcts.learn.training.trainer import Trained, Trainer
+from moemcts.runs.settings import MatchConfig
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return make_data(tmp_path_factory.mktemp("data"))
+
+
+def test_how_batches_are_encoded_changes_nothing(data: Dataset, tmp_path: Path) -> None:
+    runs = [
+        fit_staged(data, tmp_path / str(i), config(epochs=1, encoders=encoders, prefetch=prefetch), quiet)
+        for i, (encoders, prefetch) in enumerate([(1, 1), (4, 9)])
+    ]
+    assert same(*runs)
+
+
+def test_the_threads_of_the_machine_change_nothing(data: Dataset, tmp_path: Path) -> None:
+    found = []
+    for threads in (1, 4):
+        torch.set_num_threads(threads)
+        try:
+            (expert, *_) = fit_staged(data, tmp_path / str(threads), config(epochs=1, threads=None), quiet)
+        finally:
+            torch.set_num_threads(1)
+        found.append(expert.path.read_bytes())
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_a_compiled_network_learns_the_same(data: Dataset, tmp_path: Path, precision: str) -> None:
+    plain, compiled = (
+        Trainer(config(epochs=1, precision=precision, compile=wanted)).fit(
+            small_network(), data, thirds(), EVERYTHING, tmp_path / str(wanted)
+        )
+        for wanted in (False, True)
+    )
+    # float32 sums in another order; bfloat16 has 8 bits, and rounds at other places when fused.
+    tolerance = 1e-4 if precision == "float32" else 2e-2
+    assert compiled.measurement["validation"]["loss"] == pytest.approx(
+        plain.measurement["validation"]["loss"], rel=tolerance
+    )
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "nag"])
+def test_a_network_learns_the_same_in_either_layout(data: Dataset, tmp_path: Path, optimiser: str) -> None:
+    first, second = (
+        Trainer(config(epochs=1, channels_last=wanted, optimiser=optimiser)).fit(
+            small_network(8), data, thirds(), EVERYTHING, tmp_path / str(wanted)
+        )
+        for wanted in (None, True)
+    )
+    # Sums in another order; float32 of a few dozen steps.
+    assert second.measurement["validation"]["loss"] == pytest.approx(first.measurement["validation"]["loss"], rel=1e-4)
+
+
+RATES = {Way("float32", False): 100.0, Way("float32", True): 104.0, Way("bf16", False): 119.0, Way("bf16", True): 100.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, Way("float32", False)),
+        ({Way("float32", True): 106.0}, Way("float32", True)),
+        ({Way("bf16", True): 130.0}, Way("bf16", True)),
+        ({Way("bf16", False): 121.0}, Way("bf16", False)),
+        ({Way("float32", True): 110.0, Way("bf16", True): 130.0}, Way("float32", True)),
+    ],
+)
+def test_a_way_is_taken_that_is_worth_what_it_changes(changes: dict[Way, float], expected: Way) -> None:
+    assert best_way(RATES | changes) == expected
+    assert best_way({Way("float32", False): 1.0}) == Way("float32", False)
+
+
+def test_auto_is_tried_once_and_kept_when_a_training_goes_on(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = small_network()
+    rates = speed.measure_ways(before, (2, 3, 3), 8, 1)
+    assert set(rates) == set(speed.WAYS)
+    assert same_weights(before, small_network()), "what is tried is a copy"
+
+    def fit(where: str, **changes: Any) -> Trained:
+        return Trainer(config(epochs=1, **changes)).fit(small_network(), data, thirds(), EVERYTHING, tmp_path / where)
+
+    monkeypatch.setattr(speed, "measure_ways", lambda *_: {Way("float32", False): 1.0, Way("bf16", True): 2.0})
+    found = fit("auto", precision="auto")
+    kept = json.loads((tmp_path / "auto" / "identity.json").read_text())["config"]
+    assert (kept["precision"], kept["channels_last"]) == ("bf16", True)
+    named = fit("named", precision="bf16", channels_last=True)
+    assert same_weights(found.network, named.network)
+    monkeypatch.setattr(speed, "measure_ways", lambda *_: {Way("float32", False): 1.0})
+    assert fit("auto", precision="auto").measurement == found.measurement
+    with pytest.raises(ForeignData, match="precision"):
+        fit("auto", precision="float32")
+
+
+def test_what_came_later_is_not_part_of_the_identity_of_what_does_not_use_it() -> None:
+    assert "channels_last" not in config().identity()
+    assert "channels_last" not in config().model_dump()
+    assert "precision" not in MatchConfig().model_dump()
+    assert MatchConfig(precision="bf16").model_dump()["precision"] == "bf16"
+    assert config(channels_last=True).identity()["channels_last"] is True
+
+
+def same_weights(first: nn.Module, second: nn.Module) -> bool:
+    """Returns whether two networks are the same, bit by bit."""
+    pairs = zip(first.state_dict().values(), second.state_dict().values(), strict=True)
+    return all(torch.equal(ours, theirs) for ours, theirs in pairs)
+
+
+def test_speed_and_waiting_are_written_at_every_measurement(data: Dataset, tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    Trainer(config(), on_progress=seen.append).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
+    timings = [json.loads(line) for line in (tmp_path / "timings.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in timings] == [line["step"] for line in lines_of(tmp_path)]
+    assert all(line["positions_per_second"] > 0 and 0 <= line["waiting"] < 1 for line in timings)
+    assert 0 <= seen[-1].waiting < 1
