@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from moemcts.cli.main import main
+from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.report.leaderboard import leaderboard
 from moemcts.runs.benchmark import read_suite
 
@@ -134,3 +135,9 @@ def test_the_suite_that_comes_with_the_source_is_whole(preset: str) -> None:
         pytest.skip("moemcts-openspiel is not installed")
     units = read_suite(ROOT / "benchmarks" / "suite.toml", preset)
     assert len({unit.game.name for unit in units}) >= 8
+    for unit in units:
+        gates = unit.config().gates
+        if len(gates) > 1:
+            game = plugins().game(unit.game.name)
+            found = {gate_fingerprint(plugins().gate(gate, game), game) for gate in gates}
+            assert len(found) == len(gates), f"two gates of {unit.game.name} are the same"
