@@ -1,11 +1,13 @@
-"""lc0 with its backend that returns a constant, on one thread, started from a binary that is named.
+"""lc0 with its backend `trivial`, on one thread, started from a binary that is named.
 
-It is built from https://github.com/LeelaChessZero/lc0; nothing of it comes with this repository.
+That backend runs no network: it counts material, and its priors depend on the move alone. lc0 is built from
+https://github.com/LeelaChessZero/lc0; nothing of it comes with this repository.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,6 +43,14 @@ class Engine:
                 return lines
         raise SystemExit(f"expected an answer to {line!r} with {until!r}: the engine ended")
 
+    def search(self, fen: str, simulations: int) -> int:
+        """Returns the nodes of a search from scratch: its last batch may take it past `simulations`."""
+        self.say("ucinewgame")
+        self.ask("isready", until="readyok")
+        self.say(f"position fen {fen}")
+        lines = self.ask(f"go nodes {simulations}", until="bestmove")
+        return max(int(nodes) for nodes in re.findall(r" nodes (\d+)", "\n".join(lines)))
+
     def processor_time(self) -> float:
         """Returns the seconds of processor time that the engine used so far."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -55,13 +65,10 @@ def main() -> None:
         fen, simulations, batch = question(name)
         for option, value in {**OPTIONS, "MinibatchSize": batch}.items():
             engine.say(f"setoption name {option} value {value}")
+        engine.search(fen, simulations)
         nodes, started = 0, engine.processor_time()
         while engine.processor_time() - started < seconds:
-            engine.say("ucinewgame")
-            engine.ask("isready", until="readyok")
-            engine.say(f"position fen {fen}")
-            engine.ask(f"go nodes {simulations}", until="bestmove")
-            nodes += simulations
+            nodes += engine.search(fen, simulations)
         return nodes / (engine.processor_time() - started)
 
     serve(measured)
