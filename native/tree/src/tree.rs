@@ -252,19 +252,22 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
     }
 
-    /// Returns the child that the chosen edges, and the replies behind them, lead to.
+    /// Returns the child that the chosen edges, and the replies behind them, lead to; `head` is the first of those that
+    /// share the first edge.
     ///
     /// With one seat and kept replies the chain has one link.
-    fn child(&self, node: NodeId, chosen: &[Slot]) -> Option<NodeId> {
-        let rest = &chosen[self.nodes[node as usize].num_seats.min(1).into()..];
-        let mut child = self.head(node, chosen);
-        while child != NONE {
-            if rest.is_empty() || self.choices[self.nodes[child as usize].choices as usize..].starts_with(rest) {
-                return Some(child);
+    #[inline(always)]
+    fn child(&self, node: NodeId, head: NodeId, chosen: &[Slot]) -> Option<NodeId> {
+        let mut child = head;
+        if chosen.len() > 1 || self.draws_replies {
+            let rest = &chosen[self.nodes[node as usize].num_seats.min(1).into()..];
+            // A call that compares memory takes longer than the few numbers do.
+            let is_other = |child: &Node| rest.iter().zip(&self.choices[child.choices as usize..]).any(|(a, b)| a != b);
+            while child != NONE && is_other(&self.nodes[child as usize]) {
+                child = self.nodes[child as usize].sibling;
             }
-            child = self.nodes[child as usize].sibling;
         }
-        None
+        (child != NONE).then_some(child)
     }
 
     /// Returns the edges that led to a child from its parent's seats.

@@ -129,12 +129,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         config: &Config,
     ) -> Result<(NodeId, bool), SearchError<S::Error>> {
         let mut chosen = std::mem::take(&mut self.scratch.chosen);
-        match self.nodes[at as usize].status {
+        let head = match self.nodes[at as usize].status {
             Status::Chance => self.draw(at, &mut chosen),
             _ => self.choose(at, config, &mut chosen),
-        }
+        };
         let agents = if self.draws_replies { self.draw_replies(at, given, &mut chosen)? } else { None };
-        let child = self.child(at, &chosen);
+        let child = self.child(at, head, &chosen);
         let next = match child {
             Some(child) => child,
             None => self.grow(at, &chosen, agents, config)?,

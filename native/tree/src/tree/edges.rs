@@ -24,7 +24,7 @@ pub struct Edge {
 }
 
 impl Edge {
-    pub(super) fn new(prior: f32) -> Self {
+    pub(super) const fn new(prior: f32) -> Self {
         Self { value_sum: 0.0, prior, visits: 0, in_flight: 0, child: NONE, ahead: NONE, is_lost: false }
     }
 }
@@ -114,10 +114,8 @@ impl Edges {
             return start;
         }
         let start = self.lines.len() * PER_LINE;
-        for _ in 0..size / PER_LINE {
-            memory::make_room(&mut self.lines, 1);
-            self.lines.push(Line(std::array::from_fn(|_| Edge::new(0.0))));
-        }
+        memory::make_room(&mut self.lines, size / PER_LINE);
+        self.lines.resize_with(start / PER_LINE + size / PER_LINE, || Line([const { Edge::new(0.0) }; PER_LINE]));
         start as EdgeId
     }
 

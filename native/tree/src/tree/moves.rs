@@ -1,6 +1,7 @@
 //! What can be played at all nodes: six bytes for a move that was not tried, a prior in full and a short action.
 
 use crate::game::Action;
+use std::cmp::Reverse;
 
 /// Where a seat's moves start.
 pub type MoveId = u32;
@@ -74,11 +75,9 @@ impl Moves {
     /// Moves the best of the moves `first..end` to `first`: that with the largest prior, of several the lowest action.
     pub fn pull(&mut self, first: MoveId, end: MoveId) {
         let priors = &self.priors[first as usize..end as usize];
-        // Priors are never negative, so their bits are in the same order as they are.
-        let peak = priors.iter().fold(0, |peak, prior| peak.max(prior.to_bits() as i32));
         let best = match &self.actions {
-            Actions::Short(actions) => lowest(priors, &actions[first as usize..end as usize], peak),
-            Actions::Long(actions) => lowest(priors, &actions[first as usize..end as usize], peak),
+            Actions::Short(actions) => best(priors, &actions[first as usize..end as usize]),
+            Actions::Long(actions) => best(priors, &actions[first as usize..end as usize]),
         };
         let (first, best) = (first as usize, first as usize + best);
         self.priors.swap(first, best);
@@ -89,11 +88,20 @@ impl Moves {
     }
 }
 
-/// Returns the place of the lowest action whose prior has these bits.
-fn lowest<T: Ord + Copy>(priors: &[f32], actions: &[T], bits: i32) -> usize {
-    let equal = priors.iter().zip(actions).enumerate().filter(|(_, (prior, _))| prior.to_bits() as i32 == bits);
+/// Returns the place of the largest prior, of several the one of the lowest action.
+fn best<T: Ord + Copy>(priors: &[f32], actions: &[T]) -> usize {
+    if priors.len() <= FEW {
+        let key = |i: usize| (priors[i], Reverse(actions[i]));
+        return (1..priors.len()).fold(0, |best, i| if key(i) > key(best) { i } else { best });
+    }
+    // Priors are never negative, so their bits are in the same order as they are.
+    let peak = priors.iter().fold(0, |peak, prior| peak.max(prior.to_bits() as i32));
+    let equal = priors.iter().zip(actions).enumerate().filter(|(_, (prior, _))| prior.to_bits() as i32 == peak);
     equal.min_by_key(|(_, (_, action))| **action).map_or(0, |(i, _)| i)
 }
+
+/// Priors that are looked at one after the other; of more than these the peak is found first, several at once.
+const FEW: usize = 8;
 
 #[cfg(test)]
 mod tests {

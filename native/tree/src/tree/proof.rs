@@ -72,7 +72,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             if !self.guide(at, &mut chosen) {
                 break Descent::Terminal;
             }
-            at = match self.child(at, &chosen) {
+            at = match self.child(at, self.head(at, &chosen), &chosen) {
                 Some(child) => child,
                 None => self.grow(at, &chosen, None, config)?,
             };

@@ -8,18 +8,20 @@ use crate::config::Config;
 use crate::game::{Agent, State};
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
-    /// Picks the best edge of every seat by PUCT, and none where no seat is.
-    pub(super) fn choose(&mut self, node: NodeId, config: &Config, chosen: &mut Vec<Slot>) {
+    /// Picks the best edge of every seat by PUCT, and none where no seat is; returns the first child they lead to.
+    #[inline(always)]
+    pub(super) fn choose(&mut self, node: NodeId, config: &Config, chosen: &mut Vec<Slot>) -> NodeId {
         chosen.clear();
         if node == ROOT {
             if let Some(gumbel) = &config.gumbel {
-                return self.consider(gumbel, chosen);
+                self.consider(gumbel, chosen);
+                return self.head(node, chosen);
             }
         }
         let record = &mut self.nodes[node as usize];
         let num_seats = record.num_seats;
         if num_seats == 0 {
-            return;
+            return self.details[node as usize].passage;
         }
         let visits = f64::from(record.visits);
         let tried = record.visits + record.in_flight;
@@ -49,15 +51,17 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 });
             }
         }
+        child
     }
 
-    /// Draws what chance does at a node.
-    pub(super) fn draw(&mut self, node: NodeId, chosen: &mut Vec<Slot>) {
+    /// Draws what chance does at a node; returns the first child it leads to.
+    pub(super) fn draw(&mut self, node: NodeId, chosen: &mut Vec<Slot>) -> NodeId {
         let seat = &self.nodes[node as usize].seat;
         let edges = self.edges.block(seat.first_edge, seat.num_edges);
         let outcome = chance::draw(edges.iter().map(|edge| edge.prior), &mut self.rng);
         chosen.clear();
         chosen.push(outcome as Slot);
+        edges[outcome].child
     }
 
     /// Tells the edge that leads to a node where the node's own edges lie.

@@ -5,7 +5,7 @@ use super::node::Details;
 use super::{Node, NodeId, Seat, Status, Tree, NONE, ROOT};
 use crate::config::Config;
 use crate::error::SearchError;
-use crate::game::{Action, Agent, Player, Players, State};
+use crate::game::{Action, Agent, Player, State};
 
 /// How far values of low precision may be outside [-1, 1].
 const TOLERANCE: f32 = 1e-3;
@@ -102,9 +102,13 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             total += *weight;
         }
         let even = 1.0 / weights.len() as f64;
-        for (prior, weight) in self.moves.priors[first as usize..end as usize].iter_mut().zip(weights) {
-            let policy = if total > 0.0 { *weight / total } else { even };
-            *prior = ((1.0 - config.uniform_share) * policy + config.uniform_share * even) as f32;
+        let priors = &mut self.moves.priors[first as usize..end as usize];
+        if total == 0.0 {
+            priors.fill(even as f32);
+            return Ok(());
+        }
+        for (prior, weight) in priors.iter_mut().zip(weights) {
+            *prior = ((1.0 - config.uniform_share) * (*weight / total) + config.uniform_share * even) as f32;
         }
         Ok(())
     }
@@ -112,7 +116,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     /// A player's own view decides its value; the others' values come from the mean of all views.
     fn note_value(&mut self, node: NodeId, viewer: Player, value: &[f32], config: &Config) {
         let num_players = self.num_players;
-        let viewers: Players = self.viewers(node).collect();
+        let viewers = self.details[node as usize].active.and(self.searched);
         let values = &mut self.values[node as usize * num_players..][..num_players];
         values[viewer] = value[0];
         let rest = config.utility_sum.map_or(0.0, |sum| (sum - f64::from(value[0])) / (num_players.max(2) - 1) as f64);
