@@ -26,8 +26,9 @@ QUESTIONS = {
     "openspiel": [f"uct, {game}" for game in ("tic-tac-toe", "connect four", "chess")],
     "python_chess": [f"puct, chess {position}, 800" for position in POSITIONS],
     "lc0": [
-        f"puct, chess {position}, {simulations}, batch {batch}"
+        f"puct, chess {position}, {simulations}, batch {batch}{how}"
         for position in POSITIONS
+        for how in ("", ", loss", ", encoded", ", loss, encoded")
         for simulations in (800, 10_000, 100_000)
         for batch in (8, 64)
     ],
@@ -54,7 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names of what to measure; all without any")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of one run")
-    parser.add_argument("--lc0", type=Path, metavar="BINARY", help="an lc0 with its constant backend, `trivial`")
+    parser.add_argument("--lc0", type=Path, metavar="BINARY", help="an lc0, version 0.32 or so")
     add_option(parser)
     options = parser.parse_args()
     rows = []

@@ -1,6 +1,8 @@
-"""lc0 with its backend `trivial`, on one thread, started from a binary that is named.
+"""lc0 with a constant evaluation, on one thread, started from a binary that is named.
 
-That backend runs no network: it counts material, and its priors depend on the move alone. lc0 is built from
+That is its backend `random` with `uniform=true`: every position is even, every move as good as the others. (`trivial`
+counts material and has priors by move; at 100,000 nodes lc0 then spends most of its time on collisions.) lc0 encodes
+its 112 planes for every leaf all the same, which ours does not here. lc0 is built from
 https://github.com/LeelaChessZero/lc0; nothing of it comes with this repository.
 """
 
@@ -17,7 +19,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from questions import question
 from side_by_side import serve
 
-OPTIONS = {"Backend": "trivial", "Threads": 1, "SmartPruningFactor": 0, "TaskWorkers": 0, "MaxPrefetch": 0}
+OPTIONS = {
+    "Backend": "random",
+    "BackendOptions": "uniform=true",
+    "Threads": 1,
+    "SmartPruningFactor": 0,
+    "TaskWorkers": 0,
+    "MaxPrefetch": 0,
+}
 
 
 class Engine:
@@ -62,7 +71,7 @@ def main() -> None:
     engine = Engine(sys.argv[1])
 
     def measured(name: str, seconds: float) -> float | None:
-        fen, simulations, batch = question(name)
+        fen, simulations, batch, *_ = question(name)
         for option, value in {**OPTIONS, "MinibatchSize": batch}.items():
             engine.say(f"setoption name {option} value {value}")
         engine.search(fen, simulations)

@@ -12,6 +12,7 @@ sys.path[:0] = [str(ROOT / "benchmarks"), str(ROOT / "tests")]
 from games_for_tests import NativeConnectFour, NativeTicTacToe
 from questions import NUM_PLAYOUTS, UCT_C, question, rate
 from side_by_side import serve
+from speed import Encoding
 
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import Game
@@ -38,16 +39,13 @@ def uct(name: str) -> Callable[[], int]:
 
 
 def puct(name: str) -> Callable[[], int]:
-    """Returns work that searches a position of chess with a constant evaluator, in simulations.
-
-    Untried actions are worth what lc0 takes them for; the other searches have no such notion.
-    """
-    fen, simulations, batch = question(name)
+    """Returns work that searches a position of chess with a constant evaluator, in simulations."""
+    asked = question(name)
     game = plugins().game("chess")
-    config = SearchConfig(simulations=simulations, leaves_per_tree=batch, first_play_urgency="reduction")
+    config = SearchConfig(simulations=asked.simulations, leaves_per_tree=asked.batch, first_play_urgency=asked.urgency)
     search = Search(game, config)
-    evaluator = UniformEvaluator(game.spec)
-    state = core.ChessState.parse(core.ChessRules("chess"), fen)
+    evaluator = Encoding(game.spec) if asked.encodes else UniformEvaluator(game.spec)
+    state = core.ChessState.parse(core.ChessRules("chess"), asked.fen)
     roots = game.views([(state, state.active_players[0])])
 
     def work() -> int:

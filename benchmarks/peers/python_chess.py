@@ -62,7 +62,7 @@ def expand(node: Node, board: chess.Board) -> None:
 
 
 def measured(name: str, seconds: float) -> float | None:
-    fen, simulations, _ = question(name)
+    fen, simulations, *_ = question(name)
     board = chess.Board(fen)
     return rate(lambda: search(board, simulations), seconds)
 
