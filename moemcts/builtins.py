@@ -32,7 +32,9 @@ _ENDLESS = 5000
 def register_gates() -> Sequence[Registration]:
     return [
         Registration("none", _single_phase, "one phase: a single network, the baseline"),
-        Registration("plies", _plies, "cuts by plies played; three equal parts of a long game by default"),
+        Registration(
+            "plies", _plies, "cuts by plies played; three equal parts of a long game by default", found=("cuts",)
+        ),
         Registration("kmeans", _kmeans, "clusters of positions; `moemcts gate fit` makes its file", is_learned=True),
         Registration("learned", _learned, "a network trained with its experts, scheme mixture", is_learned=True),
     ]

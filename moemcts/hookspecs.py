@@ -33,6 +33,9 @@ class Registration:
     """The games it belongs to; empty for all."""
     is_learned: bool = False
     """For gates: whether it knows nothing before it has learned from data."""
+    found: tuple[str, ...] = ()
+    """For gates: options that are found by playing where the user names none. The gate's `parameters` have them by the
+    same names, and runs and experts write them down, so that they are found once."""
     default: bool = False
     """Whether it is what its games use where the user names none."""
     runs_programs: bool = False

@@ -17,7 +17,7 @@ from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.experts import ROUTINGS
 from moemcts.game import Game
 from moemcts.plugins import Plugins, checked_options, plugins
-from moemcts.references import format_reference, parse_reference
+from moemcts.references import extend_reference, format_reference, parse_reference
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.engine import Opponents
 from moemcts.store import read_toml
@@ -317,9 +317,7 @@ def _saying_more(label: str, chosen: Mapping[str, str]) -> str:
     written = [option for option in chosen if option in options]
     if written:
         return format_reference(name, {**options, **chosen})
-    return label + "".join(
-        f"{'&' if '?' in label or i else '?'}{option}={value}" for i, (option, value) in enumerate(chosen.items())
-    )
+    return extend_reference(label, chosen)
 
 
 def _default_opponents(game: Game) -> Opponents:

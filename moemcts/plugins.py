@@ -18,7 +18,7 @@ import pluggy
 from moemcts import hookspecs
 from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.hookspecs import Registration
-from moemcts.references import format_reference, parse_reference
+from moemcts.references import extend_reference, parse_reference
 
 if TYPE_CHECKING:
     import typer
@@ -97,6 +97,26 @@ class Plugins:
         gate: PhaseGate = self._make("gate", self.for_game(self.gates, game.spec.name), reference, game)
         return gate
 
+    def complete_gate(self, reference: str, game: Game) -> str:
+        """Returns the reference with the options that a gate finds by playing where the user names none.
+
+        It makes the same gate for good, however such options are found later.
+        """
+        if reference.endswith(SAVED_GATE):
+            return reference
+        name, options = parse_reference(reference)
+        entries = self.for_game(self.gates, game.spec.name)
+        # A name that there is not is told by who makes the gate.
+        found = _entry("gate", entries, name).found if name in entries or _member(entries, name) else ()
+        missing = [option for option in found if option not in options]
+        if not missing:
+            return reference
+        parameters = self.gate(reference, game).parameters
+        if not parameters.keys() >= {*missing}:
+            told = ", ".join(parameters) or "none"
+            raise MoemctsError(f"gate {name!r}: expected {', '.join(missing)} among its parameters, got {told}")
+        return extend_reference(reference, {option: parameters[option] for option in missing})
+
     def agent(self, reference: str, game: Game) -> Agent:
         """Returns the agent that a user names for a game."""
         agent: Agent = self._make("agent", self.for_game(self.agents, game.spec.name), reference, game)
@@ -121,8 +141,7 @@ class Plugins:
         if (spec.num_players > 2 or spec.utility_sum is None) and self.default_agent(game) is None:
             added["num_values"] = spec.num_players
         missing = {key: value for key, value in added.items() if key in (accepted or ()) and key not in options}
-        # What the user wrote stays as it was written.
-        return reference + format_reference("", missing).replace("?", "&" if options else "?") if missing else reference
+        return extend_reference(reference, missing)
 
     def scheme(self, reference: str) -> Scheme:
         """Returns the learning scheme that a user names, such as `weighted?a=10`."""

@@ -45,6 +45,12 @@ def format_reference(name: str, options: Mapping[str, Any]) -> str:
     )
 
 
+def extend_reference(text: str, options: Mapping[str, Any]) -> str:
+    """Returns a reference with further options; what was written stays as it was written."""
+    added = format_reference("", options)[1:]
+    return f"{text}{'&' if '?' in text else '?'}{added}" if added else text
+
+
 def _format(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(_format, value)) + ("," if len(value) == 1 else "")

@@ -26,6 +26,8 @@ class Arm:
     scheme: str
     label: str = ""
     """The name as part of a file's name; arms of one experiment have different ones."""
+    gate_name: str = ""
+    """As tables call the gate."""
 
 
 def file_label(reference: str) -> str:
@@ -37,14 +39,18 @@ def file_label(reference: str) -> str:
     return label if len(label.encode()) <= _LONGEST else f"{label[: _LONGEST // 8]}-{_digest(reference)}"
 
 
-def make_arms(gates: Sequence[str], schemes: Sequence[str]) -> list[Arm]:
-    """Returns the single network and the experts of every gate and scheme, named by what differs between them."""
+def make_arms(gates: Sequence[str], schemes: Sequence[str], gate_names: Sequence[str] = ()) -> list[Arm]:
+    """Returns the single network and the experts of every gate and scheme, named by what differs between them.
+
+    `gate_names` are what the gates are called, in their order; they are called as they are written where it is empty.
+    """
+    names = {gate: gate for gate in gates} | dict(zip(gates, gate_names, strict=False))
     gates = [gate for gate in gates if gate != NO_GATE]
-    arms = [Arm(SINGLE, NO_GATE, SINGLE)]
+    arms = [Arm(SINGLE, NO_GATE, SINGLE, gate_name=NO_GATE)]
     for gate in gates:
         for scheme in schemes:
-            words = [word for word, others in ((gate, gates), (scheme, schemes)) if len(others) > 1]
-            arms.append(Arm(" ".join(words) or gate, gate, scheme))
+            words = [word for word, others in ((names[gate], gates), (scheme, schemes)) if len(others) > 1]
+            arms.append(Arm(" ".join(words) or names[gate], gate, scheme, gate_name=names[gate]))
     labels = [file_label(arm.name) for arm in arms]
     counts = Counter(labels)
     return [

@@ -193,7 +193,7 @@ class DoUnit:
             "arm": arm.name,
             "suite": unit.suite,
             "game": unit.game.name,
-            "gate": arm.gate,
+            "gate": arm.gate_name,
             "scheme": arm.scheme,
             "simulations": budget,
             "routing": routing,

@@ -14,6 +14,7 @@ from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Opening, starts
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.schedules import match_schedule
+from moemcts.errors import UsageError
 from moemcts.gates import PhaseGate
 from moemcts.naming import AUTO, check_backend, opponents_named
 from moemcts.plugins import plugins
@@ -52,7 +53,7 @@ class Experiment(Run[ExperimentConfig]):
     def __init__(self, folder: Path, config: ExperimentConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
         super().__init__(folder, config)
-        self.arms = make_arms(config.gates, config.schemes)
+        self.arms = make_arms(config.gates, config.schemes, config.gate_names)
         for scheme in config.schemes:
             plugins().scheme(scheme)
         for arm in self.arms:
@@ -67,12 +68,17 @@ class Experiment(Run[ExperimentConfig]):
     @classmethod
     def resolved(cls, config: ExperimentConfig) -> ExperimentConfig:
         """Returns the configuration with what the game and this machine decide written out."""
-        return _with_inference(super().resolved(config))
+        return _with_inference(super().resolved(_with_gates(config)))
 
     @property
     def gates(self) -> list[str]:
-        """The gates that make experts, as users write them; the single network's is not among them."""
+        """The gates that make experts; the single network's is not among them."""
         return [gate for gate in self.config.gates if gate != NO_GATE]
+
+    @property
+    def gate_names(self) -> dict[str, str]:
+        """What tables call the gates that make experts: as users wrote them."""
+        return {arm.gate: arm.gate_name for arm in self.teams}
 
     @property
     def single(self) -> Arm:
@@ -93,7 +99,7 @@ class Experiment(Run[ExperimentConfig]):
         """Returns one line on what is compared."""
         config = self.config
         data = config.data.describe()
-        experts = "; ".join([", ".join(self.gates) or "no experts", ", ".join(config.schemes)])
+        experts = "; ".join([", ".join(self.gate_names.values()) or "no experts", ", ".join(config.schemes)])
         seeds = f"{config.num_seeds} training seed{'s' * (config.num_seeds > 1)}"
         return (
             f"{config.game}: a single {config.network} against experts ({experts}), "
@@ -176,7 +182,7 @@ class Experiment(Run[ExperimentConfig]):
         losses = held_out_losses(self.config, self.single, self.teams, sources, experts)
         searched, raw = (self._results(kind) for kind in (SEARCHED, RAW))
         return Outcomes(
-            title=f"{self.config.game}: {', '.join(self.gates) or 'a single network'}",
+            title=f"{self.config.game}: {', '.join(self.gate_names.values()) or 'a single network'}",
             making=self._making(),
             settings=self.config.model_dump(mode="json"),
             searched=self.field.contest(searched, f"{self.config.search.simulations} simulations per move"),
@@ -203,12 +209,14 @@ class Experiment(Run[ExperimentConfig]):
         record = result.games(arm)[0]
         openings = {opening.name: opening.start for opening in self.openings(0, self.config.match.games)}
         timeline = timeline_of(record, openings[record.opening], self.game, experts[arm, 0])
-        return describe_phases(gate, file_label(gate), experts[arm, 0].gate, sources.training, timeline)
+        name = self.gate_names[gate]
+        return describe_phases(name, file_label(name), experts[arm, 0].gate, sources.training, timeline)
 
     def _making(self) -> str:
         config = self.config
+        found = [f"- gate `{name}` is `{gate}` here\n" for gate, name in self.gate_names.items() if gate != name]
         return (
-            f"- {self.describe()}\n"
+            f"- {self.describe()}\n{''.join(found)}"
             f"- schemes `{', '.join(config.schemes)}`, network `{config.network}`, seed {config.seed}\n"
             f"{self.describe_environment()}\n"
             "- all settings: `config.toml`; all games: `matches/`; all measurements: `training/*/metrics.jsonl`"
@@ -320,6 +328,20 @@ class Experiment(Run[ExperimentConfig]):
 
     def _experts_folder(self, arm: Arm, seed: int) -> Path:
         return self.folder / "experts" / f"{arm.label}-{seed}"
+
+
+def _with_gates(config: ExperimentConfig) -> ExperimentConfig:
+    """Returns the configuration with all that its gates found by playing, and with what they are called.
+
+    Raises UsageError where two of them are the same then.
+    """
+    game = plugins().game(config.game)
+    gates = [plugins().complete_gate(gate, game) for gate in config.gates]
+    for gate, name in zip(gates, config.gates, strict=True):
+        if (same := config.gates[gates.index(gate)]) != name:
+            raise UsageError(f"expected different gates, got {same!r} and {name!r}, which are both {gate!r} here")
+    # Names of other gates, from the file of another run, are forgotten.
+    return config.model_copy(update={"gates": gates, "gate_names": config.gates if gates != config.gates else []})
 
 
 def _with_inference(config: ExperimentConfig) -> ExperimentConfig:

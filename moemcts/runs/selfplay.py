@@ -73,9 +73,11 @@ class SelfPlay(Run[SelfPlayConfig]):
             start = experts_in(Path(config.start))
             network = str(read_toml(start / "manifest.toml").get("network", config.network))
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
+        game = plugins().game(config.game)
+        config = config.model_copy(update={"gate": plugins().complete_gate(config.gate, game)})
         config = super().resolved(config)
         if config.games.in_flight is None:
-            games = config.games.model_copy(update={"in_flight": groups_in_flight(plugins().game(config.game))})
+            games = config.games.model_copy(update={"in_flight": groups_in_flight(game)})
             config = config.model_copy(update={"games": games})
         games = config.games
         precision = games.precision or (AUTO if games.backend == AUTO else None)

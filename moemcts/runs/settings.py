@@ -204,6 +204,8 @@ class ExperimentConfig(LearningConfig):
     """Gates, each of which makes one set of experts; `none` is the single network itself."""
     schemes: list[str] = Field(default=["separated"], min_length=1)
     """How the experts are made; each scheme makes one set of experts for each gate."""
+    gate_names: list[str] = []
+    """What tables and folders call the gates: as they were written, where `gates` say more. The run writes both."""
     num_seeds: int = Field(default=3, ge=1, le=MOST_SEEDS)
     """Trainings from different random weights."""
     workers: int = Field(default=0, ge=0)
@@ -213,11 +215,19 @@ class ExperimentConfig(LearningConfig):
 
     @model_validator(mode="after")
     def _arms_differ(self) -> Self:
-        for kind, names in (("gates", self.gates), ("schemes", self.schemes)):
+        for kind, names in (("gates", self.gates), ("schemes", self.schemes), ("gate_names", self.gate_names)):
             if len(set(names)) < len(names):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise ValueError(f"expected different {kind}, got {twice!r} twice")
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leaves out what files did not have before, so that they stay as they were."""
+        fields: dict[str, Any] = dump(self)
+        if not fields.get("gate_names"):
+            fields.pop("gate_names", None)
+        return fields
 
 
 Config = TypeVar("Config", bound=RunConfig)

@@ -56,6 +56,12 @@ class Training(Run[TrainingConfig]):
             plugins().agent(config.data.agent or plugins().player(self.game), self.game)
         self.baseline()
 
+    @classmethod
+    def resolved(cls, config: TrainingConfig) -> TrainingConfig:
+        """Returns the configuration with what the game, its games and this machine decide written out."""
+        gate = plugins().complete_gate(config.gate, plugins().game(config.game))
+        return super().resolved(config.model_copy(update={"gate": gate}))
+
     @property
     def gates(self) -> list[str]:
         """The gate of the experts."""
