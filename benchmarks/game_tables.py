@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from published import CHESS_ELO, CHESS_LOSS
 from tabulating import Row, around, bounds, latest, origin, table
 
 from moemcts.report.leaderboard import leaderboard
+from moemcts.store import read_toml
 
+SUITES = Path(__file__).parent / "suite.toml"
 ARMS = {
     "single": "single network (gate `none`)",
     "field": "SimpleAgent in our seat",
@@ -240,11 +244,15 @@ def suites() -> str:
     note = (
         "Experts against a single network in many games, the suite's size `smoke`: it shows what a leaderboard looks "
         "like, not who is better. Points: 100 times the score over one half against the single network, or the "
-        f"difference of win rates in percent where both play others. {60 * hours:.0f} minutes of one busy core."
+        f"difference of win rates in percent where both play others. {60 * hours:.0f} minutes of one busy core. What "
+        "the suite once asked stays in the first table: in tic-tac-toe `plies` is `plies?cuts=3,6`; both were asked."
     )
+    suite = read_toml(SUITES)["smoke"]
+    asked = {(game["name"], gate) for game in suite["games"] for gate in game.get("gates", suite["gates"])}
+    today = [row for row in rows if (row["game"], row["gate"]) in asked]
     answers = [
         f"**{section.title}**\n\n{section.tables[0].markdown()}"
-        for section in leaderboard(rows, "suites").sections
+        for section in leaderboard(today, "suites").sections
         if section.title in ("Which gate", "Which routing", "At which cost")
     ]
     return "\n\n".join([note, table(f"{heads} | experts", cells), *answers, origin(rows)])
