@@ -45,38 +45,84 @@ pub fn playout<S: State>(
     values: &mut [f64],
     rng: &mut Rng,
 ) -> Result<(), SearchError<S::Error>> {
-    let mut joint = Vec::new();
-    let mut legal = Vec::new();
-    let mut chances = Vec::new();
-    let mut returns = vec![0.0; values.len()];
-    let mut scale = 1.0;
-    values.fill(0.0);
-    loop {
-        let players = state.active_players()?;
-        if players.and(watched).is_empty() && (players.is_empty() || all_decided(state, watched)?) {
-            state.returns(&mut returns)?;
-            add(&returns, scale, values);
-            return Ok(());
-        }
-        joint.clear();
-        if players.contains(CHANCE) {
-            joint.push(outcome(state, players, &mut legal, &mut chances, rng)?);
-        } else {
-            for player in players.iter() {
-                legal.clear();
-                state.legal_actions(player, &mut legal)?;
-                joint.push(draw(&legal, player, rng)?);
+    Dice::default().playout(state, watched, discount, values, rng)
+}
+
+/// What playouts write on, kept from one to the next.
+#[derive(Default)]
+struct Dice {
+    joint: Vec<Action>,
+    legal: Vec<Action>,
+    chances: Vec<f32>,
+    returns: Vec<f32>,
+}
+
+impl Dice {
+    fn playout<S: State>(
+        &mut self,
+        state: &mut S,
+        watched: Players,
+        discount: f64,
+        values: &mut [f64],
+        rng: &mut Rng,
+    ) -> Result<(), SearchError<S::Error>> {
+        let mut scale = 1.0;
+        values.fill(0.0);
+        loop {
+            let players = state.active_players()?;
+            if players.and(watched).is_empty() && (players.is_empty() || all_decided(state, watched)?) {
+                self.zero(values.len());
+                state.returns(&mut self.returns)?;
+                add(&self.returns, scale, values);
+                return Ok(());
+            }
+            self.joint.clear();
+            self.throw(state, players, |_| None, rng)?;
+            state.play(&self.joint)?;
+            if S::HAS_REWARDS {
+                self.zero(values.len());
+                state.rewards(&mut self.returns)?;
+                add(&self.returns, scale, values);
+            }
+            if discount != 1.0 {
+                scale *= step_discount(state, discount)?;
             }
         }
-        state.play(&joint)?;
-        if S::HAS_REWARDS {
-            returns.fill(0.0);
-            state.rewards(&mut returns)?;
-            add(&returns, scale, values);
+    }
+
+    /// Appends to `joint` an action of each of the active players: what is chosen for it, else a random one.
+    fn throw<S: State>(
+        &mut self,
+        state: &S,
+        players: Players,
+        chosen: impl Fn(Player) -> Option<Action>,
+        rng: &mut Rng,
+    ) -> Result<(), SearchError<S::Error>> {
+        if players.contains(CHANCE) {
+            if players != Players::CHANCE {
+                return Err(SearchError::MixedChance);
+            }
+            chance::outcomes(state, &mut self.legal, &mut self.chances)?;
+            self.joint.push(self.legal[chance::draw(self.chances.iter().copied(), rng)]);
+            return Ok(());
         }
-        if discount != 1.0 {
-            scale *= step_discount(state, discount)?;
+        for player in players.iter() {
+            let action = match chosen(player) {
+                Some(action) => action,
+                None => {
+                    self.legal.clear();
+                    state.legal_actions(player, &mut self.legal)?;
+                    draw(&self.legal, player, rng)?
+                }
+            };
+            self.joint.push(action);
         }
+        Ok(())
+    }
+
+    fn zero(&mut self, num_players: usize) {
+        self.returns.clear();
+        self.returns.resize(num_players, 0.0);
     }
 }
 
@@ -96,7 +142,14 @@ pub fn playout_search<S: State>(
     if root.active_players()?.contains(CHANCE) {
         return Err(SearchError::ChanceRoot);
     }
-    let mut tree = Tree { player, num_players, nodes: Vec::new(), children: HashMap::new() };
+    let mut tree = Tree {
+        player,
+        num_players,
+        nodes: Vec::new(),
+        children: HashMap::new(),
+        dice: Dice::default(),
+        way: Way::default(),
+    };
     tree.nodes.push(tree.node(root, 0, config)?);
     for number in 0..config.playouts {
         // One playout is the least that tells anything.
@@ -120,16 +173,24 @@ struct Seat {
 /// The seats of those who choose by statistics here; none at the end of a game and where chance moves.
 struct Node {
     seats: Vec<Seat>,
+    /// The child behind each arm, where one seat's choice is all that names it; others are in the tree's table.
+    behind: Vec<u32>,
     visits: u32,
     is_chance: bool,
 }
 
-/// A node gone through, what its seats chose, and what the step from it paid and left of later values.
-struct Passed {
-    node: u32,
+const NONE: u32 = u32::MAX;
+
+/// The nodes gone through, what their seats chose, and what the steps from them paid and left of later values.
+#[derive(Default)]
+struct Way {
+    nodes: Vec<u32>,
+    /// One per seat of each node.
     chosen: Vec<usize>,
+    /// `num_players` per node, where a game has rewards.
     rewards: Vec<f32>,
-    discount: f64,
+    discounts: Vec<f64>,
+    values: Vec<f64>,
 }
 
 struct Tree {
@@ -137,6 +198,8 @@ struct Tree {
     num_players: usize,
     nodes: Vec<Node>,
     children: HashMap<(u32, Vec<Action>), u32>,
+    dice: Dice,
+    way: Way,
 }
 
 impl Tree {
@@ -147,41 +210,57 @@ impl Tree {
         config: &PlayoutConfig,
         rng: &mut Rng,
     ) -> Result<(), SearchError<S::Error>> {
-        let mut path: Vec<Passed> = Vec::new();
+        self.way.clear();
         let mut index = 0;
         loop {
             let node = &self.nodes[index as usize];
             if node.seats.is_empty() && !node.is_chance {
                 break;
             }
-            let chosen: Vec<usize> = node.seats.iter().map(|seat| choose(seat, node.visits, config, rng)).collect();
-            let joint = joint(&state, node, &chosen, rng)?;
-            state.play(&joint)?;
-            path.push(self.passed(index, chosen, &state, config)?);
-            if path.len() as u32 >= config.depth {
+            let first = self.way.chosen.len();
+            self.way.chosen.extend(node.seats.iter().map(|seat| choose(seat, node.visits, config, rng)));
+            let chosen = &self.way.chosen[first..];
+            let of = |player: Player| {
+                let mut seats = node.seats.iter().zip(chosen);
+                seats.find(|(seat, _)| seat.player == player).map(|(seat, &choice)| seat.arms[choice].action)
+            };
+            self.dice.joint.clear();
+            self.dice.throw(&state, state.active_players()?, of, rng)?;
+            state.play(&self.dice.joint)?;
+            self.way.nodes.push(index);
+            self.way.note(&state, self.num_players, config)?;
+            let depth = self.way.nodes.len() as u32;
+            if depth >= config.depth {
                 break;
             }
-            match self.children.get(&(index, joint.clone())) {
-                Some(&child) => index = child,
-                None => {
-                    let child = self.node(&state, path.len() as u32, config)?;
-                    self.children.insert((index, joint), self.nodes.len() as u32);
-                    self.nodes.push(child);
-                    break;
-                }
+            let child = self.child(index, self.way.chosen[first..].first().copied());
+            if child != NONE {
+                index = child;
+                continue;
             }
+            let grown = self.node(&state, depth, config)?;
+            self.link(index, self.way.chosen[first..].first().copied());
+            self.nodes.push(grown);
+            break;
         }
         let watched = if config.depth == 1 { Players::one(self.player) } else { Players::all(self.num_players) };
-        let mut values = vec![0.0; self.num_players];
-        playout(&mut state, watched, config.discount, &mut values, rng)?;
-        for step in path.into_iter().rev() {
-            if step.discount != 1.0 {
-                values.iter_mut().for_each(|value| *value *= step.discount);
+        let Way { nodes, chosen, rewards, discounts, values } = &mut self.way;
+        values.clear();
+        values.resize(self.num_players, 0.0);
+        self.dice.playout(&mut state, watched, config.discount, values, rng)?;
+        let mut chosen = chosen.as_slice();
+        for (step, &index) in nodes.iter().enumerate().rev() {
+            if discounts[step] != 1.0 {
+                values.iter_mut().for_each(|value| *value *= discounts[step]);
             }
-            add(&step.rewards, 1.0, &mut values);
-            let node = &mut self.nodes[step.node as usize];
+            if S::HAS_REWARDS {
+                add(&rewards[step * self.num_players..][..self.num_players], 1.0, values);
+            }
+            let node = &mut self.nodes[index as usize];
             node.visits += 1;
-            for (seat, choice) in node.seats.iter_mut().zip(step.chosen) {
+            let (before, choices) = chosen.split_at(chosen.len() - node.seats.len());
+            chosen = before;
+            for (seat, &choice) in node.seats.iter_mut().zip(choices) {
                 seat.arms[choice].visits += 1;
                 seat.arms[choice].value_sum += values[seat.player];
             }
@@ -189,20 +268,21 @@ impl Tree {
         Ok(())
     }
 
-    fn passed<S: State>(
-        &self,
-        node: u32,
-        chosen: Vec<usize>,
-        child: &S,
-        config: &PlayoutConfig,
-    ) -> Result<Passed, SearchError<S::Error>> {
-        let mut rewards = Vec::new();
-        if S::HAS_REWARDS {
-            rewards.resize(self.num_players, 0.0);
-            child.rewards(&mut rewards)?;
+    /// Returns the child of a node behind the joint action just thrown, `NONE` where there is none yet.
+    fn child(&self, node: u32, choice: Option<usize>) -> u32 {
+        match (choice, self.nodes[node as usize].behind.as_slice()) {
+            (Some(choice), behind @ [_, ..]) => behind[choice],
+            _ => self.children.get(&(node, self.dice.joint.clone())).copied().unwrap_or(NONE),
         }
-        let discount = if config.discount == 1.0 { 1.0 } else { step_discount(child, config.discount)? };
-        Ok(Passed { node, chosen, rewards, discount })
+    }
+
+    /// Puts the node that is added next behind the joint action just thrown.
+    fn link(&mut self, node: u32, choice: Option<usize>) {
+        let child = self.nodes.len() as u32;
+        match (choice, self.nodes[node as usize].behind.as_mut_slice()) {
+            (Some(choice), behind @ [_, ..]) => behind[choice] = child,
+            _ => drop(self.children.insert((node, self.dice.joint.clone()), child)),
+        }
     }
 
     fn node<S: State>(&self, state: &S, depth: u32, config: &PlayoutConfig) -> Result<Node, SearchError<S::Error>> {
@@ -219,11 +299,40 @@ impl Tree {
             let arms = actions.into_iter().map(|action| Arm { action, visits: 0, value_sum: 0.0 }).collect();
             seats.push(Seat { player, arms });
         }
-        Ok(Node { seats, visits: 0, is_chance })
+        let behind = match (seats.as_slice(), players.len()) {
+            ([only], 1) => vec![NONE; only.arms.len()],
+            _ => Vec::new(),
+        };
+        Ok(Node { seats, behind, visits: 0, is_chance })
     }
 
     fn chooses(&self, player: Player, config: &PlayoutConfig) -> bool {
         config.depth > 1 || player == self.player
+    }
+}
+
+impl Way {
+    fn clear(&mut self) {
+        self.nodes.clear();
+        self.chosen.clear();
+        self.rewards.clear();
+        self.discounts.clear();
+    }
+
+    /// Notes what the step to a state paid and left of later values.
+    fn note<S: State>(
+        &mut self,
+        state: &S,
+        num_players: usize,
+        config: &PlayoutConfig,
+    ) -> Result<(), SearchError<S::Error>> {
+        if S::HAS_REWARDS {
+            let first = self.rewards.len();
+            self.rewards.resize(first + num_players, 0.0);
+            state.rewards(&mut self.rewards[first..])?;
+        }
+        self.discounts.push(if config.discount == 1.0 { 1.0 } else { step_discount(state, config.discount)? });
+        Ok(())
     }
 }
 
@@ -249,48 +358,6 @@ fn choose(seat: &Seat, visits: u32, config: &PlayoutConfig, rng: &mut Rng) -> us
         }
     }
     best.0
-}
-
-/// Returns one action per active player: chosen where the node has a seat for it, random elsewhere.
-fn joint<S: State>(
-    state: &S,
-    node: &Node,
-    chosen: &[usize],
-    rng: &mut Rng,
-) -> Result<Vec<Action>, SearchError<S::Error>> {
-    let mut joint = Vec::new();
-    let mut legal = Vec::new();
-    let players = state.active_players()?;
-    if players.contains(CHANCE) {
-        return Ok(vec![outcome(state, players, &mut legal, &mut Vec::new(), rng)?]);
-    }
-    for player in players.iter() {
-        let seat = node.seats.iter().zip(chosen).find(|(seat, _)| seat.player == player);
-        joint.push(match seat {
-            Some((seat, &choice)) => seat.arms[choice].action,
-            None => {
-                legal.clear();
-                state.legal_actions(player, &mut legal)?;
-                draw(&legal, player, rng)?
-            }
-        });
-    }
-    Ok(joint)
-}
-
-/// Draws what chance does where it moves.
-fn outcome<S: State>(
-    state: &S,
-    players: Players,
-    actions: &mut Vec<Action>,
-    chances: &mut Vec<f32>,
-    rng: &mut Rng,
-) -> Result<Action, SearchError<S::Error>> {
-    if players != Players::CHANCE {
-        return Err(SearchError::MixedChance);
-    }
-    chance::outcomes(state, actions, chances)?;
-    Ok(actions[chance::draw(chances.iter().copied(), rng)])
 }
 
 fn add(numbers: &[f32], scale: f64, values: &mut [f64]) {
