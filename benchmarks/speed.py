@@ -137,6 +137,10 @@ def benchmarks() -> dict[str, tuple[str, Callable[[], Work]]]:
     found["gate `lichess` over packed positions of chess"] = ("positions/s", gate_work)
     for size in (64, 4_096, 16_384):
         found[f"52 planes of chess, batches of {size:,}"] = ("positions/s", partial(planes_work, size))
+        found[f"memory of 52 planes of chess, written and nothing else, batches of {size:,}"] = (
+            "positions/s",
+            partial(memory_work, size),
+        )
     found.update({name: ("simulations/s", work) for name, work in chess_searches().items()})
     if "tictactoe" in plugins().games:
         found["search, tic-tac-toe written in Python, 8 trees x 8 leaves"] = (
@@ -222,6 +226,17 @@ def planes_work(size: int) -> Work:
 
     def work() -> int:
         observations()
+        return size
+
+    return work
+
+
+def memory_work(size: int) -> Work:
+    """Returns work that writes one number wherever `planes_work` writes, as quickly as memory takes it."""
+    planes = np.zeros((size, 52, 8, 8), dtype=np.float32)
+
+    def work() -> int:
+        planes.fill(0.5)
         return size
 
     return work

@@ -28,6 +28,16 @@ GOALS = {
 }
 """What was to be reached: its row, and the goal where there is one."""
 
+LC0 = "puct, chess middlegame, 100000, batch {}, against lc0"
+PEERS = [
+    ("chess, middlegame, 100,000 simulations, against lc0, batches of 8", LC0.format("8, loss"), "2 times"),
+    ("the same, with lc0's rule for untried moves", LC0.format("8"), "2 times"),
+    ("the same, our planes encoded too", LC0.format("8, encoded"), "4 times"),
+    ("the same, in batches of 64", LC0.format("64, encoded"), "2 times"),
+    ("tic-tac-toe with playouts, against OpenSpiel", "uct, tic-tac-toe, against openspiel", "1.5 times"),
+]
+"""What was to be reached beside others: its row and the goal."""
+
 
 def goals() -> str:
     """Returns the table of what was to be reached, before and now."""
@@ -91,8 +101,10 @@ def _others() -> Iterator[tuple[str, str, str]]:
         ratio = large["seconds"] / small["seconds"] / 10
         yield "a node of a tree of 1,000,000, 64 leaves, against 100,000", f"{ratio:.2f} times", "1.3 times"
         yield "memory of a node, chess", f"{large['value']:,} bytes", "800 bytes"
-    if tictactoe := peers.get("uct, tic-tac-toe, against openspiel"):
-        yield "tic-tac-toe with playouts, against OpenSpiel", f"{tictactoe['value']:.2f} times", "1.5 times"
+    for label, question, goal in PEERS:
+        if row := peers.get(question):
+            spread = f"{row['lowest']:.2f} to {row['highest']:.2f}"
+            yield label, f"{row['value']:.2f} times ({spread})", goal
 
 
 def _both(rows: Mapping[str, Row], part: str, end: str, scale: float, unit: str) -> str:
@@ -128,14 +140,31 @@ def memory() -> str:
     return table(heads, cells)
 
 
+def profiles() -> str:
+    """Returns the table of where the time goes."""
+    parts = ["network", "search", "rules and planes", "bindings", "Python and NumPy", "memory and system"]
+    heads = " | ".join(["share of the samples, %", *parts, "most in one function"])
+    lines = []
+    for row in latest("profiles").values():
+        name, share = next(iter(row["functions"].items()))
+        known = "" if name.startswith("0x") else f"{_function(name)}: {share:.0f} %"
+        lines.append([row["name"], *(f"{row[part]:.0f}" for part in parts), known])
+    return table(heads, lines)
+
+
+def _function(name: str) -> str:
+    """Returns a function's own name, without where it comes from."""
+    return f"`{name.rsplit(' (', 1)[0].rsplit('::', 1)[-1]}`"
+
+
 def measured() -> list[Row]:
     """Returns all rows that these tables show."""
-    return [row for name in ("side_by_side", "peers", "memory") for row in latest(name).values()]
+    return [row for name in ("side_by_side", "peers", "memory", "profiles") for row in latest(name).values()]
 
 
 def tables() -> str:
-    """Returns the three tables, one after the other."""
-    return "\n\n".join([against_before(), memory(), against_peers()])
+    """Returns the four tables, one after the other."""
+    return "\n\n".join([against_before(), memory(), against_peers(), profiles()])
 
 
 def _cells(row: Row) -> list[str]:
