@@ -45,19 +45,19 @@ pub fn playout<S: State>(
     values: &mut [f64],
     rng: &mut Rng,
 ) -> Result<(), SearchError<S::Error>> {
-    Dice::default().playout(state, watched, discount, values, rng)
+    Scratch::default().playout(state, watched, discount, values, rng)
 }
 
 /// What playouts write on, kept from one to the next.
 #[derive(Default)]
-struct Dice {
+struct Scratch {
     joint: Vec<Action>,
     legal: Vec<Action>,
     chances: Vec<f32>,
     returns: Vec<f32>,
 }
 
-impl Dice {
+impl Scratch {
     fn playout<S: State>(
         &mut self,
         state: &mut S,
@@ -76,8 +76,7 @@ impl Dice {
                 add(&self.returns, scale, values);
                 return Ok(());
             }
-            self.joint.clear();
-            self.throw(state, players, |_| None, rng)?;
+            self.draw_joint(state, players, |_| None, rng)?;
             state.play(&self.joint)?;
             if S::HAS_REWARDS {
                 self.zero(values.len());
@@ -90,14 +89,15 @@ impl Dice {
         }
     }
 
-    /// Appends to `joint` an action of each of the active players: what is chosen for it, else a random one.
-    fn throw<S: State>(
+    /// Draws `joint`: of each active player what is chosen for it, else a random action.
+    fn draw_joint<S: State>(
         &mut self,
         state: &S,
         players: Players,
         chosen: impl Fn(Player) -> Option<Action>,
         rng: &mut Rng,
     ) -> Result<(), SearchError<S::Error>> {
+        self.joint.clear();
         if players.contains(CHANCE) {
             if players != Players::CHANCE {
                 return Err(SearchError::MixedChance);
@@ -147,7 +147,7 @@ pub fn playout_search<S: State>(
         num_players,
         nodes: Vec::new(),
         children: HashMap::new(),
-        dice: Dice::default(),
+        scratch: Scratch::default(),
         way: Way::default(),
     };
     tree.nodes.push(tree.node(root, 0, config)?);
@@ -198,7 +198,7 @@ struct Tree {
     num_players: usize,
     nodes: Vec<Node>,
     children: HashMap<(u32, Vec<Action>), u32>,
-    dice: Dice,
+    scratch: Scratch,
     way: Way,
 }
 
@@ -224,9 +224,8 @@ impl Tree {
                 let mut seats = node.seats.iter().zip(chosen);
                 seats.find(|(seat, _)| seat.player == player).map(|(seat, &choice)| seat.arms[choice].action)
             };
-            self.dice.joint.clear();
-            self.dice.throw(&state, state.active_players()?, of, rng)?;
-            state.play(&self.dice.joint)?;
+            self.scratch.draw_joint(&state, state.active_players()?, of, rng)?;
+            state.play(&self.scratch.joint)?;
             self.way.nodes.push(index);
             self.way.note(&state, self.num_players, config)?;
             let depth = self.way.nodes.len() as u32;
@@ -247,7 +246,7 @@ impl Tree {
         let Way { nodes, chosen, rewards, discounts, values } = &mut self.way;
         values.clear();
         values.resize(self.num_players, 0.0);
-        self.dice.playout(&mut state, watched, config.discount, values, rng)?;
+        self.scratch.playout(&mut state, watched, config.discount, values, rng)?;
         let mut chosen = chosen.as_slice();
         for (step, &index) in nodes.iter().enumerate().rev() {
             if discounts[step] != 1.0 {
@@ -268,20 +267,20 @@ impl Tree {
         Ok(())
     }
 
-    /// Returns the child of a node behind the joint action just thrown, `NONE` where there is none yet.
+    /// Returns the child of a node behind the joint action just played, `NONE` where there is none yet.
     fn child(&self, node: u32, choice: Option<usize>) -> u32 {
         match (choice, self.nodes[node as usize].behind.as_slice()) {
             (Some(choice), behind @ [_, ..]) => behind[choice],
-            _ => self.children.get(&(node, self.dice.joint.clone())).copied().unwrap_or(NONE),
+            _ => self.children.get(&(node, self.scratch.joint.clone())).copied().unwrap_or(NONE),
         }
     }
 
-    /// Puts the node that is added next behind the joint action just thrown.
+    /// Puts the node that is added next behind the joint action just played.
     fn link(&mut self, node: u32, choice: Option<usize>) {
         let child = self.nodes.len() as u32;
         match (choice, self.nodes[node as usize].behind.as_mut_slice()) {
             (Some(choice), behind @ [_, ..]) => behind[choice] = child,
-            _ => drop(self.children.insert((node, self.dice.joint.clone()), child)),
+            _ => drop(self.children.insert((node, self.scratch.joint.clone()), child)),
         }
     }
 
