@@ -39,7 +39,9 @@ def _run() -> None:
     # Whoever sets the variable knows better.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from moemcts.errors import MoemctsError
+    from moemcts.garbage import collect_rarely
 
+    collect_rarely()
     try:
         from moemcts.cli.app import make_app
 

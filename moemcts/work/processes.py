@@ -17,6 +17,7 @@ from multiprocessing import connection
 from typing import Any
 
 from moemcts.errors import MoemctsError
+from moemcts.garbage import collect_rarely
 
 SECONDS_TO_STOP = 20.0
 """That interrupted workers have to bring what they do to an end, as trainings save their state."""
@@ -174,6 +175,7 @@ def _work(parent: int, pipe: Any, breath: Any, pickled: bytes) -> None:
         os.setpgrp()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _end_with(parent, breath)
+    collect_rarely()
     task: Any = None
     number = -1
     try:

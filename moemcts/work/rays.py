@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from moemcts.errors import MissingExtra, MoemctsError
+from moemcts.garbage import collect_rarely
 
 HERE = "ray"
 """The address of a Ray of this process's own."""
@@ -116,6 +117,7 @@ class _Actor:
     def __init__(self, pickled: bytes, reports: Any) -> None:
         # Before what computes is imported.
         os.environ.update(_ONE_THREAD)
+        collect_rarely()
         self._task = pickle.loads(pickled)
         self._reports = reports
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -25,6 +26,10 @@ def process(item: int, report: Report) -> int:
 
 def threads(item: int, report: Report) -> str | None:
     return os.environ.get("OMP_NUM_THREADS")
+
+
+def threshold(item: int, report: Report) -> int:
+    return gc.get_threshold()[0]
 
 
 def fails(item: int, report: Report) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -45,6 +46,13 @@ def test_a_process_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS")
     assert Processes(2).map(tasks.threads, range(2)) == ["1", "1"]
     assert "OMP_NUM_THREADS" not in os.environ
+
+
+def test_only_other_processes_look_for_garbage_less_often() -> None:
+    before = gc.get_threshold()
+    assert Processes(2).map(tasks.threshold, range(2)) == [10_000, 10_000]
+    assert Here().map(tasks.threshold, [0]) == [before[0]]
+    assert gc.get_threshold() == before
 
 
 @pytest.mark.parametrize(("item", "kind", "line"), [(1, UsageError, "expected another"), (2, MoemctsError, "KeyError")])
