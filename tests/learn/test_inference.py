@@ -19,7 +19,7 @@ from moemcts.learn.checkpoint import load_experts
 from moemcts.learn.inference import backends, fidelity
 from moemcts.learn.inference.backends import BACKENDS, run_model
 from moemcts.learn.inference.evaluators import Inference, make_evaluator
-from moemcts.learn.inference.export import TOLERANCES, largest_error, onnx_bytes, torch_evaluation
+from moemcts.learn.inference.export import CHECKS, TOLERANCE, largest_error, onnx_bytes, torch_evaluation
 from moemcts.learn.inference.graphs import FixedBatches
 from moemcts.learn.inference.stacked import StackedExperts
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
@@ -136,8 +136,24 @@ def test_bf16_nearly_computes_the_network(
     expected, found = torch_evaluation(network, planes), evaluator.evaluate_planes(planes)
     assert found.logits.dtype == found.value.dtype == np.float32
     # The largest error seen is 0.03; float32 would be within 1e-5.
-    assert 1e-5 < largest_error(expected, found) < TOLERANCES["bf16"]
+    error, tolerance = CHECKS["bf16"]
+    assert 1e-5 < error(expected, found) < tolerance
     assert fidelity.fidelity(expected, found, np.ones_like(expected.logits, np.bool_)).is_kept
+
+
+def test_one_number_out_of_many_that_lost_its_digits_is_no_other_network() -> None:
+    rng = np.random.default_rng(0)
+    network = Evaluation(rng.normal(0, 3, (8, 6)).astype(np.float32), rng.uniform(-1, 1, 8).astype(np.float32))
+    rounded = Evaluation(network.logits.copy(), network.value.copy())
+    rounded.value[3] += 0.2
+    other = Evaluation(network.logits[::-1], network.value[::-1])
+    error, tolerance = CHECKS["bf16"]
+    assert 0 < error(network, rounded) < tolerance < error(network, other)
+    strict, least = CHECKS["float32"]
+    assert strict(network, rounded) > least == TOLERANCE
+    assert strict(network, network) == error(network, network) == 0
+    broken = Evaluation(network.logits * np.float32(np.nan), network.value)
+    assert strict(network, broken) == error(network, broken) == float("inf")
 
 
 def test_a_processor_without_bfloat16_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,8 @@ from torch import nn
 
 from moemcts.learn.inference.backends import Inference, PlanesEvaluator, run_model
 from moemcts.learn.inference.export import (
-    TOLERANCES,
+    CHECKS,
     check_error,
-    largest_error,
     onnx_bytes,
     torch_evaluation,
 )
@@ -50,6 +49,7 @@ def make(
         model = model or onnx_bytes(network, observation_shape)
         evaluator = run_model(model, backend, precision, name=name, device=device)
     planes = random_planes(observation_shape, NUM_CHECKED)
-    error = largest_error(torch_evaluation(network, planes), evaluator.evaluate_planes(planes))
-    check_error(error, f"{name}, run by {inference},", TOLERANCES[precision])
+    error_of, tolerance = CHECKS[precision]
+    error = error_of(torch_evaluation(network, planes), evaluator.evaluate_planes(planes))
+    check_error(error, f"{name}, run by {inference},", tolerance)
     return evaluator
