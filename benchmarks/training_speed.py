@@ -2,12 +2,14 @@
 
 python benchmarks/training_speed.py DATA [--game chess] [--network NAME] [--samples 60000] [--device cuda]
                                     [--ways float32 "float32, channels last" bf16 "bf16, channels last"] [--rounds 1]
-                                    [--threads 1] [--processes 1] [--compile] [--record]
+                                    [--threads 1] [--processes 1] [--compiled] [--record]
 
 DATA is a dataset, or an import with train and validation in it. One network learns, with one process; what is measured
 on the way is left out of the time. Of several processes each trains a network of its own, as experts are trained side
 by side, and their rates are added up. Several ways to compute take turns, so many rounds of them: their ratio to the
-first is the median over rounds, by processor time, for what else the machine does.
+first is the median over rounds, by processor time, for what else the machine does. With --compiled no network learns:
+steps are tried plain and compiled by torch, in turns, so many rounds of them; a row has the quickest of each, their
+ratio, and the seconds that compiling takes.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch._inductor.config
 from record import add_option, append
 
 from moemcts.game import Game
+from moemcts.learn.training.compiling import measure_compiling
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.speed import WAYS, with_way
 from moemcts.plugins import plugins
@@ -47,11 +51,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--compile", action="store_true", help="by torch.compile, which is in the time")
+    parser.add_argument("--compiled", action="store_true", help="steps alone, plain and by torch.compile")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     add_option(parser)
     options = parser.parse_args()
-    rows = side_by_side(options.processes) if options.processes > 1 else measured(options)
+    if options.compiled:
+        rows = compared(options)
+    else:
+        rows = side_by_side(options.processes) if options.processes > 1 else measured(options)
     for row in rows:
         print(row)
     if options.record:
@@ -85,7 +92,6 @@ def measured(options: argparse.Namespace) -> list[dict[str, object]]:
         batch_size=options.batch_size,
         device=options.device,
         measured_samples=1000,
-        compile=options.compile,
         threads=options.threads,
     )
     config = LearningConfig(game=options.game, network=network, training=settings)
@@ -104,7 +110,6 @@ def measured(options: argparse.Namespace) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for way in options.ways:
         more = f", {options.threads} threads" if options.threads > 1 else ""
-        more += ", compiled" if options.compile else ""
         row: dict[str, object] = {
             "name": f"training, {options.game}, {network}, {options.device} {way}{more}",
             "value": round(statistics.median(rates[way])),
@@ -118,6 +123,41 @@ def measured(options: argparse.Namespace) -> list[dict[str, object]]:
             pairs = zip(first, spent[way], strict=True)
             row |= {"ratio": round(statistics.median(a / b for a, b in pairs), 2), "runs": options.rounds}
         rows.append(row)
+    return rows
+
+
+def compared(options: argparse.Namespace) -> list[dict[str, object]]:
+    """Tries steps plain and compiled, nothing being kept of what was compiled before; returns a row for each way."""
+    game = plugins().game(options.game)
+    shape = game.spec.observation_shape
+    name = plugins().complete_network(options.network, game)
+    network = plugins().network(name, shape, game.spec.num_actions)
+    rows: list[dict[str, object]] = []
+    for way in (way for way in WAYS if str(way) in options.ways):
+        torch.compiler.reset()
+        with torch._inductor.config.patch(force_disable_caches=True):
+            costs = measure_compiling(
+                network,
+                shape,
+                options.batch_size,
+                options.threads,
+                way,
+                device=torch.device(options.device),
+                turns=options.rounds,
+            )
+        assert costs is not None
+        more = f", {options.threads} threads" if options.threads > 1 else ""
+        rows.append(
+            {
+                "name": f"steps, {options.game}, {name}, {options.device} {way}{more}, compiled",
+                "value": round(options.batch_size / costs.compiled),
+                "unit": "positions/s",
+                "ratio": round(costs.plain / costs.compiled, 2),
+                "compiling": round(costs.compiling, 1),
+                "batch_size": options.batch_size,
+                "runs": options.rounds,
+            }
+        )
     return rows
 
 

@@ -12,7 +12,7 @@ from training_for_tests import EVERYTHING, config, fit_staged, lines_of, quiet, 
 
 from moemcts.errors import ForeignData
 from moemcts.learn.data.dataset import Dataset
-from moemcts.learn.training import speed
+from moemcts.learn.training import compiling, speed
 from moemcts.learn.training.progress import Progress
 from moemcts.learn.training.speed import Way, best_way
 from moemcts.learn.training.trainer import Trained, Trainer
@@ -110,6 +110,46 @@ def test_auto_is_tried_once_and_kept_when_a_training_goes_on(
     assert fit("auto", precision="auto").measurement == found.measurement
     with pytest.raises(ForeignData, match="precision"):
         fit("auto", precision="float32")
+
+
+def test_a_network_is_compiled_where_the_whole_training_is_quicker(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    costs = compiling.Costs(plain=0.3, compiled=0.24, compiling=60.0)
+    assert [costs.pays(steps) for steps in (100, 1300, 1400, 10_000)] == [False, False, True, True]
+    assert not compiling.Costs(plain=0.3, compiled=0.29, compiling=0.0).pays(10_000)
+
+    monkeypatch.setattr(torch, "compile", lambda forward: forward)
+    for plain, expected in ((1e6, True), (1.0, False)):
+        found = compiling.Costs(plain=plain, compiled=1.0, compiling=1.0)
+        monkeypatch.setattr(compiling, "measure_compiling", lambda *_, found=found, **__: found)
+        for _ in ("begun", "again"):
+            fit_staged(data, tmp_path / str(expected), config(epochs=1, compile="auto"), quiet)
+            kept = json.loads((tmp_path / str(expected) / "identity.json").read_text())["config"]
+            assert kept["compile"] is expected
+            monkeypatch.setattr(compiling, "measure_compiling", lambda *_, **__: pytest.fail("tried twice"))
+
+
+def test_a_short_training_tries_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "compile", lambda forward: pytest.fail)
+    costs = compiling.measure_compiling(
+        small_network(), (2, 3, 3), 8, 1, Way("float32", False), device=torch.device("cpu"), least=600.0
+    )
+    assert costs is None
+
+
+def test_a_network_that_cannot_be_compiled_is_trained_as_it_is(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuses(planes: torch.Tensor) -> None:
+        raise RuntimeError("No working C++ compiler found\nmore of it")
+
+    monkeypatch.setattr(torch, "compile", lambda forward: refuses)
+    monkeypatch.setattr(compiling, "LONG_ENOUGH", 0.0)
+    fit_staged(data, tmp_path, config(epochs=1, compile="auto"), quiet)
+    assert json.loads((tmp_path / "identity.json").read_text())["config"]["compile"] is False
+    (line,) = caplog.messages
+    assert line.endswith("trained as it is: No working C++ compiler found")
 
 
 def test_what_came_later_is_not_part_of_the_identity_of_what_does_not_use_it() -> None:

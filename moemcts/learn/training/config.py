@@ -76,8 +76,9 @@ class TrainerConfig(BaseModel):
     place of auto, what is quickest for the network is tried and written down, channels_last with it."""
     channels_last: bool | None = None
     """Whether planes are laid out with channels last: often faster on a CPU, other in the last bits; by default not."""
-    compile: bool = False
-    """Whether torch compiles the network first: slower to start, faster after, other in the last bits."""
+    compile: bool | Literal["auto"] = False
+    """Whether torch compiles the network first: slower to start, faster after, other in the last bits; auto tries it
+    where a training takes ten minutes or more, and takes it where the whole is quicker."""
     encoders: int = Field(default=2, ge=1)
     """Threads that encode batches."""
     prefetch: int = Field(default=4, ge=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -102,7 +102,7 @@ def measure_ways(
     with torch.random.fork_rng(devices=devices), torch_threads(num_threads):
         for way in WAYS:
             try:
-                _step(tried, planes, way)
+                step_seconds(tried, tried, planes, way)
             except RuntimeError:
                 # An operation that there is none of in bfloat16.
                 continue
@@ -110,7 +110,7 @@ def measure_ways(
         started = time.perf_counter()
         while True:
             for way in seconds:
-                seconds[way] = min(seconds[way], _step(tried, planes, way))
+                seconds[way] = min(seconds[way], step_seconds(tried, tried, planes, way))
             if time.perf_counter() - started > BUDGET:
                 break
     return {way: num_rows / least for way, least in seconds.items()}
@@ -121,11 +121,14 @@ def in_layout(planes: torch.Tensor, channels_last: bool | None) -> torch.Tensor:
     return planes.contiguous(memory_format=torch.channels_last) if channels_last else planes
 
 
-def _step(network: nn.Module, planes: torch.Tensor, way: Way) -> float:
-    """Returns the seconds that a step takes but for loss and optimiser, which are the same in every way."""
+def step_seconds(network: nn.Module, forward: Callable[[torch.Tensor], Any], planes: torch.Tensor, way: Way) -> float:
+    """Returns the seconds that a step takes but for loss and optimiser, which are the same in every way.
+
+    `forward` is how the network is called: itself, or what was compiled of it.
+    """
     started = time.perf_counter()
     with torch.autocast(planes.device.type, dtype=torch.bfloat16, enabled=way.precision == "bf16"):
-        outputs: Any = network(in_layout(planes, way.channels_last))
+        outputs: Any = forward(in_layout(planes, way.channels_last))
     network.zero_grad(set_to_none=True)
     sum(part.float().square().mean() for part in outputs if part is not None).backward()
     if planes.device.type == "cuda":

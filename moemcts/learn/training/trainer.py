@@ -21,6 +21,7 @@ from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.learn.identity import check_same
 from moemcts.learn.networks.shared_body import freeze_body, require_heads
 from moemcts.learn.threads import torch_threads
+from moemcts.learn.training.compiling import compiled, compiled_where_it_pays
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.metrics_log import MetricsLog
 from moemcts.learn.training.progress import Meter, OnProgress
@@ -181,7 +182,8 @@ class Trainer:
         optimisers: Optimisers | None = None,
     ) -> list[Trained]:
         shape = material.training.game.spec.observation_shape
-        self.config = settled_once(self.config, network, shape, read_identity(folder), self._device, self._ranks)
+        begun = read_identity(folder)
+        self.config = settled_once(self.config, network, shape, begun, self._device, self._ranks)
         digests = [state_digest(state) for state in initial]
         steps = plan(stages, [digests.index(one) for one in digests] if len(digests) > 1 else ())
         trains_heads = any(step.stage.trains == "heads" for step in steps)
@@ -191,6 +193,7 @@ class Trainer:
         for step, size in zip(steps, sizes, strict=True):
             if not size:
                 raise _no_samples(step.stage, material.training, gate)
+        self.config = compiled_where_it_pays(self.config, network, shape, sum(sizes), begun, self._device, self._ranks)
         identity = {
             "config": self.config.identity(),
             "data": material.training.id,
@@ -255,7 +258,7 @@ class Trainer:
         network.to(self._device)
         forward: Callable[[torch.Tensor], Any] = self._ranks.wrap(network, freezes_body=freezes_body)
         if self.config.compile:
-            forward = torch.compile(forward)
+            forward = compiled(forward)
         return Machine(device=self._device, network=network, forward=forward, ranks=self._ranks)
 
     @contextlib.contextmanager
