@@ -89,7 +89,11 @@ def arena() -> str:
     matches, training = latest("match_speed").values(), latest("training").values()
     lines = [f"- {row['name']}: {row['value']} {row['unit']}" for row in matches]
     for row in training:
-        lines.append(f"- {row['name']}: {row['value']:,} {row['unit']}, {100 * row['waiting']:.1f} % waiting for data")
+        if "compiling" in row:
+            more = f"{row['ratio']} times as fast as plain, {row['compiling']} s to compile"
+        else:
+            more = f"{100 * row['waiting']:.1f} % waiting for data"
+        lines.append(f"- {row['name']}: {row['value']:,} {row['unit']}, {more}")
     return "\n".join(lines) + "\n\n" + origin([*matches, *training])
 
 
