@@ -323,9 +323,25 @@ def selfplay() -> str:
             table("generation, opponent | games until then | samples | won-tied-lost | score %", cells),
             "One process that plays, per second of processor time, beside its network alone with equal batches:",
             table("self-play | mean batch | positions/s | network alone | share", fast),
-            origin(rows),
+            "Before and after, on the same boards:",
+            field_matches(),
+            origin([*rows, *latest("field_matches").values()]),
         ]
     )
+
+
+def field_matches() -> str:
+    """Returns how agents did against the same others, and the differences to the first."""
+    cells = (
+        [
+            row["name"],
+            "-".join(map(str, row["counts"])),
+            f"{row['value']:.1f} [{row['interval'][0]:.1f}, {row['interval'][1]:.1f}]",
+            around(row["difference"][0], row["difference"][1:]) if "difference" in row else "–",
+        ]
+        for row in latest("field_matches").values()
+    )
+    return table("who | won-tied-lost | % won, 95 % | points more than the first, 95 %", cells)
 
 
 def solved() -> str:
