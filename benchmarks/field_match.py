@@ -3,8 +3,8 @@
     python benchmarks/field_match.py NAME --label LABEL [--label LABEL ...] [--record] -- OPTIONS OF moemcts match
 
 What follows the two dashes is handed to `moemcts match`, with `--against` and `--out`: the same command goes on where
-it stopped, and only reads where the match is over. A row per agent, called by its label: its share of games won, and the
-difference to the first agent's, paired by board and seat.
+it stopped, and only reads where the match is over. A row per agent, called by its label: its share of games won, and
+the difference to the first agent's, paired by board and seat.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def read(name: str, labels: list[str], played: dict[str, Any]) -> list[dict[str,
             "name": f"{name}: {label}",
             "value": round(100 * arm["win_rate"], 1),
             "unit": "% of games won",
+            "seed": played.get("seed", 0),
             "interval": [round(100 * one, 1) for one in arm["win_interval"]],
             "counts": [arm[key] for key in ("wins", "ties", "losses")],
             "games": arm["num_games"],

@@ -337,7 +337,7 @@ def field_matches() -> str:
             row["name"],
             "-".join(map(str, row["counts"])),
             f"{row['value']:.1f} [{row['interval'][0]:.1f}, {row['interval'][1]:.1f}]",
-            around(row["difference"][0], row["difference"][1:]) if "difference" in row else "–",
+            "{:+.1f} [{:+.1f}, {:+.1f}]".format(*row["difference"]) if "difference" in row else "–",
         ]
         for row in latest("field_matches").values()
     )

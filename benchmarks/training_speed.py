@@ -153,6 +153,7 @@ def compared(options: argparse.Namespace) -> list[dict[str, object]]:
                 "value": round(options.batch_size / costs.compiled),
                 "unit": "positions/s",
                 "ratio": round(costs.plain / costs.compiled, 2),
+                "seed": 0,
                 "compiling": round(costs.compiling, 1),
                 "batch_size": options.batch_size,
                 "runs": options.rounds,
