@@ -351,15 +351,19 @@ def solved() -> str:
     agents = list(dict.fromkeys(row["name"].removesuffix(f", {row['set']}") for row in rows))
     found = {row["name"]: row for row in rows}
     cells = (
-        [agent, *(f"{one['value']:.1f}" if (one := found.get(f"{agent}, {name}")) else "–" for name in sets)]
+        [
+            agent,
+            *(f"{one['value']:.1f}" if (one := found.get(f"{agent}, {name}")) else "–" for name in sets),
+            max(row["positions"] for row in rows if row["name"].startswith(f"{agent}, ")),
+        ]
         for agent in agents
     )
-    sizes = ", ".join(f"{name} {next(row['positions'] for row in rows if row['set'] == name):,}" for name in sets)
     note = (
         "Percent of positions in which a move keeps the value that a perfect solver gives, in six sets of positions of "
-        f"random games. Positions: {sizes}."
+        "random games, each of so many positions or a few less."
     )
-    return "\n\n".join([note, table(" | ".join(["agent", *sets]), cells), origin(rows)])
+    heads = " | ".join(["agent", *sets, "positions"])
+    return "\n\n".join([note, table(heads, cells), origin(rows)])
 
 
 def selfplay_schemes() -> str:
@@ -369,8 +373,8 @@ def selfplay_schemes() -> str:
         [
             row["name"],
             row["generations"],
-            around(row["value"], row["interval"]),
-            ", ".join(f"{one:+.0f}" for one in row["by seed"]),
+            "{:+.1f} [{:+.1f}, {:+.1f}]".format(row["value"], *row["interval"]),
+            ", ".join(f"{one:+.1f}" for one in row["by seed"]),
             row["games"],
         ]
         for row in rows

@@ -93,6 +93,7 @@ def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
         "samples per generation": games.get("samples"),
         "network": config["network"],
         "gate": options.gate,
+        "seed": 0,
         "seeds": options.seeds,
     }
 
