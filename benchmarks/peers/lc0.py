@@ -1,8 +1,8 @@
 """lc0 with a constant evaluation, on one thread, started from a binary that is named.
 
 That is its backend `random` with `uniform=true`: every position is even, every move as good as the others. (`trivial`
-counts material and has priors by move; at 100,000 nodes lc0 then spends most of its time on collisions.) lc0 encodes
-its 112 planes for every leaf all the same, which ours does not here. lc0 is built from
+counts material and has priors by move.) lc0 encodes its 112 planes for every leaf all the same; ours encodes its own
+only where a question says "encoded". lc0 is built from
 https://github.com/LeelaChessZero/lc0; nothing of it comes with this repository.
 """
 
