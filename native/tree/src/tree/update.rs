@@ -102,13 +102,9 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             total += *weight;
         }
         let even = 1.0 / weights.len() as f64;
-        let priors = &mut self.moves.priors[first as usize..end as usize];
-        if total == 0.0 {
-            priors.fill(even as f32);
-            return Ok(());
-        }
-        for (prior, weight) in priors.iter_mut().zip(weights) {
-            *prior = ((1.0 - config.uniform_share) * (*weight / total) + config.uniform_share * even) as f32;
+        for (prior, weight) in self.moves.priors[first as usize..end as usize].iter_mut().zip(weights) {
+            let policy = if total > 0.0 { *weight / total } else { even };
+            *prior = ((1.0 - config.uniform_share) * policy + config.uniform_share * even) as f32;
         }
         Ok(())
     }
