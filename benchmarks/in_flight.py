@@ -18,6 +18,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
@@ -26,7 +27,9 @@ import torch
 from record import add_option, append
 
 from moemcts.agents import Seat
+from moemcts.evaluation import Evaluator
 from moemcts.game import Game, State
+from moemcts.learn.inference.backends import Inference
 from moemcts.learn.inference.evaluators import make_evaluator, resolve
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import Cast, Counts, play_games
@@ -72,15 +75,46 @@ def main() -> None:
         append("in_flight", found)
 
 
+def nothing(counts: Counts) -> None:
+    """Is told how far games are, and lets them go on."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A network of random weights on its game, run by what `auto` takes here."""
+
+    game: Game
+    evaluator: Evaluator
+    inference: Inference
+
+    @classmethod
+    def of(cls, name: str) -> Subject:
+        """Returns a network of `NETWORKS`."""
+        game = plugins().game(NETWORKS[name])
+        torch.manual_seed(0)
+        shape = game.spec.observation_shape
+        network = plugins().network(name, shape, game.spec.num_actions).eval()
+        inference = resolve("auto", "auto", network, shape, batch_size=BATCH)
+        evaluator = make_evaluator(network, shape, backend=inference.backend, precision=inference.precision)
+        return cls(game, evaluator, inference)
+
+    @property
+    def num_trees(self) -> int:
+        """How many trees with one leaf each make a batch: a leaf is a view for everybody who decides there."""
+        return BATCH // len(self.game.initial_state(0).active_players)
+
+    def play(self, in_flight: int, evaluator: Evaluator, on_progress: Callable[[Counts], None] = nothing) -> None:
+        """Plays games without an end, in so many groups, until `on_progress` raises."""
+        config = GamesConfig(parallel=in_flight * self.num_trees, in_flight=in_flight, random_plies=20)
+        learner = Learner(self.game, evaluator, SearchConfig(simulations=50, leaves_per_tree=1))
+        cast = Cast(learner=learner)
+        play_games(self.game, cast, config, range(10**9), generation=1, seed=0, on_progress=on_progress)
+
+
 def rows(name: str, seconds: float) -> list[dict[str, object]]:
     """Measures one network; prints and returns the rows."""
-    game = plugins().game(NETWORKS[name])
-    torch.manual_seed(0)
-    shape = game.spec.observation_shape
-    network = plugins().network(name, shape, game.spec.num_actions).eval()
-    inference = resolve("auto", "auto", network, shape, batch_size=BATCH)
-    evaluator = make_evaluator(network, shape, backend=inference.backend, precision=inference.precision)
-    num_trees = BATCH // len(game.initial_state(0).active_players)
+    subject = Subject.of(name)
+    game, evaluator, num_trees = subject.game, subject.evaluator, subject.num_trees
     states = positions(game, 2 * BATCH)
     views = game.views([(state, state.active_players[0]) for state in states])
     batch = views.take(list(range(BATCH)))
@@ -106,11 +140,9 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
 
     def playing(number: int) -> Callable[[], float]:
         """Returns what plays for a while; positions per second from the end of its first round on."""
-        config = GamesConfig(parallel=number * num_trees, in_flight=number, random_plies=20)
 
         def play() -> float:
             usage = Usage()
-            learner = Learner(game, Metered(evaluator, usage), SearchConfig(simulations=50, leaves_per_tree=1))
             marks: list[tuple[float, int]] = []
 
             def look(counts: Counts) -> None:
@@ -119,8 +151,7 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
                     raise Enough
 
             with contextlib.suppress(Enough):
-                cast = Cast(learner=learner)
-                play_games(game, cast, config, range(10**9), generation=1, seed=0, on_progress=look)
+                subject.play(number, Metered(evaluator, usage), look)
             (began, before), (ended, after) = marks[0], marks[-1]
             return (after - before) / (ended - began)
 
@@ -151,7 +182,7 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
             continue
         shares = [mine / raw for mine, raw in zip(ours, rates["alone"], strict=True)]
         row: dict[str, object] = {
-            "name": f"{name} on {game.spec.name}, {inference}, {way}",
+            "name": f"{name} on {game.spec.name}, {subject.inference}, {way}",
             "value": round(statistics.median(shares), 3),
             "lowest": round(min(shares), 3),
             "highest": round(max(shares), 3),

@@ -45,27 +45,9 @@ def self_play(name: str) -> Callable[[], object]:
     import in_flight
     import torch
 
-    from moemcts.learn.inference.evaluators import make_evaluator, resolve
-    from moemcts.learn.loop.config import GamesConfig
-    from moemcts.learn.loop.games import Cast, play_games
-    from moemcts.learn.loop.players import Learner
-    from moemcts.plugins import plugins
-    from moemcts.search import SearchConfig
-
     torch.set_num_threads(1)
-    game = plugins().game(in_flight.NETWORKS[name])
-    shape = game.spec.observation_shape
-    network = plugins().network(name, shape, game.spec.num_actions).eval()
-    inference = resolve("auto", "auto", network, shape, batch_size=in_flight.BATCH)
-    evaluator = make_evaluator(network, shape, backend=inference.backend, precision=inference.precision)
-    parallel = in_flight.BATCH // len(game.initial_state(0).active_players)
-    config = GamesConfig(parallel=parallel, in_flight=1, random_plies=20)
-    learner = Learner(game, evaluator, SearchConfig(simulations=50, leaves_per_tree=1))
-
-    def work() -> None:
-        play_games(game, Cast(learner=learner), config, range(10**9), generation=1, seed=0)
-
-    return work
+    subject = in_flight.Subject.of(name)
+    return partial(subject.play, 1, subject.evaluator)
 
 
 def experts(name: str, number: int) -> Callable[[], object]:
