@@ -141,7 +141,7 @@ def match(
     result = _play(played, out)
     # Whatever happens to the files, the result is there.
     if as_json:
-        typer.echo(json.dumps(result.to_json(), indent=1, allow_nan=False))
+        typer.echo(json.dumps({"seed": seed, **result.to_json()}, indent=1, allow_nan=False))
     else:
         print_result(result)
     for path, write in formats:

@@ -146,9 +146,10 @@ def test_a_match_of_others_is_not_gone_on_with(folder: Path, tmp_path: Path) -> 
 def test_each_agent_plays_the_same_games_against_the_same_others(folder: Path) -> None:
     done = run(
         "--game", "pommerman", "--agent", "random", "--agent", "simple", "--against", "simple", "--games", 8, "--json",
-        folder=folder,
+        "--seed", 5, folder=folder,
     )  # fmt: skip
     result = json.loads(done.stdout)
+    assert result["seed"] == 5
     assert [arm["name"] for arm in result["arms"]] == ["random", "simple"]
     assert [arm["num_games"] for arm in result["arms"]] == [8, 8]
     assert len(result["differences"]) == 1
