@@ -78,6 +78,7 @@ def loss_curves(
         finish(axes, title=title, xlabel=xlabel, ylabel=ylabel)
         axes.grid(axis="x", visible=False)
         axes.margins(x=0.02)
+        axes.locator_params(axis="x", integer=True)
         if curves:
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=2.6)
         else:
@@ -101,6 +102,7 @@ def strength_curve(
             axes.annotate(name, (generations[0], value), color=MUTED, fontsize=8, va="bottom")
         finish(axes, title="Strength over generations", xlabel="generation", ylabel="Elo")
         axes.margins(x=0.02)
+        axes.locator_params(axis="x", integer=True)
         return figure
 
 
