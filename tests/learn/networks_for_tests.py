@@ -91,3 +91,18 @@ def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     monkeypatch.setattr(
         backends.importlib.util, "find_spec", lambda name, *rest: None if name in names else find(name, *rest)
     )
+
+
+def damage(file: Path, harm: str) -> None:
+    """Harms a file: one bit is another ("flip"), the end is missing ("cut"), or all of it ("remove")."""
+    content = file.read_bytes()
+    middle = len(content) // 2
+    match harm:
+        case "flip":
+            file.write_bytes(content[:middle] + bytes([content[middle] ^ 4]) + content[middle + 1 :])
+        case "cut":
+            file.write_bytes(content[:100])
+        case "remove":
+            file.unlink()
+        case _:
+            raise ValueError(f"expected flip, cut or remove, got {harm!r}")

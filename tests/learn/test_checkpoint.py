@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from learning_games import ShuffledTicTacToe, TicTacToe, crowd
-from networks_for_tests import GATE, NETWORK, positions, save, trained_network
+from networks_for_tests import GATE, NETWORK, damage, positions, save, trained_network
 from torch import nn
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
@@ -67,24 +67,17 @@ def test_experts_of_another_network_are_refused(tmp_path: Path) -> None:
         load_experts(tmp_path, TicTacToe(), plugins())
 
 
-@pytest.mark.parametrize("harm", ["flip", "cut", "remove", "no manifest", "empty manifest", "key"])
+@pytest.mark.parametrize("harm", ["flip", "cut", "remove", "no manifest", "empty manifest", "other key"])
 def test_damaged_experts_are_refused_with_one_line(tmp_path: Path, harm: str) -> None:
     save(tmp_path)
-    file = tmp_path / "expert-1.safetensors"
-    content = bytearray(file.read_bytes())
-    if harm == "flip":
-        content[len(content) // 2] ^= 4
-        file.write_bytes(content)
-    elif harm == "cut":
-        file.write_bytes(content[:100])
-    elif harm == "remove":
-        file.unlink()
-    elif harm == "no manifest":
+    if harm == "no manifest":
         (tmp_path / "manifest.toml").unlink()
     elif harm == "empty manifest":
         (tmp_path / "manifest.toml").write_text("")
-    else:
+    elif harm == "other key":
         edit(tmp_path, "fingerprint", "fingerpaint")
+    else:
+        damage(tmp_path / "expert-1.safetensors", harm)
     with pytest.raises(MoemctsError if harm == "no manifest" else DamagedFile) as error:
         load_experts(tmp_path, TicTacToe(), plugins())
     assert str(tmp_path) in str(error.value)

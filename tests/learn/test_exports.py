@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from learning_games import GreedyAgent, TicTacToe, make_data, thirds
-from networks_for_tests import EXPORTED, positions, save, trained_network
+from networks_for_tests import EXPORTED, damage, positions, save, trained_network
 
 from moemcts.agents import RandomAgent
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
@@ -100,17 +100,10 @@ def test_exports_of_other_weights_are_refused(tmp_path: Path) -> None:
 def test_damaged_exports_are_refused_with_one_line(tmp_path: Path, harm: str) -> None:
     save(tmp_path)
     exported(tmp_path, "int8")
-    file = tmp_path / "int8" / "expert-1.onnx"
-    content = bytearray(file.read_bytes())
-    if harm == "flip":
-        content[len(content) // 2] ^= 4
-        file.write_bytes(content)
-    elif harm == "cut":
-        file.write_bytes(content[:100])
-    elif harm == "remove":
-        file.unlink()
-    else:
+    if harm == "manifest":
         (tmp_path / "int8" / "manifest.toml").write_text("format = 1\n")
+    else:
+        damage(tmp_path / "int8" / "expert-1.onnx", harm)
     with pytest.raises(DamagedFile) as error:
         load_experts(tmp_path, TicTacToe(), plugins(), inference=Inference("onnxruntime", "int8"))
     assert str(tmp_path) in str(error.value)
