@@ -29,6 +29,8 @@ impl Edge {
     }
 }
 
+/// Up to so many moves a seat has room for all of their edges from the first on.
+const FEW: u32 = 8;
 const PER_LINE: usize = memory::LINE / size_of::<Edge>();
 
 /// The edges of all seats, in blocks that start with a cache line and hold a power of two of them.
@@ -79,7 +81,8 @@ impl Edges {
 
     /// Appends an edge to a block of `len`, one of a seat of `num_moves`; returns where the block starts now.
     pub fn push(&mut self, first: EdgeId, len: u32, num_moves: u32, edge: Edge) -> EdgeId {
-        let first = if len == 0 || len as usize >= least(num_moves) && len.is_power_of_two() {
+        let is_full = num_moves > FEW && len as usize >= PER_LINE && len.is_power_of_two();
+        let first = if len == 0 || is_full {
             self.moved(first, len, (len as usize + 1).next_power_of_two().max(least(num_moves)))
         } else {
             first
@@ -128,7 +131,7 @@ impl Edges {
 /// Returns the size of a seat's first block: where moves are few all of them will have edges, and the block never moves.
 fn least(num_moves: u32) -> usize {
     match num_moves {
-        0..=8 => (num_moves as usize).next_power_of_two().max(PER_LINE),
+        0..=FEW => (num_moves as usize).next_power_of_two().max(PER_LINE),
         _ => PER_LINE,
     }
 }

@@ -72,6 +72,16 @@ impl Moves {
         }
     }
 
+    /// Hands on the actions of the moves `first..end`, in their order.
+    #[inline]
+    pub fn visit(&self, first: MoveId, end: MoveId, mut visitor: impl FnMut(Action)) {
+        let range = first as usize..end as usize;
+        match &self.actions {
+            Actions::Short(actions) => actions[range].iter().for_each(|&action| visitor(action.into())),
+            Actions::Long(actions) => actions[range].iter().for_each(|&action| visitor(action)),
+        }
+    }
+
     /// Moves the best of the moves `first..end` to `first`: that with the largest prior, of several the lowest action.
     pub fn pull(&mut self, first: MoveId, end: MoveId) {
         let priors = &self.priors[first as usize..end as usize];

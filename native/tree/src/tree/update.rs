@@ -86,15 +86,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let (first, end) = (seat.first_move, seat.first_move + seat.num_moves());
         let weights = &mut self.scratch.priors;
         weights.clear();
-        let mut peak = f64::NEG_INFINITY;
-        for id in first..end {
-            let logit = f64::from(logits(self.moves.action(id))) / config.policy_temperature;
-            if logit.is_nan() || logit == f64::INFINITY {
-                return Err(SearchError::NotFinite { row });
-            }
-            peak = peak.max(logit);
-            weights.push(logit);
+        let scaled = |action| f64::from(logits(action)) / config.policy_temperature;
+        self.moves.visit(first, end, |action| weights.push(scaled(action)));
+        if weights.iter().any(|logit| logit.is_nan() || *logit == f64::INFINITY) {
+            return Err(SearchError::NotFinite { row });
         }
+        let peak = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let peak = if peak == f64::NEG_INFINITY { 0.0 } else { peak };
         let mut total = 0.0;
         for weight in weights.iter_mut() {
@@ -115,9 +112,13 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let viewers = self.details[node as usize].active.and(self.searched);
         let values = &mut self.values[node as usize * num_players..][..num_players];
         values[viewer] = value[0];
+        if viewers.len() == num_players {
+            return;
+        }
         let rest = config.utility_sum.map_or(0.0, |sum| (sum - f64::from(value[0])) / (num_players.max(2) - 1) as f64);
         for step in 1..num_players {
-            let player = (viewer + step) % num_players;
+            let next = viewer + step;
+            let player = if next < num_players { next } else { next - num_players };
             if !viewers.contains(player) {
                 let estimate = value.get(step).map_or(rest, |&v| f64::from(v));
                 values[player] += (estimate / viewers.len() as f64) as f32;
