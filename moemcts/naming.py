@@ -19,6 +19,7 @@ from moemcts.game import Game
 from moemcts.plugins import Plugins, checked_options, plugins
 from moemcts.references import extend_reference, format_reference, parse_reference
 from moemcts.search import SearchAgent, SearchConfig
+from moemcts.search.config import FirstPlayUrgency
 from moemcts.search.engine import Opponents
 from moemcts.store import read_toml
 
@@ -242,6 +243,7 @@ def _expert_agent(
     batch: int = 64,
     opponents: str = "",
     c_init: float = 2.5,
+    first_play_urgency: FirstPlayUrgency = "loss",
     policy_temperature: float = 1.0,
     uniform_share: float = 0.0,
     noise: float = 0.0,
@@ -289,6 +291,7 @@ def _expert_agent(
             seconds=seconds,
             leaves_per_tree=leaves,
             c_init=c_init,
+            first_play_urgency=first_play_urgency,
             policy_temperature=policy_temperature,
             uniform_share=uniform_share,
             noise_fraction=noise,

@@ -108,6 +108,15 @@ def experts(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_what_an_agent_thinks_of_untried_actions_is_named(experts: Path) -> None:
+    game = plugins().game("tictactoe")
+    agent = resolve_agent(f"{experts}?backend=torch&first_play_urgency=parent", game)
+    assert isinstance(agent, SearchAgent)
+    assert agent.config.first_play_urgency == "parent"
+    with pytest.raises(UsageError, match=r"expected first_play_urgency as .*'loss'.*got 'win'"):
+        resolve_agent(f"{experts}?backend=torch&first_play_urgency=win", game)
+
+
 def test_how_loudly_an_agents_policy_is_heard_is_named(experts: Path) -> None:
     game = plugins().game("tictactoe")
     agent = resolve_agent(f"{experts}?backend=torch&uniform-share=0.5&policy-temperature=2", game)

@@ -13,8 +13,10 @@ from moemcts.search.foresight import LOOKS, EarlyEnd
 from moemcts.search.gumbel import GumbelRoot
 from moemcts.search.unpruning import Unpruning, thresholds
 
+FirstPlayUrgency = Literal["loss", "draw", "parent", "reduction"]
+
 # What an untried action is worth: (share of the node's mean value, constant, reduction per sqrt(prior tried)).
-FIRST_PLAY_URGENCIES = {
+FIRST_PLAY_URGENCIES: dict[FirstPlayUrgency, tuple[float, float, float]] = {
     "loss": (0.0, -1.0, 0.0),
     "draw": (0.0, 0.0, 0.0),
     "parent": (1.0, 0.0, 0.0),
@@ -67,7 +69,7 @@ class SearchConfig(BaseModel):
     """PUCT's exploration constant: c = log((visits + c_base + 1) / c_base) + c_init (AlphaZero, Silver et al. 2018)."""
     c_base: float = Field(default=19652.0, gt=0)
     """Visits at which the logarithm begins to count."""
-    first_play_urgency: Literal["loss", "draw", "parent", "reduction"] = "loss"
+    first_play_urgency: FirstPlayUrgency = "loss"
     """Value of an untried action: -1, 0, its node's mean, or that less 0.33 per root of the prior tried (lc0)."""
     virtual_loss: float = Field(default=1.0, ge=0)
     """Losses counted while a leaf is evaluated; 0 is a virtual visit, which lowers exploration but no value."""
