@@ -2,9 +2,12 @@
 
     python benchmarks/selfplay_schemes.py OUT --game connect-four --gate "plies?cuts=12,24" [--config four.toml]
         [--seeds 3] [--arms single separated staged] [--games 100] [--simulations 50] [--record]
+    python benchmarks/selfplay_schemes.py OUT --game connect-four [--config four.toml] --arms single gumbel
+        --variant "gumbel search.root=gumbel search.simulations=34 games.full_share=1"
 
 An arm is `single`, one network for all phases, or a scheme of `moemcts selfplay`; `staged` is the paper's, in which one
-network goes on from generation to generation and the experts go out from it anew (`general_first`). Every arm and seed
+network goes on from generation to generation and the experts go out from it anew (`general_first`). An arm that a
+`--variant` names is one network too, that learns with other settings. Every arm and seed
 is a self-play of its own in OUT; then the last experts of each arm play those of `single` of the same seed, from the
 same openings. The same command goes on where it stopped. A row per arm: the mean over seeds of its Elo, with the
 interval of Student's t over them, and each seed's.
@@ -34,9 +37,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
     parser.add_argument("--game", required=True)
-    parser.add_argument("--gate", required=True)
+    parser.add_argument("--gate", help="of the schemes")
     parser.add_argument("--config", type=Path, help="settings of `moemcts selfplay`, the same for all")
     parser.add_argument("--set", action="append", default=[], dest="changes", metavar="KEY=VALUE")
+    parser.add_argument(
+        "--variant", action="append", default=[], dest="variants", type=variant, metavar='"NAME KEY=VALUE ..."'
+    )
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--arms", nargs="+", default=[BASELINE, "separated", "staged"])
     parser.add_argument("--games", type=int, default=100, help="per arm and seed")
@@ -45,6 +51,9 @@ def main() -> None:
     options = parser.parse_args()
     if BASELINE not in options.arms:
         parser.error(f"expected {BASELINE} among the arms, got {' '.join(options.arms)}")
+    options.variants = dict(options.variants)
+    if options.gate is None and (schemes := {*options.arms} - {BASELINE, *options.variants}):
+        parser.error(f"expected a --gate for {' '.join(sorted(schemes))}")
     # Seed by seed: whenever it stops, what is done is paired.
     for seed in range(options.seeds):
         for arm in options.arms:
@@ -56,6 +65,12 @@ def main() -> None:
         append("selfplay_schemes", rows)
 
 
+def variant(text: str) -> tuple[str, list[str]]:
+    """Returns the name of a variant and its settings."""
+    name, *changes = text.split()
+    return name, changes
+
+
 def learn(options: argparse.Namespace, arm: str, seed: int) -> None:
     """Makes the experts of an arm, as far as they are not made."""
     folder = run_of(options.out, arm, seed)
@@ -65,9 +80,11 @@ def learn(options: argparse.Namespace, arm: str, seed: int) -> None:
         command = ["--resume", str(folder)]
     else:
         command = ["--game", options.game, "--seed", str(seed), "--out", str(folder)]
-        command += [] if arm == BASELINE else ["--gate", options.gate, "--scheme", SCHEMES.get(arm, arm)]
+        if arm != BASELINE and arm not in options.variants:
+            command += ["--gate", options.gate, "--scheme", SCHEMES.get(arm, arm)]
         command += ["--config", str(options.config)] if options.config else []
-        command += [word for change in options.changes for word in ("--set", change)]
+        changes = options.changes + options.variants.get(arm, [])
+        command += [word for change in changes for word in ("--set", change)]
     subprocess.run([sys.executable, "-m", "moemcts", "selfplay", *command], check=True, stdout=sys.stderr)
 
 
@@ -92,7 +109,7 @@ def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
         "games per generation": games.get("games"),
         "samples per generation": games.get("samples"),
         "network": config["network"],
-        "gate": options.gate,
+        **({"settings": options.variants[arm]} if arm in options.variants else {"gate": options.gate}),
         "seed": 0,
         "seeds": options.seeds,
     }
