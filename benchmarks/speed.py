@@ -70,7 +70,9 @@ def search_work(
     **options: Any,
 ) -> Work:
     """Returns work that searches from one position, or start positions, with a constant evaluator, in simulations."""
-    config = SearchConfig(simulations=simulations, leaves_per_tree=leaves, **options)
+    # Untried moves as the first version had them, so that versions can be compared.
+    settings = {"first_play_urgency": "loss", **options}
+    config = SearchConfig(simulations=simulations, leaves_per_tree=leaves, **settings)
     search = Search(game, config, opponents=opponents)
     evaluator = Encoding(game.spec) if encodes else UniformEvaluator(game.spec)
     states = [start or game.initial_state(seed) for seed in range(trees)]

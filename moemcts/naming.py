@@ -243,7 +243,7 @@ def _expert_agent(
     batch: int = 64,
     opponents: str = "",
     c_init: float = 2.5,
-    first_play_urgency: FirstPlayUrgency = "loss",
+    first_play_urgency: FirstPlayUrgency = "draw",
     policy_temperature: float = 1.0,
     uniform_share: float = 0.0,
     noise: float = 0.0,

@@ -28,6 +28,12 @@ def replays(variant: str, *, num_games: int = 3, adjudication: Adjudication | No
     return replays_of(game, lineups, records, "a match")
 
 
+def words(board: chess.Board, variant: str) -> list[str]:
+    """Returns what a FEN says; a dropped pawn sets the clock back in shakmaty, and not in python-chess."""
+    found = board.fen().split()
+    return [word for i, word in enumerate(found) if i != 4 or variant != "crazyhouse"]
+
+
 @pytest.mark.parametrize("variant", ["chess", "chess960", "antichess", "crazyhouse", "threecheck", "atomic"])
 def test_python_chess_reads_every_game(variant: str, tmp_path: Path) -> None:
     played = replays(variant)
@@ -38,7 +44,7 @@ def test_python_chess_reads_every_game(variant: str, tmp_path: Path) -> None:
             assert game is not None
             assert not game.errors
             *_, (last, _) = replay.positions()
-            assert game.end().board().fen() == last.board().fen()  # type: ignore[attr-defined]
+            assert words(game.end().board(), variant) == words(last.board(), variant)  # type: ignore[attr-defined]
             assert [move.uci() for move in game.mainline_moves()] == [
                 move.text for _, moves in replay.positions() for move in moves
             ]
