@@ -367,17 +367,25 @@ def solved() -> str:
 
 
 def selfplay_schemes() -> str:
-    """Returns what experts are worth at equal self-play."""
+    """Returns what experts are worth at equal self-play, and what settings of self-play are."""
     rows = list(latest("selfplay_schemes").values())
+    parts = [_selfplay_table("experts", [row for row in rows if "settings" not in row])]
+    if variants := [row for row in rows if "settings" in row]:
+        parts.append(_selfplay_table("settings, one network", variants))
+        named = ((str(row["name"]).split(" over ")[0], " ".join(row["settings"])) for row in variants)
+        parts.append("\n".join(f"- {name}: `{settings}`" for name, settings in named))
+    return "\n\n".join([*parts, origin(rows)])
+
+
+def _selfplay_table(what: str, rows: list[Row]) -> str:
     cells = (
         [
-            row["name"],
+            row["name"].removesuffix(", from random weights"),
             row["generations"],
-            "{:+.1f} [{:+.1f}, {:+.1f}]".format(row["value"], *row["interval"]),
+            "{:+.1f} [{:+.1f}, {:+.1f}] {}".format(row["value"], *row["interval"], row["unit"]),
             ", ".join(f"{one:+.1f}" for one in row["by seed"]),
             row["games"],
         ]
         for row in rows
     )
-    heads = "from random weights | generations | Elo, 95 % over seeds | by seed | games"
-    return "\n\n".join([table(heads, cells), origin(rows)])
+    return table(f"{what}, from random weights | generations | difference, 95 % over seeds | by seed | games", cells)

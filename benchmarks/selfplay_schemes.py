@@ -9,8 +9,9 @@ An arm is `single`, one network for all phases, or a scheme of `moemcts selfplay
 network goes on from generation to generation and the experts go out from it anew (`general_first`). An arm that a
 `--variant` names is one network too, that learns with other settings. Every arm and seed
 is a self-play of its own in OUT; then the last experts of each arm play those of `single` of the same seed, from the
-same openings. The same command goes on where it stopped. A row per arm: the mean over seeds of its Elo, with the
-interval of Student's t over them, and each seed's.
+same openings, or with `--against simple` both play the same games against these others, in games of more than two. The
+same command goes on where it stopped. A row per arm: the mean over seeds of its Elo, or of the points of games won that
+it has more, with the interval of Student's t over them, and each seed's.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def main() -> None:
     parser.add_argument("--arms", nargs="+", default=[BASELINE, "separated", "staged"])
     parser.add_argument("--games", type=int, default=100, help="per arm and seed")
     parser.add_argument("--simulations", type=int, default=50, help="of these games")
+    parser.add_argument("--against", help="who sits in the other seats of these games; without it they are duels")
     add_option(parser)
     options = parser.parse_args()
     if BASELINE not in options.arms:
@@ -90,8 +92,7 @@ def learn(options: argparse.Namespace, arm: str, seed: int) -> None:
 
 def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
     """Returns the row of an arm: its Elo over the single network's."""
-    counts = [play(options, arm, seed) for seed in range(options.seeds)]
-    found = [elo(*one) for one in counts]
+    counts, found = zip(*(play(options, arm, seed) for seed in range(options.seeds)), strict=True)
     mean = statistics.fmean(found)
     half = STUDENT[len(found) - 1] * statistics.stdev(found) / math.sqrt(len(found)) if len(found) > 1 else math.inf
     config = tomllib.loads((run_of(options.out, arm, 0) / "config.toml").read_text())
@@ -99,11 +100,12 @@ def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
     return {
         "name": f"{options.game}, {arm} over {BASELINE}, from random weights",
         "value": round(mean, 1),
-        "unit": "Elo",
+        "unit": "points of games won" if options.against else "Elo",
         "interval": [round(mean - half, 1), round(mean + half, 1)] if math.isfinite(half) else [None, None],
         "by seed": [round(one, 1) for one in found],
         "counts": counts,
         "games": sum(map(sum, counts)),
+        **({"against": options.against} if options.against else {}),
         "simulations": options.simulations,
         "generations": config["generations"],
         "games per generation": games.get("games"),
@@ -115,17 +117,20 @@ def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
     }
 
 
-def play(options: argparse.Namespace, arm: str, seed: int) -> list[int]:
-    """Returns how many games an arm won, tied and lost against the single network of the same seed."""
+def play(options: argparse.Namespace, arm: str, seed: int) -> tuple[list[int], float]:
+    """Returns what an arm won, tied and lost, and how much better than the single network of its seed that is."""
     path = options.out / f"match-{arm}-{seed}-{options.simulations}-{options.games}.jsonl"
     names = [str(experts(run_of(options.out, one, seed))) for one in (arm, BASELINE)]
     command = ["match", "--game", options.game, "--games", str(options.games), "--json", "--out", str(path)]
     command += [word for name in names for word in ("--agent", f"{name}?simulations={options.simulations}")]
-    done = subprocess.run(
-        [sys.executable, "-m", "moemcts", *command, "--random-plies", "2"], check=True, stdout=subprocess.PIPE
-    )
-    tally = json.loads(done.stdout)["agents"][0]
-    return [int(tally[key]) for key in ("wins", "ties", "losses")]
+    command += ["--against", options.against] if options.against else ["--random-plies", "2"]
+    done = subprocess.run([sys.executable, "-m", "moemcts", *command], check=True, stdout=subprocess.PIPE)
+    found = json.loads(done.stdout)
+    tallies = found["arms" if options.against else "agents"]
+    counts = [int(tallies[0][key]) for key in ("wins", "ties", "losses")]
+    if options.against:
+        return counts, 100 * (tallies[0]["win_rate"] - tallies[1]["win_rate"])
+    return counts, elo(*counts)
 
 
 def elo(wins: int, ties: int, losses: int) -> float:
