@@ -208,17 +208,23 @@ def mates() -> str:
     return "\n\n".join([table("mates in three, up to 100,000 simulations | proven", cells), origin(rows)])
 
 
+UNTRIED = "untried moves"
+"""What matches against others are called that are about first-play urgency."""
+
+
 def urgency() -> str:
     """Returns how first-play urgencies do against "loss"."""
     rows = list(latest("urgency").values())
+    matches = [row for row in latest("field_matches").values() if UNTRIED in row["name"]]
     cells = [
         [row["name"], row["games"], around(row["value"], row["interval"]), row["sprt"]["decision"]] for row in rows
     ]
     how = (
         "A sequential test of 0 against 10 normalized Elo, or of what the command says: H1 stands for stronger than "
-        '"loss", H0 for not.'
+        '"loss", H0 for not. In Pommerman it is a match against others, of a search that hears the network\'s value alone.'
     )
-    return "\n\n".join([table("equal simulations | games | Elo, 95 % | test", cells), how, origin(rows)])
+    duels = table("equal simulations | games | Elo, 95 % | test", cells)
+    return "\n\n".join([duels, how, _field_table(matches), origin([*rows, *matches])])
 
 
 def suites() -> str:
@@ -308,6 +314,7 @@ def cartpole() -> str:
 def selfplay() -> str:
     """Returns what self-play learned, and how fast it played."""
     rows = list(latest("selfplay").values())
+    matches = [row for row in latest("field_matches").values() if UNTRIED not in row["name"]]
     learned = [row for row in rows if "wins" in row]
     cells = (
         [row["name"], row["games"], row["samples"], f"{row['wins']}-{row['draws']}-{row['losses']}", row["value"]]
@@ -324,13 +331,13 @@ def selfplay() -> str:
             "One process that plays, per second of processor time, beside its network alone with equal batches:",
             table("self-play | mean batch | positions/s | network alone | share", fast),
             "Before and after, on the same boards:",
-            field_matches(),
-            origin([*rows, *latest("field_matches").values()]),
+            _field_table(matches),
+            origin([*rows, *matches]),
         ]
     )
 
 
-def field_matches() -> str:
+def _field_table(rows: list[Row]) -> str:
     """Returns how agents did against the same others, and the differences to the first."""
     cells = (
         [
@@ -339,7 +346,7 @@ def field_matches() -> str:
             f"{row['value']:.1f} [{row['interval'][0]:.1f}, {row['interval'][1]:.1f}]",
             "{:+.1f} [{:+.1f}, {:+.1f}]".format(*row["difference"]) if "difference" in row else "–",
         ]
-        for row in latest("field_matches").values()
+        for row in rows
     )
     return table("who | won-tied-lost | % won, 95 % | points more than the first, 95 %", cells)
 
