@@ -221,7 +221,7 @@ def urgency() -> str:
     ]
     how = (
         "A sequential test of 0 against 10 normalized Elo, or of what the command says: H1 stands for stronger than "
-        '"loss", H0 for not. In Pommerman it is a match against others, of a search that hears the network\'s value alone.'
+        '"loss", H0 for not. In Pommerman it is a match against others, and the search hears the value alone.'
     )
     duels = table("equal simulations | games | Elo, 95 % | test", cells)
     return "\n\n".join([duels, how, _field_table(matches), origin([*rows, *matches])])
