@@ -140,14 +140,15 @@ class Options:
     def search_config(self, nodes: int, simulations: int, *, has_policy: bool) -> SearchConfig:
         """Returns the numbers of a search with these limits.
 
-        Untried moves count as lost, as in CrazyAra, where a policy says which of them are worth a try at all.
+        Untried moves are a draw where a policy says which of them are worth a try, and as good as their node where none
+        does. CrazyAra takes them for lost, which played worse (docs/findings.md).
         """
         return SearchConfig(
             simulations=simulations,
             nodes=nodes,
             c_init=self.number("Centi_CPuct_Init") / 100,
             c_base=self.number("CPuct_Base"),
-            first_play_urgency="loss" if has_policy else "parent",
+            first_play_urgency="draw" if has_policy else "parent",
             policy_temperature=self.number("Centi_Node_Temperature") / 100,
             noise_fraction=self.number("Centi_Dirichlet_Epsilon") / 100,
             noise_alpha=self.number("Centi_Dirichlet_Alpha") / 100,

@@ -82,7 +82,7 @@ def test_options_have_crazyaras_defaults() -> None:
     options = Options()
     config = options.search_config(100, 200, has_policy=True)
     assert (config.c_init, config.c_base, config.policy_temperature) == (2.5, 19652, 1.7)
-    assert (config.noise_fraction, config.noise_alpha, config.first_play_urgency) == (0, 0.2, "loss")
+    assert (config.noise_fraction, config.noise_alpha, config.first_play_urgency) == (0, 0.2, "draw")
     assert (config.nodes, config.simulations) == (100, 200)
 
 
