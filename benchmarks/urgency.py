@@ -1,7 +1,7 @@
 """Which first-play urgency plays best with a real network: each against "loss", by a sequential test.
 
     python benchmarks/urgency.py FOLDER --out FOLDER [--simulations 100 400 1600] [--urgencies draw parent reduction]
-                                 [--games 2000] [--sprt 0 10] [--precision auto] [--record]
+                                 [--games 2000] [--sprt 0 10] [--precision auto] [--label NAME] [--record]
 
 First-play urgency is what a search thinks of moves that it has not tried: that they lose, that they are a draw, that
 they are worth what their parent is, or that less the more of the policy has been tried. Both sides are the same experts
@@ -78,7 +78,7 @@ def play(
     ours = next(each for each in found["agents"] if each["name"] == urgency)
     difference = ours["pentanomial_elo"] or ours["elo"]
     return {
-        "name": f"{game.spec.name}, first-play urgency {urgency} against {DEFAULT}, {simulations} simulations",
+        "name": f"{', '.join([game.spec.name, *options.label])}, first-play urgency {urgency} against {DEFAULT}, {simulations} simulations",
         "value": round(difference["difference"], 1),
         "interval": [difference["low"], difference["high"]],
         "unit": "Elo",
@@ -108,6 +108,7 @@ def main() -> None:
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--label", nargs=1, default=[], help="what the experts are called in the rows' names")
     add_option(parser)
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -42,6 +42,9 @@ class Registration:
     """For agents: whether its options name a program of the machine, which it starts. Files from elsewhere must not."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """For games: settings of an experiment that fit it, by dotted path, such as `search.simulations`."""
+    search: Mapping[str, Any] = field(default_factory=dict)
+    """For games: what a search does in them where nobody says otherwise, by the names of `SearchConfig`. Agents of
+    experts and runs hear it; presets and users come before it."""
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """For games: what the presets `smoke`, `laptop` and `paper` say here, in tables as in a run's `config.toml`, over
     what they say anywhere. A table's `needs` holds settings without which that preset is refused, each with the reason.

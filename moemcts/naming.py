@@ -242,11 +242,11 @@ def _expert_agent(
     routing: str = "",
     batch: int = 64,
     opponents: str = "",
-    c_init: float = 2.5,
-    first_play_urgency: FirstPlayUrgency = "draw",
-    policy_temperature: float = 1.0,
-    uniform_share: float = 0.0,
-    noise: float = 0.0,
+    c_init: float | None = None,
+    first_play_urgency: FirstPlayUrgency | None = None,
+    policy_temperature: float | None = None,
+    uniform_share: float | None = None,
+    noise: float | None = None,
     nodes: int | None = None,
     seconds: float | None = None,
     only: Sequence[str] = (),
@@ -254,8 +254,8 @@ def _expert_agent(
     backend: str = AUTO,
     precision: str = "",
     in_flight: int = 1,
-    pruning_visits: int = 0,
-    stop_tolerance: float = 0.0,
+    pruning_visits: int | None = None,
+    stop_tolerance: float | None = None,
 ) -> Agent:
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.inference.backends import Inference
@@ -284,20 +284,19 @@ def _expert_agent(
     named, label = label, _saying_more(label, chosen)
     if simulations == 0:
         return _as_seen(PolicyAgent(experts, name=label), seen, game)
+    said = {
+        "c_init": c_init,
+        "first_play_urgency": first_play_urgency,
+        "policy_temperature": policy_temperature,
+        "uniform_share": uniform_share,
+        "noise_fraction": noise,
+        "pruning_visits": pruning_visits,
+        "stop_tolerance": stop_tolerance,
+    }
+    settings = {**plugins().search_settings(game), **{name: value for name, value in said.items() if value is not None}}
+    limits = {"simulations": simulations, "nodes": nodes, "seconds": seconds}
     try:
-        config = SearchConfig(
-            simulations=simulations,
-            nodes=nodes,
-            seconds=seconds,
-            leaves_per_tree=leaves,
-            c_init=c_init,
-            first_play_urgency=first_play_urgency,
-            policy_temperature=policy_temperature,
-            uniform_share=uniform_share,
-            noise_fraction=noise,
-            pruning_visits=pruning_visits,
-            stop_tolerance=stop_tolerance,
-        )
+        config = SearchConfig.model_validate({**limits, "leaves_per_tree": leaves, **settings})
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(map(str, fault["loc"])) or "limits"

@@ -84,6 +84,11 @@ class Plugins:
         """Returns the settings of a run that fit the game that a user names, by dotted path."""
         return _entry("game", self.games, parse_reference(reference)[0]).settings
 
+    def search_settings(self, game: Game) -> Mapping[str, Any]:
+        """Returns what a search does in a game where nobody says otherwise, by the names of `SearchConfig`."""
+        entry = self.games.get(game.spec.name)
+        return {} if entry is None else entry.search
+
     def game_preset(self, reference: str, preset: str) -> Mapping[str, Any]:
         """Returns what a preset says of the game that a user names, over what it says anywhere, in tables."""
         return _entry("game", self.games, parse_reference(reference)[0]).presets.get(preset, {})

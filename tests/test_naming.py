@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -115,6 +116,16 @@ def test_what_an_agent_thinks_of_untried_actions_is_named(experts: Path) -> None
     assert agent.config.first_play_urgency == "parent"
     with pytest.raises(UsageError, match=r"expected first_play_urgency as .*'loss'.*got 'win'"):
         resolve_agent(f"{experts}?backend=torch&first_play_urgency=win", game)
+
+
+def test_a_game_says_how_it_is_searched_where_nobody_else_does(experts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = plugins().games["tictactoe"]
+    search = {"first_play_urgency": "draw", "c_init": 1.0, "virtual_loss": 0.0}
+    monkeypatch.setitem(plugins().games, "tictactoe", replace(entry, search=search))
+    agent = resolve_agent(f"{experts}?backend=torch&c_init=2", plugins().game("tictactoe"))
+    assert isinstance(agent, SearchAgent)
+    config = agent.config
+    assert (config.first_play_urgency, config.c_init, config.virtual_loss) == ("draw", 2, 0)
 
 
 def test_how_loudly_an_agents_policy_is_heard_is_named(experts: Path) -> None:

@@ -39,7 +39,11 @@ SUMMARIES = {
 }
 
 
-STOCKFISH = ("chess", "chess960")
+CLASSICAL = ("chess", "chess960")
+SEARCH = {"first_play_urgency": "draw"}
+"""What plays better there than what untried moves are worth to CrazyAra, measured in chess; in antichess it plays much
+worse (docs/results.md)."""
+STOCKFISH = CLASSICAL
 FAIRY = tuple(name for name in VARIANTS if name != "atomic")
 """What Debian's Fairy-Stockfish 11.1 plays."""
 OPTION = "option."
@@ -49,7 +53,14 @@ OPTION = "option."
 @hookimpl
 def register_games() -> Sequence[Registration]:
     return [
-        Registration(name, partial(ChessGame, name), SUMMARIES[name], (name,), presets=_presets(name))
+        Registration(
+            name,
+            partial(ChessGame, name),
+            SUMMARIES[name],
+            (name,),
+            search=SEARCH if name in CLASSICAL else {},
+            presets=_presets(name),
+        )
         for name in VARIANTS
     ]
 

@@ -69,7 +69,7 @@ def read_settings(
     reference = explicit.get("game")
     if not isinstance(reference, str):
         raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")
-    plugins().game(reference)
+    game = plugins().game(reference)
     if not given.allow_programs:
         refuse_programs_in(file, str(given.config))
     values: dict[str, Any] = {}
@@ -78,7 +78,7 @@ def read_settings(
     own = {} if find_preset else dict(plugins().game_preset(reference, preset))
     needs: Mapping[str, str] = own.pop("needs", {})
     general = load_preset(preset) if find_preset is None else find_preset(reference, preset)
-    for part in (general, plugins().game_settings(reference), own):
+    for part in ({"search": plugins().search_settings(game)}, general, plugins().game_settings(reference), own):
         # What a preset says of parts that this kind of run has not does not count.
         merge(values, {path: value for path, value in flat(part).items() if path.split(".")[0] in kind.model_fields})
     if any(explicit.get(path) for path in GIVEN_GAMES):

@@ -81,7 +81,8 @@ class Unit:
         preset = self.size.preset
         own = {key: value for key, value in plugins().game_preset(self.game.name, preset).items() if key != "needs"}
         values: dict[str, Any] = {}
-        for part in (load_preset(preset), plugins().game_settings(self.game.name), own):
+        searched = {"search": plugins().search_settings(plugins().game(self.game.name))}
+        for part in (searched, load_preset(preset), plugins().game_settings(self.game.name), own):
             merge(values, _flat(part))
         merge(
             values,

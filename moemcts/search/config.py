@@ -52,9 +52,9 @@ _NOT_FOR_TREES = {
 class SearchConfig(BaseModel):
     """How a search selects, what it adds to priors, and when it stops.
 
-    Defaults are those of the M2CTS papers' engine (CrazyAra: c_init 2.5, c_base 19652, virtual loss 1) but for
-    untried actions: it values them as lost, here they are a draw, which played better (docs/findings.md). `c_init`
-    1.25 gives AlphaZero's.
+    Defaults are those of the M2CTS papers' engine (CrazyAra: c_init 2.5, c_base 19652, untried actions valued as
+    lost, virtual loss 1); `c_init` 1.25 and `first_play_urgency` "draw" give AlphaZero's. A game says what else plays
+    better in it: `Registration.search`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
@@ -70,7 +70,7 @@ class SearchConfig(BaseModel):
     """PUCT's exploration constant: c = log((visits + c_base + 1) / c_base) + c_init (AlphaZero, Silver et al. 2018)."""
     c_base: float = Field(default=19652.0, gt=0)
     """Visits at which the logarithm begins to count."""
-    first_play_urgency: FirstPlayUrgency = "draw"
+    first_play_urgency: FirstPlayUrgency = "loss"
     """Value of an untried action: -1, 0, its node's mean, or that less 0.33 per root of the prior tried (lc0)."""
     virtual_loss: float = Field(default=1.0, ge=0)
     """Losses counted while a leaf is evaluated; 0 is a virtual visit, which lowers exploration but no value."""

@@ -14,6 +14,7 @@ from moemcts.plugins import plugins
 from moemcts.runs import Experiment, ExperimentConfig
 from moemcts.runs.learning import play_games
 from moemcts.runs.learning_cost import learning_cost
+from moemcts.runs.selfplay_settings import SelfPlayConfig, load_preset
 from moemcts.runs.settings import DataConfig, preset_names, validate
 from moemcts.runs.sources import open_sources
 
@@ -89,6 +90,22 @@ def test_a_preset_says_how_many_games_are_played_not_how_many_are_looked_at(data
     assert config.data.samples is None
     assert "samples" not in config.resolved_settings()["data"]
     assert settings("smoke", "tictactoe").resolved_settings()["data"]["samples"] == 20000
+
+
+@pytest.mark.parametrize(
+    ("game", "preset", "expected"),
+    [("chess", "laptop", "draw"), ("chess960", "smoke", "draw"), ("antichess", "laptop", "loss")],
+)
+def test_games_say_what_untried_moves_are_worth(game: str, preset: str, expected: str) -> None:
+    assert settings(preset, game).search.first_play_urgency == expected
+    chosen = settings(preset, game, **{"search.first_play_urgency": "reduction"})
+    assert chosen.search.first_play_urgency == "reduction"
+
+
+@pytest.mark.parametrize(("preset", "expected"), [("m2cts", "loss"), ("values", "draw"), ("laptop", "parent")])
+def test_presets_come_before_what_games_say(preset: str, expected: str) -> None:
+    given = Given(options={"game": "chess"}, preset=preset)
+    assert read_settings(given, SelfPlayConfig, load_preset).search.first_play_urgency == expected
 
 
 def test_games_may_begin_at_random(tmp_path: Path) -> None:

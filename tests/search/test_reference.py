@@ -161,7 +161,7 @@ def textbook_puct(state, evaluator, game, config):  # type: ignore[no-untyped-de
             c = math.log((node.n + config.c_base + 1) / config.c_base) + config.c_init
             scores = []
             for prior, child in node.children.values():
-                q = -child.w / child.n if child.n else 0.0
+                q = -child.w / child.n if child.n else -1.0
                 scores.append(q + c * float(prior) * math.sqrt(node.n) / (1 + child.n))
             node = list(node.children.values())[int(np.argmax(scores))][1]
             path.append(node)

@@ -15,6 +15,7 @@ from moemcts.evaluation import Evaluator
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Views
 from moemcts.references import parse_reference
+from moemcts.search.config import FirstPlayUrgency
 from moemcts.weights import default_weights, folder_of
 from moemcts_chess.board import python_chess
 from moemcts_chess.game import ChessGame
@@ -39,6 +40,18 @@ class Knowledge:
     evaluator: Evaluator
     experts: ExpertSet | None = None
     tables: Tablebase | None = None
+
+    @property
+    def untried(self) -> FirstPlayUrgency:
+        """What untried moves are worth: what they are to all agents of the game where a policy says which of them are
+        worth a try, and as much as their node where none does.
+        """
+        from moemcts.plugins import plugins
+
+        if self.experts is None:
+            return "parent"
+        found: FirstPlayUrgency = plugins().search_settings(self.game).get("first_play_urgency", "loss")
+        return found
 
     @property
     def tbhits(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from moemcts.experts import ROUTINGS
 from moemcts.search import SearchConfig
+from moemcts.search.config import FirstPlayUrgency
 
 Value = bool | int | str
 EMPTY = "<empty>"
@@ -137,18 +138,14 @@ class Options:
         """Seconds that a move may take on its way to the other side."""
         return self.number("Move_Overhead") / 1000
 
-    def search_config(self, nodes: int, simulations: int, *, has_policy: bool) -> SearchConfig:
-        """Returns the numbers of a search with these limits.
-
-        Untried moves are a draw where a policy says which of them are worth a try, and as good as their node where none
-        does. CrazyAra takes them for lost, which played worse (docs/findings.md).
-        """
+    def search_config(self, nodes: int, simulations: int, *, untried: FirstPlayUrgency) -> SearchConfig:
+        """Returns the numbers of a search with these limits; `untried` is what untried moves are worth."""
         return SearchConfig(
             simulations=simulations,
             nodes=nodes,
             c_init=self.number("Centi_CPuct_Init") / 100,
             c_base=self.number("CPuct_Base"),
-            first_play_urgency="draw" if has_policy else "parent",
+            first_play_urgency=untried,
             policy_temperature=self.number("Centi_Node_Temperature") / 100,
             noise_fraction=self.number("Centi_Dirichlet_Epsilon") / 100,
             noise_alpha=self.number("Centi_Dirichlet_Alpha") / 100,

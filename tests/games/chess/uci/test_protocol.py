@@ -80,7 +80,7 @@ def test_chances_are_thousand_and_agree_with_the_value(value: float) -> None:
 
 def test_options_have_crazyaras_defaults() -> None:
     options = Options()
-    config = options.search_config(100, 200, has_policy=True)
+    config = options.search_config(100, 200, untried="draw")
     assert (config.c_init, config.c_base, config.policy_temperature) == (2.5, 19652, 1.7)
     assert (config.noise_fraction, config.noise_alpha, config.first_play_urgency) == (0, 0.2, "draw")
     assert (config.nodes, config.simulations) == (100, 200)
