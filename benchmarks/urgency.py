@@ -77,8 +77,9 @@ def play(
     found = DuelResult.of(schedule, records, sprt=sprt).to_json()
     ours = next(each for each in found["agents"] if each["name"] == urgency)
     difference = ours["pentanomial_elo"] or ours["elo"]
+    who = ", ".join([game.spec.name, *options.label])
     return {
-        "name": f"{', '.join([game.spec.name, *options.label])}, first-play urgency {urgency} against {DEFAULT}, {simulations} simulations",
+        "name": f"{who}, first-play urgency {urgency} against {DEFAULT}, {simulations} simulations",
         "value": round(difference["difference"], 1),
         "interval": [difference["low"], difference["high"]],
         "unit": "Elo",
