@@ -104,11 +104,14 @@ def levels() -> str:
     rows = list(latest("levels").values())
     against = [row for row in rows if ", levels: " in row["name"]]
     ratings = [row for row in rows if ", rating: " in row["name"]]
+    # Ratings are against the mean of their round robin: those of an earlier one are no part of the table.
+    newest = {_round_robin(row): row for row in sorted(ratings, key=lambda row: str(row["date"]))}
     shown = {row["name"]: row["name"].replace(", levels", "").replace("&", " ") for row in against}
     games = [[shown[row["name"]], row["wins"], row["draws"], row["losses"], bounds(row["interval"])] for row in against]
     means = [
         [row["name"].partition("rating: ")[2].replace("&", " "), row["games"], around(row["value"], row["interval"])]
         for row in ratings
+        if all(row[key] == newest[_round_robin(row)][key] for key in ("command", "commit"))
     ]
     how = (
         "Few games: read the intervals. Levels are those of Lichess. The Antichess thesis (Tables 5.3, 5.4) rated its "
@@ -118,6 +121,10 @@ def levels() -> str:
     heads = "antichess, two round robins: equal simulations, equal time | games | Elo against its mean, 95 %"
     engines = table("against engines | wins | draws | losses | Elo, 95 %", games)
     return "\n\n".join([engines, table(heads, means), how, origin([*against, *ratings])])
+
+
+def _round_robin(row: Row) -> str:
+    return str(row["name"]).partition(", rating: ")[0]
 
 
 def gates() -> str:

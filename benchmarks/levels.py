@@ -139,6 +139,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=20.0, help="after which no further pair of games is begun")
     parser.add_argument("--levels", type=int, nargs="*", default=[1, 2, 3, 4, 5], choices=LEVELS)
     parser.add_argument("--experts", help="a folder of experts for the game")
+    parser.add_argument("--label", default="experts", help="what they are called in the rows' names")
     parser.add_argument("--agent", action="append", help="who plays, in place of those named above; may be repeated")
     parser.add_argument("--seed", type=int, default=0)
     add_option(parser)
@@ -148,7 +149,7 @@ def main() -> None:
     table = list(rows(options.game, found, options.seed))
     if options.experts:
         # Where they lie on this machine says nothing to others.
-        table = [row | {"name": str(row["name"]).replace(options.experts, "experts")} for row in table]
+        table = [row | {"name": str(row["name"]).replace(options.experts, options.label)} for row in table]
         sys.argv = [word.replace(options.experts, "EXPERTS") for word in sys.argv]
     for row in table:
         print(json.dumps({key: row[key] for key in ("name", "value", "interval", "games")}))
