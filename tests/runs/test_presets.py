@@ -102,7 +102,7 @@ def test_games_say_what_untried_moves_are_worth(game: str, preset: str, expected
     assert chosen.search.first_play_urgency == "reduction"
 
 
-@pytest.mark.parametrize(("preset", "expected"), [("m2cts", "loss"), ("values", "draw"), ("laptop", "parent")])
+@pytest.mark.parametrize(("preset", "expected"), [("m2cts", "loss"), ("values", "loss"), ("laptop", "parent")])
 def test_presets_come_before_what_games_say(preset: str, expected: str) -> None:
     given = Given(options={"game": "chess"}, preset=preset)
     assert read_settings(given, SelfPlayConfig, load_preset).search.first_play_urgency == expected
