@@ -110,7 +110,7 @@ def levels() -> str:
     games = [[shown[row["name"]], row["wins"], row["draws"], row["losses"], bounds(row["interval"])] for row in against]
     means = [
         [row["name"].partition("rating: ")[2].replace("&", " "), row["games"], around(row["value"], row["interval"])]
-        for row in ratings
+        for row in sorted(ratings, key=lambda row: (_round_robin(row), -row["value"]))
         if all(row[key] == newest[_round_robin(row)][key] for key in ("command", "commit"))
     ]
     how = (
