@@ -59,8 +59,8 @@ def register_networks() -> Sequence[Registration]:
         Registration("alphavile", catalogue.alphavile, "mobile and transformer blocks; size tiny to large"),
         Registration("resnet", catalogue.resnet, "AlphaZero's residual network; 64 channels, 4 blocks by default"),
         Registration("alphazero", _alphazero, "AlphaZero's own size: 256 channels, 19 residual blocks"),
-        *(_antichess_resnet(blocks) for blocks in (4, 8, 16)),
-        Registration("densenet", catalogue.densenet, "the Antichess thesis' DenseNet: 4 blocks of 4 dense layers"),
+        *(_resnet_of(blocks) for blocks in (4, 8, 16)),
+        Registration("densenet", catalogue.densenet, "DenseNet: 4 blocks of 4 dense layers"),
         Registration("nextvit", catalogue.nextvit, "convolution blocks and a transformer block, 256 channels"),
         Registration("levit", catalogue.levit, "residual stem and attention with learned distances, 256 channels"),
         Registration("vit", catalogue.vit, "Vision Transformer; the board is one patch, patch=1 makes cells tokens"),
@@ -91,9 +91,9 @@ def register_schemes() -> Sequence[Registration]:
 _alphazero = functools.partial(catalogue.resnet, channels=256, blocks=19, value_channels=4)
 
 
-def _antichess_resnet(blocks: int) -> Registration:
+def _resnet_of(blocks: int) -> Registration:
     make = functools.partial(catalogue.resnet, channels=256, blocks=blocks)
-    return Registration(f"resnet-{blocks}", make, f"the Antichess thesis' residual network of {blocks} blocks")
+    return Registration(f"resnet-{blocks}", make, f"AlphaZero's residual network: 256 channels, {blocks} blocks")
 
 
 def _single_phase(game: Game) -> SinglePhase:

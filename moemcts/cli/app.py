@@ -49,9 +49,9 @@ def make_app() -> typer.Typer:
 
 Start here:
 
-    moemcts run --game pommerman --gate steps --preset smoke
-
     moemcts games
+
+    moemcts run --game GAME --preset smoke
 
     moemcts doctor
 """,
