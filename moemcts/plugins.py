@@ -86,8 +86,10 @@ class Plugins:
 
     def search_settings(self, game: Game) -> Mapping[str, Any]:
         """Returns what a search does in a game where nobody says otherwise, by the names of `SearchConfig`."""
-        entry = self.games.get(game.spec.name)
-        return {} if entry is None else entry.search
+        name = game.spec.name
+        # A game that a program made by itself is nobody's.
+        is_known = name in self.games or _member(self.games, name)
+        return _entry("game", self.games, name).search if is_known else {}
 
     def game_preset(self, reference: str, preset: str) -> Mapping[str, Any]:
         """Returns what a preset says of the game that a user names, over what it says anywhere, in tables."""

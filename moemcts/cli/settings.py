@@ -61,7 +61,7 @@ def read_settings(
     """
     from moemcts.plugins import plugins
     from moemcts.runs.programs import refuse_programs_in
-    from moemcts.runs.settings import load_preset, merge, validate
+    from moemcts.runs.settings import flat, layered, load_preset, merge, validate
     from moemcts.store import read_toml
 
     file = flat(read_toml(given.config)) if given.config is not None else {}
@@ -69,7 +69,7 @@ def read_settings(
     reference = explicit.get("game")
     if not isinstance(reference, str):
         raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")
-    game = plugins().game(reference)
+    plugins().game(reference)
     if not given.allow_programs:
         refuse_programs_in(file, str(given.config))
     values: dict[str, Any] = {}
@@ -78,9 +78,9 @@ def read_settings(
     own = {} if find_preset else dict(plugins().game_preset(reference, preset))
     needs: Mapping[str, str] = own.pop("needs", {})
     general = load_preset(preset) if find_preset is None else find_preset(reference, preset)
-    for part in ({"search": plugins().search_settings(game)}, general, plugins().game_settings(reference), own):
-        # What a preset says of parts that this kind of run has not does not count.
-        merge(values, {path: value for path, value in flat(part).items() if path.split(".")[0] in kind.model_fields})
+    layers = layered(reference, general, own)
+    # What a preset says of parts that this kind of run has not does not count.
+    merge(values, {path: value for path, value in layers.items() if path.split(".")[0] in kind.model_fields})
     if any(explicit.get(path) for path in GIVEN_GAMES):
         # A preset says how many games are played, not how many of those that are there are looked at.
         values.get("data", {}).pop("samples", None)
@@ -89,14 +89,6 @@ def read_settings(
     _check_effects(explicit, configuration)
     _check_needs(needs, preset, configuration)
     return configuration
-
-
-def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Returns the entries of a table and its sections by dotted path."""
-    found: dict[str, Any] = {}
-    for key, value in table.items():
-        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
-    return found
 
 
 def _changes(changes: Sequence[str]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from moemcts.runs.arms import SINGLE, Arm, file_label
 from moemcts.runs.experiment import Experiment
 from moemcts.runs.match import Match, MatchPlan
 from moemcts.runs.origin import origin
-from moemcts.runs.settings import ExperimentConfig, load_preset, merge, validate, validate_tables
+from moemcts.runs.settings import ExperimentConfig, layered, load_preset, merge, validate, validate_tables
 from moemcts.store import read_json, read_toml, write_json
 from moemcts.work import Report
 from moemcts.work.progress import Silence
@@ -80,10 +80,7 @@ class Unit:
         """Returns the settings of its experiment; raises UsageError where they name what there is not."""
         preset = self.size.preset
         own = {key: value for key, value in plugins().game_preset(self.game.name, preset).items() if key != "needs"}
-        values: dict[str, Any] = {}
-        searched = {"search": plugins().search_settings(plugins().game(self.game.name))}
-        for part in (searched, load_preset(preset), plugins().game_settings(self.game.name), own):
-            merge(values, _flat(part))
+        values = merge({}, layered(self.game.name, load_preset(preset), own))
         merge(
             values,
             {
@@ -248,13 +245,6 @@ def _own(outcomes: Outcomes, arm: str) -> tuple[int, float, float, float]:
     one = numbers["arms"][arm]
     low, high = one["score_interval"]
     return one["num_games"], 100 * (one["score"] - 0.5), 100 * (low - 0.5), 100 * (high - 0.5)
-
-
-def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in table.items():
-        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
-    return found
 
 
 def labels(units: Sequence[Unit]) -> str:

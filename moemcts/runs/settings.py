@@ -19,6 +19,7 @@ from pydantic import (
 
 from moemcts.errors import UsageError, unknown_name
 from moemcts.learn.training.config import TrainerConfig
+from moemcts.plugins import plugins
 from moemcts.search.config import SearchConfig
 
 WITHOUT_EFFECT = {
@@ -245,6 +246,25 @@ def load_preset(name: str) -> dict[str, Any]:
         raise unknown_name("preset", name, presets)
     values: dict[str, Any] = presets[name]
     return values
+
+
+def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Returns the entries of a table and its sections by dotted path."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
+    return found
+
+
+def layered(reference: str, preset: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns settings by dotted path: how the game that a user names is searched, over it a preset, over that what
+    fits the game, and over all what the preset says of it by its `own`.
+    """
+    searched = {"search": plugins().search_settings(plugins().game(reference))}
+    found: dict[str, Any] = {}
+    for part in (searched, preset, plugins().game_settings(reference), own):
+        found |= flat(part)
+    return found
 
 
 def merge(values: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
