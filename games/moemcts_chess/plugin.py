@@ -39,11 +39,9 @@ SUMMARIES = {
 }
 
 
-CLASSICAL = ("chess", "chess960")
-SEARCH = {"first_play_urgency": "draw"}
-"""What plays better there than what untried moves are worth to CrazyAra, measured in chess; in antichess it plays much
-worse (docs/results.md)."""
-STOCKFISH = CLASSICAL
+SEARCH = {name: {"first_play_urgency": "draw"} for name in ("chess", "chess960")}
+"""How variants are searched where nobody else says: measured in chess, much worse in antichess (docs/results.md)."""
+STOCKFISH = ("chess", "chess960")
 FAIRY = tuple(name for name in VARIANTS if name != "atomic")
 """What Debian's Fairy-Stockfish 11.1 plays."""
 OPTION = "option."
@@ -58,7 +56,7 @@ def register_games() -> Sequence[Registration]:
             partial(ChessGame, name),
             SUMMARIES[name],
             (name,),
-            search=SEARCH if name in CLASSICAL else {},
+            search=SEARCH.get(name, {}),
             presets=_presets(name),
         )
         for name in VARIANTS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from moemcts.evaluation import Evaluator
 from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Views
 from moemcts.references import parse_reference
-from moemcts.search.config import FirstPlayUrgency
 from moemcts.weights import default_weights, folder_of
 from moemcts_chess.board import python_chess
 from moemcts_chess.game import ChessGame
@@ -42,16 +41,12 @@ class Knowledge:
     tables: Tablebase | None = None
 
     @property
-    def untried(self) -> FirstPlayUrgency:
-        """What untried moves are worth: what they are to all agents of the game where a policy says which of them are
-        worth a try, and as much as their node where none does.
-        """
+    def search(self) -> Mapping[str, Any]:
+        """How the game is searched; without a policy, untried moves are worth what their node is."""
         from moemcts.plugins import plugins
 
-        if self.experts is None:
-            return "parent"
-        found: FirstPlayUrgency = plugins().search_settings(self.game).get("first_play_urgency", "loss")
-        return found
+        said = plugins().search_settings(self.game)
+        return said if self.experts is not None else {**said, "first_play_urgency": "parent"}
 
     @property
     def tbhits(self) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from moemcts.experts import ROUTINGS
 from moemcts.search import SearchConfig
-from moemcts.search.config import FirstPlayUrgency
 
 Value = bool | int | str
 EMPTY = "<empty>"
@@ -138,27 +138,27 @@ class Options:
         """Seconds that a move may take on its way to the other side."""
         return self.number("Move_Overhead") / 1000
 
-    def search_config(self, nodes: int, simulations: int, *, untried: FirstPlayUrgency) -> SearchConfig:
-        """Returns the numbers of a search with these limits; `untried` is what untried moves are worth."""
-        return SearchConfig(
-            simulations=simulations,
-            nodes=nodes,
-            c_init=self.number("Centi_CPuct_Init") / 100,
-            c_base=self.number("CPuct_Base"),
-            first_play_urgency=untried,
-            policy_temperature=self.number("Centi_Node_Temperature") / 100,
-            noise_fraction=self.number("Centi_Dirichlet_Epsilon") / 100,
-            noise_alpha=self.number("Centi_Dirichlet_Alpha") / 100,
-            virtual_loss=1.0 if self.text("Virtual_Style") in ("virtual_loss", "virtual_mix") else 0.0,
-            solver=self.flag("MCTS_Solver"),
-            leaves_per_tree=self.number("Batch_Size"),
-            temperature=self.number("Centi_Temperature") / 100,
-            temperature_plies=self.number("Temperature_Moves"),
-            temperature_decay=self.number("Centi_Temperature_Decay") / 100,
-            quantile_clipping=self.number("Centi_Quantile_Clipping") / 100,
-            q_value_weight=self.number("Centi_Q_Value_Weight") / 100,
-            q_veto_delta=self.number("Centi_Q_Veto_Delta") / 100,
-        )
+    def search_config(self, nodes: int, simulations: int, searched: Mapping[str, Any]) -> SearchConfig:
+        """Returns the numbers of a search with these limits; what no option says is as the game is `searched`."""
+        numbers = {
+            "simulations": simulations,
+            "nodes": nodes,
+            "c_init": self.number("Centi_CPuct_Init") / 100,
+            "c_base": self.number("CPuct_Base"),
+            "policy_temperature": self.number("Centi_Node_Temperature") / 100,
+            "noise_fraction": self.number("Centi_Dirichlet_Epsilon") / 100,
+            "noise_alpha": self.number("Centi_Dirichlet_Alpha") / 100,
+            "virtual_loss": 1.0 if self.text("Virtual_Style") in ("virtual_loss", "virtual_mix") else 0.0,
+            "solver": self.flag("MCTS_Solver"),
+            "leaves_per_tree": self.number("Batch_Size"),
+            "temperature": self.number("Centi_Temperature") / 100,
+            "temperature_plies": self.number("Temperature_Moves"),
+            "temperature_decay": self.number("Centi_Temperature_Decay") / 100,
+            "quantile_clipping": self.number("Centi_Quantile_Clipping") / 100,
+            "q_value_weight": self.number("Centi_Q_Value_Weight") / 100,
+            "q_veto_delta": self.number("Centi_Q_Veto_Delta") / 100,
+        }
+        return SearchConfig.model_validate({**searched, **numbers})
 
 
 def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:

@@ -236,7 +236,7 @@ class Session:
         return Task(
             knowledge=knowledge,
             state=state,
-            config=self.options.search_config(limits.nodes, limits.simulations, untried=knowledge.untried),
+            config=self.options.search_config(limits.nodes, limits.simulations, knowledge.search),
             limits=limits,
             actions=sorted(set(actions)) or None,
             is_raw=self.options.flag("Use_Raw_Network"),

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from moemcts.evaluation import UniformEvaluator
+from moemcts.experts import ExpertSet
+from moemcts.gates import SinglePhase
+from moemcts_chess.game import ChessGame
 from moemcts_chess.uci import protocol
 from moemcts_chess.uci.clock import Clock
+from moemcts_chess.uci.loading import Knowledge
 from moemcts_chess.uci.options import Options
 from moemcts_chess.uci.protocol import Go, Line, Progress, parse_go, parse_position, parse_setoption
 
@@ -80,7 +85,7 @@ def test_chances_are_thousand_and_agree_with_the_value(value: float) -> None:
 
 def test_options_have_crazyaras_defaults() -> None:
     options = Options()
-    config = options.search_config(100, 200, untried="draw")
+    config = options.search_config(100, 200, {"first_play_urgency": "draw"})
     assert (config.c_init, config.c_base, config.policy_temperature) == (2.5, 19652, 1.7)
     assert (config.noise_fraction, config.noise_alpha, config.first_play_urgency) == (0, 0.2, "draw")
     assert (config.nodes, config.simulations) == (100, 200)
@@ -112,3 +117,14 @@ def test_what_crazyara_has_and_we_have_not_is_said() -> None:
     assert "Backend" in options.remark(options.set("Use_TensorRT", "true"))
     assert "a tree" in options.remark(options.set("Search_Type", "mcgs"))
     assert options.remark(options.set("Search_Type", "mcts")) == ""
+
+
+def test_a_variant_says_how_it_is_searched_but_not_without_a_policy() -> None:
+    def untried(variant: str, experts: ExpertSet | None) -> str:
+        game = ChessGame(variant)
+        knowledge = Knowledge(game=game, evaluator=UniformEvaluator(game.spec), experts=experts)
+        return Options().search_config(100, 200, knowledge.search).first_play_urgency
+
+    experts = ExpertSet(SinglePhase(), [UniformEvaluator(ChessGame("chess").spec)])
+    assert [untried(variant, experts) for variant in ("chess", "chess960", "antichess")] == ["draw", "draw", "loss"]
+    assert untried("chess", None) == "parent"
