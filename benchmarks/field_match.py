@@ -27,7 +27,7 @@ def main() -> None:
     options, rest = parser.parse_known_args()
     command = [sys.executable, "-m", "moemcts", "match", "--json", *(word for word in rest if word != "--")]
     played = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    rows = [*read(options.name, options.labels, played)]
+    rows = read(options.name, options.labels, played)
     for row in rows:
         print(*row.values())
     if options.record:

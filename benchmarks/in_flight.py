@@ -75,10 +75,6 @@ def main() -> None:
         append("in_flight", found)
 
 
-def nothing(counts: Counts) -> None:
-    """Is told how far games are, and lets them go on."""
-
-
 @dataclass(frozen=True)
 class Subject:
     """A network of random weights on its game, run by what `auto` takes here."""
@@ -103,7 +99,9 @@ class Subject:
         """How many trees with one leaf each make a batch: a leaf is a view for everybody who decides there."""
         return BATCH // len(self.game.initial_state(0).active_players)
 
-    def play(self, in_flight: int, evaluator: Evaluator, on_progress: Callable[[Counts], None] = nothing) -> None:
+    def play(
+        self, in_flight: int, evaluator: Evaluator, on_progress: Callable[[Counts], None] = lambda counts: None
+    ) -> None:
         """Plays games without an end, in so many groups, until `on_progress` raises."""
         config = GamesConfig(parallel=in_flight * self.num_trees, in_flight=in_flight, random_plies=20)
         learner = Learner(self.game, evaluator, SearchConfig(simulations=50, leaves_per_tree=1))

@@ -70,9 +70,7 @@ def search_work(
     **options: Any,
 ) -> Work:
     """Returns work that searches from one position, or start positions, with a constant evaluator, in simulations."""
-    # Untried moves as the first version had them, so that versions can be compared.
-    settings = {"first_play_urgency": "loss", **options}
-    config = SearchConfig(simulations=simulations, leaves_per_tree=leaves, **settings)
+    config = SearchConfig(simulations=simulations, leaves_per_tree=leaves, **options)
     search = Search(game, config, opponents=opponents)
     evaluator = Encoding(game.spec) if encodes else UniformEvaluator(game.spec)
     states = [start or game.initial_state(seed) for seed in range(trees)]

@@ -77,7 +77,7 @@ def play(
     found = DuelResult.of(schedule, records, sprt=sprt).to_json()
     ours = next(each for each in found["agents"] if each["name"] == urgency)
     difference = ours["pentanomial_elo"] or ours["elo"]
-    who = ", ".join([game.spec.name, *options.label])
+    who = ", ".join(filter(None, [game.spec.name, options.label]))
     return {
         "name": f"{who}, first-play urgency {urgency} against {DEFAULT}, {simulations} simulations",
         "value": round(difference["difference"], 1),
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--precision", default="auto")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--label", nargs=1, default=[], help="what the experts are called in the rows' names")
+    parser.add_argument("--label", default="", help="what the experts are called in the rows' names")
     add_option(parser)
     options = parser.parse_args()
     torch.set_num_threads(1)
