@@ -31,6 +31,7 @@ from moemcts.report.plots import (
     loss_curves,
     phase_shares,
     phase_timeline,
+    strength_curve,
     win_rates,
 )
 from moemcts.report.style import PHASE_COLOURS, phase_colour
@@ -349,3 +350,9 @@ def test_plots_of_nothing_say_so(tmp_path: Path) -> None:
 def test_importing_the_report_imports_no_matplotlib() -> None:
     code = "import sys, moemcts.report, moemcts.report.plots, moemcts.arena; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_generations_are_whole_numbers_on_the_axis() -> None:
+    figure = strength_curve([0, 2, 5], [0.0, 50.0, 90.0], [10.0] * 3, {})
+    (axes,) = figure.axes
+    assert all(tick == int(tick) for tick in axes.get_xticks())
