@@ -399,7 +399,9 @@ def _selfplay_table(what: str, rows: list[Row]) -> str:
             "{:+.1f} [{:+.1f}, {:+.1f}] {}".format(row["value"], *row["interval"], row["unit"]),
             ", ".join(f"{one:+.1f}" for one in row["by seed"]),
             row["games"],
+            " / ".join(f"{one:,}" for one in row["samples"].values()) if "samples" in row else "–",
         ]
         for row in rows
     )
-    return table(f"{what}, from random weights | generations | difference, 95 % over seeds | by seed | games", cells)
+    heads = "generations | difference, 95 % over seeds | by seed | games | samples, its / of `single`"
+    return table(f"{what}, from random weights | {heads}", cells)

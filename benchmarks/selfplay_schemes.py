@@ -110,6 +110,7 @@ def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
         "generations": config["generations"],
         "games per generation": games.get("games"),
         "samples per generation": games.get("samples"),
+        "samples": {one: samples(options, one) for one in (arm, BASELINE)},
         "network": config["network"],
         **({"settings": options.variants[arm]} if arm in options.variants else {"gate": options.gate}),
         "seed": 0,
@@ -131,6 +132,13 @@ def play(options: argparse.Namespace, arm: str, seed: int) -> tuple[list[int], f
     if options.against:
         return counts, 100 * (tallies[0]["win_rate"] - tallies[1]["win_rate"])
     return counts, elo(*counts)
+
+
+def samples(options: argparse.Namespace, arm: str) -> int:
+    """Returns how many samples the games of an arm made, the mean over its seeds."""
+    folders = (run_of(options.out, arm, seed) / "generations" for seed in range(options.seeds))
+    found = [sum(json.loads(path.read_text())["samples"] for path in one.glob("*/played.json")) for one in folders]
+    return round(statistics.fmean(found))
 
 
 def elo(wins: int, ties: int, losses: int) -> float:
