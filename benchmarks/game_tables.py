@@ -1,11 +1,11 @@
-"""The tables of what was played and learned: losses, matches, gates, searches, suites, self-play."""
+"""The tables of what was played and learned: losses, matches, gates, searches, suites."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from published import CHESS_ELO, CHESS_LOSS
-from tabulating import Row, around, bounds, latest, origin, table
+from tabulating import Row, around, bounds, field_table, latest, origin, table
 
 from moemcts.report.leaderboard import leaderboard
 from moemcts.store import read_toml
@@ -231,7 +231,7 @@ def urgency() -> str:
         '"loss", H0 for not. In Pommerman it is a match against others, and the search hears the value alone.'
     )
     duels = table("equal simulations | games | Elo, 95 % | test", cells)
-    return "\n\n".join([duels, how, _field_table(matches), origin([*rows, *matches])])
+    return "\n\n".join([duels, how, field_table(matches), origin([*rows, *matches])])
 
 
 def suites() -> str:
@@ -316,92 +316,3 @@ def cartpole() -> str:
     )
     heads = "search | steps by episode | where the cart was then | seconds per step"
     return "\n\n".join([note, table(heads, cells), origin(rows)])
-
-
-def selfplay() -> str:
-    """Returns what self-play learned, and how fast it played."""
-    rows = list(latest("selfplay").values())
-    matches = [row for row in latest("field_matches").values() if UNTRIED not in row["name"]]
-    learned = [row for row in rows if "wins" in row]
-    cells = (
-        [row["name"], row["games"], row["samples"], f"{row['wins']}-{row['draws']}-{row['losses']}", row["value"]]
-        for row in learned
-    )
-    fast = (
-        [row["name"], row["mean_batch"], row["positions_per_second"], row["network_alone"], f"{row['value']} %"]
-        for row in rows
-        if "wins" not in row
-    )
-    return "\n\n".join(
-        [
-            table("generation, opponent | games until then | samples | won-tied-lost | score %", cells),
-            "One process that plays, per second of processor time, beside its network alone with equal batches:",
-            table("self-play | mean batch | positions/s | network alone | share", fast),
-            "Before and after, on the same boards:",
-            _field_table(matches),
-            origin([*rows, *matches]),
-        ]
-    )
-
-
-def _field_table(rows: list[Row]) -> str:
-    """Returns how agents did against the same others, and the differences to the first."""
-    cells = (
-        [
-            row["name"],
-            "-".join(map(str, row["counts"])),
-            f"{row['value']:.1f} [{row['interval'][0]:.1f}, {row['interval'][1]:.1f}]",
-            "{:+.1f} [{:+.1f}, {:+.1f}]".format(*row["difference"]) if "difference" in row else "–",
-        ]
-        for row in rows
-    )
-    return table("who | won-tied-lost | % won, 95 % | points more than the first, 95 %", cells)
-
-
-def solved() -> str:
-    """Returns how often agents keep the value of positions of connect four."""
-    rows = list(latest("connect_four").values())
-    sets = list(dict.fromkeys(row["set"] for row in rows))
-    agents = list(dict.fromkeys(row["name"].removesuffix(f", {row['set']}") for row in rows))
-    found = {row["name"]: row for row in rows}
-    cells = (
-        [
-            agent,
-            *(f"{one['value']:.1f}" if (one := found.get(f"{agent}, {name}")) else "–" for name in sets),
-            max(row["positions"] for row in rows if row["name"].startswith(f"{agent}, ")),
-        ]
-        for agent in agents
-    )
-    note = (
-        "Percent of positions in which a move keeps the value that a perfect solver gives, in six sets of positions of "
-        "random games, each of so many positions or a few less."
-    )
-    heads = " | ".join(["agent", *sets, "positions"])
-    return "\n\n".join([note, table(heads, cells), origin(rows)])
-
-
-def selfplay_schemes() -> str:
-    """Returns what experts are worth at equal self-play, and what settings of self-play are."""
-    rows = list(latest("selfplay_schemes").values())
-    parts = [_selfplay_table("experts", [row for row in rows if "settings" not in row])]
-    if variants := [row for row in rows if "settings" in row]:
-        parts.append(_selfplay_table("settings, one network", variants))
-        named = ((str(row["name"]).split(" over ")[0], " ".join(row["settings"])) for row in variants)
-        parts.append("\n".join(f"- {name}: `{settings}`" for name, settings in named))
-    return "\n\n".join([*parts, origin(rows)])
-
-
-def _selfplay_table(what: str, rows: list[Row]) -> str:
-    cells = (
-        [
-            row["name"].removesuffix(", from random weights"),
-            row["generations"],
-            "{:+.1f} [{:+.1f}, {:+.1f}] {}".format(row["value"], *row["interval"], row["unit"]),
-            ", ".join(f"{one:+.1f}" for one in row["by seed"]),
-            row["games"],
-            " / ".join(f"{one:,}" for one in row["samples"].values()) if "samples" in row else "–",
-        ]
-        for row in rows
-    )
-    heads = "generations | difference, 95 % over seeds | by seed | games | samples, its / of `single`"
-    return table(f"{what}, from random weights | {heads}", cells)

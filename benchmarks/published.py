@@ -12,3 +12,12 @@ CHESS_LOSS = {
 """Loss of the mixture in opening, middlegame, endgame and all (M2CTS paper, Table XIV)."""
 CHESS_ELO = {"separated": 122.2, "staged": 121.11, "weighted?a=4": 23.18, "weighted?a=10": 55.84}
 """Against the single network, mean over batch sizes (M2CTS paper, Table I)."""
+
+ANTICHESS_GENERATIONS = {
+    "ResNet-4": (410, 504),
+    "ResNet-8": (662, 838),
+    "ResNet-16": (1273, 1533),
+    "DenseNet-4": (1894, 1479),
+}
+"""Seconds of self-play and of training for 14,000 positions at 64 simulations and 15 epochs, on an RTX 4090 (the
+Antichess thesis, Table 5.2)."""

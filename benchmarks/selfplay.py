@@ -1,15 +1,17 @@
 """What a self-play learned and how fast it played, as rows of results.
 
-python benchmarks/selfplay.py FOLDER [--curve] [--record]
+python benchmarks/selfplay.py FOLDER [--curve | --generations] [--record]
 
 FOLDER is a run of `moemcts selfplay`. A row per measured generation: its score against each opponent that stays the
 same, with the games and samples of all generations up to it. One row more: how many positions per second of processor
-time are evaluated by one process that plays, beside what the network alone does with batches of the same size.
+time are evaluated by one process that plays, beside what the network alone does with batches of the same size. With
+`--generations` a row per generation instead: seconds of its games and its training, by the clock, and its losses.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from pathlib import Path
 
@@ -17,8 +19,12 @@ import numpy as np
 from record import add_option, append
 
 from moemcts.learn.threads import torch_threads
+from moemcts.learn.training.metrics_log import read_log
 from moemcts.runs.selfplay import SelfPlay
 from moemcts.runs.selfplay_games import Speed
+
+LOSSES = tuple(itertools.product(("training", "validation"), ("policy", "value")))
+"""On which samples, and of what."""
 
 
 def main() -> None:
@@ -26,14 +32,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--curve", action="store_true", help="leave the speed out")
+    parser.add_argument("--generations", action="store_true", help="seconds and losses of every generation instead")
     add_option(parser)
     options = parser.parse_args()
     run = SelfPlay.load(options.folder)
-    rows = [*curve(run), *([] if options.curve else [speed(run)])]
+    if options.generations:
+        table, rows = "generations", generations(run)
+    else:
+        table, rows = "selfplay", [*curve(run), *([] if options.curve else [speed(run)])]
     for row in rows:
         print(*row.values())
     if options.record:
-        append("selfplay", rows)
+        append(table, rows)
 
 
 def curve(run: SelfPlay) -> list[dict[str, object]]:
@@ -56,6 +66,32 @@ def curve(run: SelfPlay) -> list[dict[str, object]]:
                 "wins": wins,
                 "draws": draws,
                 "losses": losses,
+                "network": run.config.network,
+                "seed": run.config.seed,
+            }
+        )
+    return rows
+
+
+def generations(run: SelfPlay) -> list[dict[str, object]]:
+    """Returns a row per generation: how long its games and its training took, and its losses at their end."""
+    # What was interrupted is there once more.
+    seconds = {one["part"]: one["seconds"] for one in run.timings() if "part" in one}
+    rows: list[dict[str, object]] = []
+    for number in range(1, run.config.generations + 1):
+        last = read_log(run.folder / "generations" / f"{number:04}" / "training" / "metrics.jsonl")[-1]
+        played, trained = seconds[f"games-{number:04}"], seconds[f"train-{number:04}"]
+        rows.append(
+            {
+                "name": f"{run.config.game}, {run.config.search.simulations} simulations, {run.config.network}: "
+                f"generation {number}",
+                "value": round(played + trained, 1),
+                "unit": "s",
+                "generation": number,
+                "samples": run.on_disk.said(number, "played.json")["samples"],
+                "games": played,
+                "training": trained,
+                **{f"{where} {part}": round(last[where][part], 3) for where, part in LOSSES},
                 "network": run.config.network,
                 "seed": run.config.seed,
             }

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import game_tables
+import learning_tables
 import speed_tables
 from tabulating import Row, around, latest, origin, table
 
@@ -209,9 +210,10 @@ SECTIONS = {
     "CartPole by search alone": game_tables.cartpole,
     "Learning with other libraries": libraries,
     "Setting up": setup,
-    "Learning from self-play": game_tables.selfplay,
-    "Connect four against a perfect solver": game_tables.solved,
-    "Experts from random weights, at equal self-play": game_tables.selfplay_schemes,
+    "Learning from self-play": learning_tables.selfplay,
+    "Generations of self-play": learning_tables.generations,
+    "Connect four against a perfect solver": learning_tables.solved,
+    "Experts from random weights, at equal self-play": learning_tables.selfplay_schemes,
     "On a GPU": gpu,
     "Hours of what is not finished": hours,
     "Estimates and what became of them": estimated_runs,
@@ -219,6 +221,7 @@ SECTIONS = {
 
 
 TABLES = {
+    "Generations of self-play": "generations",
     "Connect four against a perfect solver": "connect_four",
     "Experts from random weights, at equal self-play": "selfplay_schemes",
     "Pommerman: what of a network helps its search": "ablations",

@@ -48,3 +48,17 @@ def bounds(interval: Iterable[float | None], scale: float = 1, digits: int = 0) 
 def around(value: float, interval: Iterable[float | None]) -> str:
     """Returns a value with its interval."""
     return f"{value:+.0f} {bounds(interval)}"
+
+
+def field_table(rows: list[Row]) -> str:
+    """Returns how agents did against the same others, and the differences to the first."""
+    cells = (
+        [
+            row["name"],
+            "-".join(map(str, row["counts"])),
+            f"{row['value']:.1f} [{row['interval'][0]:.1f}, {row['interval'][1]:.1f}]",
+            "{:+.1f} [{:+.1f}, {:+.1f}]".format(*row["difference"]) if "difference" in row else "–",
+        ]
+        for row in rows
+    )
+    return table("who | won-tied-lost | % won, 95 % | points more than the first, 95 %", cells)

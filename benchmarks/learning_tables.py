@@ -1,0 +1,106 @@
+"""The tables of what was learned from self-play."""
+
+from __future__ import annotations
+
+from game_tables import UNTRIED
+from published import ANTICHESS_GENERATIONS
+from tabulating import Row, field_table, latest, origin, table
+
+
+def selfplay() -> str:
+    """Returns what self-play learned, and how fast it played."""
+    rows = list(latest("selfplay").values())
+    matches = [row for row in latest("field_matches").values() if UNTRIED not in row["name"]]
+    learned = [row for row in rows if "wins" in row]
+    cells = (
+        [row["name"], row["games"], row["samples"], f"{row['wins']}-{row['draws']}-{row['losses']}", row["value"]]
+        for row in learned
+    )
+    fast = (
+        [row["name"], row["mean_batch"], row["positions_per_second"], row["network_alone"], f"{row['value']} %"]
+        for row in rows
+        if "wins" not in row
+    )
+    return "\n\n".join(
+        [
+            table("generation, opponent | games until then | samples | won-tied-lost | score %", cells),
+            "One process that plays, per second of processor time, beside its network alone with equal batches:",
+            table("self-play | mean batch | positions/s | network alone | share", fast),
+            "Before and after, on the same boards:",
+            field_table(matches),
+            origin([*rows, *matches]),
+        ]
+    )
+
+
+def generations() -> str:
+    """Returns how long each generation of a self-play took and what its losses were, beside the Antichess thesis'."""
+    rows = list(latest("generations").values())
+    cells = (
+        [
+            row["name"],
+            f"{row['samples']:,}",
+            *(f"{row[part]:.0f}" for part in ("games", "training", "value")),
+            *(f"{row[f'training {part}']:.3f}, {row[f'validation {part}']:.3f}" for part in ("policy", "value")),
+        ]
+        for row in rows
+    )
+    published = (
+        [f"the Antichess thesis' {name}, RTX 4090", "14,000", games, training, games + training, "–", "–"]
+        for name, (games, training) in ANTICHESS_GENERATIONS.items()
+    )
+    heads = (
+        "generation | samples | games, s | training, s | both, s | policy loss: in training, held out | "
+        "value loss: in training, held out"
+    )
+    note = "Seconds by the clock, one process on one of two cores, the other busy. Losses at the end of a generation."
+    return "\n\n".join([note, table(heads, [*cells, *published]), origin(rows)])
+
+
+def solved() -> str:
+    """Returns how often agents keep the value of positions of connect four."""
+    rows = list(latest("connect_four").values())
+    sets = list(dict.fromkeys(row["set"] for row in rows))
+    agents = list(dict.fromkeys(row["name"].removesuffix(f", {row['set']}") for row in rows))
+    found = {row["name"]: row for row in rows}
+    cells = (
+        [
+            agent,
+            *(f"{one['value']:.1f}" if (one := found.get(f"{agent}, {name}")) else "–" for name in sets),
+            max(row["positions"] for row in rows if row["name"].startswith(f"{agent}, ")),
+        ]
+        for agent in agents
+    )
+    note = (
+        "Percent of positions in which a move keeps the value that a perfect solver gives, in six sets of positions of "
+        "random games, each of so many positions or a few less."
+    )
+    heads = " | ".join(["agent", *sets, "positions"])
+    return "\n\n".join([note, table(heads, cells), origin(rows)])
+
+
+def selfplay_schemes() -> str:
+    """Returns what experts are worth at equal self-play, and what settings of self-play are."""
+    rows = list(latest("selfplay_schemes").values())
+    parts = [_selfplay_table("experts", [row for row in rows if "settings" not in row])]
+    if variants := [row for row in rows if "settings" in row]:
+        parts.append(_selfplay_table("settings, one network", variants))
+        named = ((str(row["name"]).split(" over ")[0], " ".join(row["settings"])) for row in variants)
+        parts.append("\n".join(f"- {name}: `{settings}`" for name, settings in named))
+    return "\n\n".join([*parts, origin(rows)])
+
+
+def _selfplay_table(what: str, rows: list[Row]) -> str:
+    cells = (
+        [
+            row["name"].removesuffix(", from random weights"),
+            row["generations"],
+            "{:+.1f} [{:+.1f}, {:+.1f}] {}".format(row["value"], *row["interval"], row["unit"]),
+            ", ".join(f"{one:+.1f}" for one in row["by seed"]),
+            row["games"],
+            " / ".join(f"{one:,}" for one in row["samples"].values()) if "samples" in row else "–",
+        ]
+        for row in rows
+    )
+    heads = "generations | difference, 95 % over seeds | by seed | games | samples, its / of `single`"
+    return table(f"{what}, from random weights | {heads}", cells)
