@@ -203,10 +203,23 @@ def chess_measure(data: _Bytes, offsets: IntArray, name: str) -> IntArray: ...
 def chess_divisions(data: _Bytes, offsets: IntArray, games: IntArray) -> tuple[IntArray, IntArray]: ...
 
 class PommermanRules:
-    def __new__(cls, id: str, *, first_collapse: int | None = None, max_steps: int | None = None) -> Self: ...
+    def __new__(
+        cls,
+        id: str,
+        *,
+        first_collapse: int | None = None,
+        max_steps: int | None = None,
+        timeout_is_loss: bool = False,
+    ) -> Self: ...
     @staticmethod
     def of(
-        game_type: int, board_size: int, view: int, blast_cap: int, first_collapse: int, max_steps: int
+        game_type: int,
+        board_size: int,
+        view: int,
+        blast_cap: int,
+        first_collapse: int,
+        max_steps: int,
+        timeout_is_loss: bool,
     ) -> PommermanRules: ...
     @property
     def game_type(self) -> int: ...
@@ -226,6 +239,8 @@ class PommermanRules:
     def first_collapse(self) -> int: ...
     @property
     def max_steps(self) -> int: ...
+    @property
+    def timeout_is_loss(self) -> bool: ...
 
 class PommermanState(_State):
     @staticmethod

@@ -73,6 +73,8 @@ def test_the_options_of_rules_survive() -> None:
         assert (other.variant, other.planes, other.policy, other.max_plies) == ("chess", "v1", "multi", 77)
     changed = core.PommermanRules("PommeTeamCompetition-v1", first_collapse=100, max_steps=300)
     assert all(other == changed for other in copies(changed))
+    strict = core.PommermanRules("OneVsOne-v0", timeout_is_loss=True)
+    assert all(other == strict and other.timeout_is_loss for other in copies(strict))
 
 
 def test_a_repetition_survives() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import gymnasium
 
 from moemcts.agents import Agent
-from moemcts_pommerman.game import Corners, variant
+from moemcts_pommerman.game import Corners, Numbers, variant
 from moemcts_pommerman.running import RunningGame, make_agent
 from moemcts_pommerman.spaces import Form, action_space, space_of
 
@@ -40,7 +40,7 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         observation: Form = "planes",
         corners: Corners = "standard",
         render_mode: str | None = None,
-        **rules: int,
+        **rules: Unpack[Numbers],
     ) -> None:
         """Makes an environment; `rules` are `first_collapse` and `max_steps`.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from moemcts.game import Action, FloatArray, Game, GameSpec, IntArray, Packed, P
 from moemcts_pommerman import native
 
 Corners = Literal["standard", "shuffled"]
-
+Timeout = Literal["tie", "loss"]
 ACTION_NAMES = ("stop", "up", "down", "left", "right", "bomb")
 
 # The reference's numbers of its game types, and the names under which the games are registered.
@@ -32,11 +32,21 @@ _SYMMETRY_NAMES = (
 )
 
 
+class Numbers(TypedDict, total=False):
+    """Numbers of an environment that can be changed."""
+
+    first_collapse: int | None
+    """The step at which the outermost ring turns to walls; 0 never."""
+    max_steps: int | None
+    """The step after which a game is over."""
+
+
 class Pommerman(Game[native.State]):
     """One of the reference's environments as a game of simultaneous moves.
 
     The returns are those that PommerLearn trains on: winner 1, loser -1, tie 0. Alone against all, the dead have lost
-    at once; teams wait for the end. The reference's own rewards are what `PommermanState.step` returns.
+    at once; teams wait for the end. The reference's own rewards are what `PommermanState.step` returns; they call
+    the limit of steps a loss for all, as returns do where `rules.timeout_is_loss`.
     """
 
     def __init__(self, rules: native.Rules, *, corners: Corners = "standard") -> None:
@@ -104,15 +114,24 @@ class Pommerman(Game[native.State]):
 
 
 def variant(
-    env: str, *, first_collapse: int | None = None, max_steps: int | None = None, corners: Corners = "standard"
+    env: str,
+    *,
+    first_collapse: int | None = None,
+    max_steps: int | None = None,
+    timeout: Timeout = "tie",
+    corners: Corners = "standard",
 ) -> Pommerman:
     """Returns the game of the reference's environment with this id, such as `PommeTeamCompetition-v1`.
 
-    `first_collapse` (0: never) and `max_steps` change its numbers. Raises UsageError for an unknown id.
+    `first_collapse` (0: never) and `max_steps` change its numbers, `timeout` what survivors of the last step have.
+    Raises UsageError for an unknown id, ValueError for numbers with which no game can be played.
     """
     if env not in native.ids():
         raise unknown_name("Pommerman environment", env, native.ids())
-    return Pommerman(native.Rules(env, first_collapse=first_collapse, max_steps=max_steps), corners=corners)
+    if timeout not in ("tie", "loss"):
+        raise ValueError(f"expected timeout 'tie' or 'loss', got {timeout!r}")
+    rules = native.Rules(env, first_collapse=first_collapse, max_steps=max_steps, timeout_is_loss=timeout == "loss")
+    return Pommerman(rules, corners=corners)
 
 
 def variant_ids() -> list[str]:

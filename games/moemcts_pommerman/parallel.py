@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import gymnasium
 import numpy as np
 
 from moemcts.errors import MissingExtra
-from moemcts_pommerman.game import Corners, variant
+from moemcts_pommerman.game import Corners, Numbers, variant
 from moemcts_pommerman.running import RunningGame
 from moemcts_pommerman.spaces import Form, action_space, space_of
 
@@ -40,7 +40,7 @@ class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
         observation: Form = "planes",
         corners: Corners = "standard",
         render_mode: str | None = None,
-        **rules: int,
+        **rules: Unpack[Numbers],
     ) -> None:
         """Makes an environment; `rules` are `first_collapse` and `max_steps`.
 

@@ -13,7 +13,7 @@ from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts_pommerman.agents import ScriptedAgent
-from moemcts_pommerman.game import GAME_NAMES, Corners, Pommerman, variant
+from moemcts_pommerman.game import GAME_NAMES, Corners, Pommerman, Timeout, variant
 from moemcts_pommerman.gates import MixednessGate, OpponentGate, StepGate
 
 if TYPE_CHECKING:
@@ -93,9 +93,10 @@ def _free_for_all(
     collapse: bool = False,
     first_collapse: int | None = None,
     max_steps: int | None = None,
+    timeout: Timeout = "tie",
     corners: Corners = "standard",
 ) -> Pommerman:
-    return _checked(_FFA, env, collapse, first_collapse, max_steps, corners)
+    return _checked(_FFA, env, collapse, first_collapse, max_steps, corners, timeout)
 
 
 def _team(
@@ -128,18 +129,25 @@ def _duel(
     collapse: bool = False,
     first_collapse: int | None = None,
     max_steps: int | None = None,
+    timeout: Timeout = "tie",
     corners: Corners = "standard",
 ) -> Pommerman:
-    return _checked(_DUEL, env, collapse, first_collapse, max_steps, corners)
+    return _checked(_DUEL, env, collapse, first_collapse, max_steps, corners, timeout)
 
 
 def _checked(
-    name: str, env: str, collapse: bool, first_collapse: int | None, max_steps: int | None, corners: Corners
+    name: str,
+    env: str,
+    collapse: bool,
+    first_collapse: int | None,
+    max_steps: int | None,
+    corners: Corners,
+    timeout: Timeout = "tie",
 ) -> Pommerman:
     if collapse and first_collapse is None:
         # FIRST_COLLAPSE of the reference.
         first_collapse = 500
-    game = variant(env, first_collapse=first_collapse, max_steps=max_steps, corners=corners)
+    game = variant(env, first_collapse=first_collapse, max_steps=max_steps, timeout=timeout, corners=corners)
     if game.spec.name != name:
         raise UsageError(f"expected an environment of game {name!r}, but {env!r} is one of {game.spec.name!r}")
     return game

@@ -85,8 +85,8 @@ impl State {
 
     /// Returns what is decided for each player, as the search counts: winner 1, loser -1, tie and undecided 0.
     ///
-    /// Alone against all, the dead have lost at once and whoever lives at the limit of steps has tied. A team's
-    /// return stays 0 until the game is over. These are the value targets of PommerLearn (jw3il/PommerLearn at
+    /// Alone against all, the dead have lost at once and whoever lives at the limit of steps has tied, or lost where
+    /// the rules say so. A team's return stays 0 until the game is over. These are the value targets of PommerLearn (jw3il/PommerLearn at
     /// 6d4f546); the reference's own rewards are those of [`State::outcome`].
     pub fn decided(&self) -> [i8; MAX_PLAYERS] {
         let living = self.living();
@@ -102,9 +102,10 @@ impl State {
         }
         for (player, value) in returns[..self.num_players()].iter_mut().enumerate() {
             let alive = living >> player & 1 == 1;
-            *value = match alive {
-                false => -1,
-                true => i8::from(over && living.count_ones() == 1),
+            *value = match (alive, over) {
+                (false, _) => -1,
+                (true, true) if living.count_ones() == 1 => 1,
+                (true, over) => -i8::from(over && self.rules.timeout_is_loss),
             };
         }
         returns

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! 0      version                       11..   per player: cell, ammo | kick << 6 | alive << 7, blast
-//! 1      game type | over << 7         then   n * n nibbles, low one first: 0 passage, 1 rigid, 2 wood,
+//! 1      game type | flags             then   n * n nibbles, low one first: 0 passage, 1 rigid, 2 wood,
 //! 2      board size                           3-5 visible item, 6-8 item under wood, 9-11 hidden item elsewhere
 //! 3      view                          then   number of bombs; each: cell, life | blast << 4, owner | direction << 4
 //! 4      blast cap                     then   number of burning cells; each: cell, one bit per life of its flames
 //! 5..11  first collapse, max steps, step (little endian)
+//! flags  0x40 a timeout is a loss, 0x80 over
 //! ```
 
 use crate::geometry::{has, iter, MAX_CELLS};
@@ -16,6 +17,8 @@ use crate::{item, MAX_PLAYERS};
 
 const VERSION: u8 = 1;
 const HEADER: usize = 11;
+const TIMEOUT_IS_LOSS: u8 = 0x40;
+const OVER: u8 = 0x80;
 
 /// No record is longer.
 pub const MAX_BYTES: usize = HEADER + 3 * MAX_PLAYERS + MAX_CELLS.div_ceil(2) + 1 + 3 * MAX_BOMBS + 1 + 2 * MAX_CELLS;
@@ -25,7 +28,8 @@ impl State {
     pub fn pack(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(128);
         let rules = &self.rules;
-        bytes.extend([VERSION, rules.game_type as u8 | u8::from(self.over) << 7]);
+        let flags = (u8::from(rules.timeout_is_loss) * TIMEOUT_IS_LOSS) | (u8::from(self.over) * OVER);
+        bytes.extend([VERSION, rules.game_type as u8 | flags]);
         bytes.extend([rules.board_size, rules.view, rules.blast_cap]);
         for number in [rules.first_collapse, rules.max_steps, self.step] {
             bytes.extend(number.to_le_bytes());
@@ -74,10 +78,12 @@ impl State {
             return Err(format!("expected a record of version {VERSION}, got version {version}"));
         }
         let kind = reader.byte()?;
-        let game_type = GameType::from_number(kind & 0x7f).ok_or("expected a game type of 1..=4 in the record")?;
+        let game_type = GameType::from_number(kind & !(TIMEOUT_IS_LOSS | OVER))
+            .ok_or("expected a game type of 1..=4 in the record")?;
         let [board_size, view, blast_cap] = [reader.byte()?, reader.byte()?, reader.byte()?];
         let [first_collapse, max_steps, step] = [reader.number()?, reader.number()?, reader.number()?];
-        let rules = Rules { game_type, board_size, view, blast_cap, first_collapse, max_steps };
+        let timeout_is_loss = kind & TIMEOUT_IS_LOSS != 0;
+        let rules = Rules { game_type, board_size, view, blast_cap, first_collapse, max_steps, timeout_is_loss };
         rules.check()?;
         let num_cells = board_size as usize * board_size as usize;
         let mut agents = [Agent::default(); MAX_PLAYERS];
@@ -119,7 +125,7 @@ impl State {
         let (board, hidden) = (&board[..num_cells], &hidden[..num_cells]);
         let mut state =
             Self::from_parts(&Parts { rules, step, board, hidden, agents, bombs: &bombs, flames: &flames })?;
-        state.over = kind & 0x80 != 0;
+        state.over = kind & OVER != 0;
         Ok(state)
     }
 }

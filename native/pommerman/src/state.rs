@@ -297,7 +297,7 @@ impl State {
     pub fn hash(&self) -> u64 {
         let rules = &self.rules;
         let mut hash = mix(u64::from(self.step) << 1 | u64::from(self.over))
-            ^ mix(u64::from(rules.game_type as u8) << 56
+            ^ mix(u64::from(rules.game_type as u8 | u8::from(rules.timeout_is_loss) << 6) << 56
                 | u64::from(rules.board_size) << 48
                 | u64::from(rules.view) << 40
                 | u64::from(rules.blast_cap) << 32

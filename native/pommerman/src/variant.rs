@@ -52,6 +52,8 @@ pub struct Rules {
     pub first_collapse: u16,
     /// The step after which the game is over.
     pub max_steps: u16,
+    /// Whether survivors of the last step have lost, as the reference's rewards say; otherwise they have tied.
+    pub timeout_is_loss: bool,
 }
 
 impl Rules {
@@ -114,6 +116,9 @@ impl Rules {
             let (first, max) = (self.first_collapse, self.max_steps);
             return Err(format!("expected first_collapse at least 4 steps before max_steps = {max}, got {first}"));
         }
+        if self.timeout_is_loss && self.game_type.has_teams() {
+            return Err("expected a tie at the limit of steps where teams play: what one wins the other loses".into());
+        }
         Ok(())
     }
 }
@@ -134,6 +139,7 @@ const fn rules(game_type: GameType, fog: bool, collapse: bool) -> Rules {
         blast_cap: if fog { 4 } else { 10 },
         first_collapse: if collapse { 500 } else { 0 },
         max_steps: 800,
+        timeout_is_loss: false,
     }
 }
 

@@ -109,7 +109,8 @@ fn keys_tell_states_apart() {
 fn a_decided_return_is_final_and_its_player_gone() {
     for (seed, variant) in VARIANTS.iter().enumerate() {
         for collapse in [0, 20] {
-            let rules = Rules { first_collapse: collapse, max_steps: 120, ..variant.rules };
+            let timeout_is_loss = collapse > 0 && !variant.rules.game_type.has_teams();
+            let rules = Rules { first_collapse: collapse, max_steps: 120, timeout_is_loss, ..variant.rules };
             let mut decided = [0; 4];
             let mut gone = Players::NONE;
             let last = play(rules, seed as u64, ["random", "simple", "random", "stop"], |state, _| {

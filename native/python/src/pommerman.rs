@@ -41,12 +41,13 @@ pub struct PommermanRules(pub(crate) Rules);
 impl PommermanRules {
     /// The rules of the reference's environment of this id, or of its changed copy.
     #[new]
-    #[pyo3(signature = (id, *, first_collapse=None, max_steps=None))]
-    fn new(id: &str, first_collapse: Option<u16>, max_steps: Option<u16>) -> PyResult<Self> {
+    #[pyo3(signature = (id, *, first_collapse=None, max_steps=None, timeout_is_loss=false))]
+    fn new(id: &str, first_collapse: Option<u16>, max_steps: Option<u16>, timeout_is_loss: bool) -> PyResult<Self> {
         let found = variant::find(id).ok_or_else(|| value_error(format!("no Pommerman environment named {id:?}")))?;
         let mut rules = found.rules;
         rules.first_collapse = first_collapse.unwrap_or(rules.first_collapse);
         rules.max_steps = max_steps.unwrap_or(rules.max_steps);
+        rules.timeout_is_loss = timeout_is_loss;
         rules.check().map_err(value_error)?;
         Ok(Self(rules))
     }
@@ -60,18 +61,19 @@ impl PommermanRules {
         blast_cap: u8,
         first_collapse: u16,
         max_steps: u16,
+        timeout_is_loss: bool,
     ) -> PyResult<Self> {
         let game_type = GameType::from_number(game_type)
             .ok_or_else(|| value_error(format!("expected a game type of 1 to 4, got {game_type}")))?;
-        let rules = Rules { game_type, board_size, view, blast_cap, first_collapse, max_steps };
+        let rules = Rules { game_type, board_size, view, blast_cap, first_collapse, max_steps, timeout_is_loss };
         rules.check().map_err(value_error)?;
         Ok(Self(rules))
     }
 
     #[allow(clippy::type_complexity)]
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (u8, u8, u8, u8, u16, u16))> {
-        let Rules { game_type, board_size, view, blast_cap, first_collapse, max_steps } = slf.get().0;
-        let numbers = (game_type as u8, board_size, view, blast_cap, first_collapse, max_steps);
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (u8, u8, u8, u8, u16, u16, bool))> {
+        let Rules { game_type, board_size, view, blast_cap, first_collapse, max_steps, timeout_is_loss } = slf.get().0;
+        let numbers = (game_type as u8, board_size, view, blast_cap, first_collapse, max_steps, timeout_is_loss);
         Ok((slf.get_type().getattr("of")?, numbers))
     }
 
@@ -120,6 +122,12 @@ impl PommermanRules {
     #[getter]
     fn max_steps(&self) -> u16 {
         self.0.max_steps
+    }
+
+    /// Whether survivors of the last step have lost; otherwise they have tied.
+    #[getter]
+    fn timeout_is_loss(&self) -> bool {
+        self.0.timeout_is_loss
     }
 }
 

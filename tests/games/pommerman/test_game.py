@@ -21,6 +21,7 @@ GAMES = [
     "pommerman",
     "pommerman?collapse=true&corners=shuffled",
     "pommerman?first_collapse=10&max_steps=50",
+    "pommerman?max_steps=40&timeout=loss",
     "pommerman-team",
     "pommerman-team?fog=true&collapse=true",
     "pommerman-team?env=PommeTeamCompetition-v1&first_collapse=10&max_steps=60",
@@ -160,6 +161,43 @@ def test_three_scripted_opponents_reply_within_the_search() -> None:
         visits.append([result.visits.tolist() for result in search.run(UniformEvaluator(game.spec))])
         assert all(sum(row) == 200 for row in visits[-1])
     assert visits[0] == visits[1]
+
+
+@pytest.mark.parametrize("env", ["PommeFFACompetition-v0", "OneVsOne-v0"])
+def test_survivors_of_the_last_step_have_tied_or_lost(env: str) -> None:
+    ends = {}
+    for timeout in ("tie", "loss"):
+        game = variant(env, max_steps=5, timeout=timeout)
+        state = game.initial_state(1)
+        while players := state.active_players:
+            state = state.play([0] * len(players))
+        assert game.parse_state(game.format_state(state)).returns().tolist() == state.returns().tolist()
+        ends[timeout] = state
+    assert set(ends["tie"].returns().tolist()) == {0}
+    assert set(ends["loss"].returns().tolist()) == {-1}
+    assert ends["tie"].key() != ends["loss"].key()
+
+
+def test_a_winner_at_the_last_step_has_won_whatever_a_timeout_is() -> None:
+    game = variant("OneVsOne-v0", max_steps=30, timeout="loss")
+    found = set()
+    for seed in range(200):
+        state, agents = game.initial_state(seed), ScriptedAgent("random")
+        seats = [Seat(player, np.random.default_rng([seed, player])) for player in range(2)]
+        while players := state.active_players:
+            views = game.views([(state, player) for player in players])
+            state = state.play([one.action for one in agents.act(views, [seats[player] for player in players])])
+        found.add((tuple(sorted(state.returns().tolist())), state.ply == 30))
+    assert ((-1.0, 1.0), False) in found
+    assert ((-1.0, -1.0), True) in found
+    assert not any(0.0 in returns for returns, _ in found)
+
+
+def test_a_timeout_is_no_loss_where_teams_play() -> None:
+    with pytest.raises(ValueError, match="expected a tie at the limit of steps where teams play"):
+        variant("PommeTeam-v0", timeout="loss")
+    with pytest.raises(ValueError, match="expected timeout 'tie' or 'loss', got 'win'"):
+        variant("PommeFFACompetition-v0", timeout="win")  # type: ignore[arg-type]
 
 
 def test_a_search_in_fog_plays_whole_games_from_what_its_player_knows() -> None:
