@@ -1,6 +1,6 @@
 """How often agents keep the value of positions of connect four, by a perfect solver, as rows of results.
 
-    python benchmarks/connect_four.py FOLDER [FOLDER ...] [--simulations 400] [--size 1000] [--sets FILE] [--record]
+    python benchmarks/connect_four.py FOLDER [FOLDER ...] [--label NAME ...] [--size 1000] [--sets FILE] [--record]
     python benchmarks/connect_four.py --agent "uct?simulations=1000" [--record]
 
 A folder of experts is asked twice: for its raw policy, and searching with so many simulations. Six sets of positions
@@ -16,6 +16,7 @@ positions each, and are kept in a cache folder.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -105,6 +106,7 @@ def main() -> None:
     """Asks the agents and prints; appends to the results where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("experts", nargs="*", help="folders of experts for connect four")
+    parser.add_argument("--label", action="append", default=[], help="what a folder is called, in their order")
     parser.add_argument("--agent", action="append", default=[], help="another agent, as `moemcts match` names it")
     parser.add_argument("--simulations", type=int, default=400)
     parser.add_argument("--size", type=int, default=1000, help="positions per set")
@@ -112,12 +114,16 @@ def main() -> None:
     parser.add_argument("--sets", type=Path, help="a file of sets in place of those of the size and the seed")
     add_option(parser)
     options = parser.parse_args()
+    if len(options.label) > len(options.experts):
+        parser.error(f"expected at most one label per folder, got {len(options.label)} for {len(options.experts)}")
     game = plugins().game("connect-four")
     sets = read_sets(options.sets or drawn_sets(options.size, options.seed))
-    agents = {f"{folder}, raw policy": f"{folder}?simulations=0" for folder in options.experts}
-    agents |= {
-        f"{folder}, {options.simulations} simulations": f"{folder}?simulations={options.simulations}"
-        for folder in options.experts
+    named = list(itertools.zip_longest(options.experts, options.label))
+    ways = {"raw policy": 0, f"{options.simulations} simulations": options.simulations}
+    agents = {
+        f"{label or folder}, {way}": f"{folder}?simulations={simulations}"
+        for way, simulations in ways.items()
+        for folder, label in named
     }
     agents |= {name: name for name in options.agent}
     rows: list[dict[str, object]] = []

@@ -35,7 +35,12 @@ def register_games() -> Sequence[Registration]:
     tables = tomllib.loads(resources.files("moemcts_classics").joinpath("presets.toml").read_text())
     board = partial(Registration, presets=tables["boards"])
     return [
-        board("connect-four", ConnectFour, "four in a row, stones fall down"),
+        Registration(
+            "connect-four",
+            ConnectFour,
+            "four in a row, stones fall down",
+            presets=tables["boards"] | tables["connect-four"],
+        ),
         board("othello", partial(Othello, 8), "stones between two others change colour, on 8 x 8"),
         board("othello-6x6", partial(Othello, 6), "the same on 6 x 6"),
         board("breakthrough", _breakthrough, "the last row reached first wins: breakthrough?rows=6"),
