@@ -70,7 +70,7 @@ def register_boards() -> Sequence[Registration]:
 
 @hookimpl
 def register_weights() -> Sequence[Registration]:
-    name, summary = "connect-four", "a small network that learned from 15,360 games against itself"
+    name, summary = "connect-four", "a small network that learned from 30,720 games against itself"
     return [Registration(name, partial(_weights, name), summary, (name,), default=True)]
 
 
