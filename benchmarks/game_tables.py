@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from published import CHESS_ELO, CHESS_LOSS
-from tabulating import Row, around, bounds, field_table, latest, origin, table
+from tabulating import Row, around, bounds, field_matches, field_table, latest, origin, table
 
 from moemcts.report.leaderboard import leaderboard
 from moemcts.store import read_toml
@@ -205,7 +205,9 @@ def ablations() -> str:
         "expects. Wilson intervals over games; differences are paired, over boards."
     )
     heads = "network: arm | simulations | games | wins % | points more than"
-    return "\n\n".join([table(heads, cells), how, origin(rows)])
+    data = field_matches("learned from")
+    also = "What the network learned from, its value alone heard:"
+    return "\n\n".join([table(heads, cells), how, also, field_table(data), origin([*rows, *data])])
 
 
 def mates() -> str:
@@ -215,14 +217,10 @@ def mates() -> str:
     return "\n\n".join([table("mates in three, up to 100,000 simulations | proven", cells), origin(rows)])
 
 
-UNTRIED = "untried moves"
-"""What matches against others are called that are about first-play urgency."""
-
-
 def urgency() -> str:
     """Returns how first-play urgencies do against "loss"."""
     rows = list(latest("urgency").values())
-    matches = [row for row in latest("field_matches").values() if UNTRIED in row["name"]]
+    matches = field_matches("untried moves")
     cells = [
         [row["name"], row["games"], around(row["value"], row["interval"]), row["sprt"]["decision"]] for row in rows
     ]

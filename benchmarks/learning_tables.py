@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from game_tables import UNTRIED
 from published import ANTICHESS_GENERATIONS
-from tabulating import Row, field_table, latest, origin, table
+from tabulating import Row, field_matches, field_table, latest, origin, table
 
 
 def selfplay() -> str:
     """Returns what self-play learned, and how fast it played."""
     rows = list(latest("selfplay").values())
-    matches = [row for row in latest("field_matches").values() if UNTRIED not in row["name"]]
+    matches = field_matches()
     learned = [row for row in rows if "wins" in row]
     cells = (
         [row["name"], row["games"], row["samples"], f"{row['wins']}-{row['draws']}-{row['losses']}", row["value"]]

@@ -50,6 +50,16 @@ def around(value: float, interval: Iterable[float | None]) -> str:
     return f"{value:+.0f} {bounds(interval)}"
 
 
+TOPICS = ("untried moves", "learned from")
+"""What names of matches against others say that have a place of their own."""
+
+
+def field_matches(topic: str | None = None) -> list[Row]:
+    """Returns the matches against others of a topic, or those of none."""
+    rows = latest("field_matches").values()
+    return [row for row in rows if (topic in row["name"] if topic else not any(one in row["name"] for one in TOPICS))]
+
+
 def field_table(rows: list[Row]) -> str:
     """Returns how agents did against the same others, and the differences to the first."""
     cells = (
