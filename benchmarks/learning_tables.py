@@ -52,7 +52,9 @@ def generations() -> str:
         "generation | samples | games, s | training, s | both, s | policy loss: in training, held out | "
         "value loss: in training, held out"
     )
-    note = "Seconds by the clock, of one process on two cores with other work on both. Losses at the end of a generation."
+    note = (
+        "Seconds by the clock, of one process on two cores with other work on both. Losses at the end of a generation."
+    )
     return "\n\n".join([note, table(heads, [*cells, *published]), origin(rows)])
 
 

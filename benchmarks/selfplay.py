@@ -117,8 +117,9 @@ def speed(run: SelfPlay) -> dict[str, object]:
             evaluator.evaluate(views)
             times.append(time.process_time() - before)
     alone = len(states) / float(np.median(times))
+    groups = ", one group of games" if run.config.games.in_flight == 1 else ""
     return {
-        "name": f"{run.config.game}, {run.config.network}: share of the network's own speed",
+        "name": f"{run.config.game}, {run.config.network}{groups}: share of the network's own speed",
         "value": round(100 * played.num_positions / seconds / alone, 1),
         "unit": "%",
         "positions_per_second": round(played.num_positions / seconds),
