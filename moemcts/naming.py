@@ -246,6 +246,7 @@ def _expert_agent(
     first_play_urgency: FirstPlayUrgency | None = None,
     policy_temperature: float | None = None,
     uniform_share: float | None = None,
+    rollout_plies: int | None = None,
     noise: float | None = None,
     nodes: int | None = None,
     seconds: float | None = None,
@@ -289,6 +290,7 @@ def _expert_agent(
         "first_play_urgency": first_play_urgency,
         "policy_temperature": policy_temperature,
         "uniform_share": uniform_share,
+        "rollout_plies": rollout_plies,
         "noise_fraction": noise,
         "pruning_visits": pruning_visits,
         "stop_tolerance": stop_tolerance,
@@ -305,6 +307,8 @@ def _expert_agent(
     queue = batch if routing == QUEUE else None
     if in_flight < 1 or (queue and in_flight > 1):
         raise UsageError(f"{label}: expected in_flight of at least 1, and no more with routing=queue, got {in_flight}")
+    if queue and config.rollout_plies:
+        raise UsageError(f"{label}: expected no rollout_plies with routing=queue, got {config.rollout_plies}")
     agent = SearchAgent(game, experts, config, opponents=model, queue=queue, in_flight=in_flight, name=label)
     return _as_seen(agent, seen, game)
 

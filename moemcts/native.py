@@ -7,7 +7,7 @@ the compiled module itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, cast, runtime_checkable
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from moemcts import _core as core
 from moemcts.game import FloatArray, GameSpec, IntArray, State, Views
 
-__all__ = ["Arms", "NativeViews", "ObservationBuffer", "core", "playout_search", "playouts"]
+__all__ = ["Arms", "Ends", "NativeViews", "ObservationBuffer", "RollsOut", "core", "playout_search", "playouts"]
 
 for _state in core.STATE_TYPES:
     State.register(_state)
@@ -43,6 +43,29 @@ class NativeViews(Protocol):
         depth: int | None = None,
         discount: float = 1.0,
     ) -> list[Arms]: ...
+
+
+class Ends(NamedTuple):
+    """Where rollouts from N views led."""
+
+    views: Views
+    paid: FloatArray
+    """What each player was paid on the way, and where it is over for the viewing player what is decided, `[N, P]`."""
+    scales: FloatArray
+    """What a value at the end is worth at the beginning, `[N]`; 0 where nothing is left to be valued."""
+
+
+@runtime_checkable
+class RollsOut(Protocol):
+    """Views that are played on by native agents without the interpreter."""
+
+    def roll_out(
+        self, plies: int, agents: Sequence[Any], seed: int, *, discount: float = 1.0
+    ) -> tuple[Views, FloatArray, FloatArray]:
+        """Plays on for so many plies, and to where the viewing player moves, by one agent per player; returns `Ends`.
+
+        None plays at random. A row depends on its position, its player and the seed.
+        """
 
 
 class ObservationBuffer:

@@ -34,6 +34,10 @@ def generate(
         list[str] | None,
         typer.Option(help="Who plays, in all seats; repeat it, once per seat. The game's default agent if not given."),
     ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(help="Who sits in all seats but one, in which --agent does; that one's decisions are written."),
+    ] = None,
     samples: Annotated[int, typer.Option(min=1, help="Decisions to write.")] = 10_000,
     keep: Annotated[
         float, typer.Option(min=0, max=1, help="Random share of the positions to write, of as many more games.")
@@ -48,6 +52,7 @@ def generate(
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.learn.data.generation import generate as play_games
     from moemcts.learn.data.varied import Varied
+    from moemcts.naming import resolve_agent
     from moemcts.plugins import plugins
     from moemcts.store import exclusive
 
@@ -58,12 +63,26 @@ def generate(
     names = agent or [plugins().player(made)]
     if len(names) not in (1, num_seats):
         raise UsageError(f"expected --agent once, or once for each of {num_seats} seats, got it {len(names)} times")
-    players = {name: plugins().agent(name, made) for name in names}
+    if against is not None:
+        if len(names) != 1:
+            raise UsageError(f"expected --agent once with --against, got it {len(names)} times")
+        names += [against] * (num_seats - 1)
+    players = {name: resolve_agent(name, made) for name in names}
     if random_plies:
         players = {name: Varied(player, random_plies) for name, player in players.items()}
     seats = [players[names[seat % len(names)]] for seat in range(num_seats)]
     with exclusive(out), ConsoleProgress().task(f"games of {made.spec.name}", "samples") as advance:
-        play_games(made, seats, samples, seed=seed, out=out, reference=game, keep=keep, on_progress=advance)
+        play_games(
+            made,
+            seats,
+            samples,
+            seed=seed,
+            out=out,
+            reference=game,
+            keep=keep,
+            only_first=against is not None,
+            on_progress=advance,
+        )
     typer.echo(json.dumps({"data": str(out), "samples": samples}) if as_json else str(out))
 
 

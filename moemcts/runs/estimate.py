@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,15 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from moemcts.agents import Agent, Seat
-from moemcts.evaluation import UniformEvaluator
+from moemcts.evaluation import Evaluator, UniformEvaluator
 from moemcts.game import CHANCE, Game, State
 from moemcts.play import Table, play
 from moemcts.plugins import plugins
 from moemcts.runs.arms import SINGLE
-from moemcts.runs.learning import data_player, reader_of
+from moemcts.runs.learning import data_players, reader_of
 from moemcts.runs.learning_cost import learning_cost
 from moemcts.search import Search, SearchConfig
 from moemcts.search.engine import Opponents
+from moemcts.search.rollouts import TruncatedRollouts
 from moemcts.work import num_cores
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ def estimate(experiment: Experiment) -> Estimate:
     the data.
     """
     config, game = experiment.config, experiment.game
-    played = play_some(game, data_player(config, game))
+    played = play_some(game, data_players(config, game))
     sizes = _sizes(experiment)
     rate, num_parameters = network_rate(game, config.network, played.states, BATCH)
     work = [
@@ -92,7 +94,7 @@ def estimate(experiment: Experiment) -> Estimate:
     packed = game.pack(played.states)
     to_play = config.data.to_play
     return Estimate(
-        data=to_play / config.data.keep * played.seconds_per_sample + sizes.imported / IMPORTED,
+        data=to_play / config.data.keep / played.learned_share * played.seconds_per_sample + sizes.imported / IMPORTED,
         training=start
         + OPTIMISERS
         + (rows / rate + rows_read / _encoding_rate(game, played.states) + FIRST_STEP * trainings) / workers,
@@ -171,7 +173,11 @@ def _matches(experiment: Experiment, played: Played) -> float:
     )
     num_raw = config.num_seeds * num_arms * config.match.raw_games
     answered = (num_games + num_raw) * played.samples_per_game * (1 - searched_share)
-    return searched + answered * played.seconds_per_sample + num_raw * played.samples_per_game * searched_share / rate
+    field = played
+    if has_field and config.data.agent:
+        # Who plays the data may think longer than who sits in the other seats.
+        field = play_some(game, [experiment.agent(experiment.field.name)] * num_players)
+    return searched + answered * field.seconds_per_sample + num_raw * played.samples_per_game * searched_share / rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,19 +189,22 @@ class Played:
     games: list[list[State]]
     seconds_per_sample: float
     samples_per_game: float
+    """Decisions of all players."""
+    learned_share: float
+    """Share of these that are of the agent in the first seat."""
 
 
-def play_some(game: Game, agent: Agent) -> Played:
-    """Returns what a moment of games with one agent in all seats shows, one game at least."""
+def play_some(game: Game, agents: Sequence[Agent]) -> Played:
+    """Returns what a moment of games of some agents, one per seat, shows, one game at least."""
     games: list[list[State]] = []
-    num_samples, started = 0, time.perf_counter()
+    num_samples, num_learned, started = 0, 0, time.perf_counter()
     num_players = game.spec.num_players
     while time.perf_counter() - started < 0.4 or not games:
         seeds = range(len(games), len(games) + SIDE_BY_SIDE)
         tables = [
             Table(
                 state=game.initial_state(seed),
-                agents=[agent] * num_players,
+                agents=agents,
                 seats=[Seat(player, np.random.default_rng([seed, player])) for player in range(num_players)],
                 chance=np.random.default_rng([seed, num_players]),
             )
@@ -207,6 +216,7 @@ def play_some(game: Game, agent: Agent) -> Played:
                 if step.players != (CHANCE,):
                     found[id(step.table)].append(step.state)
                     num_samples += len(step.players)
+                    num_learned += sum(agents[player] is agents[0] for player in step.players)
         games += found.values()
     seconds = time.perf_counter() - started
     states = [state for one in games for state in one]
@@ -215,6 +225,7 @@ def play_some(game: Game, agent: Agent) -> Played:
         games=games,
         seconds_per_sample=seconds / num_samples,
         samples_per_game=num_samples / len(games),
+        learned_share=num_learned / num_samples,
     )
 
 
@@ -249,7 +260,9 @@ def search_rate(game: Game, config: SearchConfig, opponents: Opponents, states: 
     """Returns how many descents a search makes per second, evaluations left out."""
     search = Search(game, config, opponents=opponents)
     pairs = [(state, state.active_players[0]) for state in states][:32]
-    evaluator = UniformEvaluator(game.spec)
+    evaluator: Evaluator = UniformEvaluator(game.spec)
+    if config.rollout_plies:
+        evaluator = TruncatedRollouts(game, evaluator, config.rollout_plies, agents=opponents)
     num_simulations, started = 0, time.perf_counter()
     while time.perf_counter() - started < 0.2:
         search.reset(game.views(pairs), list(range(len(pairs))))

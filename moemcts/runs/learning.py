@@ -40,6 +40,8 @@ def data_part(config: LearningConfig, game: Game, folder: Path) -> Part:
         decided_by |= {"data.samples": data.to_play, "data.agent": data.agent, "data.keep": data.keep}
         if data.random_plies:
             decided_by["data.random_plies"] = data.random_plies
+        if data.against:
+            decided_by["data.against"] = data.against
     if data.is_given and data.samples:
         decided_by["data.samples"] = data.samples
     return Part(name="data", task="games to learn from", unit=unit, do=do, decided_by=decided_by)
@@ -55,15 +57,15 @@ def play_games(config: LearningConfig, game: Game, out: Path, advance: Advance) 
     """Plays the games to learn from, as far as they are not there yet."""
     from moemcts.learn.data.generation import generate
 
-    agent = data_player(config, game)
     generate(
         game,
-        [agent] * game.spec.num_players,
+        data_players(config, game),
         config.data.to_play,
         seed=config.seed,
         out=out,
         reference=config.game,
         keep=config.data.keep,
+        only_first=bool(config.data.against),
         on_progress=advance,
     )
 
@@ -131,12 +133,17 @@ def measurements(folder: Path) -> list[Mapping[str, Any]]:
     return [entry for entry in read_log(folder / "metrics.jsonl") if not entry.get("spike")]
 
 
-def data_player(config: LearningConfig, game: Game) -> Agent:
-    """Returns who plays the games to learn from, in every seat."""
+def data_players(config: LearningConfig, game: Game) -> list[Agent]:
+    """Returns who plays the games to learn from, one per seat; where others are named, who is learned from is first."""
     from moemcts.learn.data.varied import Varied
 
-    agent = plugins().agent(config.data.agent or plugins().player(game), game)
-    return Varied(agent, config.data.random_plies) if config.data.random_plies else agent
+    def player(name: str) -> Agent:
+        agent = plugins().agent(name, game)
+        return Varied(agent, config.data.random_plies) if config.data.random_plies else agent
+
+    agent = player(config.data.agent or plugins().player(game))
+    other = player(config.data.against) if config.data.against else agent
+    return [agent, *[other] * (game.spec.num_players - 1)]
 
 
 def reader_of(config: LearningConfig, game: Game) -> Reader:

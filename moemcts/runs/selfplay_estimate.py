@@ -25,7 +25,7 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     from moemcts.learn.loop.window import window
 
     config, game = run.config, run.game
-    random_games = play_some(game, RandomAgent())
+    random_games = play_some(game, [RandomAgent()] * game.spec.num_players)
     states, moves = random_games.states, random_games.samples_per_game
     learner = 1.0
     if config.games.opponents != "self":

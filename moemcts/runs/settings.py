@@ -23,8 +23,8 @@ from moemcts.plugins import plugins
 from moemcts.search.config import SearchConfig
 
 WITHOUT_EFFECT = {
-    "data.folder": ("data.games", "data.reader", "data.agent", "data.keep", "data.random_plies"),
-    "data.games": ("data.agent", "data.keep", "data.random_plies"),
+    "data.folder": ("data.games", "data.reader", "data.agent", "data.against", "data.keep", "data.random_plies"),
+    "data.games": ("data.agent", "data.against", "data.keep", "data.random_plies"),
     "data.validation": ("training.validation_fraction",),
     "match.openings": ("match.random_plies",),
     "games.samples": ("games.games",),
@@ -74,6 +74,8 @@ class DataConfig(Section):
     where nothing is said."""
     agent: str = ""
     """Who plays the training games in every seat; empty takes the game's default agent."""
+    against: str = ""
+    """Who sits in all seats but one of these games, in which `agent` does: then that one's decisions alone count."""
     keep: float = Field(default=1.0, gt=0, le=1)
     """Share of the positions that is kept: fewer of more games teach the value more."""
     random_plies: int = Field(default=0, ge=0)
@@ -175,7 +177,7 @@ class LearningConfig(RunConfig):
     def resolved_settings(self) -> dict[str, Any]:
         """Returns all settings that have a value and an effect, as TOML has them."""
         values = self.filled().model_dump(mode="json", exclude_none=True)
-        for key in ("games", "reader", "random_plies"):
+        for key in ("games", "reader", "against", "random_plies"):
             # Files did not have these before: where they say nothing they are left out.
             if not values["data"][key]:
                 del values["data"][key]

@@ -15,6 +15,7 @@ from moemcts.game import Game, Views
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Opponents, Search
 from moemcts.search.result import SearchResult
+from moemcts.search.rollouts import TruncatedRollouts
 from moemcts.search.selection import choose_move
 from moemcts.thoughts import Flight, Thought, think
 
@@ -45,6 +46,11 @@ class SearchAgent:
         self.config = config
         self._game = game
         self._evaluator = evaluator
+        self._valued_by = evaluator
+        if config.rollout_plies:
+            self._valued_by = TruncatedRollouts(
+                game, evaluator, config.rollout_plies, agents=opponents, hears_policy=config.uniform_share < 1
+            )
         self._opponents = opponents
         self._queue = queue
         self._in_flight = in_flight
@@ -52,6 +58,8 @@ class SearchAgent:
             raise ValueError(f"expected a set of experts for a queue, got {type(evaluator).__name__}")
         if queue is not None and in_flight != 1:
             raise ValueError(f"expected one group of trees for a queue, got in_flight={in_flight}")
+        if queue is not None and config.rollout_plies:
+            raise ValueError(f"expected no rollouts with a queue, got rollout_plies={config.rollout_plies}")
         if in_flight < 1:
             raise ValueError(f"expected at least one group of trees, got in_flight={in_flight}")
         self._idle: list[Search] = []
@@ -121,7 +129,7 @@ class SearchAgent:
             if isinstance(self._evaluator, ExpertSet) and self._queue is not None:
                 results = search.run_queued(self._evaluator, batch_size=self._queue)
             else:
-                results = yield from search.thought(self._evaluator)
+                results = yield from search.thought(self._valued_by)
             batches, evaluations = search.counts
             self.num_batches += batches
             self.num_evaluations += evaluations

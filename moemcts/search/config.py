@@ -43,6 +43,7 @@ _NOT_FOR_TREES = {
     "quantile_clipping",
     "q_veto_delta",
     "q_value_weight",
+    "rollout_plies",
     "reuse",
     *_OF_GUMBEL,
     *_OF_VARIANTS,
@@ -124,6 +125,9 @@ class SearchConfig(BaseModel):
     q_value_weight: float = Field(default=0.0, ge=0)
     """What the second most visited move gains by a higher mean value: the difference times this, in shares of the most
     visited one's visits (CrazyAra 1)."""
+    rollout_plies: int = Field(default=0, ge=0)
+    """A position's value is that of one so many plies further on, where the search's opponents' agent, or random moves,
+    lead when they play for everybody (truncated rollouts, Tesauro and Galperin 1996); 0 is the position's own."""
     replies: Literal["kept", "drawn"] = "kept"
     """Whether a player given an agent replies once per node (Weil et al. 2023), or anew at every descent."""
     solver: bool = False
@@ -208,7 +212,7 @@ class SearchConfig(BaseModel):
     def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leaves out what files did not have before, so that they stay as they were."""
         fields: dict[str, Any] = dump(self)
-        for name in ("uniform_share", "replies", "forced_playouts", *_OF_GUMBEL, *_OF_VARIANTS):
+        for name in ("uniform_share", "rollout_plies", "replies", "forced_playouts", *_OF_GUMBEL, *_OF_VARIANTS):
             if fields.get(name) == type(self).model_fields[name].default:
                 del fields[name]
         return fields

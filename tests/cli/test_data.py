@@ -66,6 +66,15 @@ def test_random_plies_make_games_of_a_fixed_agent_differ(moemcts, tmp_path: Path
     assert len(data) == 60
 
 
+def test_one_agent_against_others_is_learned_from_alone(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    generate = ["data", "generate", "--game", "tictactoe", "--agent", "uct?simulations=30", "--against", "random"]
+    assert moemcts(*generate, "--samples", 100, "--out", "made")[0] == 0
+    code, out, _ = moemcts("data", "stats", "--data", "made", "--json")
+    assert code == 0
+    # Nothing that was decided at random was written.
+    assert json.loads(out)["training"]["searched"] == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -75,6 +84,11 @@ def test_random_plies_make_games_of_a_fixed_agent_differ(moemcts, tmp_path: Path
             ("generate", "--game", "tictactoe", "--out", "made", *("--agent", "random") * 3),
             2,
             "expected --agent once, or once for each of 2 seats, got it 3 times",
+        ),
+        (
+            ("generate", "--game", "tictactoe", "--out", "made", *("--agent", "random") * 2, "--against", "random"),
+            2,
+            "expected --agent once with --against, got it 2 times",
         ),
         (("stats", "--data", "nowhere"), 1, "expected a file nowhere/manifest.toml, found none"),
         (("stats", "--data", "nowhere", "--game", "tictactoe"), 1, "expected a dataset in nowhere, found none"),

@@ -160,3 +160,14 @@ def test_data_has_the_visits_of_agents_that_search_and_none_of_others(tmp_path: 
     sizes = np.diff(records.visits.offsets)
     assert (sizes[records.player == 0] > 1).any()
     assert (sizes[records.player == 1] == 0).all()
+
+
+def test_the_decisions_of_one_agent_alone_in_every_seat(tmp_path: Path) -> None:
+    game, agents = TicTacToe(), [GreedyAgent(), RandomAgent()]
+    out = generate(game, agents, 200, seed=3, out=tmp_path, games_per_shard=100, only_first=True)
+    records = Records.join(read_shards(out, game)[1])
+    players = [set(records.player[records.game == number].tolist()) for number in range(4)]
+    assert players == [{0}, {1}, {0}, {1}]
+    # Who takes winning cells wins more than it loses, wherever it sits.
+    for player in (0, 1):
+        assert records.returns[records.player == player][:, 0].mean() > 0.1

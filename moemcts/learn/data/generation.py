@@ -10,7 +10,7 @@ import numpy as np
 
 from moemcts.agents import Agent
 from moemcts.errors import AgentFailure
-from moemcts.game import CHANCE, Game
+from moemcts.game import CHANCE, Game, Player
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.data.shards import ShardWriter
 from moemcts.learn.threads import torch_threads
@@ -27,13 +27,15 @@ def generate(
     reference: str = "",
     on_progress: Callable[[int, int], None] = lambda done, total: None,
     keep: float = 1.0,
+    only_first: bool = False,
     parallel_games: int = 64,
     games_per_shard: int = 512,
 ) -> Path:
     """Plays games, one agent per seat, until exactly `num_samples` decisions are on disk; returns `out`.
 
     All decisions of active players are logged except forced ones, or a random share `keep` of the positions: then
-    as many samples come from more games, whose results are what the value is learned from. Games are played
+    as many samples come from more games, whose results are what the value is learned from. With `only_first`,
+    these are decisions of the first agent, and all agents move on by a seat from game to game. Games are played
     `parallel_games` at a time, each agent answering for all of them at once, and depend on the seed and their number
     only: how many are played at once changes nothing. Shard `i` holds the games from `i * games_per_shard`; a
     generation that was interrupted keeps its finished shards when it is called again.
@@ -46,9 +48,11 @@ def generate(
         "seed": seed,
         "num_samples": num_samples,
         "games_per_shard": games_per_shard,
-    } | ({"keep": keep} if keep < 1 else {})
+    }
+    source |= {"keep": keep} if keep < 1 else {}
+    source |= {"only_first": True} if only_first else {}
     writer = ShardWriter(out, game, reference=reference or game.spec.name, source=source)
-    games = _Source(game, agents, seed, keep)
+    games = _Source(game, agents, seed, keep, only_first)
     on_progress(writer.num_samples, num_samples)
     while writer.num_samples < num_samples:
         before = writer.num_samples
@@ -81,14 +85,16 @@ class _Source:
     agents: Sequence[Agent]
     seed: int
     keep: float
+    only_first: bool
 
     def open(self, number: int) -> _LoggedTable:
         """Returns the start of a game."""
         num_players = self.game.spec.num_players
         start = self._seed(number).generate_state(1, np.uint64)[0]
+        first = number % num_players if self.only_first else 0
         return _LoggedTable(
             state=self.game.initial_state(int(start >> np.uint64(1))),
-            agents=self.agents,
+            agents=[self.agents[(seat - first) % num_players] for seat in range(num_players)],
             seats=seats_of(num_players, self.seed, number),
             chance=np.random.default_rng(self._seed(number, num_players + 1)),
             log=GameLog(number),
@@ -102,11 +108,14 @@ class _Source:
         if step.table.choice.random() < self.keep:
             decided = zip(step.players, step.decisions, step.num_legal, strict=True)
             free = [(player, one) for player, one, count in decided if player != CHANCE and count > 1]
-            step.table.log.add(step.state, free)
+            step.table.log.add(step.state, [choice for choice in free if self._is_learned_from(step, choice[0])])
         if step.table.paid is not None or self.game.spec.discount != 1:
             # As in the search, the step to where chance moves is not discounted.
             is_chance = step.table.players == (CHANCE,)
             step.table.log.pay(step.table.state.rewards(), 1.0 if is_chance else self.game.spec.discount)
+
+    def _is_learned_from(self, step: Step[_LoggedTable], player: Player) -> bool:
+        return not self.only_first or step.table.agents[player] is self.agents[0]
 
     def _seed(self, *number: int) -> np.random.SeedSequence:
         return np.random.SeedSequence((self.seed, *number))

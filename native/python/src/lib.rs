@@ -10,6 +10,7 @@ mod packed;
 mod playouts;
 mod pommerman;
 mod python_game;
+mod rollouts;
 mod search;
 mod search_class;
 mod signals;

@@ -156,6 +156,26 @@ macro_rules! native_game {
                 $crate::playouts::playouts(py, &self.0, $crate::game::num_players(&self.0), num, seed, discount)
             }
 
+            /// Plays on from each view by native agents, one per player, and at random for whom there is none.
+            #[pyo3(signature = (plies, agents, seed, *, discount=1.0))]
+            #[allow(clippy::type_complexity)]
+            fn roll_out<'py>(
+                &self,
+                py: Python<'py>,
+                plies: u32,
+                agents: Vec<Option<Bound<'py, PyAny>>>,
+                seed: u64,
+                discount: f64,
+            ) -> PyResult<(Self, $crate::rollouts::Paid<'py>, $crate::rollouts::Scales<'py>)> {
+                let binding = $binding;
+                let agents = agents
+                    .iter()
+                    .map(|agent| agent.as_ref().map(|agent| $crate::game::Binding::agent(&binding, agent)).transpose());
+                let agents: Vec<Option<$agent>> = agents.collect::<PyResult<_>>()?;
+                let (pairs, paid, scales) = $crate::rollouts::roll_out(py, &self.0, plies, &agents, seed, discount)?;
+                Ok((Self(pairs), paid, scales))
+            }
+
             /// Searches each view by playouts; returns actions, visits and sums of values of each.
             #[pyo3(signature = (seeds, *, playouts=None, seconds=None, exploration=None, depth=None, discount=1.0))]
             #[allow(clippy::too_many_arguments)]

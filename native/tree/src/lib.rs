@@ -9,6 +9,7 @@ pub mod game;
 pub mod memory;
 pub mod playouts;
 pub mod rng;
+pub mod rollouts;
 pub mod search;
 pub mod tree;
 
@@ -17,5 +18,6 @@ pub use error::SearchError;
 pub use game::{Action, Agent, Dimensions, NoAgent, Observe, Player, Players, State, CHANCE};
 pub use playouts::{playout, playout_search, Arm, PlayoutConfig, Stop};
 pub use rng::Rng;
+pub use rollouts::roll_out;
 pub use search::Search;
 pub use tree::Tree;

@@ -50,11 +50,11 @@ pub fn playout<S: State>(
 
 /// What playouts write on, kept from one to the next.
 #[derive(Default)]
-struct Scratch {
-    joint: Vec<Action>,
+pub(crate) struct Scratch {
+    pub(crate) joint: Vec<Action>,
     legal: Vec<Action>,
     chances: Vec<f32>,
-    returns: Vec<f32>,
+    pub(crate) returns: Vec<f32>,
 }
 
 impl Scratch {
@@ -90,7 +90,7 @@ impl Scratch {
     }
 
     /// Draws `joint`: of each active player what is chosen for it, else a random action.
-    fn draw_joint<S: State>(
+    pub(crate) fn draw_joint<S: State>(
         &mut self,
         state: &S,
         players: Players,
@@ -120,7 +120,7 @@ impl Scratch {
         Ok(())
     }
 
-    fn zero(&mut self, num_players: usize) {
+    pub(crate) fn zero(&mut self, num_players: usize) {
         self.returns.clear();
         self.returns.resize(num_players, 0.0);
     }
@@ -359,7 +359,7 @@ fn choose(seat: &Seat, visits: u32, config: &PlayoutConfig, rng: &mut Rng) -> us
     best.0
 }
 
-fn add(numbers: &[f32], scale: f64, values: &mut [f64]) {
+pub(crate) fn add(numbers: &[f32], scale: f64, values: &mut [f64]) {
     values.iter_mut().zip(numbers).for_each(|(value, &number)| *value += scale * f64::from(number));
 }
 

@@ -1,0 +1,140 @@
+"""Truncated rollouts: a position is worth what it is worth where play by agents leads (Tesauro and Galperin 1996)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from moemcts.agents import Agent, RandomAgent, Seat
+from moemcts.evaluation import Evaluation, Evaluator
+from moemcts.game import CHANCE, Game, Player, State, Views
+from moemcts.native import Ends, RollsOut
+
+_BITS = 2**64
+
+
+class TruncatedRollouts:
+    """Values a view by what another evaluator thinks of the position that play by agents leads to.
+
+    Play goes on for so many plies and from there to where the viewing player moves, or to where its return is decided:
+    that return is then its value. The policy is the other evaluator's of the view itself. What a rollout is depends on
+    the position, the player and the seed alone; agents begin with fresh memories.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        plies: int,
+        *,
+        agents: Agent | Mapping[Player, Agent] | None = None,
+        hears_policy: bool = True,
+        seed: int = 0,
+    ) -> None:
+        """Takes who plays, in all seats or by seat; who has no agent plays at random.
+
+        Without `hears_policy` the other evaluator is not asked about the view itself: all actions are equally good.
+        Raises ValueError unless `plies` is above 0.
+        """
+        if plies < 1:
+            raise ValueError(f"expected at least one ply of a rollout, got {plies}")
+        self._game = game
+        self._evaluator = evaluator
+        self._plies = plies
+        players = range(game.spec.num_players)
+        self._agents = [agents.get(player) if isinstance(agents, Mapping) else agents for player in players]
+        self._hears_policy = hears_policy
+        self._seed = seed
+
+    def evaluate(self, views: Views) -> Evaluation:
+        spec = self._game.spec
+        ends = self.roll_out(views)
+        seats = (views.players()[:, None] + np.arange(spec.num_players)) % spec.num_players
+        value = np.take_along_axis(ends.paid, seats, axis=1)
+        going_on = np.flatnonzero(ends.scales)
+        if len(going_on):
+            further = self._evaluator.evaluate(ends.views.take(going_on)).value.reshape(len(going_on), -1)
+            value = value[:, : further.shape[1]]
+            value[going_on] += ends.scales[going_on, None] * further
+        value = np.clip(value, -1, 1)
+        if self._hears_policy:
+            logits = self._evaluator.evaluate(views).logits
+        else:
+            logits = np.broadcast_to(np.zeros(1, dtype=np.float32), (len(views), spec.num_actions))
+        return Evaluation(logits, value[:, 0] if value.shape[1] == 1 else value)
+
+    def roll_out(self, views: Views) -> Ends:
+        """Returns where play from each view led."""
+        agents = [None if isinstance(agent, RandomAgent) else agent for agent in self._agents]
+        natives = [getattr(agent, "native", None) for agent in agents]
+        if isinstance(views, RollsOut) and all(
+            native or not agent for agent, native in zip(agents, natives, strict=True)
+        ):
+            return Ends(*views.roll_out(self._plies, natives, self._seed, discount=self._game.spec.discount))
+        return self._played_out(views)
+
+    def _played_out(self, views: Views) -> Ends:
+        """Does what native views do, by asking agents about all positions at once."""
+        games = [_Rollout(self._game, *views[row], self._plies, self._seed) for row in range(len(views))]
+        while going_on := [game for game in games if not game.is_over]:
+            asked = [(game, player) for game in going_on for player in game.players]
+            joint: dict[int, dict[Player, int]] = {id(game): {} for game in going_on}
+            for agent in {id(one): one for one in self._agents}.values():
+                mine = [(game, player) for game, player in asked if self._agents[player] is agent]
+                if not mine:
+                    continue
+                positions = self._game.views([(game.state, player) for game, player in mine])
+                decisions = (agent or RandomAgent()).act(positions, [game.seats[player] for game, player in mine])
+                for (game, player), decision in zip(mine, decisions, strict=True):
+                    joint[id(game)][player] = decision.action
+            for game in going_on:
+                game.play(joint[id(game)])
+        paid = np.array([game.paid for game in games], dtype=np.float32).reshape(len(games), -1)
+        scales = np.array([game.scale for game in games], dtype=np.float32)
+        return Ends(self._game.views([(game.state, game.viewer) for game in games]), paid, scales)
+
+
+class _Rollout:
+    """One rollout on its way."""
+
+    def __init__(self, game: Game, state: State, viewer: Player, plies: int, seed: int) -> None:
+        self.state = state
+        self.viewer = viewer
+        self.scale = 1.0
+        self.paid = np.zeros(game.spec.num_players)
+        self._discount = game.spec.discount
+        self._plies_left = plies
+        sources = np.random.SeedSequence([seed, state.key() % _BITS, viewer]).spawn(game.spec.num_players + 1)
+        self.seats = [Seat(player, np.random.default_rng(one)) for player, one in enumerate(sources[1:])]
+        self._chance = np.random.default_rng(sources[0])
+        self.is_over = False
+        self._look()
+
+    @property
+    def players(self) -> Sequence[Player]:
+        """Who has to be asked before it goes on."""
+        return [player for player in self.state.active_players if player != CHANCE]
+
+    def play(self, actions: Mapping[Player, int]) -> None:
+        """Plays a step, of chance where it moves."""
+        joint = list(actions.values())
+        if self.state.active_players == (CHANCE,):
+            chances = np.asarray(self.state.chances(), dtype=np.float64)
+            joint = [int(self._chance.choice(self.state.legal_actions(CHANCE), p=chances / chances.sum()))]
+        self.state = self.state.play(joint)
+        self._plies_left -= 1
+        self.paid += self.scale * self.state.rewards()
+        # As in the search, the step to where chance moves is not discounted.
+        self.scale *= 1.0 if self.state.active_players == (CHANCE,) else self._discount
+        self._look()
+
+    def _look(self) -> None:
+        """Ends it where the viewing player's return is decided, and where it moves after the last ply."""
+        active = self.state.active_players
+        if self.viewer not in active and self.state.is_decided(self.viewer):
+            self.paid += self.scale * self.state.returns()
+            self.scale = 0.0
+            self.is_over = True
+        else:
+            self.is_over = self._plies_left <= 0 and self.viewer in active

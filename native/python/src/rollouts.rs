@@ -1,0 +1,57 @@
+//! Truncated rollouts of native views.
+
+use crate::signals::Signals;
+use moemcts_tree::{roll_out as roll_one, Agent, Player, Rng, SearchError, State};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// What each player was paid on the way, and was decided where nothing is left to be valued, `[N, P]`.
+pub type Paid<'py> = Bound<'py, PyArray2<f32>>;
+
+/// What a value at the end is worth where the rollout began, `[N]`; 0 where nothing is left to be valued.
+pub type Scales<'py> = Bound<'py, PyArray1<f32>>;
+
+/// Plays on from each view, every player by its agent; returns where that led, what was paid, and scales.
+///
+/// A row depends on its position, its player and the seed.
+#[allow(clippy::type_complexity)]
+pub fn roll_out<'py, S, A>(
+    py: Python<'py>,
+    pairs: &[(S, Player)],
+    plies: u32,
+    agents: &[Option<A>],
+    seed: u64,
+    discount: f64,
+) -> PyResult<(Vec<(S, Player)>, Paid<'py>, Scales<'py>)>
+where
+    S: State<Error: Into<PyErr> + Send> + Send + Sync,
+    A: Agent<S> + Sync,
+{
+    if pairs.iter().any(|&(_, player)| player >= agents.len()) {
+        return Err(PyValueError::new_err(format!("expected an agent or None for each player, got {}", agents.len())));
+    }
+    let signals = Signals::default();
+    let rolled: Result<_, SearchError<S::Error>> = py.detach(|| {
+        let mut ends = Vec::with_capacity(pairs.len());
+        let mut paid = Vec::with_capacity(pairs.len() * agents.len());
+        let mut scales = Vec::with_capacity(pairs.len());
+        let mut values = vec![0.0f64; agents.len()];
+        for (state, player) in pairs {
+            if signals.came() {
+                return Err(SearchError::Interrupted);
+            }
+            let mut rng = Rng::new(seed ^ state.key()?.rotate_left(1) ^ (*player as u64).rotate_right(1));
+            let mut state = state.clone();
+            let mut agents = agents.to_vec();
+            let scale = roll_one(&mut state, *player, plies, &mut agents, discount, &mut values, &mut rng)?;
+            ends.push((state, *player));
+            paid.extend(values.iter().map(|&value| value as f32));
+            scales.push(scale.unwrap_or(0.0) as f32);
+        }
+        Ok((ends, paid, scales))
+    });
+    let (ends, paid, scales) = rolled.map_err(|error| signals.error(error))?;
+    let paid = PyArray1::from_vec(py, paid).reshape([pairs.len(), agents.len()])?;
+    Ok((ends, paid, PyArray1::from_vec(py, scales)))
+}
