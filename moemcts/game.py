@@ -43,7 +43,8 @@ class GameSpec:
     With a number, rewards sum to zero; with a discount, it is 0 or None.
     """
     discount: float = 1.0
-    """What a position's value is worth one step before, in (0, 1]; the step into a chance node is not discounted."""
+    """What a position's value is worth one step before, in (0, 1]; the step into a chance node is not discounted. What
+    datasets hold of a player whose return is decided is not discounted any further."""
     score_unit: float = 1.0
     """What a value of 1 is in the game's own score, for people: rewards and returns are scores divided by it."""
     plane_names: tuple[str, ...] = ()

@@ -49,8 +49,11 @@ class Pommerman(Game[native.State]):
     the limit of steps a loss for all, as returns do where `rules.timeout_is_loss`.
     """
 
-    def __init__(self, rules: native.Rules, *, corners: Corners = "standard") -> None:
-        """Makes the game of `native.Rules`; raises ValueError where `corners` is no arrangement of the players."""
+    def __init__(self, rules: native.Rules, *, corners: Corners = "standard", discount: float = 1.0) -> None:
+        """Makes the game of `native.Rules`; with a discount the sooner win is the better one, and the later loss.
+
+        Raises ValueError where `corners` is no arrangement of the players, or the discount is not in (0, 1].
+        """
         if corners not in ("standard", "shuffled"):
             raise ValueError(f"expected corners 'standard' or 'shuffled', got {corners!r}")
         self.rules = rules
@@ -64,6 +67,7 @@ class Pommerman(Game[native.State]):
             max_plies=rules.max_steps,
             # Players who die together or survive together have no fixed sum; a team's gain is the other's loss.
             utility_sum=0.0 if rules.has_teams else None,
+            discount=discount,
             plane_names=tuple(native.planes()),
         )
 
@@ -120,18 +124,20 @@ def variant(
     max_steps: int | None = None,
     timeout: Timeout = "tie",
     corners: Corners = "standard",
+    discount: float = 1.0,
 ) -> Pommerman:
     """Returns the game of the reference's environment with this id, such as `PommeTeamCompetition-v1`.
 
-    `first_collapse` (0: never) and `max_steps` change its numbers, `timeout` what survivors of the last step have.
-    Raises UsageError for an unknown id, ValueError for numbers with which no game can be played.
+    `first_collapse` (0: never) and `max_steps` change its numbers, `timeout` what survivors of the last step have;
+    `discount` is what a result is worth one step before. Raises UsageError for an unknown id, ValueError for numbers
+    with which no game can be played.
     """
     if env not in native.ids():
         raise unknown_name("Pommerman environment", env, native.ids())
     if timeout not in ("tie", "loss"):
         raise ValueError(f"expected timeout 'tie' or 'loss', got {timeout!r}")
     rules = native.Rules(env, first_collapse=first_collapse, max_steps=max_steps, timeout_is_loss=timeout == "loss")
-    return Pommerman(rules, corners=corners)
+    return Pommerman(rules, corners=corners, discount=discount)
 
 
 def variant_ids() -> list[str]:

@@ -30,8 +30,8 @@ STEP_CUTS = {_FFA: (93, 252), _TEAM: (90, 251), _RADIO: (90, 253), _DUEL: (80, 2
 MIXEDNESS_CUTS = {_FFA: (5, 8), _TEAM: (5, 8), _DUEL: (3, 7)}
 # In fog the upper tercile is "no opponent in sight": who is seen is at most 4 + 4 cells away.
 FOG_CUTS = (5, 9)
-PLANNED_PLIES = 10
-"""Of 5 to 1,000 plies these won most at 50 simulations, and as many as 20 do: benchmarks/results/ablations.jsonl."""
+PLANNED_PLIES = 20
+"""10 plies win less often, 40 take twice the time and win no more: `docs/results.md`."""
 _NUM_OPPONENTS = {_FFA: 3, _TEAM: 2, _RADIO: 2}
 
 
@@ -100,8 +100,9 @@ def _free_for_all(
     max_steps: int | None = None,
     timeout: Timeout = "tie",
     corners: Corners = "standard",
+    discount: float = 1.0,
 ) -> Pommerman:
-    return _checked(_FFA, env, collapse, first_collapse, max_steps, corners, timeout)
+    return _checked(_FFA, env, collapse, first_collapse, max_steps, corners, discount, timeout)
 
 
 def _team(
@@ -112,9 +113,10 @@ def _team(
     first_collapse: int | None = None,
     max_steps: int | None = None,
     corners: Corners = "standard",
+    discount: float = 1.0,
 ) -> Pommerman:
     default = "PommeTeamCompetition-v0" if fog else "PommeTeam-v0"
-    return _checked(_TEAM, env or default, collapse, first_collapse, max_steps, corners)
+    return _checked(_TEAM, env or default, collapse, first_collapse, max_steps, corners, discount)
 
 
 def _radio(
@@ -124,8 +126,9 @@ def _radio(
     first_collapse: int | None = None,
     max_steps: int | None = None,
     corners: Corners = "standard",
+    discount: float = 1.0,
 ) -> Pommerman:
-    return _checked(_RADIO, env, collapse, first_collapse, max_steps, corners)
+    return _checked(_RADIO, env, collapse, first_collapse, max_steps, corners, discount)
 
 
 def _duel(
@@ -136,8 +139,9 @@ def _duel(
     max_steps: int | None = None,
     timeout: Timeout = "tie",
     corners: Corners = "standard",
+    discount: float = 1.0,
 ) -> Pommerman:
-    return _checked(_DUEL, env, collapse, first_collapse, max_steps, corners, timeout)
+    return _checked(_DUEL, env, collapse, first_collapse, max_steps, corners, discount, timeout)
 
 
 def _checked(
@@ -147,12 +151,14 @@ def _checked(
     first_collapse: int | None,
     max_steps: int | None,
     corners: Corners,
+    discount: float,
     timeout: Timeout = "tie",
 ) -> Pommerman:
     if collapse and first_collapse is None:
         # FIRST_COLLAPSE of the reference.
         first_collapse = 500
-    game = variant(env, first_collapse=first_collapse, max_steps=max_steps, timeout=timeout, corners=corners)
+    changed = {"first_collapse": first_collapse, "max_steps": max_steps}
+    game = variant(env, **changed, timeout=timeout, corners=corners, discount=discount)
     if game.spec.name != name:
         raise UsageError(f"expected an environment of game {name!r}, but {env!r} is one of {game.spec.name!r}")
     return game

@@ -110,9 +110,7 @@ class _Source:
             free = [(player, one) for player, one, count in decided if player != CHANCE and count > 1]
             step.table.log.add(step.state, [choice for choice in free if self._is_learned_from(step, choice[0])])
         if step.table.paid is not None or self.game.spec.discount != 1:
-            # As in the search, the step to where chance moves is not discounted.
-            is_chance = step.table.players == (CHANCE,)
-            step.table.log.pay(step.table.state.rewards(), 1.0 if is_chance else self.game.spec.discount)
+            step.table.log.pay(step.state, step.table.state, self.game.spec.discount)
 
     def _is_learned_from(self, step: Step[_LoggedTable], player: Player) -> bool:
         return not self.only_first or step.table.agents[player] is self.agents[0]

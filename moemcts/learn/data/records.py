@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.agents import Decision, Policy
-from moemcts.game import Action, BoolArray, FloatArray, Game, IntArray, Packed, Player, State
+from moemcts.game import CHANCE, Action, BoolArray, FloatArray, Game, IntArray, Packed, Player, State
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class GameLog:
         self._decisions: list[tuple[int, Player, Action]] = []
         self._policies: list[Policy | None] = []
         self._values: list[float | None] = []
-        self._steps: list[tuple[int, FloatArray, float]] = []
+        self._steps: list[tuple[int, FloatArray, NDArray[np.float64]]] = []
 
     def add(self, state: State, decisions: Sequence[tuple[Player, Decision]]) -> None:
         """Notes what players decided in a position."""
@@ -188,10 +188,15 @@ class GameLog:
         self._values += [decision.value for _, decision in decisions]
         self.num_samples += len(decisions)
 
-    def pay(self, rewards: FloatArray, discount: float) -> None:
-        """Notes what the step that followed paid, `[P]`, and what a value is worth before it."""
-        if discount != 1 or rewards.any():
-            self._steps.append((len(self._states), rewards, discount))
+    def pay(self, before: State, after: State, discount: float) -> None:
+        """Notes what the step between two positions paid, and what a value is worth before it."""
+        rewards = after.rewards()
+        factors = np.ones(len(rewards))
+        # As in the search, the step to where chance moves is not discounted; nor is what is decided.
+        if discount != 1 and after.active_players != (CHANCE,):
+            factors = np.array([1.0 if before.is_decided(player) else discount for player in range(len(rewards))])
+        if rewards.any() or (factors != 1).any():
+            self._steps.append((len(self._states), rewards, factors))
 
     def finish(self, game: Game, final: State, outcome: FloatArray | None = None) -> Records:
         """Returns the samples of the game, which ended with `final`: each with what came of it from there on.
@@ -217,8 +222,8 @@ class GameLog:
         """Returns what each position was worth, `[N, P]`: `v(parent) = rewards(child) + discount * v(child)`."""
         value = np.asarray(outcome, dtype=np.float64)
         found = np.tile(value, (len(self._states), 1))
-        for num_before, rewards, discount in reversed(self._steps):
-            value = rewards + discount * value
+        for num_before, rewards, factors in reversed(self._steps):
+            value = rewards + factors * value
             found[:num_before] = value
         return found.astype(np.float32)
 

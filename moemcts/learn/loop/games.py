@@ -233,8 +233,7 @@ class _Game(Table):
         ]
         self.log.add(step.state, known)
         if self.paid is not None or discount != 1:
-            # As in the search, the step to where chance moves is not discounted.
-            self.log.pay(self.state.rewards(), 1.0 if self.players == (CHANCE,) else discount)
+            self.log.pay(step.state, self.state, discount)
         if self.players and self.state.ply > self.most_plies:
             raise MoemctsError(
                 f"game {self.index} goes on after {self.most_plies} plies, the most that the game says it can have"

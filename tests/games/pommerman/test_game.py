@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ import pytest
 from moemcts.agents import Seat
 from moemcts.errors import UsageError
 from moemcts.evaluation import UniformEvaluator
+from moemcts.learn.data.generation import generate
+from moemcts.learn.data.records import Records
+from moemcts.learn.data.shards import read_shards
 from moemcts.plugins import Plugins
 from moemcts.search import Search, SearchAgent, SearchConfig
 from moemcts.testing import check_agent, check_game, check_gate
@@ -191,6 +195,28 @@ def test_a_winner_at_the_last_step_has_won_whatever_a_timeout_is() -> None:
     assert ((-1.0, 1.0), True) in found
     assert ((-1.0, -1.0), True) in found
     assert not any(0.0 in returns for returns, _ in found)
+
+
+def test_with_a_discount_data_says_how_soon_it_is_decided(tmp_path: Path) -> None:
+    """A result is worth `discount` less with every step, up to where it is decided: for the dead where they die."""
+    game = variant("PommeFFACompetition-v0", discount=0.9)
+    out = generate(game, [ScriptedAgent("simple")] * 4, 3000, seed=2, out=tmp_path)
+    records = Records.join(read_shards(out, game)[1])
+    # Of the last game there are only the first samples.
+    whole = sorted(set(records.game.tolist()))[:-1]
+    of_player = [(number, player) for number in whole for player in range(4)]
+    signs = set()
+    for number, player in of_player:
+        rows = np.flatnonzero((records.game == number) & (records.player == player))
+        results = records.returns[rows, 0]
+        if not len(rows) or not results[-1]:
+            continue
+        signs.add(float(np.sign(results[-1])))
+        # The last decision of a player is one step from where it has won, or lost.
+        steps = records.plies_to_end[rows] - records.plies_to_end[rows[-1]] + 1
+        if results[-1] > 0 or abs(results[-1]) > 0.85:
+            assert results == pytest.approx(np.sign(results[-1]) * 0.9**steps, abs=1e-5)
+    assert signs == {-1.0, 1.0}
 
 
 def test_a_timeout_is_no_loss_where_teams_play() -> None:
