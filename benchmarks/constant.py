@@ -1,6 +1,6 @@
 """How often the search of a run would have won without a network: a constant evaluator on the run's own boards.
 
-python benchmarks/constant.py RUN [--record]
+python benchmarks/constant.py RUN [--label LABEL] [--record]
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from record import add_option, append
+from strength import named
 
 from moemcts.arena import Conditions, Tally, match_schedule, play_match
 from moemcts.arena.openings import openings_from_seeds
@@ -22,6 +23,7 @@ def main() -> None:
     """Plays and prints; appends to the results where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="folder of a run")
+    parser.add_argument("--label", default="", help="which run it is, as for strength.py")
     add_option(parser)
     options = parser.parse_args()
     experiment = Experiment.load(options.run)
@@ -37,10 +39,12 @@ def main() -> None:
         schedule = match_schedule(game, {"constant": agent}, field, num_games=config.match.games, openings=boards)
         outcomes += [record.outcome for record in play_match(game, schedule, Conditions(seed=first))]
     tally = Tally.of(outcomes)
-    row: dict[str, object] = {"name": f"{config.game}, constant, searched", "game": config.game, "arm": "constant"}
+    row: dict[str, object] = {"name": named(f"{config.game}, constant, searched", options.label)}
+    row |= {"game": config.game, "arm": "constant", "label": options.label}
     row |= {"kind": "searched", "value": round(tally.win_rate, 4), "unit": "share of games won"}
     row |= {"interval": list(tally.win_interval), "games": tally.num_games, "difference": None, "seed": config.seed}
     row |= {"wins": tally.wins, "ties": tally.ties, "losses": tally.losses, "simulations": config.search.simulations}
+    row |= {"rollout_plies": config.search.rollout_plies}
     print(json.dumps(row, indent=1))
     if options.record:
         append("strength", [row])

@@ -26,25 +26,35 @@ def strength_row(row: Row) -> list[str]:
     if row["arm"] == "field":
         how = "chance level"
     against = f"{100 * difference['wins']:+.1f} {bounds(difference['interval'], 100, 1)}" if difference else "–"
+    if row["kind"] == "searched" and row.get("rollout_plies"):
+        how += f", rollouts of {row['rollout_plies']} plies"
     name = ARMS.get(row["arm"], f"experts by `{row['arm']}`")
     return [f"{name}, {how}", str(games), f"{wins} [{low:.1f}, {high:.1f}]", ties, losses, against]
 
 
 def strength() -> str:
-    """Returns how often each arm won in Pommerman."""
+    """Returns how often each arm won in Pommerman, run by run."""
     rows = list(latest("strength").values())
+    labels = dict.fromkeys(row.get("label", "") for row in rows)
+    shown = "\n\n".join(_strength_of([row for row in rows if row.get("label", "") == label]) for label in labels)
+    how = (
+        "Seats are rotated; every arm of a run plays the same boards with the same seeds. Win rates have 95 % Wilson "
+        "intervals over the games; differences are paired, with 95 % intervals over training seeds and boards."
+    )
+    return "\n\n".join([shown, how, origin(rows)])
+
+
+def _strength_of(rows: list[Row]) -> str:
     heads = (
         "Pommerman, free-for-all against three SimpleAgents | games | wins % | ties % | losses % "
         "| wins against the single network, points"
     )
     one = rows[0]
     how = (
-        f"`{one['run_command']}`: {one['samples']:,} samples of SimpleAgents' games, network `{one['network']}`, "
-        f"scheme {one['scheme']}, {one['training_seeds']} training seeds. Seats are rotated; every arm plays the same "
-        "boards with the same seeds. Win rates have 95 % Wilson intervals over the games; differences are paired, with "
-        "95 % intervals over training seeds and boards."
+        f"`{one['run_command']}`, as that was at {one['commit']}: {one['samples']:,} samples of SimpleAgents' games, "
+        f"network `{one['network']}`, scheme {one['scheme']}, {one['training_seeds']} training seeds."
     )
-    return "\n\n".join([table(heads, map(strength_row, rows)), how, origin(rows)])
+    return "\n\n".join([table(heads, map(strength_row, rows)), how])
 
 
 PHASES = ("opening", "middlegame", "endgame", "all")

@@ -1,6 +1,8 @@
 """Records what a finished run found: one row per arm, searched and raw.
 
-python benchmarks/strength.py RUN [--record]
+python benchmarks/strength.py RUN [--label LABEL] [--record]
+
+Runs are told apart by their labels: rows with the same one take the place of earlier ones.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from pathlib import Path
 from record import add_option, append
 
 
-def rows(run: Path) -> list[dict[str, object]]:
+def rows(run: Path, label: str) -> list[dict[str, object]]:
     """Returns the rows of a run's `report/numbers.json`."""
     numbers = json.loads((run / "report" / "numbers.json").read_text())
     config = tomllib.loads((run / "config.toml").read_text())
@@ -24,25 +26,33 @@ def rows(run: Path) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     for kind in ("searched", "raw"):
         for arm, tally in numbers[kind]["arms"].items():
-            row: dict[str, object] = {"name": f"{config['game']}, {arm}, {kind}", "game": config["game"], "arm": arm}
+            row: dict[str, object] = {"name": named(f"{config['game']}, {arm}, {kind}", label)}
+            row |= {"game": config["game"], "arm": arm, "label": label}
             row |= {"kind": kind, "value": round(tally["win_rate"], 4), "unit": "share of games won"}
             row |= {"interval": tally["win_interval"], "games": tally["num_games"]}
             row |= {"wins": tally["wins"], "ties": tally["ties"], "losses": tally["losses"]}
             row |= {"difference": numbers[kind]["differences"].get(arm), "scheme": ", ".join(config["schemes"])}
             row |= {"network": config["network"], "simulations": config["search"]["simulations"] * (kind != "raw")}
+            row |= {"rollout_plies": config["search"].get("rollout_plies", 0)}
             row |= {"samples": config["data"]["samples"], "training_seeds": config["num_seeds"]}
             row |= {"seed": config["seed"], "run_command": command}
             found.append(row)
     return found
 
 
+def named(name: str, label: str) -> str:
+    """Returns a row's name with the label of its run."""
+    return f"{name}, {label}" if label else name
+
+
 def main() -> None:
     """Prints the rows; appends them to the results where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="folder of a finished run")
+    parser.add_argument("--label", default="", help="which run it is")
     add_option(parser)
     options = parser.parse_args()
-    found = rows(options.run)
+    found = rows(options.run, options.label)
     for row in found:
         print(row["name"], row["value"], row["interval"], row["games"])
     if options.record:
