@@ -208,16 +208,20 @@ def ablations() -> str:
             f"{100 * paired['wins']:+.1f} {bounds(paired['interval'], 100, 1)} `{paired['than']}`" if paired else "–"
         )
         wins = f"{100 * row['value']:.1f} [{low:.1f}, {high:.1f}]"
-        cells.append([f"{row['label']}: `{row['arm']}`", row["simulations"], row["games"], wins, against])
+        ties = f"{100 * row['ties'] / row['games']:.1f}"
+        cells.append([f"{row['label']}: `{row['arm']}`", row["simulations"], row["games"], wins, ties, against])
     how = (
         "`both`: policy and value; `policy`: every position is even; `value`: every action is equally good; "
-        "`constant`: neither. Each arm plays the same boards, seats and seeds against three SimpleAgents, whom it "
+        "`constant`: neither. `rollout_plies`: what is valued is so many plies further on. Each arm plays the same boards, seats and seeds against three SimpleAgents, whom it "
         "expects. Wilson intervals over games; differences are paired, over boards."
     )
-    heads = "network: arm | simulations | games | wins % | points more than"
+    heads = "network: arm | simulations | games | wins % | ties % | points more than"
     data = field_matches("learned from")
     also = "What the network learned from, its value alone heard:"
-    return "\n\n".join([table(heads, cells), how, also, field_table(data), origin([*rows, *data])])
+    more = "The preset's single networks, one by one, with more simulations:"
+    seeds = field_matches("rollouts of")
+    parts = [table(heads, cells), how, also, field_table(data), *([more, field_table(seeds)] if seeds else [])]
+    return "\n\n".join([*parts, origin([*rows, *data, *seeds])])
 
 
 def mates() -> str:

@@ -261,9 +261,7 @@ def summary() -> str:
         for (seed, _), row in game_tables.comparison_cells().items()
         if seed == 0 and row["name"].startswith("experts")
     ]
-    runs = list(latest("strength").values())
-    newest = [row for row in runs if row.get("label", "") == runs[-1].get("label", "")]
-    for row in newest:
+    for row in latest("strength").values():
         cells = game_tables.strength_row(row)
         if row["kind"] == "searched" and row["arm"] != "field" and cells[5] not in ("", "–"):
             rows.append([f"Pommerman, {cells[0].removeprefix('experts by ')}", f"{cells[5]} points", "–"])

@@ -50,7 +50,7 @@ def around(value: float, interval: Iterable[float | None]) -> str:
     return f"{value:+.0f} {bounds(interval)}"
 
 
-TOPICS = ("untried moves", "learned from")
+TOPICS = ("untried moves", "learned from", "rollouts of")
 """What names of matches against others say that have a place of their own."""
 
 
