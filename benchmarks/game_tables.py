@@ -212,8 +212,9 @@ def ablations() -> str:
         cells.append([f"{row['label']}: `{row['arm']}`", row["simulations"], row["games"], wins, ties, against])
     how = (
         "`both`: policy and value; `policy`: every position is even; `value`: every action is equally good; "
-        "`constant`: neither. `rollout_plies`: what is valued is so many plies further on. Each arm plays the same boards, seats and seeds against three SimpleAgents, whom it "
-        "expects. Wilson intervals over games; differences are paired, over boards."
+        "`constant`: neither. `rollout_plies`: what is valued is so many plies further on. Each arm plays the same "
+        "boards, seats and seeds against three SimpleAgents, whom it expects. Wilson intervals over games; differences "
+        "are paired, over boards."
     )
     heads = "network: arm | simulations | games | wins % | ties % | points more than"
     data = field_matches("learned from")
