@@ -25,7 +25,10 @@ def strength_row(row: Row) -> list[str]:
     how = f"{row['simulations']} simulations" if row["kind"] == "searched" else "no search"
     if row["arm"] == "field":
         how = "chance level"
-    against = f"{100 * difference['wins']:+.1f} {bounds(difference['interval'], 100, 1)}" if difference else "–"
+    against = "–"
+    if difference:
+        # Zero has one sign.
+        against = f"{round(100 * difference['wins'], 1) + 0.0:+.1f} {bounds(difference['interval'], 100, 1)}"
     if row["kind"] == "searched" and row.get("rollout_plies"):
         how += f", rollouts of {row['rollout_plies']} plies"
     name = ARMS.get(row["arm"], f"experts by `{row['arm']}`")
