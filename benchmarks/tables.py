@@ -266,7 +266,8 @@ def summary() -> str:
     for row in latest("strength").values():
         cells = game_tables.strength_row(row)
         if row["kind"] == "searched" and row["arm"] != "field" and cells[5] not in ("", "–"):
-            rows.append([f"Pommerman, {cells[0].removeprefix('experts by ')}", f"{cells[5]} points", "–"])
+            seeds = f"{row['training_seeds']} seeds ({row['games']:,})"
+            rows.append([f"Pommerman, {cells[0].removeprefix('experts by ')}", f"{cells[5]} points, {seeds}", "–"])
     heads = "experts by gate, and scheme | against the single network, 95 % (games) | paper: Elo"
     return table(heads, rows)
 
