@@ -10,7 +10,7 @@ import numpy as np
 
 from moemcts.agents import Agent
 from moemcts.errors import AgentFailure
-from moemcts.game import CHANCE, Game, Player
+from moemcts.game import Game, Player
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.data.shards import ShardWriter
 from moemcts.learn.threads import torch_threads
@@ -75,6 +75,8 @@ class _LoggedTable(Table):
     log: GameLog
     choice: np.random.Generator
     """Decides which positions are kept."""
+    learners: frozenset[Player]
+    """Whose decisions are written down."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class _Source:
         num_players = self.game.spec.num_players
         start = self._seed(number).generate_state(1, np.uint64)[0]
         first = number % num_players if self.only_first else 0
+        learners = [first] if self.only_first else range(num_players)
         return _LoggedTable(
             state=self.game.initial_state(int(start >> np.uint64(1))),
             agents=[self.agents[(seat - first) % num_players] for seat in range(num_players)],
@@ -99,6 +102,7 @@ class _Source:
             chance=np.random.default_rng(self._seed(number, num_players + 1)),
             log=GameLog(number),
             choice=np.random.default_rng(self._seed(number, num_players)),
+            learners=frozenset(learners),
         )
 
     def note(self, step: Step[_LoggedTable]) -> None:
@@ -107,13 +111,10 @@ class _Source:
             raise AgentFailure(dict(enumerate(step.failures.values())), [])
         if step.table.choice.random() < self.keep:
             decided = zip(step.players, step.decisions, step.num_legal, strict=True)
-            free = [(player, one) for player, one, count in decided if player != CHANCE and count > 1]
-            step.table.log.add(step.state, [choice for choice in free if self._is_learned_from(step, choice[0])])
+            free = [(player, one) for player, one, count in decided if player in step.table.learners and count > 1]
+            step.table.log.add(step.state, free)
         if step.table.paid is not None or self.game.spec.discount != 1:
             step.table.log.pay(step.state, step.table.state, self.game.spec.discount)
-
-    def _is_learned_from(self, step: Step[_LoggedTable], player: Player) -> bool:
-        return not self.only_first or step.table.agents[player] is self.agents[0]
 
     def _seed(self, *number: int) -> np.random.SeedSequence:
         return np.random.SeedSequence((self.seed, *number))
