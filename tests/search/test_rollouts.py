@@ -198,6 +198,10 @@ def test_no_rollouts_with_a_queue_or_of_no_plies() -> None:
         TruncatedRollouts(game, UniformEvaluator(game.spec), 0)
     with pytest.raises(UsageError, match="no rollout_plies with routing=queue, got 5"):
         resolve_agent("weights:pommerman?routing=queue&rollout_plies=5", game)
+    with pytest.raises(UsageError) as told:
+        resolve_agent("planner?rollout_plies=-1", game)
+    refused = "agent 'planner?rollout_plies=-1': rollout_plies: Input should be greater than or equal to 0, got -1"
+    assert str(told.value) == refused
 
 
 def test_settings_without_rollouts_are_written_as_before() -> None:
