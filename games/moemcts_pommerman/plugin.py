@@ -31,7 +31,7 @@ MIXEDNESS_CUTS = {_FFA: (5, 8), _TEAM: (5, 8), _DUEL: (3, 7)}
 # In fog the upper tercile is "no opponent in sight": who is seen is at most 4 + 4 cells away.
 FOG_CUTS = (5, 9)
 PLANNED_PLIES = 20
-"""10 plies win less often, 40 take twice the time and win no more: `docs/results.md`."""
+"""10 plies win less often, and 40 not more often: `docs/results.md`."""
 _NUM_OPPONENTS = {_FFA: 3, _TEAM: 2, _RADIO: 2}
 
 

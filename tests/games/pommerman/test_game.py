@@ -214,8 +214,7 @@ def test_with_a_discount_data_says_how_soon_it_is_decided(tmp_path: Path) -> Non
         signs.add(float(np.sign(results[-1])))
         # The last decision of a player is one step from where it has won, or lost.
         steps = records.plies_to_end[rows] - records.plies_to_end[rows[-1]] + 1
-        if results[-1] > 0 or abs(results[-1]) > 0.85:
-            assert results == pytest.approx(np.sign(results[-1]) * 0.9**steps, abs=1e-5)
+        assert results == pytest.approx(np.sign(results[-1]) * 0.9**steps, abs=1e-5)
     assert signs == {-1.0, 1.0}
 
 
