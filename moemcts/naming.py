@@ -16,7 +16,7 @@ from moemcts.arena.openings import Opening
 from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.experts import ROUTINGS
 from moemcts.game import Game
-from moemcts.plugins import Plugins, checked_options, plugins
+from moemcts.plugins import Plugins, checked_options, plugins, told
 from moemcts.references import extend_reference, format_reference, parse_reference
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.config import FirstPlayUrgency
@@ -300,9 +300,7 @@ def _expert_agent(
     try:
         config = SearchConfig.model_validate({**limits, "leaves_per_tree": leaves, **settings})
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"])) or "limits"
-        raise UsageError(f"{named}: {where}: {fault['msg']}, got {fault['input']!r}") from None
+        raise UsageError(f"{named}: {told(error)}") from None
     model = opponents_named(opponents, game) if opponents else _default_opponents(game)
     queue = batch if routing == QUEUE else None
     if in_flight < 1 or (queue and in_flight > 1):

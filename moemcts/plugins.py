@@ -225,7 +225,7 @@ class Plugins:
         except MoemctsError:
             raise
         except (TypeError, ValueError) as error:
-            raise UsageError(f"{kind} {reference!r}: {_said(error)}") from error
+            raise UsageError(f"{kind} {reference!r}: {told(error)}") from error
         except Exception as error:
             raise MoemctsError(f"{kind} {reference!r} cannot be made: {_one_line(error)}") from error
         if made is None:
@@ -277,14 +277,14 @@ def _shortened(value: object) -> str:
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
 
 
-def _said(error: Exception) -> str:
+def told(error: Exception) -> str:
     """Returns what an error says; of settings that are refused the first one, in a line."""
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):
         return str(error)
     fault = error.errors()[0]
-    return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}, got {fault['input']!r}"
+    return f"{'.'.join(map(str, fault['loc'])) or 'limits'}: {fault['msg']}, got {fault['input']!r}"
 
 
 def _one_line(error: BaseException) -> str:
