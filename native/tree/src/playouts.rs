@@ -51,7 +51,7 @@ pub fn playout<S: State>(
 /// What playouts write on, kept from one to the next.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    pub(crate) joint: Vec<Action>,
+    joint: Vec<Action>,
     legal: Vec<Action>,
     chances: Vec<f32>,
     pub(crate) returns: Vec<f32>,
@@ -77,16 +77,28 @@ impl Scratch {
                 return Ok(());
             }
             self.draw_joint(state, players, |_| None, rng)?;
-            state.play(&self.joint)?;
-            if S::HAS_REWARDS {
-                self.zero(values.len());
-                state.rewards(&mut self.returns)?;
-                add(&self.returns, scale, values);
-            }
-            if discount != 1.0 {
-                scale *= step_discount(state, discount)?;
-            }
+            self.step(state, discount, &mut scale, values)?;
         }
+    }
+
+    /// Plays `joint`, adds what that paid, and lowers what later values are worth.
+    pub(crate) fn step<S: State>(
+        &mut self,
+        state: &mut S,
+        discount: f64,
+        scale: &mut f64,
+        values: &mut [f64],
+    ) -> Result<(), SearchError<S::Error>> {
+        state.play(&self.joint)?;
+        if S::HAS_REWARDS {
+            self.zero(values.len());
+            state.rewards(&mut self.returns)?;
+            add(&self.returns, *scale, values);
+        }
+        if discount != 1.0 {
+            *scale *= step_discount(state, discount)?;
+        }
+        Ok(())
     }
 
     /// Draws `joint`: of each active player what is chosen for it, else a random action.

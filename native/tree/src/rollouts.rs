@@ -1,7 +1,7 @@
 //! Truncated rollouts: play by agents for some steps, to where an evaluator sees more.
 
 use crate::error::SearchError;
-use crate::game::{step_discount, Agent, Player, State};
+use crate::game::{Agent, Player, State};
 use crate::playouts::{add, Scratch};
 use crate::rng::Rng;
 
@@ -40,15 +40,7 @@ pub fn roll_out<S: State, A: Agent<S>>(
             }
         }
         scratch.draw_joint(state, players, |player| replies.get(player).copied().flatten(), rng)?;
-        state.play(&scratch.joint)?;
-        if S::HAS_REWARDS {
-            scratch.zero(values.len());
-            state.rewards(&mut scratch.returns)?;
-            add(&scratch.returns, scale, values);
-        }
-        if discount != 1.0 {
-            scale *= step_discount(state, discount)?;
-        }
+        scratch.step(state, discount, &mut scale, values)?;
     }
     Ok(Some(scale))
 }
