@@ -152,7 +152,7 @@ def show(found: list[dict[str, object]]) -> None:
     for row in found:
         if row["kind"] in ("searched", "raw"):
             published_elo = CHESS_ELO.get(str(row["arm"]))
-            beside = f" [{published_elo:+.1f}]" if published_elo and row["kind"] == "searched" else ""
+            beside = f" [{published_elo:+z.1f}]" if published_elo and row["kind"] == "searched" else ""
             print(f"{row['name']}: Elo {row['value']:+} ± {row['error']} in {row['games']} games{beside}")
 
 

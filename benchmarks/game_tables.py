@@ -28,7 +28,7 @@ def strength_row(row: Row) -> list[str]:
     against = "–"
     if difference:
         # Zero has one sign.
-        against = f"{round(100 * difference['wins'], 1) + 0.0:+.1f} {bounds(difference['interval'], 100, 1)}"
+        against = f"{100 * difference['wins']:+z.1f} {bounds(difference['interval'], 100, 1)}"
     if row["kind"] == "searched" and row.get("rollout_plies"):
         how += f", rollouts of {row['rollout_plies']} plies"
     name = ARMS.get(row["arm"], f"experts by `{row['arm']}`")
@@ -81,7 +81,7 @@ def comparison_cells() -> dict[tuple[int, str], dict[str, str]]:
             "paper loss": f"{CHESS_LOSS[scheme][-1]:.4f}" if scheme in CHESS_LOSS else "–",
             "searched": _elo(elos.get((seed, scheme, "searched"))),
             "raw": _elo(elos.get((seed, scheme, "raw"))),
-            "paper Elo": f"{CHESS_ELO[scheme]:+.1f}" if scheme in CHESS_ELO else "–",
+            "paper Elo": f"{CHESS_ELO[scheme]:+z.1f}" if scheme in CHESS_ELO else "–",
         }
     return cells
 
@@ -90,7 +90,7 @@ def _elo(row: Row | None) -> str:
     if row is None:
         return "–"
     low, high = row["value"] - row["error"], row["value"] + row["error"]
-    return f"{row['value']:+.1f} {bounds((low, high), digits=1)} ({row['games']})"
+    return f"{row['value']:+z.1f} {bounds((low, high), digits=1)} ({row['games']})"
 
 
 def comparison() -> str:
@@ -195,7 +195,7 @@ def replies() -> str:
     """Returns which opponents' replies make a search stronger, kept ones or drawn ones."""
     rows = list(latest("replies").values())
     cells = (
-        [row["name"], row["games"], f"{100 * row['value']:+.1f} {bounds(row['interval'], 100, 1)}"] for row in rows
+        [row["name"], row["games"], f"{100 * row['value']:+z.1f} {bounds(row['interval'], 100, 1)}"] for row in rows
     )
     return "\n\n".join([table("opponents' replies | games | percent or points, 95 %", cells), origin(rows)])
 
@@ -208,7 +208,7 @@ def ablations() -> str:
         low, high = (100 * bound for bound in row["interval"])
         paired = row["difference"]
         against = (
-            f"{100 * paired['wins']:+.1f} {bounds(paired['interval'], 100, 1)} `{paired['than']}`" if paired else "–"
+            f"{100 * paired['wins']:+z.1f} {bounds(paired['interval'], 100, 1)} `{paired['than']}`" if paired else "–"
         )
         wins = f"{100 * row['value']:.1f} [{low:.1f}, {high:.1f}]"
         ties = f"{100 * row['ties'] / row['games']:.1f}"
@@ -262,7 +262,7 @@ def suites() -> str:
             row["routing"],
             row["seed"],
             row["games"],
-            f"{row['points']:+.1f} {bounds((row['low'], row['high']), 1, 1)}",
+            f"{row['points']:+z.1f} {bounds((row['low'], row['high']), 1, 1)}",
             f"{row['loss_single']:.3f}",
             f"{row['loss_mixture']:.3f}",
         ]

@@ -96,8 +96,8 @@ def _selfplay_table(what: str, rows: list[Row]) -> str:
         [
             row["name"].removesuffix(", from random weights"),
             row["generations"],
-            "{:+.1f} [{:+.1f}, {:+.1f}] {}".format(row["value"], *row["interval"], row["unit"]),
-            ", ".join(f"{one:+.1f}" for one in row["by seed"]),
+            "{:+z.1f} [{:+z.1f}, {:+z.1f}] {}".format(row["value"], *row["interval"], row["unit"]),
+            ", ".join(f"{one:+z.1f}" for one in row["by seed"]),
             row["games"],
             " / ".join(f"{one:,}" for one in row["samples"].values()) if "samples" in row else "–",
         ]

@@ -148,9 +148,9 @@ def libraries() -> str:
         [
             row["name"],
             row["games"],
-            f"{row['before']:+.2f} ± {row['error before']:.2f}",
-            f"{row['value']:+.2f} ± {row['error']:.2f}",
-            f"{row['likeliest moves']:+.2f} ± {row['error of likeliest moves']:.2f}",
+            f"{row['before']:+z.2f} ± {row['error before']:.2f}",
+            f"{row['value']:+z.2f} ± {row['error']:.2f}",
+            f"{row['likeliest moves']:+z.2f} ± {row['error of likeliest moves']:.2f}",
         ]
         for row in rows
     )

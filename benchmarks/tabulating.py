@@ -42,12 +42,12 @@ def origin(rows: Iterable[Row]) -> str:
 
 def bounds(interval: Iterable[float | None], scale: float = 1, digits: int = 0) -> str:
     """Returns an interval as `[low, high]` with signs; a dot row where it is open."""
-    return "[" + ", ".join("…" if end is None else f"{scale * end:+.{digits}f}" for end in interval) + "]"
+    return "[" + ", ".join("…" if end is None else f"{scale * end:+z.{digits}f}" for end in interval) + "]"
 
 
 def around(value: float, interval: Iterable[float | None]) -> str:
     """Returns a value with its interval."""
-    return f"{value:+.0f} {bounds(interval)}"
+    return f"{value:+z.0f} {bounds(interval)}"
 
 
 TOPICS = ("untried moves", "learned from", "rollouts of")
@@ -67,7 +67,7 @@ def field_table(rows: list[Row]) -> str:
             row["name"],
             "-".join(map(str, row["counts"])),
             f"{row['value']:.1f} [{row['interval'][0]:.1f}, {row['interval'][1]:.1f}]",
-            "{:+.1f} [{:+.1f}, {:+.1f}]".format(*row["difference"]) if "difference" in row else "–",
+            "{:+z.1f} [{:+z.1f}, {:+z.1f}]".format(*row["difference"]) if "difference" in row else "–",
         ]
         for row in rows
     )

@@ -83,7 +83,7 @@ def bishops(
 
     table = Table("position", "truth", *found, box=None, pad_edge=False, header_style="bold")
     for same in zip(*found.values(), strict=True):
-        cells = [f"{row['value']:+.4f} {row['phase']}" for row in same]
+        cells = [f"{row['value']:+z.4f} {row['phase']}" for row in same]
         table.add_row(same[0]["fen"], same[0]["truth"], *cells)
     console = Console(soft_wrap=True)
     console.print(table)
@@ -96,7 +96,7 @@ def bishops(
 def _bishop_line(name: str, numbers: Mapping[str, float]) -> str:
     return (
         f"{name}: mean |value| of draws {numbers['draws']:.4f}, towards the winner in wins {numbers['wins']:.4f}, "
-        f"difference {numbers['wins'] - numbers['draws']:+.4f}"
+        f"difference {numbers['wins'] - numbers['draws']:+z.4f}"
     )
 
 

@@ -38,10 +38,10 @@ class Elo:
 
     def __str__(self) -> str:
         if self.error is not None:
-            return f"{round(self.difference, 1) + 0.0:+.1f} ± {self.error:.1f}"
+            return f"{self.difference:+z.1f} ± {self.error:.1f}"
         if self.low is not None:
-            return f"> {self.low:+.1f}"
-        return f"< {self.high:+.1f}"
+            return f"> {self.low:+z.1f}"
+        return f"< {self.high:+z.1f}"
 
 
 def elo_of_score(score: float) -> float:

@@ -22,7 +22,7 @@ def verdict(
     if not low <= difference <= high:
         raise ValueError(f"expected an interval around {difference}, got [{low}, {high}]")
     claim = "better" if low > 0 else "worse" if high < 0 else "no difference shown"
-    numbers = f"{difference:+.1f} {unit}, 95 % interval [{low:+.1f}, {high:+.1f}], {n} {observations}"
+    numbers = f"{difference:+z.1f} {unit}, 95 % interval [{low:+z.1f}, {high:+z.1f}], {n} {observations}"
     return f"{claim}: {numbers}"
 
 

@@ -136,7 +136,7 @@ def _text(name: str, numbers: dict[str, Any], is_named: bool) -> str:
         "",
     ]
     rows = [
-        [str(seat), *(f"{100 * result[key]:.1f} %" for key in ("won", "tied", "lost")), f"{result['mean']:+.3f}"]
+        [str(seat), *(f"{100 * result[key]:.1f} %" for key in ("won", "tied", "lost")), f"{result['mean']:+z.3f}"]
         for seat, result in enumerate(numbers["results"])
     ]
     lines.append(Table(["seat", "won", "tied", "lost", "mean return"], rows).text())

@@ -122,6 +122,6 @@ def _print_position(found: dict[str, Any]) -> None:
             planes = sorted(one[answer]["planes"].items(), key=lambda item: -abs(item[1]))[:5]
             words = ", ".join(f"{name} {number:+.2g}" for name, number in planes)
             move = f"{one['action']} {100 * one['probability']:.0f} %"
-            said = move if answer == "policy" else f"{one['value']['answer']:+.3f}"
+            said = move if answer == "policy" else f"{one['value']['answer']:+z.3f}"
             rows.append([one["expert"], f"{one['weight']:.2f}", answer, said, words])
     typer.echo(Table(["expert", "weight", "answer", "", "planes that made it"], rows).text())

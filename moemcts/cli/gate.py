@@ -74,7 +74,7 @@ def fit(
             phase.name,
             f"{100 * phase.share:.1f} %",
             f"{phase.mean_ply:.1f}",
-            ", ".join(f"{name} {z:+.1f}" for name, z in phase.traits),
+            ", ".join(f"{name} {z:+z.1f}" for name, z in phase.traits),
         ]
         for phase in found.phases
     ]

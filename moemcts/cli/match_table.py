@@ -82,7 +82,7 @@ def _evidence(result: DuelResult) -> list[str]:
         normalized, error = normalized_elo(pairs)
         lines.append(
             f"pairs with 0, 1/2, 1, 3/2, 2 points: {' '.join(map(str, pairs))}; Elo of pairs {pentanomial_elo(pairs)}, "
-            f"normalized {normalized:+.1f} ± {error:.1f}"
+            f"normalized {normalized:+z.1f} ± {error:.1f}"
         )
     if (sprt := result.sprt) is not None:
         counts = result.evidence(sprt)
@@ -93,7 +93,7 @@ def _evidence(result: DuelResult) -> list[str]:
             "undecided": "undecided",
         }[sprt.decision(counts)]
         lines.append(
-            f"sequential test of {sprt.elo0:g} against {sprt.elo1:g} Elo ({sprt.model}): LLR {sprt.llr(counts):+.2f} "
+            f"sequential test of {sprt.elo0:g} against {sprt.elo1:g} Elo ({sprt.model}): LLR {sprt.llr(counts):+z.2f} "
             f"in [{lower:.2f}, {upper:.2f}], {decision}"
         )
     return lines
@@ -115,7 +115,7 @@ def _many(result: DuelResult) -> Table:
             str(tally.ties),
             str(tally.losses),
             _rate(tally.win_rate, tally.win_interval),
-            f"{ratings.elo[row]:+.1f} ± {ratings.errors[row]:.1f}",
+            f"{ratings.elo[row]:+z.1f} ± {ratings.errors[row]:.1f}",
             *(_tally(result.tally(name, seat)) for seat in seats),
         )
     return table

@@ -59,7 +59,7 @@ def _points(searched: Mapping[str, Any], arm: str, found: Mapping[str, Any]) -> 
         mean, (low, high) = one["wins"], one["interval"]
     else:
         mean, (low, high) = found["score"] - 0.5, (bound - 0.5 for bound in found["score_interval"])
-    return f"{100 * mean:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
+    return f"{100 * mean:+z.1f} [{100 * low:+z.1f}, {100 * high:+z.1f}]"
 
 
 def _settings(configs: Mapping[str, Mapping[str, Any]]) -> Table:

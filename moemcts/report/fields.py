@@ -58,7 +58,7 @@ class AgainstField(Contest):
                 row += [None, None]
             else:
                 found = self.difference(arm)
-                row += [f"{100 * found.mean:+.1f} {points(found.interval, signed=True)}", p_text(found.p_value)]
+                row += [f"{100 * found.mean:+z.1f} {points(found.interval, signed=True)}", p_text(found.p_value)]
             rows.append([*row, f"{self._mean_plies(arm):.0f}"])
         columns = ["arm", "games", "wins %", "ties %", "losses %", "wins against single, points", "p", "plies"]
         parts = "; small: each training seed" if len(self.results) > 1 else ""

@@ -88,7 +88,7 @@ def _table(lines: Sequence[Row]) -> Table:
             line["simulations"],
             line["routing"],
             line["games"],
-            f"{line['points']:+.1f} [{line['low']:+.1f}, {line['high']:+.1f}]",
+            f"{line['points']:+z.1f} [{line['low']:+z.1f}, {line['high']:+z.1f}]",
             _fixed(line["loss_single"]),
             _fixed(line["loss_mixture"]),
         ]
@@ -118,7 +118,7 @@ def _gates(lines: Sequence[Row]) -> list[Section]:
             gain = _mean(_gain(line) for line in same)
             found.append((statistics.fmean(line["points"] for line in same), gate, len(same), gain))
         for points, gate, num_lines, gain in sorted(found, reverse=True):
-            cells.append([game, gate, num_lines, f"{points:+.1f}", _fixed(gain)])
+            cells.append([game, gate, num_lines, f"{points:+z.1f}", _fixed(gain)])
     if not cells:
         return []
     table = Table(
@@ -143,7 +143,7 @@ def _routings(lines: Sequence[Row]) -> list[Section]:
                 *(f"{100 * statistics.fmean(one[key] for one in measured):.1f}" for key in ("agreement", "purity")),
                 f"{statistics.fmean(one['kl'] for one in measured):.4f}",
                 f"{statistics.fmean(one['speed'] for one in measured):.2f}",
-                f"{statistics.fmean(played):+.1f} ({len(played)})" if played else None,
+                f"{statistics.fmean(played):+z.1f} ({len(played)})" if played else None,
             ]
         )
     if not cells:
@@ -166,7 +166,7 @@ def _costs(lines: Sequence[Row]) -> list[Section]:
     for scheme, cost in dict.fromkeys((line["scheme"], line["cost"]) for line in known):
         same = [line for line in known if (line["scheme"], line["cost"]) == (scheme, cost)]
         mean = statistics.fmean(line["points"] for line in same)
-        cells.append([scheme, f"{cost:g}", len(same), f"{mean:+.1f}", _fixed(_mean(_gain(line) for line in same))])
+        cells.append([scheme, f"{cost:g}", len(same), f"{mean:+z.1f}", _fixed(_mean(_gain(line) for line in same))])
     if not cells:
         return []
     columns = ["scheme", "passes over the data", "lines", "mean points", "loss below the single network's"]
@@ -191,7 +191,7 @@ def _answers(lines: Sequence[Row]) -> list[Section]:
             chosen = [line for line in lines if line[key] == value]
             points = [line["points"] for line in chosen]
             rows.append(
-                [str(value), len({line["game"] for line in chosen}), len(chosen), f"{statistics.fmean(points):+.1f}"]
+                [str(value), len({line["game"] for line in chosen}), len(chosen), f"{statistics.fmean(points):+z.1f}"]
             )
         tables.append(Table([key, "in so many games", "lines", "mean points"], rows))
     if not tables:

@@ -87,7 +87,7 @@ def _summary(outcomes: SelfPlayOutcomes) -> str:
     newest = next((one for one in outcomes.strengths if one.name == f"generation {last.number}"), None)
     if newest is not None:
         told += (
-            f" Generation {last.number} is {newest.elo:+.0f} ± {newest.error:.0f} Elo over generation "
+            f" Generation {last.number} is {newest.elo:+z.0f} ± {newest.error:.0f} Elo over generation "
             f"{outcomes.measured[0]} (95 % interval, {newest.num_games} games)."
         )
     return told
@@ -196,7 +196,8 @@ def _openings_tables(outcomes: SelfPlayOutcomes) -> list[Table]:
     for one in _some(outcomes.generations, 5):
         for opening in one.played.get("openings", [])[:3]:
             share = 100 * opening["games"] / one.played["games"]
-            rows.append([one.number, opening["moves"], opening["games"], f"{share:.1f}", f"{opening['player 0']:+.2f}"])
+            mean = f"{opening['player 0']:+z.2f}"
+            rows.append([one.number, opening["moves"], opening["games"], f"{share:.1f}", mean])
     if not rows:
         return []
     note = "The most frequent first moves of some generations, and what player 0 got on average, from -1 to 1."

@@ -130,7 +130,7 @@ def differences_table(differences: Sequence[Difference]) -> Table:
             [
                 one.arm,
                 one.baseline,
-                f"{100 * one.wins.mean:+.1f}",
+                f"{100 * one.wins.mean:+z.1f}",
                 points(one.wins.interval, signed=True),
                 p_text(one.p_value),
                 one.num_only_arm,
@@ -174,7 +174,7 @@ def ratings_table(ratings: Ratings) -> Table:
     rows = ratings.to_json()["agents"]
     return Table(
         ["agent", "Elo", "95 %"],
-        [[row["name"], f"{row['elo']:+.1f}", f"± {row['error']:.1f}"] for row in rows],
+        [[row["name"], f"{row['elo']:+z.1f}", f"± {row['error']:.1f}"] for row in rows],
         f"Plackett-Luce over {ratings.num_games} games; the mean of all agents is 0, the error is against that mean.",
     )
 
@@ -187,7 +187,7 @@ def escape_markdown(text: str) -> str:
 
 def points(interval: Interval, *, signed: bool = False) -> str:
     """Returns an interval of shares in percentage points."""
-    sign = "+" if signed else ""
+    sign = "+z" if signed else "z"
     return f"[{100 * interval[0]:{sign}.1f}, {100 * interval[1]:{sign}.1f}]"
 
 

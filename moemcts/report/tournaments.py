@@ -31,7 +31,7 @@ def tournament_report(result: TournamentResult) -> Report:
     ratings = result.ratings()
     first, second = result.standings()[:2]
     difference, error = ratings.difference(first, second)
-    summary = f"{first} is first: {difference:+.1f} ± {error:.1f} Elo over {second}, the second."
+    summary = f"{first} is first: {difference:+z.1f} ± {error:.1f} Elo over {second}, the second."
     if numbers["num_duplicates"]:
         summary += f" {numbers['num_duplicates']} games repeat an earlier one move for move."
     failures: list[str] = numbers["failures"]
@@ -93,7 +93,7 @@ def crosstable(result: TournamentResult) -> Table:
         row = ratings[name]
         cells = [_score(met.get(other)) for other in order]
         total = sum(map(sum, played))
-        rows.append([place, name, f"{row['elo']:+.1f}", f"± {row['error']:.1f}", total, f"{points:g}", *cells])
+        rows.append([place, name, f"{row['elo']:+z.1f}", f"± {row['error']:.1f}", total, f"{points:g}", *cells])
     return Table(
         columns,
         rows,
@@ -216,4 +216,4 @@ def _axes(grid: Grid) -> tuple[list[str], list[str]]:
 def _mean(grid: Grid, *, rows: Sequence[str], columns: Sequence[str]) -> str | None:
     cells = [grid[row, column] for row in rows for column in columns if (row, column) in grid]
     known = [cell.difference for cell in cells if cell.error is not None]
-    return f"{np.mean(known):+.1f}" if known else None
+    return f"{np.mean(known):+z.1f}" if known else None

@@ -181,7 +181,7 @@ def explain_position(
             }
         )
         maps[f"{name}: {action}, {100 * np.exp(found.policy.answers[0]):.0f} %"] = found.policy.by_cell()[0]
-        maps[f"{name}: value {found.value.answers[0]:+.2f}"] = found.value.by_cell()[0]
+        maps[f"{name}: value {found.value.answers[0]:+z.2f}"] = found.value.by_cell()[0]
         bars: dict[str, tuple[FloatArray, FloatArray | None]] = {
             answer: (attribution.by_plane()[0], None) for answer, attribution in answers.items()
         }

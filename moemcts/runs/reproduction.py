@@ -133,7 +133,7 @@ def shown(value: Any) -> str | None:
     """Returns a number, or several, as a table shows them."""
     if isinstance(value, Mapping) and "difference" in value:
         error = value.get("error")
-        return f"{value['difference']:+.1f}" + ("" if error is None else f" ± {error:.1f}")
+        return f"{value['difference']:+z.1f}" + ("" if error is None else f" ± {error:.1f}")
     if isinstance(value, list | tuple):
         return " / ".join(shown(item) or "–" for item in value)
     if isinstance(value, bool) or not isinstance(value, int | float):
