@@ -46,6 +46,8 @@ class TruncatedRollouts:
         self._agents = [agents.get(player) if isinstance(agents, Mapping) else agents for player in players]
         self._hears_policy = hears_policy
         self._seed = seed
+        self._num_axes: int | None = None
+        """Those of the other evaluator's values, and of ours, though no rollout goes on; None before it said any."""
 
     def evaluate(self, views: Views) -> Evaluation:
         spec = self._game.spec
@@ -53,16 +55,19 @@ class TruncatedRollouts:
         seats = (views.players()[:, None] + np.arange(spec.num_players)) % spec.num_players
         value = np.take_along_axis(ends.paid, seats, axis=1)
         going_on = np.flatnonzero(ends.scales)
+        if len(going_on) or self._num_axes is None:
+            further = self._evaluator.evaluate(ends.views.take(going_on) if len(going_on) else views.take([0])).value
+            self._num_axes = further.ndim
+        if self._num_axes == 1:
+            value = value[:, 0]
         if len(going_on):
-            further = self._evaluator.evaluate(ends.views.take(going_on)).value.reshape(len(going_on), -1)
-            value = value[:, : further.shape[1]]
-            value[going_on] += ends.scales[going_on, None] * further
-        value = np.clip(value, -1, 1)
+            # Transposed, as scales are one per row, of one column or of several.
+            value[going_on] += (ends.scales[going_on] * further.T).T
         if self._hears_policy:
             logits = self._evaluator.evaluate(views).logits
         else:
             logits = np.broadcast_to(np.zeros(1, dtype=np.float32), (len(views), spec.num_actions))
-        return Evaluation(logits, value[:, 0] if value.shape[1] == 1 else value)
+        return Evaluation(logits, np.clip(value, -1, 1))
 
     def roll_out(self, views: Views) -> Ends:
         """Returns where play from each view led."""

@@ -10,7 +10,7 @@ from games_for_tests import HashedTree, NativeTicTacToe, TreeGame
 
 from moemcts.agents import Agent, Decision, RandomAgent, Seat
 from moemcts.errors import UsageError
-from moemcts.evaluation import Evaluation, UniformEvaluator
+from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
 from moemcts.game import Game, Views
 from moemcts.naming import resolve_agent
 from moemcts.plugins import plugins
@@ -81,11 +81,26 @@ def test_rollouts_to_the_end_are_worth_what_is_decided_there(agent: str) -> None
         assert ends.paid[row] == pytest.approx(state.returns())
     assert not ends.scales.any()
     value = rollouts.evaluate(views).value
-    assert value.shape == (len(views), 4)
-    assert np.array_equal(value[:, 0], ends.paid[np.arange(len(views)), views.players()])
+    # As what the evaluator says of positions where play goes on.
+    assert value.shape == (len(views),)
+    assert np.array_equal(value, ends.paid[np.arange(len(views)), views.players()])
     # Who lays bombs at random is soon dead; the policy is still asked for, nothing else is.
-    assert value[:, 0].min() == -1
-    assert evaluator.asked == 1
+    assert value.min() == -1
+    asked = evaluator.asked
+    rollouts.evaluate(views)
+    assert evaluator.asked == asked + 1
+
+
+def test_everybody_is_valued_where_the_evaluator_values_everybody() -> None:
+    game = NativeTicTacToe()
+    evaluator = RolloutEvaluator(game.spec)
+    views = game.views([(game.initial_state(), 0), (game.parse_state("0 3 1 4"), 0)])
+    together = TruncatedRollouts(game, evaluator, 3).evaluate(views).value
+    assert together.shape == (2, 2)
+    assert together.sum(axis=1) == pytest.approx([0, 0])
+    for row in range(2):
+        alone = TruncatedRollouts(game, evaluator, 3).evaluate(views.take([row])).value
+        assert np.array_equal(alone, together[[row]])
 
 
 @pytest.mark.parametrize("name", ["pommerman", "tictactoe", "chess"])
