@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from moemcts.game import BoolArray, FloatArray, GameSpec, Views
-from moemcts.native import playouts
+from moemcts.game import BoolArray, FloatArray, GameSpec, Player, Views
+from moemcts.native import identities, playouts
 
 
 @dataclass(frozen=True)
@@ -74,28 +74,58 @@ class RolloutEvaluator:
 
 
 class CachedEvaluator:
-    """Remembers the evaluations of the most recently seen views, by `key` and player."""
+    """Remembers what an evaluator thinks of views, by their positions' keys and players: it is asked once for each.
+
+    Beyond so many views, those that were asked about first are forgotten.
+    """
 
     def __init__(self, evaluator: Evaluator, *, size: int = 100_000) -> None:
+        """Raises ValueError unless `size`, the views that are remembered, is above 0."""
+        if size < 1:
+            raise ValueError(f"expected a cache of at least one view, got {size}")
         self._evaluator = evaluator
         self._size = size
-        self._cache: OrderedDict[tuple[int, int], tuple[FloatArray, FloatArray]] = OrderedDict()
+        self._rows: dict[tuple[int, Player], int] = {}
+        self._owners: list[tuple[int, Player]] = []
+        """Whose each row is."""
+        self._oldest = 0
+        self._logits = self._value = np.empty(0, dtype=np.float32)
         self.hits = 0
         self.misses = 0
 
     def evaluate(self, views: Views) -> Evaluation:
-        keys = [(view.state.key(), view.player) for view in (views[row] for row in range(len(views)))]
-        known = {key: self._cache[key] for key in keys if key in self._cache}
-        fresh = list({key: row for row, key in enumerate(keys) if key not in known}.values())
-        self.hits += len(keys) - len(fresh)
-        self.misses += len(fresh)
-        if fresh:
-            evaluation = self._evaluator.evaluate(views.take(fresh))
-            for i, row in enumerate(fresh):
-                known[keys[row]] = (evaluation.logits[i].copy(), evaluation.value[i].copy())
-        for key in keys:
-            self._cache[key] = known[key]
-            self._cache.move_to_end(key)
-        while len(self._cache) > self._size:
-            self._cache.popitem(last=False)
-        return Evaluation(np.stack([known[key][0] for key in keys]), np.stack([known[key][1] for key in keys]))
+        names = identities(views)
+        places = [self._rows.get(name, -1) for name in names]
+        new = [row for row, place in enumerate(places) if place < 0]
+        firsts: dict[tuple[int, Player], int] = {}
+        for row in new:
+            firsts.setdefault(names[row], row)
+        self.hits += len(names) - len(firsts)
+        self.misses += len(firsts)
+        if not firsts:
+            return Evaluation(self._logits[places], self._value[places])
+        fresh = self._evaluator.evaluate(views.take(list(firsts.values())))
+        if not self._owners:
+            self._logits = np.empty((self._size, *fresh.logits.shape[1:]), dtype=np.float32)
+            self._value = np.empty((self._size, *fresh.value.shape[1:]), dtype=np.float32)
+        order = {name: row for row, name in enumerate(firsts)}
+        answers = [order[names[row]] for row in new]
+        # Before anything is forgotten: what is known is taken from rows that new ones may come into.
+        logits, value = self._logits[places], self._value[places]
+        logits[new], value[new] = fresh.logits[answers], fresh.value[answers]
+        self._keep(list(firsts), fresh)
+        return Evaluation(logits, value)
+
+    def _keep(self, names: Sequence[tuple[int, Player]], evaluation: Evaluation) -> None:
+        """Keeps the last `size` rows, in place of the oldest."""
+        start = max(len(names) - self._size, 0)
+        rows = [(self._oldest + i) % self._size for i in range(len(names) - start)]
+        for row, name in zip(rows, names[start:], strict=True):
+            if row < len(self._owners):
+                del self._rows[self._owners[row]]
+                self._owners[row] = name
+            else:
+                self._owners.append(name)
+            self._rows[name] = row
+        self._logits[rows], self._value[rows] = evaluation.logits[start:], evaluation.value[start:]
+        self._oldest = (rows[-1] + 1) % self._size

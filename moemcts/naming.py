@@ -247,6 +247,7 @@ def _expert_agent(
     policy_temperature: float | None = None,
     uniform_share: float | None = None,
     rollout_plies: int | None = None,
+    cache_size: int | None = None,
     noise: float | None = None,
     nodes: int | None = None,
     seconds: float | None = None,
@@ -291,6 +292,7 @@ def _expert_agent(
         "policy_temperature": policy_temperature,
         "uniform_share": uniform_share,
         "rollout_plies": rollout_plies,
+        "cache_size": cache_size,
         "noise_fraction": noise,
         "pruning_visits": pruning_visits,
         "stop_tolerance": stop_tolerance,
@@ -305,8 +307,9 @@ def _expert_agent(
     queue = batch if routing == QUEUE else None
     if in_flight < 1 or (queue and in_flight > 1):
         raise UsageError(f"{label}: expected in_flight of at least 1, and no more with routing=queue, got {in_flight}")
-    if queue and config.rollout_plies:
-        raise UsageError(f"{label}: expected no rollout_plies with routing=queue, got {config.rollout_plies}")
+    for option in ("rollout_plies", "cache_size"):
+        if queue and getattr(config, option):
+            raise UsageError(f"{label}: expected no {option} with routing=queue, got {getattr(config, option)}")
     agent = SearchAgent(game, experts, config, opponents=model, queue=queue, in_flight=in_flight, name=label)
     return _as_seen(agent, seen, game)
 

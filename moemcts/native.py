@@ -13,9 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts import _core as core
-from moemcts.game import FloatArray, GameSpec, IntArray, State, Views
+from moemcts.game import FloatArray, GameSpec, IntArray, Player, State, Views
 
-__all__ = ["Arms", "Ends", "NativeViews", "ObservationBuffer", "RollsOut", "core", "playout_search", "playouts"]
+__all__ = [
+    "Arms",
+    "Ends",
+    "NativeViews",
+    "ObservationBuffer",
+    "RollsOut",
+    "core",
+    "identities",
+    "playout_search",
+    "playouts",
+]
 
 for _state in core.STATE_TYPES:
     State.register(_state)
@@ -30,6 +40,9 @@ class NativeViews(Protocol):
 
     def observations(self, out: FloatArray | None = None) -> FloatArray:
         """Returns the observations as `Views` do: in the first rows of `out`, which has their shape and type."""
+
+    def keys(self) -> NDArray[np.uint64]:
+        """Returns the key of each view's position, `[N]`."""
 
     def playouts(self, num: int, seed: int, *, discount: float = 1.0) -> FloatArray: ...
 
@@ -88,6 +101,13 @@ class ObservationBuffer:
             self._room = views.observations()
             return self._room
         return cast(NativeViews, views).observations(room)
+
+
+def identities(views: Views) -> list[tuple[int, Player]]:
+    """Returns the key of each view's position, with the viewing player."""
+    if isinstance(views, NativeViews):
+        return list(zip(views.keys().tolist(), views.players().tolist(), strict=True))
+    return [(view.state.key(), view.player) for view in (views[row] for row in range(len(views)))]
 
 
 def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:

@@ -130,8 +130,11 @@ def test_a_cache_asks_once_for_each_view() -> None:
     assert inner.num_views == 2
     assert first.value[1] == again.value[0]
     cache.evaluate(some_views(LATE))
-    cache.evaluate(some_views(MIDDLE))
+    cache.evaluate(some_views(MIDDLE, LATE))
+    assert inner.num_views == 3
+    cache.evaluate(some_views(OPENING))
     assert inner.num_views == 4
+    assert (cache.hits, cache.misses) == (5, 4)
 
 
 def test_rollouts_depend_on_position_and_seed_only() -> None:

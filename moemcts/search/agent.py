@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Decision, Policy, Seat, phases
-from moemcts.evaluation import Evaluator
+from moemcts.evaluation import CachedEvaluator, Evaluator
 from moemcts.experts import ExpertSet
 from moemcts.game import Game, Views
 from moemcts.search.config import SearchConfig
@@ -51,6 +51,8 @@ class SearchAgent:
             self._valued_by = TruncatedRollouts(
                 game, evaluator, config.rollout_plies, agents=opponents, hears_policy=config.uniform_share < 1
             )
+        if config.cache_size:
+            self._valued_by = CachedEvaluator(self._valued_by, size=config.cache_size)
         self._opponents = opponents
         self._queue = queue
         self._in_flight = in_flight
@@ -58,8 +60,11 @@ class SearchAgent:
             raise ValueError(f"expected a set of experts for a queue, got {type(evaluator).__name__}")
         if queue is not None and in_flight != 1:
             raise ValueError(f"expected one group of trees for a queue, got in_flight={in_flight}")
-        if queue is not None and config.rollout_plies:
-            raise ValueError(f"expected no rollouts with a queue, got rollout_plies={config.rollout_plies}")
+        if queue is not None and (config.rollout_plies or config.cache_size):
+            raise ValueError(
+                f"expected no rollouts and no cache with a queue, got rollout_plies={config.rollout_plies} and "
+                f"cache_size={config.cache_size}"
+            )
         if in_flight < 1:
             raise ValueError(f"expected at least one group of trees, got in_flight={in_flight}")
         self._idle: list[Search] = []

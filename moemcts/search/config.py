@@ -35,6 +35,7 @@ _OF_VARIANTS = (
     "stop_tolerance",
     "stop_share",
 )
+_LATER = ("uniform_share", "rollout_plies", "cache_size", "replies", "forced_playouts", *_OF_GUMBEL, *_OF_VARIANTS)
 _NOT_FOR_TREES = {
     "first_play_urgency",
     "temperature",
@@ -44,6 +45,7 @@ _NOT_FOR_TREES = {
     "q_veto_delta",
     "q_value_weight",
     "rollout_plies",
+    "cache_size",
     "reuse",
     *_OF_GUMBEL,
     *_OF_VARIANTS,
@@ -128,6 +130,9 @@ class SearchConfig(BaseModel):
     rollout_plies: int = Field(default=0, ge=0)
     """A position's value is that of one so many plies further on, where the search's opponents' agent, or random moves,
     lead when they play for everybody (truncated rollouts, Tesauro and Galperin 1996); 0 is the position's own."""
+    cache_size: int = Field(default=0, ge=0)
+    """Evaluations that an agent remembers, those of all its searches together, by position and player: an equal one is
+    not evaluated again. A row takes four bytes per action; 0 remembers none."""
     replies: Literal["kept", "drawn"] = "kept"
     """Whether a player given an agent replies once per node (Weil et al. 2023), or anew at every descent."""
     solver: bool = False
@@ -212,7 +217,7 @@ class SearchConfig(BaseModel):
     def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leaves out what files did not have before, so that they stay as they were."""
         fields: dict[str, Any] = dump(self)
-        for name in ("uniform_share", "rollout_plies", "replies", "forced_playouts", *_OF_GUMBEL, *_OF_VARIANTS):
+        for name in _LATER:
             if fields.get(name) == type(self).model_fields[name].default:
                 del fields[name]
         return fields

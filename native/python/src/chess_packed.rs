@@ -129,6 +129,11 @@ impl ChessPackedViews {
         Ok(self.unpacked(py)?.glance(py))
     }
 
+    /// Returns the key of each view's position, `[N]`.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        crate::game::keys(py, &self.unpacked(py)?.0)
+    }
+
     fn legal_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<bool>>> {
         crate::game::legal_mask(py, &self.unpacked(py)?.0)
     }

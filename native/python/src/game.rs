@@ -180,6 +180,14 @@ pub fn encoded<'py>(
     out.as_any().get_item(rows)?.cast_into::<PyArray4<f32>>().map_err(Into::into)
 }
 
+pub fn keys<'py, S: State<Error: Into<PyErr>>>(
+    py: Python<'py>,
+    pairs: &[(S, Player)],
+) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    let keys = pairs.iter().map(|(state, _)| state.key().map_err(Into::into));
+    Ok(PyArray1::from_vec(py, keys.collect::<PyResult<_>>()?))
+}
+
 pub fn legal_mask<'py, S: Observe<Error: Into<PyErr>>>(
     py: Python<'py>,
     pairs: &[(S, Player)],

@@ -140,6 +140,11 @@ macro_rules! native_game {
                 Ok(numpy::PyArray1::from_vec(py, plies.collect::<PyResult<_>>()?))
             }
 
+            /// Returns the key of each view's position, `[N]`.
+            fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray1<u64>>> {
+                $crate::game::keys(py, &self.0)
+            }
+
             fn legal_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray2<bool>>> {
                 $crate::game::legal_mask(py, &self.0)
             }

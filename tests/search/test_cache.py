@@ -1,0 +1,105 @@
+"""A search that remembers evaluations finds what it finds without, and asks for less."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from games_for_tests import HashedTree, NativeConnectFour, TreeGame
+
+from moemcts.agents import Decision, Seat
+from moemcts.errors import UsageError
+from moemcts.evaluation import CachedEvaluator, Evaluation, RolloutEvaluator, UniformEvaluator
+from moemcts.game import Game, Views
+from moemcts.naming import resolve_agent
+from moemcts.native import identities
+from moemcts.plugins import plugins
+from moemcts.search import SearchAgent, SearchConfig
+
+
+class Counting:
+    """Values by random playouts, which a view decides, and counts the views."""
+
+    def __init__(self, game: Game) -> None:
+        self._evaluator = RolloutEvaluator(game.spec, num_rollouts=2)
+        self.num_views = 0
+
+    def evaluate(self, views: Views) -> Evaluation:
+        self.num_views += len(views)
+        return self._evaluator.evaluate(views)
+
+
+def decisions(game: Game, evaluator: Counting, cache_size: int) -> list[Decision]:
+    """Plays a short game in which all players think by one agent; returns what it thought."""
+    agent = SearchAgent(game, evaluator, SearchConfig(simulations=60, leaves_per_tree=4, cache_size=cache_size))
+    state, made = game.initial_state(0), []
+    for ply in range(6):
+        views = game.views([(state, player) for player in state.active_players])
+        seats = [Seat(player, np.random.default_rng([ply, player])) for player in state.active_players]
+        chosen = agent.act(views, seats)
+        made += chosen
+        state = state.play([decision.action for decision in chosen])
+    return made
+
+
+def told(made: list[Decision]) -> list[object]:
+    return [(one.action, one.value, one.policy and one.policy.shares.tolist()) for one in made]
+
+
+@pytest.mark.parametrize("cache_size", [40, 100_000])
+@pytest.mark.parametrize("name", ["connect four", "pommerman", "a tree"])
+def test_a_cache_changes_nothing_but_the_work(name: str, cache_size: int) -> None:
+    rules = TreeGame(seed=1, num_players=2, branching=2, depth=9, simultaneous=False)
+    game = {
+        "connect four": NativeConnectFour,
+        "pommerman": lambda: plugins().game("pommerman"),
+        "a tree": lambda: HashedTree(rules),
+    }[name]()
+    plain, cached = Counting(game), Counting(game)
+    assert told(decisions(game, plain, 0)) == told(decisions(game, cached, cache_size))
+    assert cached.num_views < plain.num_views
+    if cache_size > plain.num_views:
+        assert cached.num_views < 0.8 * plain.num_views
+
+
+def test_what_does_not_fit_is_forgotten_in_the_order_in_which_it_came() -> None:
+    game = NativeConnectFour()
+    inner = Counting(game)
+    cache = CachedEvaluator(inner, size=3)
+    views = game.views([(game.parse_state(" ".join("012345"[:num])), num % 2) for num in range(6)])
+    right = RolloutEvaluator(game.spec, num_rollouts=2).evaluate(views)
+    # More than there is room for: the last three stay.
+    assert np.array_equal(cache.evaluate(views).value, right.value)
+    for rows, asked in (([5, 3, 4], 6), ([0, 5, 0], 7), ([3], 8), ([5, 0, 3], 8), ([4], 9)):
+        found = cache.evaluate(views.take(rows))
+        assert np.array_equal(found.value, right.value[rows])
+        assert np.array_equal(found.logits, right.logits[rows])
+        assert inner.num_views == asked
+    assert (cache.hits, cache.misses) == (8, 9)
+
+
+def test_views_of_one_position_by_two_players_are_two() -> None:
+    game = plugins().game("pommerman")
+    state = game.initial_state(0)
+    views = game.views([(state, player) for player in range(4)])
+    assert identities(views) == [(state.key(), player) for player in range(4)]
+    cache = CachedEvaluator(UniformEvaluator(game.spec))
+    cache.evaluate(views)
+    assert (cache.hits, cache.misses) == (0, 4)
+
+
+def test_keys_of_packed_views_are_those_of_their_positions() -> None:
+    game = plugins().game("chess")
+    state = game.initial_state()
+    views = game.views([(state, 0), (state.play([state.legal_actions(0)[0]]), 1)])
+    packed = game.unpack(game.pack([view.state for view in views]), views.players())
+    assert identities(packed) == identities(views) == [(view.state.key(), view.player) for view in views]
+
+
+def test_a_cache_that_makes_no_sense_is_refused() -> None:
+    game = plugins().game("pommerman")
+    with pytest.raises(ValueError, match="at least one view, got 0"):
+        CachedEvaluator(UniformEvaluator(game.spec), size=0)
+    with pytest.raises(UsageError, match="no cache_size with routing=queue, got 9"):
+        resolve_agent("weights:pommerman?routing=queue&cache_size=9", game)
+    assert "cache_size" not in SearchConfig().model_dump()
+    assert SearchConfig(cache_size=4).model_dump()["cache_size"] == 4
