@@ -7,7 +7,8 @@ the compiled module itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
+from functools import cache
+from typing import Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ __all__ = [
     "NativeViews",
     "ObservationBuffer",
     "RollsOut",
+    "are_native",
+    "can_roll_out",
     "core",
     "identities",
     "playout_search",
@@ -35,7 +38,7 @@ Arms = tuple[IntArray, IntArray, NDArray[np.float64]]
 
 
 @runtime_checkable
-class NativeViews(Protocol):
+class NativeViews(Views, Protocol):
     """Views that play random games and encode themselves without the interpreter."""
 
     def observations(self, out: FloatArray | None = None) -> FloatArray:
@@ -69,7 +72,7 @@ class Ends(NamedTuple):
 
 
 @runtime_checkable
-class RollsOut(Protocol):
+class RollsOut(Views, Protocol):
     """Views that are played on by native agents without the interpreter."""
 
     def roll_out(
@@ -81,6 +84,22 @@ class RollsOut(Protocol):
         """
 
 
+def are_native(views: Views) -> TypeGuard[NativeViews]:
+    """Returns whether views encode themselves and play random games natively."""
+    return _has_methods_of(type(views), NativeViews)
+
+
+def can_roll_out(views: Views) -> TypeGuard[RollsOut]:
+    """Returns whether views are played on natively by native agents."""
+    return _has_methods_of(type(views), RollsOut)
+
+
+@cache
+def _has_methods_of(kind: type, protocol: type) -> bool:
+    # Remembered: to find out takes as long as a small batch.
+    return issubclass(kind, protocol)
+
+
 class ObservationBuffer:
     """Memory that the observations of one batch after the other are written into.
 
@@ -89,23 +108,18 @@ class ObservationBuffer:
 
     def __init__(self) -> None:
         self._room: FloatArray | None = None
-        # Whether views of the kind seen last are native: to ask that of a protocol takes as long as a small batch.
-        self._kind: tuple[type, bool] = (object, False)
 
     def observations(self, views: Views) -> FloatArray:
         """Returns the observation of every view, `[N, *observation_shape]`, as `views.observations()` does."""
-        if type(views) is not self._kind[0]:
-            self._kind = (type(views), isinstance(views, NativeViews))
-        room = self._room if self._kind[1] else None
-        if room is None or len(room) < len(views):
-            self._room = views.observations()
-            return self._room
-        return cast(NativeViews, views).observations(room)
+        if self._room is not None and len(self._room) >= len(views) and are_native(views):
+            return views.observations(self._room)
+        self._room = views.observations()
+        return self._room
 
 
 def identities(views: Views) -> list[tuple[int, Player]]:
     """Returns the key of each view's position, with the viewing player."""
-    if isinstance(views, NativeViews):
+    if are_native(views):
         return list(zip(views.keys().tolist(), views.players().tolist(), strict=True))
     return [(view.state.key(), view.player) for view in (views[row] for row in range(len(views)))]
 
@@ -115,7 +129,7 @@ def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:
 
     A row depends on its position, its player and the seed. Rewards on the way and the discount count.
     """
-    if isinstance(views, NativeViews):
+    if are_native(views):
         return views.playouts(num, seed, discount=spec.discount)
     return core.python_playouts(views, spec.num_players, num, seed, discount=spec.discount)
 
@@ -135,7 +149,7 @@ def playout_search(
     Limits are per view. `exploration` is UCB1's constant, None for equally many playouts of each action; `depth` is how
     many plies keep statistics, None for all: 1 is a flat search, None with a constant is UCT.
     """
-    if isinstance(views, NativeViews):
+    if are_native(views):
         return views.playout_search(
             seeds, playouts=playouts, seconds=seconds, exploration=exploration, depth=depth, discount=spec.discount
         )

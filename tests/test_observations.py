@@ -9,7 +9,7 @@ import pytest
 from games_for_tests import HashedTree, NativeConnectFour, TreeGame
 
 from moemcts.game import Game, Views
-from moemcts.native import NativeViews, ObservationBuffer
+from moemcts.native import ObservationBuffer, are_native
 from moemcts.plugins import plugins
 
 GAMES = [NativeConnectFour(), plugins().game("pommerman"), plugins().game("chess")]
@@ -28,7 +28,7 @@ def some_views(game: Game, plies: Sequence[int]) -> Views:
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: game.spec.name)
 def test_rows_of_given_memory_hold_what_new_memory_would(game: Game) -> None:
     views = some_views(game, [0, 1, 2])
-    assert isinstance(views, NativeViews)
+    assert are_native(views)
     expected = views.observations()
     out = np.full((5, *expected.shape[1:]), 7, dtype=np.float32)
     made = views.observations(out)
@@ -39,7 +39,7 @@ def test_rows_of_given_memory_hold_what_new_memory_would(game: Game) -> None:
 
 def test_memory_of_another_shape_or_kind_is_refused() -> None:
     views = some_views(GAMES[0], [0, 1])
-    assert isinstance(views, NativeViews)
+    assert are_native(views)
     shape = views.observations().shape
     with pytest.raises(ValueError, match=r"expected out \[2 or more, "):
         views.observations(np.zeros((1, *shape[1:]), dtype=np.float32))

@@ -9,7 +9,7 @@ import numpy as np
 from moemcts.agents import Agent, RandomAgent, Seat
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.game import CHANCE, Game, Player, State, Views
-from moemcts.native import Ends, RollsOut
+from moemcts.native import Ends, can_roll_out
 
 _BITS = 2**64
 
@@ -73,9 +73,7 @@ class TruncatedRollouts:
         """Returns where play from each view led."""
         agents = [None if isinstance(agent, RandomAgent) else agent for agent in self._agents]
         natives = [getattr(agent, "native", None) for agent in agents]
-        if isinstance(views, RollsOut) and all(
-            native or not agent for agent, native in zip(agents, natives, strict=True)
-        ):
+        if can_roll_out(views) and all(native or not agent for agent, native in zip(agents, natives, strict=True)):
             return Ends(*views.roll_out(self._plies, natives, self._seed, discount=self._game.spec.discount))
         return self._played_out(views)
 
