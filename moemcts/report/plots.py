@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_LETTERS = 40
+"""Letters in a line of a label."""
+_LINE = 0.35
+"""Room for one more line of a label, in rows."""
 _FEW_VALUES = 30
 """Values of a timeline up to which each is marked."""
 
@@ -241,7 +248,9 @@ def _whiskers(
     limits: tuple[float, float] | None,
 ) -> Figure:
     with drawing():
-        figure = new_figure(7.2, 1.35 + sum(0.26 if row.is_part else 0.4 for row in rows))
+        labels = readable([row.label for row in rows])
+        extra = [_LINE * label.count("\n") for label in labels]
+        figure = new_figure(7.2, 1.35 + sum(0.26 if row.is_part else 0.4 for row in rows) + 0.4 * sum(extra))
         axes = figure.add_subplot()
         ends = [end for row in rows for end in (row.value, row.low, row.high) if end is not None]
         ends += [reference[0]] if reference else []
@@ -251,17 +260,18 @@ def _whiskers(
             start, stop = limits[0] - 0.02 * stop, min(stop, limits[1] * 1.02)
         heights = []
         height = 0.0
-        for row in rows:
-            height += 0.65 if row.is_part else 1.0
+        for row, more in zip(rows, extra, strict=True):
+            height += (0.65 if row.is_part else 1.0) + more / 2
             heights.append(height)
-            _draw_whisker(axes, row, height, start, stop)
+            height += more / 2
+            _draw_whisker(axes, row, heights[-1], start, stop)
         if reference:
             axes.axvline(reference[0], color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
             axes.annotate(
                 reference[1], (reference[0], 1.0), xycoords=("data", "axes fraction"), xytext=(4, -2),
                 textcoords="offset points", va="top", fontsize=8, color=MUTED,
             )  # fmt: skip
-        axes.set_yticks(heights, [row.label for row in rows])
+        axes.set_yticks(heights, labels)
         for label, row in zip(axes.get_yticklabels(), rows, strict=True):
             label.set_fontsize(8 if row.is_part else 9.5)
             label.set_color(MUTED if row.is_part else INK)
@@ -274,6 +284,27 @@ def _whiskers(
         if not rows:
             _say_empty(axes)
         return figure
+
+
+def readable(labels: Sequence[str]) -> list[str]:
+    """Returns labels that leave room for a plot: without the folder that all folders are in, and in short lines."""
+    paths = [PurePath(label.partition("?")[0]) for label in labels]
+    parents = [path.parent for path in paths if len(path.parts) > 1]
+    common = (
+        os.path.commonpath(parents) if len(parents) > 1 and len({one.is_absolute() for one in parents}) == 1 else ""
+    )
+    prefix = f"{common.rstrip('/')}/" if common else ""
+    return [_in_lines(label.removeprefix(prefix)) for label in labels]
+
+
+def _in_lines(label: str) -> str:
+    """Breaks a path with options where one of its parts begins."""
+    lines = [""]
+    for part in re.findall(r"[/?&]?[^/?&]*", label):
+        if lines[-1] and len(lines[-1] + part) > _LETTERS:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def _draw_whisker(axes: Axes, row: Whisker, height: float, start: float, stop: float) -> None:

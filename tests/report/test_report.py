@@ -31,6 +31,7 @@ from moemcts.report.plots import (
     loss_curves,
     phase_shares,
     phase_timeline,
+    readable,
     strength_curve,
     win_rates,
 )
@@ -328,6 +329,26 @@ def test_numbers_are_printed_as_they_are_meant() -> None:
 def test_a_phase_has_one_colour_that_no_other_has() -> None:
     assert len({phase_colour(phase) for phase in range(len(PHASE_COLOURS))}) == len(PHASE_COLOURS)
     assert phase_colour(None) not in PHASE_COLOURS
+
+
+def test_names_of_folders_leave_room_for_the_plot() -> None:
+    options = "?uniform_share=1&rollout_plies=20&leaves=1&backend=onnxruntime"
+    long = [f"/home/somebody/of/several/folders/runs/self-{name}/generations/0001/experts" for name in ("a", "b")]
+    assert readable([*long, "simple"]) == [
+        "self-a/generations/0001/experts",
+        "self-b/generations/0001/experts",
+        "simple",
+    ]
+    assert readable([long[0] + options])[0].replace("\n", "") == long[0] + options
+    assert readable(["runs/x/single-0" + options, "runs/x"])[0].splitlines() == [
+        "x/single-0?uniform_share=1",
+        "&rollout_plies=20&leaves=1",
+        "&backend=onnxruntime",
+    ]
+    assert readable([]) == []
+    figure = elo_ratings([Whisker(label=name + options, value=0, low=-1, high=1) for name in long])
+    figure.draw_without_rendering()
+    assert figure.axes[0].get_position().width > 0.5
 
 
 def test_a_timeline_needs_a_weight_for_every_phase() -> None:
