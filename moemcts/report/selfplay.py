@@ -243,7 +243,7 @@ def _phase_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:
     if len(outcomes.phase_names) == 1 or not outcomes.generations:
         return []
     shown = _some(outcomes.generations, 8)
-    shares = {f"{one.number}": [one.learned["phases"][name] for name in outcomes.phase_names] for one in shown}
+    shares = {f"generation {one.number}": [one.learned["phases"][name] for name in outcomes.phase_names] for one in shown}
     caption = "Phases of the samples that generations learned from."
     return [Figure("phases", phase_shares(shares, outcomes.phase_names), caption)]
 
