@@ -13,6 +13,7 @@ from pathlib import Path
 import game_tables
 import learning_tables
 import speed_tables
+from published import POMMERMAN_POINTS
 from tabulating import Row, around, latest, origin, table
 
 ROOT = Path(__file__).parent.parent
@@ -257,19 +258,24 @@ def page() -> str:
 
 
 def summary() -> str:
-    """Returns the README's table: experts against the single network in chess and Pommerman, one seed each."""
-    rows = [
-        [f"chess, `lichess`, {row['name'].removeprefix('experts, ')}", f"{row['searched']} Elo", row["paper Elo"]]
-        for (seed, _), row in game_tables.comparison_cells().items()
-        if seed == 0 and row["name"].startswith("experts")
-    ]
+    """Returns the README's table: experts against the single network, in chess of one seed, in Pommerman run by run."""
+    rows = []
+    for (seed, _), row in game_tables.comparison_cells().items():
+        if seed == 0 and row["name"].startswith("experts"):
+            what = f"chess, `lichess`, {row['name'].removeprefix('experts, ')}"
+            rows.append([what, f"{row['searched']} Elo", _in_elo(row["paper Elo"])])
     for row in latest("strength").values():
         cells = game_tables.strength_row(row)
         if row["kind"] == "searched" and row["arm"] != "field" and cells[5] not in ("", "–"):
             seeds = f"{row['training_seeds']} seeds ({row['games']:,})"
-            rows.append([f"Pommerman, {cells[0].removeprefix('experts by ')}", f"{cells[5]} points, {seeds}", "–"])
-    heads = "experts by gate, and scheme | against the single network, 95 % (games) | paper: Elo"
+            what = f"Pommerman, {cells[0].removeprefix('experts by ')}, `{row['network'].partition('?')[0]}`"
+            rows.append([what, f"{cells[5]} points, {seeds}", POMMERMAN_POINTS.get(row["arm"], "–")])
+    heads = "experts by gate, and scheme | against the single network, 95 % (games) | paper"
     return table(heads, rows)
+
+
+def _in_elo(published: str) -> str:
+    return published if published == "–" else f"{published} Elo"
 
 
 def pages() -> dict[Path, str]:

@@ -242,10 +242,11 @@ def _phases_table(outcomes: SelfPlayOutcomes) -> Table:
 def _phase_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:
     if len(outcomes.phase_names) == 1 or not outcomes.generations:
         return []
+    names = outcomes.phase_names
     shown = _some(outcomes.generations, 8)
-    shares = {f"generation {one.number}": [one.learned["phases"][name] for name in outcomes.phase_names] for one in shown}
+    shares = {f"generation {one.number}": [one.learned["phases"][name] for name in names] for one in shown}
     caption = "Phases of the samples that generations learned from."
-    return [Figure("phases", phase_shares(shares, outcomes.phase_names), caption)]
+    return [Figure("phases", phase_shares(shares, names), caption)]
 
 
 def _some(generations: Sequence[Generation], most: int = MOST_ROWS) -> list[Generation]:
