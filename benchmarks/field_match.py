@@ -4,7 +4,8 @@
 
 What follows the two dashes is handed to `moemcts match`, with `--against` and `--out`: the same command goes on where
 it stopped, and only reads where the match is over. A row per agent, called by its label: its share of games won, and
-the difference to the first agent's, paired by board and seat.
+the difference to the first agent's, paired by board and seat. With `--together`, one more row of all games: of agents
+that are one but for the seed of their training.
 """
 
 from __future__ import annotations
@@ -17,17 +18,26 @@ from typing import Any
 
 from record import add_option, append
 
+from moemcts.arena.intervals import wilson_interval
+
 
 def main() -> None:
     """Plays and prints; appends to the results where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="of the match, the beginning of the rows' names")
     parser.add_argument("--label", action="append", default=[], dest="labels", help="what an agent is, in their order")
+    parser.add_argument("--together", action="store_true", help="one more row, of the games of all agents")
     add_option(parser)
     options, rest = parser.parse_known_args()
+    if len(options.labels) != (agents := rest.count("--agent")):
+        raise SystemExit(f"expected a --label for each of {agents} agents, got {len(options.labels)}")
     command = [sys.executable, "-m", "moemcts", "match", "--json", *(word for word in rest if word != "--")]
-    played = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    rows = read(options.name, options.labels, played)
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE)
+    if done.returncode:
+        raise SystemExit(done.returncode)
+    rows = read(options.name, options.labels, json.loads(done.stdout))
+    if options.together:
+        rows.append(together(options.name, rows))
     for row in rows:
         print(*row.values())
     if options.record:
@@ -36,12 +46,9 @@ def main() -> None:
 
 def read(name: str, labels: list[str], played: dict[str, Any]) -> list[dict[str, object]]:
     """Returns the rows of what `moemcts match --json` says."""
-    arms = played["arms"]
-    if len(labels) != len(arms):
-        raise SystemExit(f"expected a --label for each of {len(arms)} agents, got {len(labels)}")
     differences = {one["arm"]: one for one in played["differences"]}
     rows: list[dict[str, object]] = []
-    for label, arm in zip(labels, arms, strict=True):
+    for label, arm in zip(labels, played["arms"], strict=True):
         row: dict[str, object] = {
             "name": f"{name}: {label}",
             "value": round(100 * arm["win_rate"], 1),
@@ -55,6 +62,22 @@ def read(name: str, labels: list[str], played: dict[str, Any]) -> list[dict[str,
             row["difference"] = [round(100 * found["wins"][key], 1) for key in ("mean", "low", "high")]
         rows.append(row)
     return rows
+
+
+def together(name: str, rows: list[dict[str, Any]]) -> dict[str, object]:
+    """Returns the row of all games; its Wilson interval is over games, `by agent` says how much agents differ."""
+    counts = [sum(column) for column in zip(*(row["counts"] for row in rows), strict=True)]
+    games = sum(counts)
+    return {
+        "name": f"{name}: all {len(rows)} together",
+        "value": round(100 * counts[0] / games, 1),
+        "unit": "% of games won",
+        "seed": rows[0]["seed"],
+        "interval": [round(100 * one, 1) for one in wilson_interval(counts[0], games)],
+        "counts": counts,
+        "games": games,
+        "by agent": [row["value"] for row in rows],
+    }
 
 
 if __name__ == "__main__":

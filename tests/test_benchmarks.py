@@ -82,6 +82,39 @@ def test_an_ablation_is_paired_and_goes_on(game: Game, experts: Path, tmp_path: 
     assert (row["games"], row["simulations"], row["seed"]) == (4, 8, 3)
 
 
+def test_a_match_against_a_field_is_a_row_per_agent_and_one_of_all(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    import field_match
+
+    options = ["--game", "tictactoe", "--against", "random", "--games", "4", "--out", str(tmp_path / "games.jsonl")]
+    options += ["--agent", "uct?simulations=30", "--agent", "random?seed=1", "--seed", "5"]
+    monkeypatch.setattr(sys, "argv", ["field_match.py", "mine", "--label", "a", "--together", "--", *options])
+    with pytest.raises(SystemExit, match="expected a --label for each of 2 agents, got 1"):
+        field_match.main()
+    assert not list(tmp_path.iterdir())
+    sys.argv[2:2] = ["--label", "b"]
+    with pytest.raises(SystemExit) as refused:
+        field_match.main()
+    assert refused.value.code == 2
+    assert "no option of agent 'random' named 'seed'; there is none" in capfd.readouterr().err
+    sys.argv[sys.argv.index("random?seed=1")] = "random"
+    field_match.main()
+    names = [line.partition(" ")[0:3:2] for line in capfd.readouterr().out.splitlines()]
+    assert [name for name, _ in names] == ["mine:"] * 3
+    assert [rest.split()[0] for _, rest in names] == ["b", "a", "all"]
+
+
+def test_a_row_of_all_agents_counts_all_games() -> None:
+    from field_match import together
+
+    rows = [{"counts": counts, "value": 25.0 * counts[0], "seed": 5} for counts in ([3, 0, 1], [1, 1, 2])]
+    found = together("mine", rows)
+    assert found["name"] == "mine: all 2 together"
+    assert (found["value"], found["counts"], found["games"]) == (50.0, [4, 1, 3], 8)
+    assert found["by agent"] == [75.0, 25.0]
+
+
 def test_the_plan_for_a_gpu_runs_dry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gpu_plan
     from chess_oracle import random_pgn
