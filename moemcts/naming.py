@@ -305,12 +305,10 @@ def _expert_agent(
         raise UsageError(f"{named}: {told(error)}") from None
     model = opponents_named(opponents, game) if opponents else _default_opponents(game)
     queue = batch if routing == QUEUE else None
-    if in_flight < 1 or (queue and in_flight > 1):
-        raise UsageError(f"{label}: expected in_flight of at least 1, and no more with routing=queue, got {in_flight}")
-    for option in ("rollout_plies", "cache_size"):
-        if queue and getattr(config, option):
-            raise UsageError(f"{label}: expected no {option} with routing=queue, got {getattr(config, option)}")
-    agent = SearchAgent(game, experts, config, opponents=model, queue=queue, in_flight=in_flight, name=label)
+    try:
+        agent = SearchAgent(game, experts, config, opponents=model, queue=queue, in_flight=in_flight, name=label)
+    except ValueError as error:
+        raise UsageError(f"{label}: {error}") from None
     return _as_seen(agent, seen, game)
 
 

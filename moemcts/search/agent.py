@@ -40,7 +40,8 @@ class SearchAgent:
         """With `queue`, leaves wait until so many have come together for their expert; experts evaluate them then. With
         `in_flight`, trees are searched in so many groups, one while another's leaves are evaluated.
 
-        Raises ValueError for a queue of an evaluator that is no set of experts, or in several groups.
+        Raises ValueError for a queue of an evaluator that is no set of experts, in several groups, or with rollouts or
+        a cache.
         """
         self.name = name
         self.config = config
@@ -58,15 +59,11 @@ class SearchAgent:
         self._in_flight = in_flight
         if queue is not None and not isinstance(evaluator, ExpertSet):
             raise ValueError(f"expected a set of experts for a queue, got {type(evaluator).__name__}")
-        if queue is not None and in_flight != 1:
-            raise ValueError(f"expected one group of trees for a queue, got in_flight={in_flight}")
-        if queue is not None and (config.rollout_plies or config.cache_size):
-            raise ValueError(
-                f"expected no rollouts and no cache with a queue, got rollout_plies={config.rollout_plies} and "
-                f"cache_size={config.cache_size}"
-            )
-        if in_flight < 1:
-            raise ValueError(f"expected at least one group of trees, got in_flight={in_flight}")
+        if in_flight < 1 or (queue is not None and in_flight > 1):
+            raise ValueError(f"expected in_flight of at least 1, and no more with a queue, got {in_flight}")
+        for option in ("rollout_plies", "cache_size"):
+            if queue is not None and (number := getattr(config, option)):
+                raise ValueError(f"expected no {option} with a queue, got {number}")
         self._idle: list[Search] = []
         """One for each thought that there was at once."""
         self.num_batches = 0

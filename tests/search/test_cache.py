@@ -99,7 +99,7 @@ def test_a_cache_that_makes_no_sense_is_refused() -> None:
     game = plugins().game("pommerman")
     with pytest.raises(ValueError, match="at least one view, got 0"):
         CachedEvaluator(UniformEvaluator(game.spec), size=0)
-    with pytest.raises(UsageError, match="no cache_size with routing=queue, got 9"):
+    with pytest.raises(UsageError, match="no cache_size with a queue, got 9"):
         resolve_agent("weights:pommerman?routing=queue&cache_size=9", game)
     assert "cache_size" not in SearchConfig().model_dump()
     assert SearchConfig(cache_size=4).model_dump()["cache_size"] == 4

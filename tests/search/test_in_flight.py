@@ -111,7 +111,7 @@ def test_an_error_of_the_evaluator_comes_out_and_nothing_goes_on_behind_it() -> 
 def test_groups_and_queues_do_not_go_together() -> None:
     game = plugins().game("tictactoe")
     experts = ExpertSet(SinglePhase(), [UniformEvaluator(game.spec)])
-    with pytest.raises(ValueError, match="expected one group of trees for a queue, got in_flight=2"):
+    with pytest.raises(ValueError, match="in_flight of at least 1, and no more with a queue, got 2"):
         SearchAgent(game, experts, SearchConfig(simulations=4), queue=8, in_flight=2)
-    with pytest.raises(ValueError, match="expected at least one group of trees, got in_flight=0"):
+    with pytest.raises(ValueError, match="in_flight of at least 1, and no more with a queue, got 0"):
         SearchAgent(game, experts, SearchConfig(simulations=4), in_flight=0)

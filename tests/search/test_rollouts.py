@@ -211,7 +211,7 @@ def test_no_rollouts_with_a_queue_or_of_no_plies() -> None:
     game = plugins().game("pommerman")
     with pytest.raises(ValueError, match="at least one ply"):
         TruncatedRollouts(game, UniformEvaluator(game.spec), 0)
-    with pytest.raises(UsageError, match="no rollout_plies with routing=queue, got 5"):
+    with pytest.raises(UsageError, match="no rollout_plies with a queue, got 5"):
         resolve_agent("weights:pommerman?routing=queue&rollout_plies=5", game)
     with pytest.raises(UsageError) as told:
         resolve_agent("planner?rollout_plies=-1", game)
