@@ -27,7 +27,6 @@ def strength_row(row: Row) -> list[str]:
         how = "chance level"
     against = "–"
     if difference:
-        # Zero has one sign.
         against = f"{100 * difference['wins']:+z.1f} {bounds(difference['interval'], 100, 1)}"
     if row["kind"] == "searched" and row.get("rollout_plies"):
         how += f", rollouts of {row['rollout_plies']} plies"

@@ -97,23 +97,22 @@ class CachedEvaluator:
         names = identities(views)
         places = [self._rows.get(name, -1) for name in names]
         new = [row for row, place in enumerate(places) if place < 0]
-        firsts: dict[tuple[int, Player], int] = {}
-        for row in new:
-            firsts.setdefault(names[row], row)
-        self.hits += len(names) - len(firsts)
-        self.misses += len(firsts)
-        if not firsts:
+        # The same position may be new twice: it is asked about once.
+        asked: dict[tuple[int, Player], int] = {names[row]: row for row in new}
+        self.hits += len(names) - len(asked)
+        self.misses += len(asked)
+        if not asked:
             return Evaluation(self._logits[places], self._value[places])
-        fresh = self._evaluator.evaluate(views.take(list(firsts.values())))
+        fresh = self._evaluator.evaluate(views.take(list(asked.values())))
         if not self._owners:
             self._logits = np.empty((self._size, *fresh.logits.shape[1:]), dtype=np.float32)
             self._value = np.empty((self._size, *fresh.value.shape[1:]), dtype=np.float32)
-        order = {name: row for row, name in enumerate(firsts)}
+        order = {name: row for row, name in enumerate(asked)}
         answers = [order[names[row]] for row in new]
         # Before anything is forgotten: what is known is taken from rows that new ones may come into.
         logits, value = self._logits[places], self._value[places]
         logits[new], value[new] = fresh.logits[answers], fresh.value[answers]
-        self._keep(list(firsts), fresh)
+        self._keep(list(asked), fresh)
         return Evaluation(logits, value)
 
     def _keep(self, names: Sequence[tuple[int, Player]], evaluation: Evaluation) -> None:
