@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from moemcts import weights
 from moemcts.agents import Agent, Named, PolicyAgent, Translated
-from moemcts.arena.openings import Opening
 from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.experts import ROUTINGS
 from moemcts.game import Game
@@ -106,13 +105,9 @@ def folder_of(reference: str) -> Path:
     return weights.folder_of(parse_reference(reference)[0].removeprefix(EXPERTS))
 
 
-def identity_of(references: Sequence[str], openings: Sequence[Opening]) -> dict[str, Any]:
-    """Returns what else decides the games of these agents: their weights and where games start."""
-    digest = hashlib.blake2b(digest_size=8)
-    for opening in openings:
-        start = opening.start if isinstance(opening.start, int) else opening.start.key()
-        digest.update(f"{opening.name} {start}\n".encode())
-    return {"experts": {name: _manifests(name) for name in references}, "openings": digest.hexdigest()}
+def identity_of(references: Sequence[str]) -> dict[str, Any]:
+    """Returns what else decides the games of these agents: their weights."""
+    return {"experts": {name: _manifests(name) for name in references}}
 
 
 def _manifests(reference: str) -> list[str]:

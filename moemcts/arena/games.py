@@ -11,12 +11,10 @@ import numpy as np
 from moemcts.agents import Decision
 from moemcts.arena.adjudication import Adjudication, Adjudicator, check_adjudicable, to_json
 from moemcts.arena.outcomes import Score, last_one_standing, outcome_of
-from moemcts.arena.records import GameRecord, Lineup
+from moemcts.arena.records import GameRecord, Lineup, key_of
 from moemcts.errors import Failure
 from moemcts.game import FloatArray, Game, Player
 from moemcts.play import Step, Table, play, seats_of
-
-_64_BITS = 2**64 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +118,7 @@ class _Running(Table):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.start_key = self.state.key() & _64_BITS
+        self.start_key = key_of(self.state)
 
     def take(self, step: Step[_Running]) -> None:
         self.failures = step.failures
@@ -198,9 +196,8 @@ def _start(game: Game, index: int, lineup: Lineup, conditions: Conditions) -> _R
     num_players = game.spec.num_players
     if len(lineup.agents) != num_players:
         raise ValueError(f"expected an agent for each of {num_players} players, got {len(lineup.agents)}")
-    opening = lineup.opening
     return _Running(
-        state=game.initial_state(opening) if isinstance(opening, int) else opening,
+        state=lineup.start(game),
         agents=lineup.agents,
         seats=seats_of(num_players, conditions.seed, lineup.seed),
         chance=np.random.default_rng(np.random.SeedSequence([conditions.seed, lineup.seed, num_players])),

@@ -10,7 +10,7 @@ from typing import Any
 
 from moemcts.arena.games import Conditions, Progress, play_games
 from moemcts.arena.journal import Journal
-from moemcts.arena.records import GameRecord, Lineup
+from moemcts.arena.records import GameRecord, Lineup, key_of
 from moemcts.arena.schedules import Remake, Schedule
 from moemcts.errors import DamagedFile, ForeignData
 from moemcts.game import Game
@@ -46,7 +46,7 @@ def play_match(
     played = _Played(stop)
     header = {**schedule.header, **conditions.to_json(), "identity": dict(schedule.identity)}
     with nullcontext() if journal is None else Journal(journal, header) as file:
-        done = {} if file is None else _finished(file, schedule.lineups)
+        done = {} if file is None else _finished(file, game, schedule.lineups)
 
         def take(record: GameRecord) -> None:
             watch.on_game(record)
@@ -149,7 +149,7 @@ def _sum(num_finished: int, states: Sequence[Progress]) -> Progress:
     )
 
 
-def _finished(journal: Journal, lineups: Sequence[Lineup]) -> dict[int, GameRecord]:
+def _finished(journal: Journal, game: Game, lineups: Sequence[Lineup]) -> dict[int, GameRecord]:
     done: dict[int, GameRecord] = {}
     for number, line in enumerate(journal.lines, start=2):
         record = _record(journal.path, number, line)
@@ -160,7 +160,7 @@ def _finished(journal: Journal, lineups: Sequence[Lineup]) -> dict[int, GameReco
             )
         # A longer match may have been broken off, or this one be a longer one.
         if record.index < len(lineups):
-            _check(journal.path, number, record, lineups[record.index])
+            _check(journal.path, number, record, game, lineups[record.index])
             done[record.index] = record
     return done
 
@@ -174,8 +174,13 @@ def _record(path: Path, number: int, line: dict[str, Any]) -> GameRecord:
         ) from error
 
 
-def _check(path: Path, number: int, record: GameRecord, lineup: Lineup) -> None:
+def _check(path: Path, number: int, record: GameRecord, game: Game, lineup: Lineup) -> None:
     found = (record.label, record.opening, record.focus, list(record.agents))
     expected = (lineup.label, lineup.opening_name, lineup.focus, [agent.name for agent in lineup.agents])
     if found != expected:
         raise ForeignData(f"{path}, line {number}: expected game {record.index} to be {expected}, got {found}")
+    if record.start_key != key_of(lineup.start(game)):
+        raise ForeignData(
+            f"{path} holds the games of another match: line {number} began elsewhere than at {lineup.opening_name}; "
+            "give another file or remove this one"
+        )

@@ -10,10 +10,11 @@ from typing import Any, Self
 
 from moemcts.agents import Agent, Decision
 from moemcts.arena.outcomes import Outcome
-from moemcts.game import Action, Player, State
+from moemcts.game import Action, Game, Player, State
 
 THOUGHT_FIELDS = ("value", "simulations", "nodes", "depth", "phase", "expert")
 """What files of games keep of a decision, in this order."""
+_64_BITS = 2**64 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,10 @@ class Lineup:
     focus: Player | None = None
     """The player whom the game is about: it stops as soon as this player's return is decided."""
 
+    def start(self, game: Game) -> State:
+        """Returns the start position."""
+        return game.initial_state(self.opening) if isinstance(self.opening, int) else self.opening
+
 
 @dataclass(frozen=True, kw_only=True)
 class GameRecord:
@@ -43,7 +48,7 @@ class GameRecord:
     """Names, by player."""
     opening: str
     start_key: int
-    """The key of the start position, not negative."""
+    """What `key_of` says of the start position."""
     focus: Player | None
     returns: tuple[float, ...]
     """What was decided when the game stopped, by player."""
@@ -93,6 +98,11 @@ class GameRecord:
             for joint, known in zip(read["moves"] if thoughts else (), thoughts, strict=True)
         )
         return cls(**read)
+
+
+def key_of(start: State) -> int:
+    """Returns the key of a start position as 64 bits, not negative."""
+    return start.key() & _64_BITS
 
 
 def num_duplicates(games: Sequence[GameRecord]) -> int:

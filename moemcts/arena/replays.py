@@ -60,14 +60,8 @@ WriteReplays = Callable[[Path, Sequence[Replay]], None]
 def replays_of(game: Game, lineups: Sequence[Lineup], records: Iterable[GameRecord], event: str) -> list[Replay]:
     """Returns the games that were played from a schedule, in its order."""
     return [
-        Replay(
-            game=game,
-            start=game.initial_state(opening) if isinstance(opening, int) else opening,
-            record=record,
-            event=event,
-        )
+        Replay(game=game, start=lineups[record.index].start(game), record=record, event=event)
         for record in sorted(records, key=lambda record: record.index)
-        for opening in (lineups[record.index].opening,)
     ]
 
 

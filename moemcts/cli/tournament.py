@@ -168,7 +168,7 @@ def _play_tournament(event: Event, references: Sequence[str], kind: str, rounds:
         num_games=num_games,
         rounds=rounds,
         openings=event.openings,
-        identity=lambda names: identity_of(names, event.openings),
+        identity=identity_of,
     )
 
     def report(advance: Advance, table: int, num_tables: int, state: Progress) -> None:

@@ -27,7 +27,7 @@ from moemcts.runs.learning import data_part, measurements, reader_of, train_expe
 from moemcts.runs.phases import describe_phases, timeline_of
 from moemcts.runs.run import Part, Run
 from moemcts.runs.running import inference_for
-from moemcts.runs.settings import ExperimentConfig
+from moemcts.runs.settings import MOST_SEEDS, ExperimentConfig
 from moemcts.runs.sources import Sources, open_sources
 from moemcts.search import SearchAgent
 from moemcts.search.engine import Opponents
@@ -136,7 +136,7 @@ class Experiment(Run[ExperimentConfig]):
 
     def first_board(self, seed: int) -> int:
         """Returns the number of the first start position of a training seed's games."""
-        return (self.config.seed * self.config.num_seeds + seed + 1) * BOARDS_PER_SEED
+        return (self.config.seed * MOST_SEEDS + seed + 1) * BOARDS_PER_SEED
 
     def passes(self) -> float:
         """Returns how often the trainings of one seed see the data, in passes of the configured epochs."""
@@ -250,7 +250,6 @@ class Experiment(Run[ExperimentConfig]):
                 "gates": config.gates,
                 "schemes": config.schemes,
                 "seed": config.seed,
-                "num_seeds": config.num_seeds,
                 **{f"match.{key}": value for key, value in match.items()},
                 **(
                     {f"search.{k}": v for k, v in config.search.model_dump(mode="json").items()}

@@ -131,7 +131,7 @@ def play_cells(
             named_agents(references, game),
             num_games=num_games,
             openings=openings,
-            identity=identity_of(references, openings),
+            identity=identity_of(references),
         )
         records = play_match(
             game,

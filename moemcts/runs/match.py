@@ -185,9 +185,9 @@ class Match:
             raise UsageError(f"expected two seatings for a sequential test, got {self.num_seatings}")
 
     def _identity(self) -> dict[str, Any]:
-        """Returns what else decides the games: what runs the networks, their weights, limits, openings."""
+        """Returns what else decides the games: what runs the networks, their weights, limits."""
         found = {"agents": self._resolved(), "limits": dict(self.plan.limits)}
-        return {**identity_of([one.reference for one in self._all], self.openings), **found}
+        return {**identity_of([one.reference for one in self._all]), **found}
 
 
 def going_on(plan: MatchPlan, path: Path | None) -> MatchPlan:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from moemcts.arena.records import GameRecord
+from moemcts.arena.records import GameRecord, key_of
 from moemcts.arena.replays import Replay
 from moemcts.game import CHANCE, JointAction, State
 from moemcts.learn.loop.games import GENERATION, RESIGNED, Played
@@ -41,7 +41,7 @@ class Showing:
             label="",
             agents=tuple(own if learner in (-1, seat) or opponents == SELF else other for seat in seats),
             opening="",
-            start_key=start.key() & (2**63 - 1),
+            start_key=key_of(start),
             focus=None,
             returns=tuple(played.returns[index].tolist()),
             outcome=None,

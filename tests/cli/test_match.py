@@ -143,6 +143,18 @@ def test_a_match_of_others_is_not_gone_on_with(folder: Path, tmp_path: Path) -> 
         assert "holds the games of another match" in done.stderr
 
 
+def test_a_match_is_made_longer_by_the_same_command_with_more_games(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "games.jsonl"
+    for against in ([], ["--against", "random"]):
+        command = ["--game", "connect-four", "--agent", "uct?simulations=4", "--agent", "uct?simulations=2", *against]
+        run(*command, "--games", 4, "--out", path, folder=folder)
+        played = path.read_bytes()
+        grown = run(*command, "--games", 10, "--out", path, "--json", folder=folder)
+        assert path.read_bytes().startswith(played)
+        assert json.loads(grown.stdout) == json.loads(run(*command, "--games", 10, "--json", folder=folder).stdout)
+        path.unlink()
+
+
 def test_each_agent_plays_the_same_games_against_the_same_others(folder: Path) -> None:
     done = run(
         "--game", "pommerman", "--agent", "random", "--agent", "simple", "--against", "simple", "--games", 8, "--json",

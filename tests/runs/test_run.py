@@ -124,6 +124,16 @@ def test_what_decides_nothing_may_be_edited_and_more_games_go_on(copy: Path) -> 
     assert (copy / "matches" / "searched-0.jsonl").read_bytes().startswith(played)
 
 
+def test_more_training_seeds_go_on_with_what_was_made(copy: Path, tmp_path: Path) -> None:
+    kept = [copy / "matches" / "searched-0.jsonl", copy / "experts" / "plies-0" / "expert-0.safetensors"]
+    before = [path.read_bytes() for path in kept]
+    edit(copy, lambda values: values.update(num_seeds=2))
+    report = make(Experiment.load(copy), Silence())
+    assert [path.read_bytes() for path in kept] == before
+    whole = make(experiment(tmp_path / "whole", num_seeds=2), Silence())
+    assert report.numbers == whole.numbers
+
+
 def test_an_old_folder_without_parts_goes_on(copy: Path) -> None:
     numbers = (copy / "report" / "numbers.json").read_bytes()
     shutil.rmtree(copy / "parts")
