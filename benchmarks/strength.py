@@ -32,7 +32,9 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
             row |= {"interval": tally["win_interval"], "games": tally["num_games"]}
             row |= {"wins": tally["wins"], "ties": tally["ties"], "losses": tally["losses"]}
             row |= {"difference": numbers[kind]["differences"].get(arm), "scheme": ", ".join(config["schemes"])}
-            row |= {"network": config["network"], "simulations": config["search"]["simulations"] * (kind != "raw")}
+            others = (one for one in config.get("other_networks", ()) if arm.endswith(f" {one}"))
+            network = next(others, config["network"])
+            row |= {"network": network, "simulations": config["search"]["simulations"] * (kind != "raw")}
             row |= {"rollout_plies": config["search"].get("rollout_plies", 0)}
             row |= {"samples": config["data"]["samples"], "training_seeds": config["num_seeds"]}
             row |= {"seed": config["seed"], "run_command": command}

@@ -57,7 +57,13 @@ def run(
         list[str] | None,
         typer.Option(help="How experts learn; may be given several times. See `moemcts schemes`."),
     ] = None,
-    network: Annotated[str | None, typer.Option(help="A registered network; see `moemcts networks`.")] = None,
+    network: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A registered network; see `moemcts networks`. May be given several times, to compare sizes: all with "
+            "the single network of the first."
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with settings, as in a run's config.toml.")] = None,
@@ -81,7 +87,8 @@ def run(
 
     if tensorboard:
         check_installed()
-    named = {"game": game, "gates": gate, "schemes": scheme, "network": network, "seed": seed, **games_at(data)}
+    networks = {"network": network[0], "other_networks": network[1:]} if network else {}
+    named = {"game": game, "gates": gate, "schemes": scheme, **networks, "seed": seed, **games_at(data)}
     given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
     progress = ConsoleProgress()
     if resume is None:

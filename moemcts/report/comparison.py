@@ -43,14 +43,20 @@ def _rows(name: str, numbers: Mapping[str, Any]) -> Iterator[list[Cell]]:
         yield [*head, f"{config['gate']}, {config['scheme']}", None, None, _fixed(numbers["losses"][-1]["loss"]["all"])]
         return
     yield [*head, "single network", None, None, _fixed(numbers["single"]["loss"]["mean"])]
-    searched = numbers["searched"]
+    searched, losses = numbers["searched"], dict(_losses(numbers))
     for arm, found in searched["arms"].items():
-        if arm not in numbers["losses"]:
-            continue
-        training = config["training"]
-        last = numbers["losses"][arm][-1]
-        loss = training["policy_weight"] * last["policy"]["all"] + training["value_weight"] * last["value"]["all"]
-        yield [*head, arm, found.get("num_games"), _points(searched, arm, found), _fixed(loss)]
+        if arm in losses:
+            yield [*head, arm, found.get("num_games"), _points(searched, arm, found), _fixed(losses[arm])]
+
+
+def _losses(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Yields the whole loss of all arms but the single network that these are compared with."""
+    training = numbers["config"]["training"]
+    for arm, rows in numbers["losses"].items():
+        policy, value = rows[-1]["policy"]["all"], rows[-1]["value"]["all"]
+        yield arm, training["policy_weight"] * policy + training["value_weight"] * value
+    for arm, single in numbers.get("other_singles", {}).items():
+        yield arm, single["loss"]["mean"]
 
 
 def _points(searched: Mapping[str, Any], arm: str, found: Mapping[str, Any]) -> str:

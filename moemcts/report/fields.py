@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,8 @@ class AgainstField(Contest):
 
     field: str
     """Who sits in all other seats."""
+    singles: Collection[str] = ()
+    """Arms of one network each, beside the baseline."""
 
     @property
     def baseline(self) -> str:
@@ -32,18 +35,19 @@ class AgainstField(Contest):
         return self.results[0].baseline
 
     @property
-    def teams(self) -> list[str]:
-        """The arms of experts."""
+    def others(self) -> list[str]:
+        """The arms that are compared with it."""
         return [arm for arm in self.arms if arm not in (self.baseline, FIELD)]
 
     def summary(self) -> list[str]:
         single = self.pooled(self.baseline)
         lines = [f"The single network wins {_share(single)} of {single.num_games} games."]
-        for arm in self.teams:
+        for arm in self.others:
             found = self.difference(arm)
             low, high = found.interval
             words = verdict(100 * found.mean, (100 * low, 100 * high), found.num_observations)
-            lines.append(f"Experts by {arm} win {_share(self.pooled(arm))}: {words}.")
+            subject = f"The {arm} wins" if arm in self.singles else f"Experts by {arm} win"
+            lines.append(f"{subject} {_share(self.pooled(arm))}: {words}.")
         return lines
 
     def section(self, title: str, label: str) -> Section:

@@ -18,10 +18,11 @@ from moemcts.report.tables import Table
 def findings(outcomes: Outcomes) -> Report:
     """Returns the report of a finished experiment."""
     searched, raw = outcomes.searched, outcomes.raw
+    singles = {name: _single_numbers(name, outcomes) for name in outcomes.singles}
     sections = [searched.section("With search", "searched")]
     if raw is not None:
         sections.append(raw.section("Without search", "raw"))
-    sections.append(_alone(outcomes))
+    sections += [_alone(name, outcomes) for name in outcomes.singles]
     sections += [_learning(team, outcomes) for team in outcomes.teams]
     sections += [_phases(phases) for phases in outcomes.phases]
     sections.append(Section("How it was made", outcomes.making))
@@ -33,7 +34,8 @@ def findings(outcomes: Outcomes) -> Report:
             "config": outcomes.settings,
             "searched": searched.numbers(),
             "raw": {} if raw is None else raw.numbers(),
-            "single": _single_numbers(outcomes),
+            "single": singles.pop(next(iter(singles))),
+            **({"other_singles": singles} if singles else {}),
             "losses": {team.name: [row.to_json() for row in team.losses] for team in outcomes.teams},
         },
     )
@@ -58,30 +60,32 @@ def _learning(team: Learned, outcomes: Outcomes) -> Section:
     )
 
 
-def _alone(outcomes: Outcomes) -> Section:
-    numbers = _single_numbers(outcomes)
+def _alone(name: str, outcomes: Outcomes) -> Section:
+    numbers = _single_numbers(name, outcomes)
     rows = [
-        [row.name, loss, row.policy["all"], row.value["all"], row.accuracy["all"]] for row, loss in _whole(outcomes)
+        [row.name, loss, row.policy["all"], row.value["all"], row.accuracy["all"]]
+        for row, loss in _whole(outcomes.singles[name], outcomes)
     ]
     if len(rows) > 1:
         spread = (numbers[name] for name in ("loss", "policy", "value", "accuracy"))
         rows.append(["mean ± deviation", *(f"{one['mean']:.4f} ± {one['deviation']:.4f}" for one in spread)])
     table = Table(
-        ["single network", "loss", "policy", "value", "accuracy"],
+        ["training", "loss", "policy", "value", "accuracy"],
         [[name, *(f"{cell:.4f}" if isinstance(cell, float) else cell for cell in cells)] for name, *cells in rows],
         "Whole loss as in training, cross-entropy of the policy, squared error of the value, and the share of samples "
         "whose action is likeliest, on samples that the network did not learn from; the deviation is that of seeds.",
     )
-    return Section("What the single network learned", tables=[table])
+    network = name.partition(" ")[2]
+    return Section(f"What the single {network or 'network'} learned", tables=[table])
 
 
-def _whole(outcomes: Outcomes) -> list[tuple[PhaseLosses, float | None]]:
+def _whole(rows: Sequence[PhaseLosses], outcomes: Outcomes) -> list[tuple[PhaseLosses, float | None]]:
     weights = loss_weights(outcomes.settings)
-    return [(row, row.loss("all", **weights)) for row in outcomes.single_losses]
+    return [(row, row.loss("all", **weights)) for row in rows]
 
 
-def _single_numbers(outcomes: Outcomes) -> dict[str, Any]:
-    rows = _whole(outcomes)
+def _single_numbers(name: str, outcomes: Outcomes) -> dict[str, Any]:
+    rows = _whole(outcomes.singles[name], outcomes)
     columns = {
         "loss": [loss for _, loss in rows],
         **{name: [getattr(row, name)["all"] for row, _ in rows] for name in ("policy", "value", "accuracy")},

@@ -75,8 +75,8 @@ class Outcomes:
     searched: Contest
     raw: Contest | None
     """The networks without search; None if they did not play."""
-    single_losses: tuple[PhaseLosses, ...]
-    """Of the single network, one row per training seed."""
+    singles: Mapping[str, Sequence[PhaseLosses]]
+    """By arm, the single networks, that which all are compared with first: a row per training seed."""
     single_metrics: Sequence[Entry]
     """Of the single network, first training seed."""
     teams: tuple[Learned, ...]

@@ -1,4 +1,4 @@
-"""What an experiment compares: the single network, and one set of experts per gate and scheme."""
+"""What an experiment compares: per network the single one, and one set of experts per gate and scheme."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ _LONGEST = 160
 
 @dataclass(frozen=True)
 class Arm:
-    """One set of experts, or the single network."""
+    """One set of experts, or a single network."""
 
     name: str
     """As tables call it."""
     gate: str
     scheme: str
+    network: str
     label: str = ""
     """The name as part of a file's name; arms of one experiment have different ones."""
     gate_name: str = ""
@@ -39,18 +40,25 @@ def file_label(reference: str) -> str:
     return label if len(label.encode()) <= _LONGEST else f"{label[: _LONGEST // 8]}-{_digest(reference)}"
 
 
-def make_arms(gates: Sequence[str], schemes: Sequence[str], gate_names: Sequence[str] = ()) -> list[Arm]:
-    """Returns the single network and the experts of every gate and scheme, named by what differs between them.
+def make_arms(
+    networks: Sequence[str], gates: Sequence[str], schemes: Sequence[str], gate_names: Sequence[str] = ()
+) -> list[Arm]:
+    """Returns per network the single one and the experts of every gate and scheme, named by what differs between them.
 
-    `gate_names` are what the gates are called, in their order; they are called as they are written where it is empty.
+    The first is the single network that all are compared with; arms of the first network do not name it. `gate_names`
+    are what the gates are called, in their order; they are called as they are written where it is empty.
     """
     names = {gate: gate for gate in gates} | dict(zip(gates, gate_names, strict=False))
     gates = [gate for gate in gates if gate != NO_GATE]
-    arms = [Arm(SINGLE, NO_GATE, SINGLE, gate_name=NO_GATE)]
-    for gate in gates:
-        for scheme in schemes:
-            words = [word for word, others in ((names[gate], gates), (scheme, schemes)) if len(others) > 1]
-            arms.append(Arm(" ".join(words) or names[gate], gate, scheme, gate_name=names[gate]))
+    arms = []
+    for network in networks:
+        further = [] if network == networks[0] else [network]
+        arms.append(Arm(" ".join([SINGLE, *further]), NO_GATE, SINGLE, network, gate_name=NO_GATE))
+        for gate in gates:
+            for scheme in schemes:
+                words = [word for word, others in ((names[gate], gates), (scheme, schemes)) if len(others) > 1]
+                name = " ".join([*(words or [names[gate]]), *further])
+                arms.append(Arm(name, gate, scheme, network, gate_name=names[gate]))
     labels = [file_label(arm.name) for arm in arms]
     counts = Counter(labels)
     return [

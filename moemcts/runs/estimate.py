@@ -73,36 +73,35 @@ def estimate(experiment: Experiment) -> Estimate:
     config, game = experiment.config, experiment.game
     played = play_some(game, data_players(config, game))
     sizes = _sizes(experiment)
-    rate, num_parameters = network_rate(game, config.network, played.states, BATCH)
-    work = [
-        learning_cost(
+    rates = {name: network_rate(game, name, played.states, BATCH) for name in config.networks}
+    work = {
+        arm: learning_cost(
             plugins().scheme(arm.scheme), experiment.gate(arm.gate), game, played.games, config.training.epochs
         )
         for arm in experiment.arms
-    ]
-    passes = sum(one.passes for one in work) * config.num_seeds
-    measurements = sum(one.measurements for one in work) * config.num_seeds
-    trainings = sum(one.trainings for one in work) * config.num_seeds
-    rows = passes * sizes.learned * TRAINING_COST + measurements * sizes.measured
-    rows_read = passes * sizes.learned + measurements * sizes.measured
+    }
+    learned = {arm: one.passes * sizes.learned for arm, one in work.items()}
+    measured = {arm: one.measurements * sizes.measured for arm, one in work.items()}
+    seconds = config.num_seeds * sum(
+        (learned[arm] * TRAINING_COST + measured[arm]) / rates[arm.network][0] + FIRST_STEP * work[arm].trainings
+        for arm in experiment.arms
+    )
+    num_read = config.num_seeds * sum([*learned.values(), *measured.values()])
     workers = min(config.workers or num_cores(), config.num_seeds * len(experiment.arms))
     # A pool of processes is started for the trainings and another one for the matches; the first step is slow.
     start = START if workers > 1 else 0.0
-    rated = sizes.rated * config.num_seeds
-    rows_rated = rated * sum(2 * experiment.gate(arm.gate).num_phases + 1 for arm in experiment.teams)
+    rating = sum((2 * experiment.gate(arm.gate).num_phases + 1) / rates[arm.network][0] for arm in experiment.teams)
     num_figures = 2 + 2 * len(experiment.teams) + 2 * len(experiment.gates)
     packed = game.pack(played.states)
     to_play = config.data.to_play
     return Estimate(
         data=to_play / config.data.keep / played.learned_share * played.seconds_per_sample + sizes.imported / IMPORTED,
-        training=start
-        + OPTIMISERS
-        + (rows / rate + rows_read / _encoding_rate(game, played.states) + FIRST_STEP * trainings) / workers,
+        training=start + OPTIMISERS + (seconds + num_read / _encoding_rate(game, played.states)) / workers,
         matches=start + _matches(experiment, played) / workers,
-        report=LIBRARIES + rows_rated / rate + num_figures * FIGURE,
+        report=LIBRARIES + sizes.rated * config.num_seeds * rating + num_figures * FIGURE,
         num_bytes=int(
             (to_play + sizes.imported) * (packed.offsets[-1] / len(played.states) + 40)
-            + num_parameters * 4 * 3 * trainings * 2
+            + config.num_seeds * sum(rates[arm.network][1] * 4 * 3 * one.trainings * 2 for arm, one in work.items())
         ),
     )
 
@@ -156,28 +155,29 @@ def _sizes(experiment: Experiment) -> _Sizes:
 def _matches(experiment: Experiment, played: Played) -> float:
     """Returns the seconds that all games take in one process."""
     config, game = experiment.config, experiment.game
-    num_arms, num_players = len(experiment.contestants()), game.spec.num_players
+    arms, num_players = experiment.contestants(), game.spec.num_players
     limit = config.search.simulations or config.search.nodes or 100
     # The single network answers to experts where nobody else does.
     has_field = experiment.field.name != SINGLE
     searched_share = 1 / num_players if has_field else 1.0
-    num_games = config.num_seeds * num_arms * config.match.games
-    side_by_side = min(config.match.parallel, num_arms * config.match.games)
-    batch = max(1, side_by_side * config.search.leaves_per_tree)
-    rate, _ = network_rate(game, config.network, played.states, min(batch, BATCH))
-    decisions = num_games * played.samples_per_game * searched_share
-    searched = (
-        decisions
-        * limit
-        * (1 / search_rate(game, config.search, experiment.opponent_model(), played.states) + 1 / rate)
+    side_by_side = min(config.match.parallel, len(arms) * config.match.games)
+    batch = min(max(1, side_by_side * config.search.leaves_per_tree), BATCH)
+    rates = {name: network_rate(game, name, played.states, batch)[0] for name in {arm.network for arm in arms}}
+    # Seconds for one position, and for one descent, of every arm.
+    evaluating = sum(1 / rates[arm.network] for arm in arms)
+    descending = len(arms) / search_rate(game, config.search, experiment.opponent_model(), played.states)
+    # Decisions of all players in the games of an arm.
+    searched, raw = (
+        config.num_seeds * num_games * played.samples_per_game
+        for num_games in (config.match.games, config.match.raw_games)
     )
-    num_raw = config.num_seeds * num_arms * config.match.raw_games
-    answered = (num_games + num_raw) * played.samples_per_game * (1 - searched_share)
+    answered = (searched + raw) * len(arms) * (1 - searched_share)
     field = played
     if has_field and config.data.agent:
         # Who plays the data may think longer than who sits in the other seats.
         field = play_some(game, [experiment.agent(experiment.field.name)] * num_players)
-    return searched + answered * field.seconds_per_sample + num_raw * played.samples_per_game * searched_share / rate
+    deciding = searched_share * (searched * limit * (descending + evaluating) + raw * evaluating)
+    return deciding + answered * field.seconds_per_sample
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -44,7 +44,7 @@ SEARCHED, RAW = "searched", "raw"
 
 
 class Experiment(Run[ExperimentConfig]):
-    """A single network against one set of experts per gate and scheme, in a folder."""
+    """A single network against one set of experts per gate and scheme, and per network, in a folder."""
 
     kind = "experiment"
     noun = "run"
@@ -53,7 +53,9 @@ class Experiment(Run[ExperimentConfig]):
     def __init__(self, folder: Path, config: ExperimentConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
         super().__init__(folder, config)
-        self.arms = make_arms(config.gates, config.schemes, config.gate_names)
+        for network in config.other_networks:
+            plugins().network(network, self.game.spec.observation_shape, self.game.spec.num_actions)
+        self.arms = make_arms(config.networks, config.gates, config.schemes, config.gate_names)
         for scheme in config.schemes:
             plugins().scheme(scheme)
         for arm in self.arms:
@@ -68,7 +70,7 @@ class Experiment(Run[ExperimentConfig]):
     @classmethod
     def resolved(cls, config: ExperimentConfig) -> ExperimentConfig:
         """Returns the configuration with what the game and this machine decide written out."""
-        return _with_inference(super().resolved(_with_gates(config)))
+        return _with_inference(super().resolved(_with_networks(_with_gates(config))))
 
     @property
     def gates(self) -> list[str]:
@@ -82,13 +84,18 @@ class Experiment(Run[ExperimentConfig]):
 
     @property
     def single(self) -> Arm:
-        """The arm of the single network."""
+        """The arm of the single network that all others are compared with."""
         return self.arms[0]
+
+    @property
+    def other_singles(self) -> list[Arm]:
+        """The arms of one network of another kind each."""
+        return [arm for arm in self.arms[1:] if arm.gate == NO_GATE]
 
     @property
     def teams(self) -> list[Arm]:
         """The arms of several experts."""
-        return self.arms[1:]
+        return [arm for arm in self.arms if arm.gate != NO_GATE]
 
     @property
     def seeds(self) -> range:
@@ -103,6 +110,7 @@ class Experiment(Run[ExperimentConfig]):
         seeds = f"{config.num_seeds} training seed{'s' * (config.num_seeds > 1)}"
         return (
             f"{config.game}: a single {config.network} against experts ({experts}), "
+            f"{''.join(f'and the same of {network}, ' for network in config.other_networks)}"
             f"{data}, {seeds}, "
             f"{config.match.games} games per arm and seed at {config.search.simulations} simulations"
         )
@@ -178,16 +186,19 @@ class Experiment(Run[ExperimentConfig]):
         """Returns what was made; the experiment must be done."""
         sources = self.sources()
         experts = {(arm.name, seed): self.experts(arm, seed) for arm in self.arms for seed in self.seeds}
-        alone = single_losses(self.config, self.single, sources, experts)
         losses = held_out_losses(self.config, self.single, self.teams, sources, experts)
         searched, raw = (self._results(kind) for kind in (SEARCHED, RAW))
+        singles = [arm.name for arm in self.other_singles]
         return Outcomes(
             title=f"{self.config.game}: {', '.join(self.gate_names.values()) or 'a single network'}",
             making=self._making(),
             settings=self.config.model_dump(mode="json"),
-            searched=self.field.contest(searched, f"{self.config.search.simulations} simulations per move"),
-            raw=self.field.contest(raw, "the policy's best action") if raw else None,
-            single_losses=tuple(alone),
+            searched=self.field.contest(searched, f"{self.config.search.simulations} simulations per move", singles),
+            raw=self.field.contest(raw, "the policy's best action", singles) if raw else None,
+            singles={
+                arm.name: single_losses(self.config, arm, sources, experts)
+                for arm in (self.single, *self.other_singles)
+            },
             single_metrics=measurements(self._training_folder(self.single, 0)),
             teams=tuple(
                 Learned(
@@ -230,7 +241,7 @@ class Experiment(Run[ExperimentConfig]):
             do=functools.partial(self._train, arm, seed),
             decided_by={
                 **data.decided_by,
-                "network": self.config.network,
+                "network": arm.network,
                 "gate": arm.gate,
                 "scheme": arm.scheme,
                 **training_settings(self.config, seed),
@@ -250,6 +261,7 @@ class Experiment(Run[ExperimentConfig]):
                 "gates": config.gates,
                 "schemes": config.schemes,
                 "seed": config.seed,
+                **({"other_networks": config.other_networks} if config.other_networks else {}),
                 **{f"match.{key}": value for key, value in match.items()},
                 **(
                     {f"search.{k}": v for k, v in config.search.model_dump(mode="json").items()}
@@ -341,6 +353,14 @@ def _with_gates(config: ExperimentConfig) -> ExperimentConfig:
             raise UsageError(f"expected different gates, got {same!r} and {name!r}, which are both {gate!r} here")
     # Names of other gates, from the file of another run, are forgotten.
     return config.model_copy(update={"gates": gates, "gate_names": config.gates if gates != config.gates else []})
+
+
+def _with_networks(config: ExperimentConfig) -> ExperimentConfig:
+    """Returns the configuration with what the game decides of its further networks, as of the first, written out."""
+    game = plugins().game(config.game)
+    return config.model_copy(
+        update={"other_networks": [plugins().complete_network(network, game) for network in config.other_networks]}
+    )
 
 
 def _with_inference(config: ExperimentConfig) -> ExperimentConfig:

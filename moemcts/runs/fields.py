@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from moemcts.agents import Agent
@@ -34,8 +34,11 @@ class Field(ABC):
         """Returns who else is measured beside networks without search."""
 
     @abstractmethod
-    def contest(self, results: Sequence[MatchResult], limit: str) -> Contest:
-        """Returns the matches of all training seeds as a report reads them; `limit` says how moves were chosen."""
+    def contest(self, results: Sequence[MatchResult], limit: str, singles: Collection[str]) -> Contest:
+        """Returns the matches of all training seeds as a report reads them.
+
+        `limit` says how moves were chosen, `singles` are the arms of one network beside the first.
+        """
 
     @property
     @abstractmethod
@@ -59,8 +62,8 @@ class AgentField(Field):
     def extra(self, agents: Mapping[str, Agent]) -> dict[str, Agent]:
         return {FIELD: self.agent(agents)}
 
-    def contest(self, results: Sequence[MatchResult], limit: str) -> Contest:
-        return AgainstField(tuple(results), limit=limit, field=self.name)
+    def contest(self, results: Sequence[MatchResult], limit: str, singles: Collection[str]) -> Contest:
+        return AgainstField(tuple(results), limit=limit, field=self.name, singles=singles)
 
     @property
     def model(self) -> str:
@@ -83,7 +86,7 @@ class SingleField(Field):
     def extra(self, agents: Mapping[str, Agent]) -> dict[str, Agent]:
         return {}
 
-    def contest(self, results: Sequence[MatchResult], limit: str) -> Contest:
+    def contest(self, results: Sequence[MatchResult], limit: str, singles: Collection[str]) -> Contest:
         return AgainstSingle(tuple(results), limit=limit)
 
     @property

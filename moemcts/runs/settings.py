@@ -201,8 +201,10 @@ class TrainingConfig(LearningConfig):
 
 
 class ExperimentConfig(LearningConfig):
-    """One experiment: a single network against one set of experts per gate and scheme."""
+    """One experiment: a single network against one set of experts per gate and scheme, and per network."""
 
+    other_networks: list[str] = []
+    """Beside `network`: each makes a single network and experts of its own, such as some of equal cost."""
     gates: list[str] = Field(default=["none"], min_length=1)
     """Gates, each of which makes one set of experts; `none` is the single network itself."""
     schemes: list[str] = Field(default=["separated"], min_length=1)
@@ -216,9 +218,15 @@ class ExperimentConfig(LearningConfig):
     search: SearchConfig = SearchConfig()
     match: MatchConfig = MatchConfig()
 
+    @property
+    def networks(self) -> list[str]:
+        """All networks, that of the single network which all are compared with first."""
+        return [self.network, *self.other_networks]
+
     @model_validator(mode="after")
     def _arms_differ(self) -> Self:
-        for kind, names in (("gates", self.gates), ("schemes", self.schemes), ("gate_names", self.gate_names)):
+        lists = {"gates": self.gates, "schemes": self.schemes, "gate_names": self.gate_names, "networks": self.networks}
+        for kind, names in lists.items():
             if len(set(names)) < len(names):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise ValueError(f"expected different {kind}, got {twice!r} twice")
@@ -228,8 +236,9 @@ class ExperimentConfig(LearningConfig):
     def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leaves out what files did not have before, so that they stay as they were."""
         fields: dict[str, Any] = dump(self)
-        if not fields.get("gate_names"):
-            fields.pop("gate_names", None)
+        for key in ("gate_names", "other_networks"):
+            if not fields.get(key):
+                fields.pop(key, None)
         return fields
 
 

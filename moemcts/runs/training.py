@@ -168,7 +168,7 @@ class Training(Run[TrainingConfig]):
         train_experts(
             self.config,
             self.game,
-            Arm("experts", self.config.gate, self.config.scheme),
+            Arm("experts", self.config.gate, self.config.scheme, self.config.network),
             self.gate,
             self.sources(),
             training_folder=self.folder / "training",

@@ -21,6 +21,7 @@ from moemcts.cli.train import make as make_training
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
 from moemcts.runs.arms import make_arms
+from moemcts.runs.learning import measurements
 from moemcts.runs.settings import validate
 from moemcts.store import exclusive, read_toml, write_text, write_toml
 from moemcts.work.progress import Silence
@@ -134,6 +135,32 @@ def test_more_training_seeds_go_on_with_what_was_made(copy: Path, tmp_path: Path
     assert report.numbers == whole.numbers
 
 
+def test_networks_of_several_sizes_are_arms_beside_the_first(copy: Path, tmp_path: Path) -> None:
+    larger = "resnet?channels=8&blocks=1"
+    changes = {"other_networks": [larger], "schemes": ["separated", "single?epochs=3"]}
+    run = experiment(tmp_path / "sizes", **changes, match={"games": 4, "raw_games": 0, "field": "random"})
+    assert [arm.name for arm in run.arms] == [
+        "single",
+        "separated",
+        "single?epochs=3",
+        f"single {larger}",
+        f"separated {larger}",
+        f"single?epochs=3 {larger}",
+    ]
+    report = make(run, Silence())
+    manifests = [read_toml(run.folder / "experts" / f"{arm.label}-0" / "manifest.toml") for arm in run.arms]
+    assert [manifest["network"] for manifest in manifests] == [NETWORK] * 3 + [larger] * 3
+    steps = [measurements(run.folder / "training" / f"{arm.label}-0")[-1]["step"] for arm in run.arms]
+    assert steps[2] == 3 * steps[0] == 3 * steps[3] == steps[5]
+    assert set(report.numbers["searched"]["differences"]) == {arm.name for arm in run.arms[1:]}
+    assert list(report.numbers["other_singles"]) == [f"single {larger}"]
+    assert f"The single {larger} wins" in report.summary
+    assert "other_networks" not in read_toml(copy / "config.toml")
+    edit(run.folder, lambda values: values.update(other_networks=[]))
+    with pytest.raises(ForeignData, match=r"part searched-0.*other_networks was .* and is None"):
+        make(Experiment.load(run.folder), Silence())
+
+
 def test_an_old_folder_without_parts_goes_on(copy: Path) -> None:
     numbers = (copy / "report" / "numbers.json").read_bytes()
     shutil.rmtree(copy / "parts")
@@ -192,7 +219,7 @@ def test_a_run_of_another_kind_is_named(finished: Path, trained: Path) -> None:
 
 
 def test_arms_whose_names_differ_in_signs_only_have_folders_of_their_own() -> None:
-    arms = make_arms(["plies?cuts=3,6", "plies?cuts=3.6", "steps"], ["separated"])
+    arms = make_arms(["resnet"], ["plies?cuts=3,6", "plies?cuts=3.6", "steps"], ["separated"])
     assert len({arm.label for arm in arms}) == 4
     assert arms[3].label == "steps"
 
