@@ -27,7 +27,7 @@ class AgainstField(Contest):
     field: str
     """Who sits in all other seats."""
     singles: Collection[str] = ()
-    """Arms of one network each, beside the baseline."""
+    """Arms of one network for all phases."""
 
     @property
     def baseline(self) -> str:

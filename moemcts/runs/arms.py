@@ -30,6 +30,11 @@ class Arm:
     gate_name: str = ""
     """As tables call the gate."""
 
+    @property
+    def is_single(self) -> bool:
+        """Whether one network plays in all phases."""
+        return parse_reference(self.scheme)[0] == SINGLE
+
 
 def file_label(reference: str) -> str:
     """Returns what a user writes as part of a file's name."""

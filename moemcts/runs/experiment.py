@@ -188,7 +188,7 @@ class Experiment(Run[ExperimentConfig]):
         experts = {(arm.name, seed): self.experts(arm, seed) for arm in self.arms for seed in self.seeds}
         losses = held_out_losses(self.config, self.single, self.teams, sources, experts)
         searched, raw = (self._results(kind) for kind in (SEARCHED, RAW))
-        singles = [arm.name for arm in self.other_singles]
+        singles = [arm.name for arm in self.arms if arm.is_single]
         return Outcomes(
             title=f"{self.config.game}: {', '.join(self.gate_names.values()) or 'a single network'}",
             making=self._making(),

@@ -37,7 +37,7 @@ class Field(ABC):
     def contest(self, results: Sequence[MatchResult], limit: str, singles: Collection[str]) -> Contest:
         """Returns the matches of all training seeds as a report reads them.
 
-        `limit` says how moves were chosen, `singles` are the arms of one network beside the first.
+        `limit` says how moves were chosen, `singles` are the arms of one network for all phases.
         """
 
     @property

@@ -155,6 +155,8 @@ def test_networks_of_several_sizes_are_arms_beside_the_first(copy: Path, tmp_pat
     assert set(report.numbers["searched"]["differences"]) == {arm.name for arm in run.arms[1:]}
     assert list(report.numbers["other_singles"]) == [f"single {larger}"]
     assert f"The single {larger} wins" in report.summary
+    assert "The single?epochs=3 wins" in report.summary
+    assert "Experts by separated win" in report.summary
     assert "other_networks" not in read_toml(copy / "config.toml")
     edit(run.folder, lambda values: values.update(other_networks=[]))
     with pytest.raises(ForeignData, match=r"part searched-0.*other_networks was .* and is None"):
