@@ -126,7 +126,8 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     `runs/X/experts/steps-0?simulations=200` searches with these experts; 0 simulations plays their policy. `limits`
     (simulations, nodes, seconds) are those of experts that name none. `experts:FOLDER?only=endgame&else=OTHER` plays
     with one expert of a folder, and with those of another in all other phases. `routing=queue` lets leaves wait until
-    the batch of their expert is full, `batch` positions.
+    the batch of their expert is full, `batch` positions; `gate=NAME` says by which other gate of as many phases they
+    are chosen.
     `backend` and `precision` say what runs their networks. `auto`, the default of both, takes the quickest here that
     keeps the policy, and the agent's name says what that is: games are the same only where it is the same. Beside a
     named backend the precision is float32 unless it is named too. `in_flight=2` searches half of the games while the
@@ -236,6 +237,7 @@ def _expert_agent(
     leaves: int = 4,
     routing: str = "",
     batch: int = 64,
+    gate: Sequence[str] = (),
     opponents: str = "",
     c_init: float | None = None,
     first_play_urgency: FirstPlayUrgency | None = None,
@@ -263,6 +265,9 @@ def _expert_agent(
         raise unknown_name("routing", routing, (*ROUTINGS, QUEUE))
     seen, game = game, encoded_as(experts_in(folder), game)
     loaded = load_networks(experts_in(folder), game, plugins())
+    if gate:
+        # The commas are those of the gate's own options.
+        loaded = loaded.by_gate(plugins().gate(",".join(gate), game))
     inference = loaded.choice(
         backend,
         # What the names of agents say that took float32: the backend alone.

@@ -162,6 +162,21 @@ def test_a_match_goes_on_with_what_was_chosen_when_it_began(
         assert going_on(plan, path) == plan
 
 
+def test_another_gate_of_as_many_phases_chooses_the_experts(experts: Path) -> None:
+    game = plugins().game("tictactoe")
+    state = game.initial_state().play([0])
+    found = []
+    for option in ("", "&gate=plies?cuts=3,6", "&gate=plies?cuts=1,2", "&gate=plies?cuts=1,9"):
+        agent = resolve_agent(f"{experts}?simulations=4&backend=torch{option}", game)
+        found.append(agent.act(game.views([(state, 1)]), [Seat(1, np.random.default_rng(1))])[0])
+    assert found[0] == found[1]
+    assert [decision.expert for decision in found] == [0, 0, 1, 1]
+    with pytest.raises(UsageError, match=r"expected a gate of 3 phases, .*got 'plies' of 2"):
+        resolve_agent(f"{experts}?backend=torch&gate=plies?cuts=3", game)
+    with pytest.raises(UsageError, match="no gate named 'plie'; did you mean 'plies'"):
+        resolve_agent(f"{experts}?backend=torch&gate=plie", game)
+
+
 def test_the_queue_is_a_routing_that_users_name(experts: Path) -> None:
     game = plugins().game("tictactoe")
     views = game.views([(game.initial_state(), 0)] * 3)

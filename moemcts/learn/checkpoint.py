@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from torch import nn
 
 from moemcts import __version__
-from moemcts.errors import DamagedFile, ForeignData
+from moemcts.errors import DamagedFile, ForeignData, UsageError
 from moemcts.experts import ExpertSet, Routing, route_stacked
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
@@ -121,6 +121,15 @@ class LoadedNetworks:
     gate: PhaseGate
     networks: tuple[nn.Module, ...]
     manifest: Mapping[str, Any]
+
+    def by_gate(self, gate: PhaseGate) -> LoadedNetworks:
+        """Returns the networks behind another gate; raises UsageError unless that has as many phases."""
+        if gate.num_phases != len(self.networks):
+            raise UsageError(
+                f"expected a gate of {len(self.networks)} phases, one for each expert in {self.folder}, "
+                f"got {gate.name!r} of {gate.num_phases}"
+            )
+        return replace(self, gate=gate)
 
     def expert_set(self, inference: Inference, *, device: str = "cpu", routing: Routing | None = None) -> ExpertSet:
         """Returns the networks as evaluators behind their gate."""
