@@ -153,7 +153,7 @@ class RunConfig(Section):
 
     def resolved_settings(self) -> dict[str, Any]:
         """Returns all settings that have a value and an effect, as TOML has them."""
-        values = self.model_dump(mode="json", exclude_none=True)
+        values = self.filled().model_dump(mode="json", exclude_none=True)
         for master, idle in WITHOUT_EFFECT.items():
             if lookup(values, master):
                 for path in idle:
@@ -176,17 +176,11 @@ class LearningConfig(RunConfig):
 
     def resolved_settings(self) -> dict[str, Any]:
         """Returns all settings that have a value and an effect, as TOML has them."""
-        values = self.filled().model_dump(mode="json", exclude_none=True)
-        for key in ("games", "reader", "against", "random_plies"):
-            # Files did not have these before: where they say nothing they are left out.
-            if not values["data"][key]:
-                del values["data"][key]
-        for master, idle in WITHOUT_EFFECT.items():
-            if lookup(values, master):
-                for path in idle:
-                    section, key = path.split(".")
-                    values[section].pop(key, None)
-        return values
+        values = super().resolved_settings()
+        data = values["data"]
+        # Files did not have these before: where they say nothing they are left out.
+        later = ("games", "reader", "against", "random_plies")
+        return {**values, "data": {key: value for key, value in data.items() if value or key not in later}}
 
 
 class TrainingConfig(LearningConfig):
