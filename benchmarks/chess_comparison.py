@@ -27,7 +27,7 @@ from moemcts.cli.run import make
 from moemcts.learn.data.dataset import Dataset
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment
-from moemcts.runs.arms import Arm
+from moemcts.runs.arms import single_arm
 from moemcts.runs.learning import train_experts
 from moemcts.runs.settings import ExperimentConfig, validate
 from moemcts.runs.sources import Sources
@@ -86,7 +86,7 @@ def training_rate(config: ExperimentConfig, data: Path) -> float:
         train_experts(
             probe,
             game,
-            Arm("single", "none", "single"),
+            single_arm(config.network),
             plugins().gate("none", game),
             Sources(dataset, validation=Dataset.open(data / "validation", game).split(0.03, 0)[1]),
             training_folder=Path(folder) / "training",

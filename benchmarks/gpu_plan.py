@@ -37,7 +37,7 @@ from moemcts.learn.inference.backends import Inference, Precision
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
-from moemcts.runs.arms import Arm
+from moemcts.runs.arms import single_arm
 from moemcts.runs.learning import train_experts
 from moemcts.runs.settings import LearningConfig
 from moemcts.runs.sources import Sources
@@ -251,7 +251,7 @@ class Plan:
             train_experts(
                 LearningConfig(game="chess", network=self.scale.networks[size], training=training),
                 self.game,
-                Arm("single", "none", "single"),
+                single_arm(self.scale.networks[size]),
                 plugins().gate("none", self.game),
                 sources,
                 training_folder=Path(folder) / "training",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import tomllib
 from pathlib import Path
 
 from record import add_option, append
@@ -18,7 +17,8 @@ from record import add_option, append
 def rows(run: Path, label: str) -> list[dict[str, object]]:
     """Returns the rows of a run's `report/numbers.json`."""
     numbers = json.loads((run / "report" / "numbers.json").read_text())
-    config = tomllib.loads((run / "config.toml").read_text())
+    # That of the report: a run may have been begun to grow since.
+    config = numbers["config"]
     words = ["moemcts", *json.loads((run / "env.json").read_text())["command"][1:]]
     if "--out" in words:
         del words[words.index("--out") : words.index("--out") + 2]

@@ -33,7 +33,7 @@ from moemcts.learn.training.compiling import measure_compiling
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.speed import WAYS, with_way
 from moemcts.plugins import plugins
-from moemcts.runs.arms import Arm
+from moemcts.runs.arms import single_arm
 from moemcts.runs.learning import train_experts
 from moemcts.runs.settings import DataConfig, LearningConfig
 from moemcts.runs.sources import Sources, open_sources
@@ -173,7 +173,7 @@ def train(config: LearningConfig, game: Game, sources: Sources) -> dict[str, Any
         train_experts(
             config,
             game,
-            Arm("single", "none", "single"),
+            single_arm(config.network),
             plugins().gate("none", game),
             sources,
             training_folder=Path(folder) / "training",

@@ -45,6 +45,11 @@ def file_label(reference: str) -> str:
     return label if len(label.encode()) <= _LONGEST else f"{label[: _LONGEST // 8]}-{_digest(reference)}"
 
 
+def single_arm(network: str, name: str = SINGLE) -> Arm:
+    """Returns the arm of one network for everything."""
+    return Arm(name, NO_GATE, SINGLE, network, gate_name=NO_GATE)
+
+
 def make_arms(
     networks: Sequence[str], gates: Sequence[str], schemes: Sequence[str], gate_names: Sequence[str] = ()
 ) -> list[Arm]:
@@ -58,7 +63,7 @@ def make_arms(
     arms = []
     for network in networks:
         further = [] if network == networks[0] else [network]
-        arms.append(Arm(" ".join([SINGLE, *further]), NO_GATE, SINGLE, network, gate_name=NO_GATE))
+        arms.append(single_arm(network, " ".join([SINGLE, *further])))
         for gate in gates:
             for scheme in schemes:
                 words = [word for word, others in ((names[gate], gates), (scheme, schemes)) if len(others) > 1]
