@@ -7,6 +7,7 @@ from pathlib import Path
 from published import CHESS_ELO, CHESS_LOSS
 from tabulating import Row, around, bounds, field_matches, field_table, latest, origin, table
 
+from moemcts.arena.verdict import counted
 from moemcts.report.leaderboard import leaderboard
 from moemcts.store import read_toml
 
@@ -54,9 +55,11 @@ def _strength_of(rows: list[Row]) -> str:
     one = rows[0]
     how = (
         f"`{one['run_command']}`, as that was at {one['commit']}: {one['samples']:,} samples of SimpleAgents' games, "
-        f"network `{one['network']}`, scheme {one['scheme']}, {one['training_seeds']} training seeds."
+        f"network `{one['network']}`, scheme {one['scheme']}, {counted(one['training_seeds'], 'training seed')}."
     )
-    return "\n\n".join([table(heads, map(strength_row, rows)), how])
+    label = one.get("label", "")
+    heading = [f"**{label[0].upper()}{label[1:]}**"] if label else []
+    return "\n\n".join([*heading, table(heads, map(strength_row, rows)), how])
 
 
 PHASES = ("opening", "middlegame", "endgame", "all")
