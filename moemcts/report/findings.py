@@ -53,8 +53,9 @@ def _learning(team: Learned, outcomes: Outcomes) -> Section:
     seeds = f"mean of {num_seeds} training seeds" if num_seeds > 1 else "one training seed"
     where = f"on samples that no network learned from, {seeds}"
     weights = loss_weights(outcomes.settings)
+    who = team.name if team.is_single else f"the experts by {team.name}"
     return Section(
-        f"What the experts by {team.name} learned",
+        f"What {who} learned",
         tables=[loss_table(team.losses, where, **weights), accuracy_table(team.losses, where)],
         figures=curve_figures(team.phase_names, team.metrics, outcomes.single_metrics, team.label),
     )

@@ -24,6 +24,8 @@ class Learned:
     """Of its arm, as tables call it."""
     label: str
     """The name as part of a file's name."""
+    is_single: bool
+    """Whether one network plays in all phases."""
     phase_names: tuple[str, ...]
     losses: Sequence[PhaseLosses]
     """On held-out samples, mean over the training seeds: the single network, each expert, all experts together."""

@@ -204,6 +204,7 @@ class Experiment(Run[ExperimentConfig]):
                 Learned(
                     name=arm.name,
                     label=arm.label,
+                    is_single=arm.is_single,
                     phase_names=experts[arm.name, 0].gate.phase_names,
                     losses=losses[arm.name],
                     metrics=measurements(self._training_folder(arm, 0)),

@@ -157,6 +157,9 @@ def test_networks_of_several_sizes_are_arms_beside_the_first(copy: Path, tmp_pat
     assert f"The single {larger} wins" in report.summary
     assert "The single?epochs=3 wins" in report.summary
     assert "Experts by separated win" in report.summary
+    titles = [section.title for section in report.sections]
+    assert {"What the experts by separated learned", "What single?epochs=3 learned"} <= set(titles)
+    assert f"What the single {larger} learned" in titles
     assert "other_networks" not in read_toml(copy / "config.toml")
     edit(run.folder, lambda values: values.update(other_networks=[]))
     with pytest.raises(ForeignData, match=r"part searched-0.*other_networks was .* and is None"):
