@@ -9,9 +9,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from record import add_option, append
+
+from moemcts.runs.settings import ExperimentConfig, flat, validate
 
 
 def rows(run: Path, label: str) -> list[dict[str, object]]:
@@ -19,10 +25,7 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
     numbers = json.loads((run / "report" / "numbers.json").read_text())
     # That of the report: a run may have been begun to grow since.
     config = numbers["config"]
-    words = ["moemcts", *json.loads((run / "env.json").read_text())["command"][1:]]
-    if "--out" in words:
-        del words[words.index("--out") : words.index("--out") + 2]
-    command = " ".join(words)
+    command = command_of(json.loads((run / "env.json").read_text())["command"][1:], config)
     found: list[dict[str, object]] = []
     for kind in ("searched", "raw"):
         for arm, tally in numbers[kind]["arms"].items():
@@ -40,6 +43,22 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
             row |= {"seed": config["seed"], "run_command": command}
             found.append(row)
     return found
+
+
+def command_of(words: Sequence[str], config: Mapping[str, Any]) -> str:
+    """Returns the command that makes a run of that configuration anew: the one that began it, without its folder, and
+    with what was changed in its `config.toml` since.
+    """
+    words = ["moemcts", *words]
+    if "--out" in words:
+        del words[words.index("--out") : words.index("--out") + 2]
+    done = subprocess.run([*words, "--dry-run", "--json"], capture_output=True, text=True, check=True)
+    begun = flat(json.loads(done.stdout)["config"])
+    made = flat(validate(config, ExperimentConfig).resolved_settings())
+    changed = {path: value for path, value in made.items() if value != begun.get(path)}
+    for path, value in changed.items():
+        words += ["--set", f"{path}={str(value).lower() if isinstance(value, bool) else value}"]
+    return shlex.join(words)
 
 
 def named(name: str, label: str) -> str:

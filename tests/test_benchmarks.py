@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -113,6 +114,21 @@ def test_a_row_of_all_agents_counts_all_games() -> None:
     assert found["name"] == "mine: all 2 together"
     assert (found["value"], found["counts"], found["games"]) == (50.0, [4, 1, 3], 8)
     assert found["by agent"] == [75.0, 25.0]
+
+
+def test_the_command_of_a_run_says_what_was_changed_since_it_was_begun() -> None:
+    from strength import command_of
+
+    text = "moemcts run --game tictactoe --gate 'plies?cuts=4' --preset smoke --network 'mlp?width=8&layers=1' --seed 3"
+    begun = shlex.split(text)[1:]
+    dry = subprocess.run(["moemcts", *begun, "--dry-run", "--json"], capture_output=True, text=True, check=True)
+    config = json.loads(dry.stdout)["config"]
+    assert command_of(begun, config) == text
+    config["num_seeds"], config["match"]["games"] = 7, 300
+    command = command_of([*begun, "--out", "folder"], config)
+    assert command == f"{text} --set num_seeds=7 --set match.games=300"
+    again = subprocess.run([*shlex.split(command), "--dry-run", "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(again.stdout)["config"] == config
 
 
 def test_the_plan_for_a_gpu_runs_dry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
