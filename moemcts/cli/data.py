@@ -51,7 +51,7 @@ def generate(
     """Play games between agents and write their decisions as a dataset."""
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.learn.data.generation import generate as play_games
-    from moemcts.learn.data.varied import Varied
+    from moemcts.learn.data.varied import seated
     from moemcts.naming import resolve_agent
     from moemcts.plugins import plugins
     from moemcts.store import exclusive
@@ -63,14 +63,11 @@ def generate(
     names = agent or [plugins().player(made)]
     if len(names) not in (1, num_seats):
         raise UsageError(f"expected --agent once, or once for each of {num_seats} seats, got it {len(names)} times")
-    if against is not None:
-        if len(names) != 1:
-            raise UsageError(f"expected --agent once with --against, got it {len(names)} times")
-        names += [against] * (num_seats - 1)
-    players = {name: resolve_agent(name, made) for name in names}
-    if random_plies:
-        players = {name: Varied(player, random_plies) for name, player in players.items()}
-    seats = [players[names[seat % len(names)]] for seat in range(num_seats)]
+    if against is not None and len(names) != 1:
+        raise UsageError(f"expected --agent once with --against, got it {len(names)} times")
+    players = {name: resolve_agent(name, made) for name in [*names, *([against] if against else [])]}
+    others = players[against] if against else None
+    seats = seated([players[name] for name in names], num_seats, against=others, random_plies=random_plies)
     with exclusive(out), ConsoleProgress().task(f"games of {made.spec.name}", "samples") as advance:
         play_games(
             made,

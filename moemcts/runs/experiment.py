@@ -23,7 +23,15 @@ from moemcts.runs.arms import NO_GATE, Arm, file_label, make_arms
 from moemcts.runs.fields import make_field
 from moemcts.runs.held_out import held_out_losses, single_losses
 from moemcts.runs.kept_gates import kept_gate
-from moemcts.runs.learning import data_part, measurements, reader_of, train_experts, training_settings
+from moemcts.runs.learning import (
+    data_part,
+    data_players,
+    measurements,
+    reader_of,
+    train_experts,
+    training_settings,
+    with_players,
+)
 from moemcts.runs.phases import describe_phases, timeline_of
 from moemcts.runs.run import Part, Run
 from moemcts.runs.running import inference_for
@@ -62,7 +70,8 @@ class Experiment(Run[ExperimentConfig]):
             plugins().scheme(arm.scheme).check(self.gate(arm.gate))
         if config.data.games:
             reader_of(config, self.game)
-        self.agent(config.data.agent or plugins().player(self.game))
+        if not config.data.is_given:
+            data_players(config, self.game)
         self.field = make_field(config.match.field, self.game)
         self.opponent_model()
         check_backend(config.match.backend, config.match.precision)
@@ -70,7 +79,7 @@ class Experiment(Run[ExperimentConfig]):
     @classmethod
     def resolved(cls, config: ExperimentConfig) -> ExperimentConfig:
         """Returns the configuration with what the game and this machine decide written out."""
-        return _with_inference(super().resolved(_with_networks(_with_gates(config))))
+        return _with_inference(super().resolved(_with_networks(_with_gates(with_players(config)))))
 
     @property
     def gates(self) -> list[str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from moemcts.agents import Agent
 from moemcts.errors import MoemctsError
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
+from moemcts.naming import EXPERTS, contestants, identity_of, resolve_agent
 from moemcts.plugins import plugins
+from moemcts.references import parse_reference
 from moemcts.runs.arms import Arm
 from moemcts.runs.run import Part
 from moemcts.runs.settings import LearningConfig
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from moemcts.learn.data.reading import Reader
     from moemcts.learn.training.progress import OnProgress
     from moemcts.learn.training.ranks import Ranks
+
+Config = TypeVar("Config", bound=LearningConfig)
 
 
 def data_part(config: LearningConfig, game: Game, folder: Path) -> Part:
@@ -42,6 +46,8 @@ def data_part(config: LearningConfig, game: Game, folder: Path) -> Part:
             decided_by["data.random_plies"] = data.random_plies
         if data.against:
             decided_by["data.against"] = data.against
+        experts = identity_of([name for name in (data.agent, data.against) if name])["experts"]
+        decided_by |= {f"experts of {name}": found for name, found in experts.items() if found}
     if data.is_given and data.samples:
         decided_by["data.samples"] = data.samples
     return Part(name="data", task="games to learn from", unit=unit, do=do, decided_by=decided_by)
@@ -135,15 +141,30 @@ def measurements(folder: Path) -> list[Mapping[str, Any]]:
 
 def data_players(config: LearningConfig, game: Game) -> list[Agent]:
     """Returns who plays the games to learn from, one per seat; where others are named, who is learned from is first."""
-    from moemcts.learn.data.varied import Varied
+    from moemcts.learn.data.varied import seated
 
-    def player(name: str) -> Agent:
-        agent = plugins().agent(name, game)
-        return Varied(agent, config.data.random_plies) if config.data.random_plies else agent
+    data = config.data
+    player = resolve_agent(data.agent or plugins().player(game), game)
+    others = resolve_agent(data.against, game) if data.against else None
+    return seated([player], game.spec.num_players, against=others, random_plies=data.random_plies)
 
-    agent = player(config.data.agent or plugins().player(game))
-    other = player(config.data.against) if config.data.against else agent
-    return [agent, *[other] * (game.spec.num_players - 1)]
+
+def with_players(config: Config) -> Config:
+    """Returns the configuration with what is chosen here for experts that play the games to learn from, such as what
+    runs them, written into their references, and with these as whole paths.
+    """
+    data, game = config.data, plugins().game(config.game)
+    named = {"agent": data.agent, "against": data.against}
+    update = {key: _settled(reference, game) for key, reference in named.items() if reference and not data.is_given}
+    return config.model_copy(update={"data": data.model_copy(update=update)}) if update else config
+
+
+def _settled(reference: str, game: Game) -> str:
+    resolved = contestants([reference], game)[reference].resolved
+    name = parse_reference(resolved)[0]
+    folder = Path(name.removeprefix(EXPERTS))
+    is_folder = name not in plugins().agents and folder.exists()
+    return f"{folder.absolute()}{resolved.removeprefix(name)}" if is_folder else resolved
 
 
 def reader_of(config: LearningConfig, game: Game) -> Reader:

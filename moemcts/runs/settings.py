@@ -73,7 +73,8 @@ class DataConfig(Section):
     """Decisions to learn from; of games that are there already, whole games drawn at random up to about so many, all
     where nothing is said."""
     agent: str = ""
-    """Who plays the training games in every seat; empty takes the game's default agent."""
+    """Who plays the training games in every seat: an agent, or a folder of experts to learn from the searches of.
+    Empty takes the game's default agent."""
     against: str = ""
     """Who sits in all seats but one of these games, in which `agent` does: then that one's decisions alone count."""
     keep: float = Field(default=1.0, gt=0, le=1)

@@ -11,7 +11,15 @@ from moemcts.plugins import plugins
 from moemcts.report.outcomes import TrainingOutcomes
 from moemcts.runs.arms import Arm
 from moemcts.runs.kept_gates import kept_gate
-from moemcts.runs.learning import data_part, measurements, reader_of, train_experts, training_settings
+from moemcts.runs.learning import (
+    data_part,
+    data_players,
+    measurements,
+    reader_of,
+    train_experts,
+    training_settings,
+    with_players,
+)
 from moemcts.runs.run import Part, Run
 from moemcts.runs.settings import TrainingConfig
 from moemcts.runs.sources import Sources, open_sources
@@ -53,14 +61,14 @@ class Training(Run[TrainingConfig]):
         elif config.data.games:
             reader_of(config, self.game)
         else:
-            plugins().agent(config.data.agent or plugins().player(self.game), self.game)
+            data_players(config, self.game)
         self.baseline()
 
     @classmethod
     def resolved(cls, config: TrainingConfig) -> TrainingConfig:
         """Returns the configuration with what the game, its games and this machine decide written out."""
         gate = plugins().complete_gate(config.gate, plugins().game(config.game))
-        return super().resolved(config.model_copy(update={"gate": gate}))
+        return super().resolved(with_players(config).model_copy(update={"gate": gate}))
 
     @property
     def gates(self) -> list[str]:

@@ -256,6 +256,27 @@ def test_allowed_programs_are_started(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (tmp_path / "started").exists()
 
 
+def test_a_run_learns_from_the_searches_of_experts_wherever_it_goes_on(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(trained / "experts", tmp_path / "experts")
+    monkeypatch.chdir(tmp_path)
+    words = ["--game", "tictactoe", "--network", NETWORK, "--preset", "smoke", "--set", "data.samples=150"]
+    words += ["--set", "data.agent=experts?simulations=8", "--set", "data.against=random", "--out", "run"]
+    assert command("train", *words, monkeypatch=monkeypatch) == 0
+    monkeypatch.chdir("/")
+    config = read_toml(tmp_path / "run" / "config.toml")["data"]
+    # What was chosen here stands in the settings, so that it is the same agent on another machine.
+    assert config["agent"].startswith(f"{tmp_path}/experts?simulations=8&backend=")
+    assert config["against"] == "random"
+    samples = Training.load(tmp_path / "run").sources().training
+    assert samples.are_searched(samples.rows).all()
+    manifest = tmp_path / "experts" / "manifest.toml"
+    manifest.write_text(manifest.read_text().replace('scheme = "separated"', 'scheme = "staged"'))
+    with pytest.raises(ForeignData, match=r"part data was made with other settings: experts of .*"):
+        make_training(Training.load(tmp_path / "run"), Silence())
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

@@ -1,4 +1,4 @@
-"""Games of agents that draw nothing at random are made different from each other."""
+"""Who sits where in games to learn from, and how games of agents that draw nothing at random come to differ."""
 
 from __future__ import annotations
 
@@ -9,6 +9,21 @@ import numpy as np
 from moemcts.agents import Agent, Decision, RandomAgent, Seat
 from moemcts.errors import AgentFailure, Failure
 from moemcts.game import Views
+
+
+def seated(
+    players: Sequence[Agent], num_seats: int, *, against: Agent | None = None, random_plies: int = 0
+) -> list[Agent]:
+    """Returns one agent per seat: a player for each, one for all, or one among opponents of another kind.
+
+    Each plays after `random_plies` at random.
+    """
+    found = [*players, *[against] * (num_seats - 1)] if against else [*players] * (num_seats // len(players))
+    if not random_plies:
+        return found
+    # Who sits in several seats stays one agent, which is asked for all of them at once.
+    varied = {id(agent): Varied(agent, random_plies) for agent in found}
+    return [varied[id(agent)] for agent in found]
 
 
 class Varied:
