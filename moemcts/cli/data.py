@@ -65,8 +65,8 @@ def generate(
         raise UsageError(f"expected --agent once, or once for each of {num_seats} seats, got it {len(names)} times")
     if against is not None and len(names) != 1:
         raise UsageError(f"expected --agent once with --against, got it {len(names)} times")
-    players = {name: resolve_agent(name, made) for name in [*names, *([against] if against else [])]}
-    others = players[against] if against else None
+    players = {name: resolve_agent(name, made) for name in names}
+    others = resolve_agent(against, made) if against is not None else None
     seats = seated([players[name] for name in names], num_seats, against=others, random_plies=random_plies)
     with exclusive(out), ConsoleProgress().task(f"games of {made.spec.name}", "samples") as advance:
         play_games(
