@@ -181,10 +181,12 @@ weights, which takes about three times the training, have a lower loss than the 
 phase alone, at equal cost, a higher one (the papers saw more than two hundred times as many positions per pass). In
 games none differs from the single network by more than chance.
 
-**Pommerman**, the paper's experiment at its size, a million samples, five epochs and 250 simulations, the first of
-five seeds and half of its games: experts by `steps` win 66.2 % of 500 games, the single network 57.8 %, +8.4 points
-[+2.6, +14.2], in the range of the paper's +5 to +11; by `mixedness` +0.2 [-5.9, +6.3], where the paper gained as much,
-and by `opponents` +0.8 [-6.0, +7.6], where it gained nothing. One training seed says so of these networks alone.
+**Pommerman**, the paper's experiment at its size, a million samples, five epochs and 250 simulations, two of five seeds
+and half of their games: no difference shown, and no answer yet. With the first seed experts by `steps` win 66.2 % of 500
+games, the single network 57.8 %: +8.4 points [+2.6, +14.2] between these networks, in the range of the paper's +5 to
++11. With the second 62.0 % and 62.6 %: -0.6 [-6.7, +5.5]. By `mixedness`, where the paper gained as much, +0.2
+[-5.9, +6.3] and -8.0 [-14.2, -1.8], by `opponents`, where it gained nothing, +0.8 [-6.0, +7.6] and -5.0 [-10.7, +0.7].
+Over both seeds the intervals are those of a t with one degree of freedom, of more than thirty points to either side.
 
 **Pommerman**, stronger: the preset `laptop`, five seeds: 50 simulations with the single network win 91.8 % of 500
 games, where positions are valued twenty plies further on, with a constant in the network's place 86.0 % on the same
@@ -194,7 +196,7 @@ gain of +5 to +11 for `steps` is outside of its. Where positions are valued as t
 180 games, a constant 38.9 %, and experts fewer, by less than what three seeds differ by. Without search nobody is as
 good as SimpleAgent, whose games they learned from.
 
-The presets are small; of the one named `paper` this seed is all that has been run yet, and nothing here has run on a
+The presets are small; of the one named `paper` these two seeds are all that has been run yet, and nothing here has run on a
 GPU."""
 
 
