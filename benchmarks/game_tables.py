@@ -31,7 +31,9 @@ def strength_row(row: Row) -> list[str]:
         against = f"{100 * difference['wins']:+z.1f} {bounds(difference['interval'], 100, 1)}"
     if row["kind"] == "searched" and row.get("rollout_plies"):
         how += f", rollouts of {row['rollout_plies']} plies"
-    name = ARMS.get(row["arm"], f"experts by `{row['arm']}`")
+    # A second network is a long word; its first option tells it apart, and the command below has it whole.
+    arm = row["arm"].partition("&")[0]
+    name = ARMS.get(arm, f"`{arm}`" if arm.startswith("single") else f"experts by `{arm}`")
     return [f"{name}, {how}", str(games), f"{wins} [{low:.1f}, {high:.1f}]", ties, losses, against]
 
 
