@@ -23,15 +23,7 @@ from moemcts.runs.arms import NO_GATE, Arm, file_label, make_arms
 from moemcts.runs.fields import make_field
 from moemcts.runs.held_out import held_out_losses, single_losses
 from moemcts.runs.kept_gates import kept_gate
-from moemcts.runs.learning import (
-    data_part,
-    data_players,
-    measurements,
-    reader_of,
-    train_experts,
-    training_settings,
-    with_players,
-)
+from moemcts.runs.learning import check_data, data_part, measurements, train_experts, training_settings, with_players
 from moemcts.runs.phases import describe_phases, timeline_of
 from moemcts.runs.run import Part, Run
 from moemcts.runs.running import inference_for
@@ -68,10 +60,7 @@ class Experiment(Run[ExperimentConfig]):
             plugins().scheme(scheme)
         for arm in self.arms:
             plugins().scheme(arm.scheme).check(self.gate(arm.gate))
-        if config.data.games:
-            reader_of(config, self.game)
-        if not config.data.is_given:
-            data_players(config, self.game)
+        check_data(config, self.game)
         self.field = make_field(config.match.field, self.game)
         self.opponent_model()
         check_backend(config.match.backend, config.match.precision)

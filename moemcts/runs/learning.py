@@ -53,6 +53,14 @@ def data_part(config: LearningConfig, game: Game, folder: Path) -> Part:
     return Part(name="data", task="games to learn from", unit=unit, do=do, decided_by=decided_by)
 
 
+def check_data(config: LearningConfig, game: Game) -> None:
+    """Raises UsageError or MoemctsError where there is nobody to play the games to learn from, or to read them."""
+    if config.data.games:
+        reader_of(config, game)
+    elif not config.data.folder:
+        data_players(config, game)
+
+
 def training_settings(config: LearningConfig, seed: int) -> dict[str, Any]:
     """Returns the settings that decide a training, by dotted path; `seed` is added to that of the configuration."""
     settings = config.training.model_copy(update={"seed": config.seed + seed}).identity()

@@ -11,15 +11,7 @@ from moemcts.plugins import plugins
 from moemcts.report.outcomes import TrainingOutcomes
 from moemcts.runs.arms import Arm
 from moemcts.runs.kept_gates import kept_gate
-from moemcts.runs.learning import (
-    data_part,
-    data_players,
-    measurements,
-    reader_of,
-    train_experts,
-    training_settings,
-    with_players,
-)
+from moemcts.runs.learning import check_data, data_part, measurements, train_experts, training_settings, with_players
 from moemcts.runs.run import Part, Run
 from moemcts.runs.settings import TrainingConfig
 from moemcts.runs.sources import Sources, open_sources
@@ -58,10 +50,8 @@ class Training(Run[TrainingConfig]):
         plugins().scheme(config.scheme).check(self.gate)
         if config.data.folder:
             self.sources()
-        elif config.data.games:
-            reader_of(config, self.game)
         else:
-            data_players(config, self.game)
+            check_data(config, self.game)
         self.baseline()
 
     @classmethod
