@@ -28,7 +28,7 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
     command = command_of(json.loads((run / "env.json").read_text())["command"][1:], config)
     found: list[dict[str, object]] = []
     for kind in ("searched", "raw"):
-        for arm, tally in numbers.get(kind, {}).get("arms", {}).items():
+        for arm, tally in numbers[kind].get("arms", {}).items():
             row: dict[str, object] = {"name": named(f"{config['game']}, {arm}, {kind}", label)}
             row |= {"game": config["game"], "arm": arm, "label": label}
             row |= {"kind": kind, "value": round(tally["win_rate"], 4), "unit": "share of games won"}
