@@ -88,7 +88,7 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     if not names:
         return UsageError(f"no {kind} named {name!r}; there is none")
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ";"
-    shown = ", ".join(names[:MOST_NAMES])
     more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return UsageError(f"no {kind} named {name!r}{hint} ({shown}{more})")
+    shown = ", ".join(names[:MOST_NAMES]) + more
+    hint = f"did you mean {near[0]!r}? ({shown})" if near else f"expected one of {shown}"
+    return UsageError(f"no {kind} named {name!r}; {hint}")

@@ -216,6 +216,8 @@ def test_an_option_without_a_value_is_refused() -> None:
 def test_unknown_names_come_with_the_nearest_one() -> None:
     error = unknown_name("gate", "step", ["steps", "mixedness", "none"])
     assert str(error) == "no gate named 'step'; did you mean 'steps'? (steps, mixedness, none)"
+    error = unknown_name("gate", "x", ["steps", "mixedness"])
+    assert str(error) == "no gate named 'x'; expected one of steps, mixedness"
     assert "did you mean" not in str(unknown_name("gate", "zzz", ["steps"]))
 
 
