@@ -35,7 +35,7 @@ def main() -> None:
     for seed in range(config.num_seeds):
         first = experiment.first_board(seed)
         boards = openings_from_seeds(config.match.games, first=first)
-        field = experiment.agent(experiment.field.name)
+        field = experiment.field.agent({})
         schedule = match_schedule(game, {"constant": agent}, field, num_games=config.match.games, openings=boards)
         outcomes += [record.outcome for record in play_match(game, schedule, Conditions(seed=first))]
     tally = Tally.of(outcomes)

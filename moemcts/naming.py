@@ -31,6 +31,8 @@ AUTO = "auto"
 """The backend and the precision that are chosen here."""
 EXPERTS = "experts:"
 """What may stand before a folder of experts."""
+SELF = "self"
+"""In place of who the search believes to face: it searches for every seat."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,24 @@ def with_options(reference: str, options: Mapping[str, Any]) -> str:
     return format_reference(name, {**given, **options})
 
 
+def names_experts(reference: str) -> bool:
+    """Returns whether a reference names experts, and not an agent that is registered under the name."""
+    name, _ = parse_reference(reference)
+    is_said = name.startswith(EXPERTS) or weights.is_reference(name)
+    return is_said or (name not in plugins().agents and folder_of(reference).exists())
+
+
+def settled(reference: str, game: Game) -> str:
+    """Returns the reference that names the same agent from everywhere: it says what was chosen here, such as what runs
+    experts, and a folder of them as a whole path.
+    """
+    resolved = contestants([reference], game)[reference].resolved
+    name, _ = parse_reference(resolved)
+    if weights.is_reference(name) or not names_experts(resolved):
+        return resolved
+    return f"{folder_of(resolved).absolute()}{resolved.removeprefix(name)}"
+
+
 def folder_of(reference: str) -> Path:
     """Returns the folder that a reference to experts names; see `moemcts.weights.folder_of`."""
     return weights.folder_of(parse_reference(reference)[0].removeprefix(EXPERTS))
@@ -108,6 +128,11 @@ def folder_of(reference: str) -> Path:
 def identity_of(references: Sequence[str]) -> dict[str, Any]:
     """Returns what else decides the games of these agents: their weights."""
     return {"experts": {name: _manifests(name) for name in references}}
+
+
+def experts_of(references: Sequence[str]) -> dict[str, list[str]]:
+    """Returns what decides a part of a run in which these agents play: the weights of those that are experts."""
+    return {f"experts of {name}": _manifests(name) for name in references if names_experts(name)}
 
 
 def _manifests(reference: str) -> list[str]:
@@ -134,15 +159,13 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     leaves of the others are evaluated, on a core of its own or a GPU.
     """
     name, options = parse_reference(reference)
-    is_folder = name.startswith(EXPERTS) or weights.is_reference(name)
-    folder = folder_of(reference)
-    if not is_folder and (name in plugins().agents or not folder.exists()):
+    if not names_experts(reference):
         if "/" in name and name not in plugins().agents:
             raise UsageError(f"no agent or folder of experts {name!r}; `moemcts agents` lists the agents")
-        known = Plugins.for_game(plugins().agents, game.spec.name)
-        if name not in known and f"{name.partition(':')[0]}:" not in known:
+        agents = Plugins.for_game(plugins().agents, game.spec.name)
+        if name not in agents and f"{name.partition(':')[0]}:" not in agents:
             trained = Plugins.for_game(plugins().weights, game.spec.name)
-            raise unknown_name("agent", name, [*known, *(weights.WEIGHTS + one for one in trained)])
+            raise unknown_name("agent", name, [*agents, *(weights.WEIGHTS + one for one in trained)])
         return plugins().agent(reference, game)
     if not any(name in options for name in LIMITS):
         options |= limits or {}
@@ -152,7 +175,8 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     renamed = {"baseline" if option == "else" else option: value for option, value in options.items()}
     if ("only" in options) != ("else" in options):
         raise UsageError(f"expected only=PHASE and else=FOLDER together in {reference!r}")
-    return _expert_agent(folder, game, reference, **checked_options("an expert agent", _expert_agent, renamed))
+    known = checked_options("an expert agent", _expert_agent, renamed)
+    return _expert_agent(folder_of(reference), game, reference, **known)
 
 
 def experts_in(named: str | Path) -> Path:
@@ -211,7 +235,12 @@ def player_of(game: Game) -> str:
 
 def opponents_named(name: str, game: Game) -> Opponents:
     """Returns who the search believes to face; `self` searches for every seat."""
-    return None if name == "self" else plugins().agent(name, game)
+    return None if name == SELF else plugins().agent(name, game)
+
+
+def usual_opponents(game: Game) -> str:
+    """Returns who the search believes to face where nobody is named: the game's default agent, or `self`."""
+    return plugins().default_agent(game) or SELF
 
 
 def check_backend(name: str, precision: str | None = None) -> None:
@@ -303,7 +332,7 @@ def _expert_agent(
         config = SearchConfig.model_validate({**limits, "leaves_per_tree": leaves, **settings})
     except ValidationError as error:
         raise UsageError(f"{named}: {told(error)}") from None
-    model = opponents_named(opponents, game) if opponents else _default_opponents(game)
+    model = opponents_named(opponents or usual_opponents(game), game)
     queue = batch if routing == QUEUE else None
     try:
         agent = SearchAgent(game, experts, config, opponents=model, queue=queue, in_flight=in_flight, name=label)
@@ -323,9 +352,3 @@ def _saying_more(label: str, chosen: Mapping[str, str]) -> str:
     if written:
         return format_reference(name, {**options, **chosen})
     return extend_reference(label, chosen)
-
-
-def _default_opponents(game: Game) -> Opponents:
-    """Returns the game's default agent; where it has none the search plays every seat."""
-    name = plugins().default_agent(game)
-    return None if name is None else plugins().agent(name, game)

@@ -173,9 +173,9 @@ def _matches(experiment: Experiment, played: Played) -> float:
     )
     answered = (searched + raw) * len(arms) * (1 - searched_share)
     field = played
-    if has_field and config.data.agent:
-        # Who plays the data may think longer than who sits in the other seats.
-        field = play_some(game, [experiment.agent(experiment.field.name)] * num_players)
+    if has_field and (config.data.agent or config.match.field):
+        # One of who plays the data and who sits in the other seats may think longer.
+        field = play_some(game, [experiment.field.agent({})] * num_players)
     deciding = searched_share * (searched * limit * (descending + evaluating) + raw * evaluating)
     return deciding + answered * field.seconds_per_sample
 

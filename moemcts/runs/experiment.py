@@ -16,10 +16,10 @@ from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.schedules import match_schedule
 from moemcts.errors import UsageError
 from moemcts.gates import PhaseGate
-from moemcts.naming import AUTO, check_backend, opponents_named
+from moemcts.naming import AUTO, check_backend, opponents_named, settled
 from moemcts.plugins import plugins
 from moemcts.report.outcomes import Learned, Outcomes, Phases
-from moemcts.runs.arms import NO_GATE, Arm, file_label, make_arms
+from moemcts.runs.arms import NO_GATE, SINGLE, Arm, file_label, make_arms
 from moemcts.runs.fields import make_field
 from moemcts.runs.held_out import held_out_losses, single_losses
 from moemcts.runs.kept_gates import kept_gate
@@ -68,7 +68,7 @@ class Experiment(Run[ExperimentConfig]):
     @classmethod
     def resolved(cls, config: ExperimentConfig) -> ExperimentConfig:
         """Returns the configuration with what the game and this machine decide written out."""
-        return _with_inference(super().resolved(_with_networks(_with_gates(with_players(config)))))
+        return _with_inference(super().resolved(_with_networks(_with_gates(_with_field(with_players(config))))))
 
     @property
     def gates(self) -> list[str]:
@@ -116,10 +116,6 @@ class Experiment(Run[ExperimentConfig]):
     def gate(self, reference: str) -> PhaseGate:
         """Returns a gate of this experiment's game; a saved one from the run's own copy."""
         return plugins().gate(kept_gate(self.folder, reference), self.game)
-
-    def agent(self, reference: str) -> Agent:
-        """Returns an agent of this experiment's game."""
-        return plugins().agent(reference, self.game)
 
     def opponent_model(self) -> Opponents:
         """Returns who the search believes to face."""
@@ -262,6 +258,7 @@ class Experiment(Run[ExperimentConfig]):
                 "seed": config.seed,
                 **({"other_networks": config.other_networks} if config.other_networks else {}),
                 **{f"match.{key}": value for key, value in match.items()},
+                **self.field.decided_by,
                 **(
                     {f"search.{k}": v for k, v in config.search.model_dump(mode="json").items()}
                     if kind == SEARCHED
@@ -360,6 +357,15 @@ def _with_networks(config: ExperimentConfig) -> ExperimentConfig:
     return config.model_copy(
         update={"other_networks": [plugins().complete_network(network, game) for network in config.other_networks]}
     )
+
+
+def _with_field(config: ExperimentConfig) -> ExperimentConfig:
+    """Returns the configuration with the field's reference as it names the same agent elsewhere."""
+    field = config.match.field
+    if field in ("", SINGLE):
+        return config
+    found = settled(field, plugins().game(config.game))
+    return config.model_copy(update={"match": config.match.model_copy(update={"field": found})})
 
 
 def _with_inference(config: ExperimentConfig) -> ExperimentConfig:

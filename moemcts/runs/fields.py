@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from moemcts.agents import Agent
 from moemcts.arena.match import MatchResult
 from moemcts.game import Game
+from moemcts.naming import SELF, experts_of, names_experts, resolve_agent, usual_opponents
 from moemcts.plugins import plugins
 from moemcts.report.contest import Contest
 from moemcts.report.duels import AgainstSingle
@@ -20,6 +22,10 @@ class Field(ABC):
     """Who the arms play against, and how such matches are read."""
 
     name: str
+    model: str
+    """Who the search believes to sit there: an agent, or `self`."""
+    decided_by: Mapping[str, Any]
+    """What decides how it plays beside its name: the weights of experts."""
 
     @abstractmethod
     def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
@@ -40,34 +46,27 @@ class Field(ABC):
         `limit` says how moves were chosen, `singles` are the arms of one network for all phases.
         """
 
-    @property
-    @abstractmethod
-    def model(self) -> str:
-        """Who the search believes to sit there: an agent, or `self`."""
-
 
 @dataclass(frozen=True)
 class AgentField(Field):
     """An agent: every arm plays the same games against it, the single network too."""
 
     name: str
-    game: Game
+    player: Agent
+    model: str
+    decided_by: Mapping[str, Any]
 
     def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
         return list(arms)
 
     def agent(self, agents: Mapping[str, Agent]) -> Agent:
-        return plugins().agent(self.name, self.game)
+        return self.player
 
     def extra(self, agents: Mapping[str, Agent]) -> dict[str, Agent]:
-        return {FIELD: self.agent(agents)}
+        return {FIELD: self.player}
 
     def contest(self, results: Sequence[MatchResult], limit: str, singles: Collection[str]) -> Contest:
         return AgainstField(tuple(results), limit=limit, field=self.name, singles=singles)
-
-    @property
-    def model(self) -> str:
-        return self.name
 
 
 @dataclass(frozen=True)
@@ -75,6 +74,8 @@ class SingleField(Field):
     """The single network: the experts play it."""
 
     name: str = SINGLE
+    model: str = SELF
+    decided_by: Mapping[str, Any] = field(default_factory=dict)
 
     def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
         single, *teams = arms
@@ -89,16 +90,15 @@ class SingleField(Field):
     def contest(self, results: Sequence[MatchResult], limit: str, singles: Collection[str]) -> Contest:
         return AgainstSingle(tuple(results), limit=limit)
 
-    @property
-    def model(self) -> str:
-        return "self"
-
 
 def make_field(reference: str, game: Game) -> Field:
-    """Returns the field that a user names; where none is named, the game's default agent or the single network."""
-    name = reference or _default(game)
-    return SingleField() if name == SINGLE else AgentField(name, game)
+    """Returns the field that a user names; where none is named, the game's default agent or the single network.
 
-
-def _default(game: Game) -> str:
-    return plugins().default_agent(game) or SINGLE
+    Raises UsageError for an agent that there is none of.
+    """
+    name = reference or plugins().default_agent(game) or SINGLE
+    if name == SINGLE:
+        return SingleField()
+    # To search within every step of a search would be too slow.
+    model = usual_opponents(game) if names_experts(name) else name
+    return AgentField(name, resolve_agent(name, game), model, experts_of([name]))

@@ -11,9 +11,8 @@ from moemcts.agents import Agent
 from moemcts.errors import MoemctsError
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
-from moemcts.naming import EXPERTS, contestants, identity_of, resolve_agent
+from moemcts.naming import experts_of, resolve_agent, settled
 from moemcts.plugins import plugins
-from moemcts.references import parse_reference
 from moemcts.runs.arms import Arm
 from moemcts.runs.run import Part
 from moemcts.runs.settings import LearningConfig
@@ -46,8 +45,7 @@ def data_part(config: LearningConfig, game: Game, folder: Path) -> Part:
             decided_by["data.random_plies"] = data.random_plies
         if data.against:
             decided_by["data.against"] = data.against
-        experts = identity_of([name for name in (data.agent, data.against) if name])["experts"]
-        decided_by |= {f"experts of {name}": found for name, found in experts.items() if found}
+        decided_by |= experts_of([name for name in (data.agent, data.against) if name])
     if data.is_given and data.samples:
         decided_by["data.samples"] = data.samples
     return Part(name="data", task="games to learn from", unit=unit, do=do, decided_by=decided_by)
@@ -163,16 +161,8 @@ def with_players(config: Config) -> Config:
     """
     data, game = config.data, plugins().game(config.game)
     named = {"agent": data.agent, "against": data.against}
-    update = {key: _settled(reference, game) for key, reference in named.items() if reference and not data.is_given}
+    update = {key: settled(reference, game) for key, reference in named.items() if reference and not data.is_given}
     return config.model_copy(update={"data": data.model_copy(update=update)}) if update else config
-
-
-def _settled(reference: str, game: Game) -> str:
-    resolved = contestants([reference], game)[reference].resolved
-    name = parse_reference(resolved)[0]
-    folder = Path(name.removeprefix(EXPERTS))
-    is_folder = name not in plugins().agents and folder.exists()
-    return f"{folder.absolute()}{resolved.removeprefix(name)}" if is_folder else resolved
 
 
 def reader_of(config: LearningConfig, game: Game) -> Reader:

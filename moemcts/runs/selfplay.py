@@ -11,7 +11,7 @@ from typing import Any
 
 from moemcts.arena.adjudication import check_adjudicable
 from moemcts.gates import PhaseGate
-from moemcts.naming import AUTO, check_backend, contestants, experts_in
+from moemcts.naming import AUTO, SELF, check_backend, contestants, experts_in
 from moemcts.plugins import plugins
 from moemcts.runs.environment import groups_in_flight
 from moemcts.runs.gauntlet import manifest_digest
@@ -22,7 +22,7 @@ from moemcts.runs.running import inference_for
 from moemcts.runs.selfplay_games import Chunk, Speed, SpeedOfParts
 from moemcts.runs.selfplay_judging import Judging
 from moemcts.runs.selfplay_learning import Learning
-from moemcts.runs.selfplay_players import LEAGUE, SELF, Players, PlayParts
+from moemcts.runs.selfplay_players import LEAGUE, Players, PlayParts
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.store import read_toml, write_bytes
 from moemcts.work import Processes, Workers, num_cores, workers

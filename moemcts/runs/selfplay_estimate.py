@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from moemcts.agents import RandomAgent
+from moemcts.naming import SELF
 from moemcts.runs.estimate import BATCH, FIGURE, TRAINING_COST, Estimate, network_rate, play_some, search_rate
 from moemcts.work import num_cores
 
@@ -28,7 +29,7 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     random_games = play_some(game, [RandomAgent()] * game.spec.num_players)
     states, moves = random_games.states, random_games.samples_per_game
     learner = 1.0
-    if config.games.opponents != "self":
+    if config.games.opponents != SELF:
         learner -= config.games.opponent_share * (1 - 1 / game.spec.num_players)
     samples_per_game = moves * learner * config.games.full_share
     samples = config.games.samples or config.games.games * samples_per_game

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from moemcts.agents import Agent, PolicyAgent
 from moemcts.arena.openings import read_openings
 from moemcts.game import Game, State
-from moemcts.naming import opponents_named
+from moemcts.naming import SELF, opponents_named
 from moemcts.plugins import plugins
 from moemcts.runs.generations import Generations
 from moemcts.runs.selfplay_settings import SelfPlayConfig
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from moemcts.learn.loop.players import Usage
     from moemcts.runs.selfplay_games import Chunk, Speed
 
-LEAGUE, SELF = "league", "self"
-"""Words for opponents that are no agents."""
+LEAGUE = "league"
+"""In place of an agent that sits in the other seats: earlier generations."""
 OPENINGS = "openings"
 """Where a copy of the file of openings lies, where games are sent to."""
 

@@ -10,7 +10,8 @@ from moemcts.arena.records import GameRecord, key_of
 from moemcts.arena.replays import Replay
 from moemcts.game import CHANCE, JointAction, State
 from moemcts.learn.loop.games import GENERATION, RESIGNED, Played
-from moemcts.runs.selfplay_players import LEAGUE, SELF, Players, name_of
+from moemcts.naming import SELF
+from moemcts.runs.selfplay_players import LEAGUE, Players, name_of
 
 OPENING_PLIES = 4
 """Plies that tell an opening."""

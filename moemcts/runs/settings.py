@@ -107,15 +107,16 @@ class MatchConfig(Section):
     raw_games: int = Field(default=0, ge=0)
     """Games of the arms' networks without search; 0 leaves them out."""
     field: str = ""
-    """Who sits in the other seats: an agent, or `single` for the single network. Empty takes the game's default agent,
-    and the single network where that one plays at random."""
+    """Who sits in the other seats: an agent, a folder of experts, or `single` for the single network. Empty takes the
+    game's default agent, and the single network where it declares none."""
     openings: str = ""
     """A file of start positions, one per line; the game's own where empty."""
     random_plies: int | None = Field(default=None, ge=0)
     """Moves at random before the games from the game's own start positions; four by default where these are all alike,
     else none."""
     opponent_model: str = ""
-    """Who the search believes to sit there; empty takes the field, `self` searches for every seat."""
+    """Who the search believes to sit there; empty takes the field, in place of experts the game's default agent; `self`
+    searches for every seat."""
     parallel: int = Field(default=128, ge=1)
     """Games that run at once and share batches."""
     backend: str = "torch"

@@ -277,6 +277,30 @@ def test_a_run_learns_from_the_searches_of_experts_wherever_it_goes_on(
         make_training(Training.load(tmp_path / "run"), Silence())
 
 
+def test_the_arms_of_a_run_play_experts_that_were_trained_before(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(trained / "experts", tmp_path / "experts")
+    monkeypatch.chdir(tmp_path)
+    words = ["--game", "tictactoe", "--network", NETWORK, "--preset", "smoke", "--gate", "none"]
+    words += ["--set", "data.samples=150", "--set", "match.field=experts?simulations=8", "--out", "run"]
+    assert command("run", *words, monkeypatch=monkeypatch) == 0
+    assert f"against {tmp_path}/experts?simulations=8" in (tmp_path / "run/report/report.md").read_text()
+    monkeypatch.chdir("/")
+    run = Experiment.load(tmp_path / "run")
+    assert run.field.name.startswith(f"{tmp_path}/experts?simulations=8&backend=")
+    assert run.opponent_model() is None
+    manifest = tmp_path / "experts" / "manifest.toml"
+    manifest.write_text(manifest.read_text().replace('scheme = "separated"', 'scheme = "staged"'))
+    with pytest.raises(ForeignData, match=r"was made with other settings: experts of .*"):
+        make(Experiment.load(tmp_path / "run"), Silence())
+    monkeypatch.chdir(tmp_path)
+    capsys.readouterr()
+    words[-3:] = ["match.field=expert", "--set", "match.opponent_model=self", "--dry-run"]
+    assert command("run", *words, monkeypatch=monkeypatch) == 2
+    assert "no agent named 'expert'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
