@@ -15,7 +15,6 @@ from moemcts.agents import Seat
 from moemcts.plugins import plugins
 from moemcts.search import Search, SearchConfig
 from moemcts.evaluation import UniformEvaluator
-threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 def act(name, game):
     game = plugins().game(game)
     state = game.initial_state(0)
@@ -27,6 +26,9 @@ def proven(threads):
     search = Search(game, SearchConfig(simulations=4_000_000_000, num_threads=threads))
     search.reset(game.views(roots), list(range(4)))
     search.run(UniformEvaluator(game.spec))
+# Not while modules are still imported, on a machine that is busy: the interrupt has to come in the loop.
+plugins().game("chess"), plugins().game("pommerman")
+threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
     {call}
 except KeyboardInterrupt:
