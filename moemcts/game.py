@@ -122,6 +122,17 @@ class State(ABC):
         """Returns 64 bits over all that the rest of the game depends on."""
 
 
+def discounts(before: State, after: State, discount: float, num_players: int) -> NDArray[np.float64]:
+    """Returns what the value of each player after a step is worth before it, `[P]`.
+
+    What was decided before is not discounted, nor anybody's value by the step to where chance moves: the draw is a
+    part of that step.
+    """
+    if discount == 1 or after.active_players == (CHANCE,):
+        return np.ones(num_players)
+    return np.array([1.0 if before.is_decided(player) else discount for player in range(num_players)])
+
+
 NO_REWARDS = State.rewards
 """What positions have that are paid nothing; the native search asks those of others."""
 

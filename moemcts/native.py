@@ -68,7 +68,7 @@ class Ends(NamedTuple):
     paid: FloatArray
     """What each player was paid on the way, and where it is over for the viewing player what is decided, `[N, P]`."""
     scales: FloatArray
-    """What a value at the end is worth at the beginning, `[N]`; 0 where nothing is left to be valued."""
+    """What each player's value at the end is worth at the beginning, `[N, P]`; 0 where nothing is left to be valued."""
 
 
 @runtime_checkable

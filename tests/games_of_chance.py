@@ -174,3 +174,54 @@ class Grid(Game[GridState]):
             return max(float(child.rewards()[0]) + self.spec.discount * value(child) for child in children)
 
         return value(self.initial_state())
+
+
+@dataclass(frozen=True)
+class LeavingState(State):
+    """Player 2 leaves with the first move or stays; players 0 and 1 play on for six plies, in which nothing happens."""
+
+    ply: int = 0
+    has_left: bool = False
+
+    @property
+    def active_players(self) -> tuple[Player, ...]:
+        return (2,) if self.ply == 0 else (self.ply % 2,) if self.ply < 7 else ()
+
+    def legal_actions(self, player: Player) -> Sequence[Action]:
+        return (0, 1)
+
+    def play(self, actions: Sequence[Action]) -> LeavingState:
+        return LeavingState(self.ply + 1, self.has_left or (self.ply, *actions) == (0, 1))
+
+    def returns(self) -> FloatArray:
+        return np.array([0, 0, -0.5 if self.has_left else 0], dtype=np.float32)
+
+    def observation(self, player: Player) -> FloatArray:
+        return np.array([self.ply, self.has_left], dtype=np.float32)
+
+    def key(self) -> int:
+        return 2 * self.ply + self.has_left
+
+
+class Leaving(Game[LeavingState]):
+    """Three players, of whom one is worth something early and nothing later."""
+
+    spec = GameSpec(
+        name="leaving",
+        num_players=3,
+        num_actions=2,
+        observation_shape=(2,),
+        max_plies=7,
+        utility_sum=None,
+        discount=0.5,
+    )
+
+    def initial_state(self, seed: int = 0) -> LeavingState:
+        return LeavingState()
+
+    def parse_state(self, text: str) -> LeavingState:
+        ply, has_left = map(int, text.split())
+        return LeavingState(ply, bool(has_left))
+
+    def format_state(self, state: LeavingState) -> str:
+        return f"{state.ply} {int(state.has_left)}"

@@ -41,7 +41,7 @@ class Node:
     """Probabilities of the outcomes where chance moves."""
     replies: dict[Player, Action] = field(default_factory=dict)
     """What opponents do here, where their replies are kept."""
-    steps: list[tuple[Float64s, float]] = field(default_factory=list)
+    steps: list[tuple[Float64s, Float64s]] = field(default_factory=list)
     """What each step from the parent paid and what a value is worth before it, as far as that changes anything."""
     children: dict[tuple[int, ...], Node] = field(default_factory=dict)
     """By the indices of the chosen actions or of the outcome, and by the replies drawn."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.evaluation import Evaluation
-from moemcts.game import CHANCE, Action, GameSpec, Player, State
+from moemcts.game import CHANCE, Action, GameSpec, Player, State, discounts
 from moemcts.search import nodes
 from moemcts.search.config import SearchConfig
 from moemcts.search.forced import behind
@@ -298,19 +298,19 @@ class ReferenceSearch:
         for seat, i in zip(node.seats, chosen, strict=True):
             actions[seat.player] = seat.actions[i]
         state = node.state.play([actions[player] for player in node.state.active_players])
-        return self._node(state, steps=self._steps(state))
+        return self._node(state, steps=self._steps(node.state, state))
 
-    def _steps(self, state: State) -> list[tuple[Float64s, float]]:
-        """Returns the step into a position, if it pays something or is discounted; none is into a chance node."""
+    def _steps(self, before: State, state: State) -> list[tuple[Float64s, Float64s]]:
+        """Returns what a step paid, and what later values are worth before it, if it changes any."""
         rewards = np.asarray(state.rewards(), dtype=np.float32).astype(np.float64)
-        discount = 1.0 if state.active_players == (CHANCE,) else self.spec.discount
-        return [(rewards, discount)] if rewards.any() or discount != 1.0 else []
+        factors = discounts(before, state, self.spec.discount, self.spec.num_players)
+        return [(rewards, factors)] if rewards.any() or (factors != 1).any() else []
 
     def _node(
         self,
         state: State,
         given: Mapping[Player, Sequence[Action]] = MappingProxyType({}),
-        steps: Sequence[tuple[Float64s, float]] = (),
+        steps: Sequence[tuple[Float64s, Float64s]] = (),
     ) -> Node:
         """Returns a new node, after playing on through positions where only opponents move and reply for good."""
         self.num_nodes += 1
@@ -328,8 +328,8 @@ class ReferenceSearch:
             replies = {} if self.config.replies == "drawn" else self._replies(state)
             if searched or self.config.replies == "drawn":
                 break
-            state = state.play([replies[player] for player in active])
-            steps += self._steps(state)
+            before, state = state, state.play([replies[player] for player in active])
+            steps += self._steps(before, state)
         node = Node(state, nothing, replies=replies, steps=steps, is_pending=bool(searched))
         for player in searched:
             actions = sorted(given[player]) if player in given else list(map(int, state.search_actions(player)))
@@ -344,7 +344,7 @@ class ReferenceSearch:
         return not state.active_players or all(state.is_decided(player) for player in searched)
 
     def _note_value(self, leaf: Node, viewer: Player, value: NDArray[np.float32]) -> None:
-        """A player's own view decides its value; the others' values come from the mean of all views."""
+        """A player's own view decides its value; the others' values come from the mean of all views, or are decided."""
         num_players = self.spec.num_players
         viewers = {seat.player for seat in leaf.seats}
         leaf.values[viewer] = value[0]
@@ -352,9 +352,19 @@ class ReferenceSearch:
         rest = 0.0 if total is None else (total - float(value[0])) / (max(num_players, 2) - 1)
         for step in range(1, num_players):
             player = (viewer + step) % num_players
-            if player not in viewers:
+            if player not in viewers and self._is_out(leaf.state, player):
+                leaf.values[player] = leaf.state.returns()[player]
+            elif player not in viewers:
                 estimate = float(value[step]) if step < len(value) else rest
                 leaf.values[player] += np.float32(estimate / len(viewers))
+
+    def _is_out(self, state: State, player: Player) -> bool:
+        """Returns whether a searched player has nothing left to gain or lose while others play on.
+
+        Where two play for a sum, that is never so.
+        """
+        can_be = self.spec.num_players != 2 or self.spec.utility_sum is None
+        return can_be and player not in self.opponents and state.is_decided(player)
 
     def _add_noise(self, root: Node) -> None:
         for seat in root.seats if self.config.noise_fraction > 0 else ():
@@ -379,8 +389,8 @@ class ReferenceSearch:
         values, child = leaf.values.astype(np.float64), leaf
         self._visit(leaf, values, held)
         for node, chosen in reversed(path):
-            for rewards, discount in reversed(child.steps):
-                values = rewards + discount * values
+            for rewards, factors in reversed(child.steps):
+                values = rewards + factors * values
             child = node
             self._visit(node, values, held)
             for seat, i in zip(node.seats, chosen, strict=True):

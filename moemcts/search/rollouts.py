@@ -8,7 +8,7 @@ import numpy as np
 
 from moemcts.agents import Agent, RandomAgent, Seat
 from moemcts.evaluation import Evaluation, Evaluator
-from moemcts.game import CHANCE, Game, Player, State, Views
+from moemcts.game import CHANCE, Game, Player, State, Views, discounts
 from moemcts.native import Ends, can_roll_out
 
 _BITS = 2**64
@@ -54,15 +54,15 @@ class TruncatedRollouts:
         ends = self.roll_out(views)
         seats = (views.players()[:, None] + np.arange(spec.num_players)) % spec.num_players
         value = np.take_along_axis(ends.paid, seats, axis=1)
-        going_on = np.flatnonzero(ends.scales)
+        scales = np.take_along_axis(ends.scales, seats, axis=1)
+        going_on = np.flatnonzero(scales[:, 0])
         if len(going_on) or self._num_axes is None:
             further = self._evaluator.evaluate(ends.views.take(going_on) if len(going_on) else views.take([0])).value
             self._num_axes = further.ndim
         if self._num_axes == 1:
-            value = value[:, 0]
+            value, scales = value[:, 0], scales[:, 0]
         if len(going_on):
-            # Transposed, as scales are one per row, of one column or of several.
-            value[going_on] += (ends.scales[going_on] * further.T).T
+            value[going_on] += scales[going_on] * further
         if self._hears_policy:
             logits = self._evaluator.evaluate(views).logits
         else:
@@ -94,7 +94,7 @@ class TruncatedRollouts:
             for game in going_on:
                 game.play(joint[id(game)])
         paid = np.array([game.paid for game in games], dtype=np.float32).reshape(len(games), -1)
-        scales = np.array([game.scale for game in games], dtype=np.float32)
+        scales = np.array([game.scales for game in games], dtype=np.float32).reshape(paid.shape)
         return Ends(self._game.views([(game.state, game.viewer) for game in games]), paid, scales)
 
 
@@ -104,7 +104,7 @@ class _Rollout:
     def __init__(self, game: Game, state: State, viewer: Player, plies: int, seed: int) -> None:
         self.state = state
         self.viewer = viewer
-        self.scale = 1.0
+        self.scales = np.ones(game.spec.num_players)
         self.paid = np.zeros(game.spec.num_players)
         self._discount = game.spec.discount
         self._plies_left = plies
@@ -125,19 +125,18 @@ class _Rollout:
         if self.state.active_players == (CHANCE,):
             chances = np.asarray(self.state.chances(), dtype=np.float64)
             joint = [int(self._chance.choice(self.state.legal_actions(CHANCE), p=chances / chances.sum()))]
-        self.state = self.state.play(joint)
+        before, self.state = self.state, self.state.play(joint)
         self._plies_left -= 1
-        self.paid += self.scale * self.state.rewards()
-        # As in the search, the step to where chance moves is not discounted.
-        self.scale *= 1.0 if self.state.active_players == (CHANCE,) else self._discount
+        self.paid += self.scales * self.state.rewards()
+        self.scales *= discounts(before, self.state, self._discount, len(self.scales))
         self._look()
 
     def _look(self) -> None:
         """Ends it where the viewing player's return is decided, and where it moves after the last ply."""
         active = self.state.active_players
         if self.viewer not in active and self.state.is_decided(self.viewer):
-            self.paid += self.scale * self.state.returns()
-            self.scale = 0.0
+            self.paid += self.scales * self.state.returns()
+            self.scales[:] = 0
             self.is_over = True
         else:
             self.is_over = self._plies_left <= 0 and self.viewer in active

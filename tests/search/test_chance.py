@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from games_for_tests import HashedTree, TreeGame, TreeState
-from games_of_chance import HOLD, ROLL, Grid, Pig, PigState
+from games_of_chance import HOLD, ROLL, Grid, Leaving, LeavingState, Pig, PigState
 from searching_for_tests import HashedEvaluator, native_results, reference_visits
 
 from moemcts.agents import Decision
@@ -15,6 +15,7 @@ from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
 from moemcts.game import CHANCE, GameSpec, Player, Views
 from moemcts.native import playout_search, playouts
 from moemcts.search import Search, SearchConfig
+from moemcts.search.rollouts import TruncatedRollouts
 from moemcts.testing import BrokenLaw, check_game
 
 PIG = Pig(target=6, sides=3)
@@ -158,6 +159,27 @@ def test_a_step_into_a_chance_node_is_not_discounted() -> None:
     assert result.value == pytest.approx(0.2, abs=0.02)
     mean = playouts(game.views([(game.initial_state(), 0)]), game.spec, 20_000, 1)[0]
     assert mean[0] == pytest.approx(0.2, abs=0.02)
+
+
+def test_what_is_decided_is_neither_guessed_nor_discounted_while_others_play_on() -> None:
+    game, root = Leaving(), LeavingState()
+    check_game(game, num_games=5)
+    # Its values are any, of those who have left too.
+    config, evaluator = SearchConfig(simulations=200), HashedEvaluator(2, 3)
+    (result,) = native_results(game, [(root, 2)], config, evaluator, [0])
+    tree = reference_visits(game, root, config, evaluator, 0)
+    (seat,) = tree.root.seats
+    # One step before -0.5 at a discount of 0.5, however deep the descents went.
+    assert result.values[1] == seat.value_sums[1] / seat.visits[1] == -0.25
+    assert list(result.visits) == seat.visits
+    assert result.visits[1] > 5
+    left = game.views([(LeavingState(1, has_left=True), 1)])
+    assert playouts(left, game.spec, 4, 0)[0, 2] == -0.5
+    ((_, visits, sums),) = playout_search(game.views([(root, 2)]), game.spec, [0], playouts=50, exploration=1.0)
+    assert (sums / visits)[1] == -0.25
+    rollouts = TruncatedRollouts(game, evaluator, plies=3)
+    ends = rollouts.roll_out(left)
+    assert ends.scales.tolist() == [[0.0625, 0.0625, 1.0]]
 
 
 def test_nothing_is_proven_across_chance_or_rewards() -> None:

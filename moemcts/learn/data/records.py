@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.agents import Decision, Policy
-from moemcts.game import CHANCE, Action, BoolArray, FloatArray, Game, IntArray, Packed, Player, State
+from moemcts.game import Action, BoolArray, FloatArray, Game, IntArray, Packed, Player, State, discounts
 
 
 @dataclass(frozen=True)
@@ -191,10 +191,7 @@ class GameLog:
     def pay(self, before: State, after: State, discount: float) -> None:
         """Notes what the step between two positions paid, and what a value is worth before it."""
         rewards = after.rewards()
-        factors = np.ones(len(rewards))
-        # As in the search, the step to where chance moves is not discounted; nor is what is decided.
-        if discount != 1 and after.active_players != (CHANCE,):
-            factors = np.array([1.0 if before.is_decided(player) else discount for player in range(len(rewards))])
+        factors = discounts(before, after, discount, len(rewards))
         if rewards.any() or (factors != 1).any():
             self._steps.append((len(self._states), rewards, factors))
 

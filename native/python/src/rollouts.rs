@@ -1,7 +1,7 @@
 //! Truncated rollouts of native views.
 
 use crate::signals::Signals;
-use moemcts_tree::{roll_out as roll_one, Agent, Player, Rng, SearchError, State};
+use moemcts_tree::{roll_out as roll_one, Agent, Player, Rng, SearchError, State, Worth};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 /// What each player was paid on the way, and was decided where nothing is left to be valued, `[N, P]`.
 pub type Paid<'py> = Bound<'py, PyArray2<f32>>;
 
-/// What a value at the end is worth where the rollout began, `[N]`; 0 where nothing is left to be valued.
-pub type Scales<'py> = Bound<'py, PyArray1<f32>>;
+/// What each player's value at the end is worth where the rollout began, `[N, P]`; 0 where nothing is left to be valued.
+pub type Scales<'py> = Bound<'py, PyArray2<f32>>;
 
 /// Plays on from each view, every player by its agent; returns where that led, what was paid, and scales.
 ///
@@ -35,8 +35,8 @@ where
     let rolled: Result<_, SearchError<S::Error>> = py.detach(|| {
         let mut ends = Vec::with_capacity(pairs.len());
         let mut paid = Vec::with_capacity(pairs.len() * agents.len());
-        let mut scales = Vec::with_capacity(pairs.len());
-        let mut values = vec![0.0f64; agents.len()];
+        let mut scales = Vec::with_capacity(pairs.len() * agents.len());
+        let mut worth = Worth::new(agents.len());
         for (state, player) in pairs {
             if signals.came() {
                 return Err(SearchError::Interrupted);
@@ -44,14 +44,14 @@ where
             let mut rng = Rng::new(seed ^ state.key()?.rotate_left(1) ^ (*player as u64).rotate_right(1));
             let mut state = state.clone();
             let mut agents = agents.to_vec();
-            let scale = roll_one(&mut state, *player, plies, &mut agents, discount, &mut values, &mut rng)?;
+            roll_one(&mut state, *player, plies, &mut agents, discount, &mut worth, &mut rng)?;
             ends.push((state, *player));
-            paid.extend(values.iter().map(|&value| value as f32));
-            scales.push(scale.unwrap_or(0.0) as f32);
+            paid.extend(worth.paid.iter().map(|&value| value as f32));
+            scales.extend(worth.scales.iter().map(|&scale| scale as f32));
         }
         Ok((ends, paid, scales))
     });
     let (ends, paid, scales) = rolled.map_err(|error| signals.error(error))?;
-    let paid = PyArray1::from_vec(py, paid).reshape([pairs.len(), agents.len()])?;
-    Ok((ends, paid, PyArray1::from_vec(py, scales)))
+    let table = |numbers| PyArray1::from_vec(py, numbers).reshape([pairs.len(), agents.len()]);
+    Ok((ends, table(paid)?, table(scales)?))
 }

@@ -130,7 +130,19 @@ pub(crate) fn all_decided<S: State>(state: &S, players: Players) -> Result<bool,
     Ok(true)
 }
 
-/// Returns what a position's value is worth one step before: a chance node is a part of the step into it.
+/// Returns which of these players' returns are final.
+pub(crate) fn decided<S: State>(state: &S, players: Players) -> Result<Players, S::Error> {
+    let mut found = Players::NONE;
+    for player in players.iter() {
+        if state.is_decided(player)? {
+            found = found.with(player);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns what a position's value is worth one step before, for whom nothing was decided there: a chance node is a part
+/// of the step into it.
 pub(crate) fn step_discount<S: State>(state: &S, discount: f64) -> Result<f64, S::Error> {
     Ok(if state.active_players()?.contains(CHANCE) { 1.0 } else { discount })
 }

@@ -18,6 +18,6 @@ pub use error::SearchError;
 pub use game::{Action, Agent, Dimensions, NoAgent, Observe, Player, Players, State, CHANCE};
 pub use playouts::{playout, playout_search, Arm, PlayoutConfig, Stop};
 pub use rng::Rng;
-pub use rollouts::roll_out;
+pub use rollouts::{roll_out, Worth};
 pub use search::Search;
 pub use tree::Tree;

@@ -2,7 +2,7 @@
 
 use crate::chance;
 use crate::error::SearchError;
-use crate::game::{all_decided, step_discount, Action, Player, Players, State, CHANCE};
+use crate::game::{all_decided, decided, step_discount, Action, Player, Players, State, CHANCE};
 use crate::rng::Rng;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -55,6 +55,8 @@ pub(crate) struct Scratch {
     legal: Vec<Action>,
     chances: Vec<f32>,
     pub(crate) returns: Vec<f32>,
+    /// What a later value of each player is worth where the playout began.
+    pub(crate) scales: Vec<f64>,
 }
 
 impl Scratch {
@@ -66,39 +68,58 @@ impl Scratch {
         values: &mut [f64],
         rng: &mut Rng,
     ) -> Result<(), SearchError<S::Error>> {
-        let mut scale = 1.0;
-        values.fill(0.0);
+        self.begin(values);
         loop {
             let players = state.active_players()?;
             if players.and(watched).is_empty() && (players.is_empty() || all_decided(state, watched)?) {
-                self.zero(values.len());
-                state.returns(&mut self.returns)?;
-                add(&self.returns, scale, values);
-                return Ok(());
+                return self.end(state, values).map_err(Into::into);
             }
             self.draw_joint(state, players, |_| None, rng)?;
-            self.step(state, discount, &mut scale, values)?;
+            self.step(state, discount, values)?;
         }
     }
 
-    /// Plays `joint`, adds what that paid, and lowers what later values are worth.
+    /// Forgets what was paid.
+    pub(crate) fn begin(&mut self, values: &mut [f64]) {
+        values.fill(0.0);
+        self.scales.clear();
+        self.scales.resize(values.len(), 1.0);
+    }
+
+    /// Adds what is decided.
+    pub(crate) fn end<S: State>(&mut self, state: &S, values: &mut [f64]) -> Result<(), S::Error> {
+        self.zero(values.len());
+        state.returns(&mut self.returns)?;
+        self.add(values);
+        Ok(())
+    }
+
+    /// Plays `joint`, adds what that paid, and lowers what later values are worth to those for whom there will be some.
     pub(crate) fn step<S: State>(
         &mut self,
         state: &mut S,
         discount: f64,
-        scale: &mut f64,
         values: &mut [f64],
     ) -> Result<(), SearchError<S::Error>> {
+        let settled = settled(state, values.len(), discount)?;
         state.play(&self.joint)?;
         if S::HAS_REWARDS {
             self.zero(values.len());
             state.rewards(&mut self.returns)?;
-            add(&self.returns, *scale, values);
+            self.add(values);
         }
         if discount != 1.0 {
-            *scale *= step_discount(state, discount)?;
+            let factor = step_discount(state, discount)?;
+            let open = self.scales.iter_mut().enumerate().filter(|(player, _)| !settled.contains(*player));
+            open.for_each(|(_, scale)| *scale *= factor);
         }
         Ok(())
+    }
+
+    fn add(&self, values: &mut [f64]) {
+        for (value, (number, scale)) in values.iter_mut().zip(self.returns.iter().zip(&self.scales)) {
+            *value += scale * f64::from(*number);
+        }
     }
 
     /// Draws `joint`: of each active player what is chosen for it, else a random action.
@@ -201,7 +222,8 @@ struct Way {
     chosen: Vec<usize>,
     /// `num_players` per node, where a game has rewards.
     rewards: Vec<f32>,
-    discounts: Vec<f64>,
+    /// `num_players` per node, where values are discounted.
+    factors: Vec<f64>,
     values: Vec<f64>,
 }
 
@@ -237,9 +259,10 @@ impl Tree {
                 seats.find(|(seat, _)| seat.player == player).map(|(seat, &choice)| seat.arms[choice].action)
             };
             self.scratch.draw_joint(&state, state.active_players()?, of, rng)?;
+            let settled = settled(&state, self.num_players, config.discount)?;
             state.play(&self.scratch.joint)?;
             self.way.nodes.push(index);
-            self.way.note(&state, self.num_players, config)?;
+            self.way.note(&state, settled, self.num_players, config)?;
             let depth = self.way.nodes.len() as u32;
             if depth >= config.depth {
                 break;
@@ -255,17 +278,18 @@ impl Tree {
             break;
         }
         let watched = if config.depth == 1 { Players::one(self.player) } else { Players::all(self.num_players) };
-        let Way { nodes, chosen, rewards, discounts, values } = &mut self.way;
+        let Way { nodes, chosen, rewards, factors, values } = &mut self.way;
         values.clear();
         values.resize(self.num_players, 0.0);
         self.scratch.playout(&mut state, watched, config.discount, values, rng)?;
         let mut chosen = chosen.as_slice();
         for (step, &index) in nodes.iter().enumerate().rev() {
-            if discounts[step] != 1.0 {
-                values.iter_mut().for_each(|value| *value *= discounts[step]);
+            let players = step * self.num_players..(step + 1) * self.num_players;
+            if config.discount != 1.0 {
+                values.iter_mut().zip(&factors[players.clone()]).for_each(|(value, factor)| *value *= factor);
             }
             if S::HAS_REWARDS {
-                add(&rewards[step * self.num_players..][..self.num_players], 1.0, values);
+                values.iter_mut().zip(&rewards[players]).for_each(|(value, &reward)| *value += f64::from(reward));
             }
             let node = &mut self.nodes[index as usize];
             node.visits += 1;
@@ -327,13 +351,14 @@ impl Way {
         self.nodes.clear();
         self.chosen.clear();
         self.rewards.clear();
-        self.discounts.clear();
+        self.factors.clear();
     }
 
-    /// Notes what the step to a state paid and left of later values.
+    /// Notes what the step to a state paid, and left of later values for those that were not `settled` before.
     fn note<S: State>(
         &mut self,
         state: &S,
+        settled: Players,
         num_players: usize,
         config: &PlayoutConfig,
     ) -> Result<(), SearchError<S::Error>> {
@@ -342,7 +367,10 @@ impl Way {
             self.rewards.resize(first + num_players, 0.0);
             state.rewards(&mut self.rewards[first..])?;
         }
-        self.discounts.push(if config.discount == 1.0 { 1.0 } else { step_discount(state, config.discount)? });
+        if config.discount != 1.0 {
+            let factor = step_discount(state, config.discount)?;
+            self.factors.extend((0..num_players).map(|player| if settled.contains(player) { 1.0 } else { factor }));
+        }
         Ok(())
     }
 }
@@ -371,8 +399,12 @@ fn choose(seat: &Seat, visits: u32, config: &PlayoutConfig, rng: &mut Rng) -> us
     best.0
 }
 
-pub(crate) fn add(numbers: &[f32], scale: f64, values: &mut [f64]) {
-    values.iter_mut().zip(numbers).for_each(|(value, &number)| *value += scale * f64::from(number));
+/// Returns for whom all is decided before a step, where it matters: what is decided is not discounted.
+fn settled<S: State>(state: &S, num_players: usize, discount: f64) -> Result<Players, S::Error> {
+    if discount == 1.0 {
+        return Ok(Players::NONE);
+    }
+    decided(state, Players::all(num_players))
 }
 
 fn draw<E>(legal: &[Action], player: Player, rng: &mut Rng) -> Result<Action, SearchError<E>> {

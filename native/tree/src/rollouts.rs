@@ -2,34 +2,45 @@
 
 use crate::error::SearchError;
 use crate::game::{Agent, Player, State};
-use crate::playouts::{add, Scratch};
+use crate::playouts::Scratch;
 use crate::rng::Rng;
+
+/// What a rollout was worth to each player where it began.
+pub struct Worth {
+    /// What was paid on the way, and where it ended before what is decided.
+    pub paid: Vec<f64>,
+    /// What a value at the end is worth; 0 where nothing is left to be valued.
+    pub scales: Vec<f64>,
+}
+
+impl Worth {
+    pub fn new(num_players: usize) -> Self {
+        Self { paid: vec![0.0; num_players], scales: vec![0.0; num_players] }
+    }
+}
 
 /// Plays on by agents, at random for whom there is none: `plies` steps, and on to where `viewer` moves.
 ///
-/// It ends before where the viewer's return is decided. Leaves in `values` what was paid to each player on the way and,
-/// if it ended before, what is decided. Returns what a value at the end is worth where it began, and None where nothing
-/// is left to be valued for the viewer.
+/// It ends before where the viewer's return is decided; then nothing is left to be valued for anybody.
 pub fn roll_out<S: State, A: Agent<S>>(
     state: &mut S,
     viewer: Player,
     plies: u32,
     agents: &mut [Option<A>],
     discount: f64,
-    values: &mut [f64],
+    worth: &mut Worth,
     rng: &mut Rng,
-) -> Result<Option<f64>, SearchError<S::Error>> {
+) -> Result<(), SearchError<S::Error>> {
     let mut scratch = Scratch::default();
     let mut replies = vec![None; agents.len()];
-    let mut scale = 1.0;
-    values.fill(0.0);
+    let Worth { paid, scales } = worth;
+    scratch.begin(paid);
     for played in 0.. {
         let players = state.active_players()?;
         if !players.contains(viewer) && (players.is_empty() || state.is_decided(viewer)?) {
-            scratch.zero(values.len());
-            state.returns(&mut scratch.returns)?;
-            add(&scratch.returns, scale, values);
-            return Ok(None);
+            scratch.end(state, paid)?;
+            scales.fill(0.0);
+            return Ok(());
         }
         if played >= plies && players.contains(viewer) {
             break;
@@ -40,7 +51,8 @@ pub fn roll_out<S: State, A: Agent<S>>(
             }
         }
         scratch.draw_joint(state, players, |player| replies.get(player).copied().flatten(), rng)?;
-        scratch.step(state, discount, &mut scale, values)?;
+        scratch.step(state, discount, paid)?;
     }
-    Ok(Some(scale))
+    scales.copy_from_slice(&scratch.scales);
+    Ok(())
 }

@@ -45,7 +45,7 @@ pub struct Tree<S, A> {
     /// The agents of `modelled` players as they are after acting at a node, or before where replies are drawn at every
     /// descent; `modelled.len()` per node.
     agents: Vec<A>,
-    /// Per step the rewards of all players and the discount, `num_players + 1` numbers.
+    /// Per step the rewards of all players and what their later values are worth before it, `2 * num_players` numbers.
     steps: Vec<f64>,
     /// Each node's own evaluation, or its result at an end and where it is proven; `num_players` per node.
     pub values: Vec<f32>,

@@ -6,7 +6,7 @@ use super::{Scratch, Tree};
 use crate::chance;
 use crate::config::Config;
 use crate::error::SearchError;
-use crate::game::{all_decided, step_discount, Action, Agent, Player, Players, State, CHANCE};
+use crate::game::{all_decided, decided, step_discount, Action, Agent, Player, Players, State, CHANCE};
 use crate::memory;
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
@@ -123,7 +123,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             }
             _ => {}
         }
-        let num_steps = ((self.steps.len() - first_step) / (self.num_players + 1)) as u32;
+        let num_steps = ((self.steps.len() - first_step) / (2 * self.num_players)) as u32;
         self.details.push(Details {
             first_reply: first_reply as u32,
             first_step: first_step as u32,
@@ -183,6 +183,11 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     /// Plays a joint action in the newest state, and notes what the step paid and left of later values, if it changes
     /// anything.
     fn play(&mut self, joint: &[Action], config: &Config) -> Result<(), SearchError<S::Error>> {
+        let settled = if config.discount == 1.0 {
+            Players::NONE
+        } else {
+            self.decided(&self.states[self.nodes.len()], self.searched, config)?
+        };
         let state = &mut self.states[self.nodes.len()];
         state.play(joint)?;
         if !S::HAS_REWARDS && config.discount == 1.0 {
@@ -195,9 +200,19 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let discount = if config.discount == 1.0 { 1.0 } else { step_discount(state, config.discount)? };
         if discount != 1.0 || rewards.iter().any(|&reward| reward != 0.0) {
             self.steps.extend(rewards.iter().map(|&reward| f64::from(reward)));
-            self.steps.push(discount);
+            let factor = |player| if settled.contains(player) { 1.0 } else { discount };
+            self.steps.extend((0..self.num_players).map(factor));
         }
         Ok(())
+    }
+
+    /// Returns which of these players have nothing left to gain or lose while others play on. It asks only where that
+    /// can be: not where one player is searched, whose end is the tree's, nor where two play for a sum.
+    pub(super) fn decided(&self, state: &S, players: Players, config: &Config) -> Result<Players, S::Error> {
+        if self.searched.len() == 1 || (self.num_players == 2 && config.utility_sum.is_some()) {
+            return Ok(Players::NONE);
+        }
+        decided(state, players)
     }
 
     /// Returns whether nothing is left to be decided for the searched players, none of whom is active.

@@ -79,7 +79,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             beside.first_reply = self.replies.len() as u32;
             self.replies.extend_from_slice(&replies[kept]);
             let kept = beside.first_step as usize..;
-            let kept = &steps[kept][..beside.num_steps as usize * (self.num_players + 1)];
+            let kept = &steps[kept][..beside.num_steps as usize * 2 * self.num_players];
             beside.first_step = self.steps.len() as u32;
             self.steps.extend_from_slice(kept);
             self.agents.extend_from_slice(&agents[i * stride..(i + 1) * stride]);

@@ -30,7 +30,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             return Err(SearchError::ValueRange { row, value });
         }
         self.set_priors(node, seat, row, logits, config)?;
-        self.note_value(node, self.seat(node, seat).player(), value, config);
+        self.note_value(node, self.seat(node, seat).player(), value, config)?;
         let details = &mut self.details[node as usize];
         details.rows_left -= 1;
         if details.rows_left == 0 {
@@ -106,24 +106,41 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(())
     }
 
-    /// A player's own view decides its value; the others' values come from the mean of all views.
-    fn note_value(&mut self, node: NodeId, viewer: Player, value: &[f32], config: &Config) {
+    /// A player's own view decides its value; the others' values come from the mean of all views, or are decided.
+    fn note_value(
+        &mut self,
+        node: NodeId,
+        viewer: Player,
+        value: &[f32],
+        config: &Config,
+    ) -> Result<(), SearchError<S::Error>> {
         let num_players = self.num_players;
         let viewers = self.details[node as usize].active.and(self.searched);
+        let state = &self.states[node as usize];
+        let decided = self.decided(state, self.searched.without(viewers), config)?;
+        let returns = &mut self.scratch.rewards;
+        if !decided.is_empty() {
+            returns.clear();
+            returns.resize(num_players, 0.0);
+            state.returns(returns)?;
+        }
         let values = &mut self.values[node as usize * num_players..][..num_players];
         values[viewer] = value[0];
         if viewers.len() == num_players {
-            return;
+            return Ok(());
         }
         let rest = config.utility_sum.map_or(0.0, |sum| (sum - f64::from(value[0])) / (num_players.max(2) - 1) as f64);
         for step in 1..num_players {
             let next = viewer + step;
             let player = if next < num_players { next } else { next - num_players };
-            if !viewers.contains(player) {
+            if decided.contains(player) {
+                values[player] = returns[player];
+            } else if !viewers.contains(player) {
                 let estimate = value.get(step).map_or(rest, |&v| f64::from(v));
                 values[player] += (estimate / viewers.len() as f64) as f32;
             }
         }
+        Ok(())
     }
 
     /// Marks a leaf and the edges that lead to it as being evaluated.
@@ -210,14 +227,16 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// Turns values of a node into those before the steps that led there: `v(parent) = rewards(child) + discount *
-    /// v(child)`, the step nearest to the child first.
+    /// v(child)`, the step nearest to the child first. What had been decided before a step is not discounted.
     fn step_back(&self, node: NodeId, values: &mut [f64]) {
         let Details { first_step, num_steps, .. } = self.details[node as usize];
-        let stride = self.num_players + 1;
+        let stride = 2 * self.num_players;
         let steps = first_step as usize..first_step as usize + num_steps as usize * stride;
         for step in self.steps[steps].chunks_exact(stride).rev() {
-            let discount = step[self.num_players];
-            values.iter_mut().zip(step).for_each(|(value, reward)| *value = reward + discount * *value);
+            let (rewards, factors) = step.split_at(self.num_players);
+            for (value, (reward, factor)) in values.iter_mut().zip(rewards.iter().zip(factors)) {
+                *value = reward + factor * *value;
+            }
         }
     }
 }
