@@ -30,10 +30,10 @@ class Clock:
 def thinking_time(clock: Clock, move_number: int, overhead: float) -> float:
     """Returns the seconds to spend on a move, always below what the clock has left by at least `overhead`.
 
-    CrazyAra's rule: with 30 overheads held back, an even share of the time to the next control, or of 38 moves up
-    to move 35 and of 14 later, and 0.7 of the increment. It alone can spend more than there is; so never more than
-    the time without what is held back, or than half of it where little is left, and next to nothing where overheads
-    have eaten most of what was held back.
+    CrazyAra's rule: with 30 overheads held back, an even share of the time to the next control, or else of 38 less the
+    number of the move before move 35 and of 14 from there on, and 0.7 of the increment. It alone can spend more than
+    there is; so never more than the time without what is held back, or than half of it where little is left, and next
+    to nothing where overheads have eaten most of what was held back.
     """
     if clock.remaining < OVERHEADS_FOR_EMERGENCIES * overhead:
         return LEAST_SECONDS

@@ -84,7 +84,7 @@ def load(
         except (OSError, RuntimeError, ValueError) as error:
             fail(MoemctsError(f"{named}: {one_line(error)}"))
     if experts is None:
-        remark("no experts: thinking with material and squares alone; set Model_Directory to a folder of experts")
+        remark("no experts: thinks of material, squares and the variant's aim; set Model_Directory to some")
     elif (chosen := options.text("Game_Phase_Definition")) != GATE_OF_THE_EXPERTS:
         experts = _behind(chosen, experts, game, remark)
     evaluator: Evaluator = experts or GlanceEvaluator(game)

@@ -1,7 +1,7 @@
 //! Input planes: lists of features, each a few 8x8 planes, seen by one side.
 //!
-//! Row 0 is rank 1 of the viewing side: for Black the board is turned upside down, not mirrored, and P1 is the viewing
-//! side. Racing kings is not turned.
+//! Row 0 is rank 1 of the viewing side: for Black the ranks are reversed and the files kept, and P1 is the viewing
+//! side. In racing kings nothing is reversed.
 
 use shakmaty::{Bitboard, Color, Role};
 

@@ -42,7 +42,7 @@ def test_uci_names_the_engine_and_its_options(talk: Talk) -> None:
 
 def test_without_experts_it_says_so_and_moves_all_the_same(talk: Talk) -> None:
     lines = talk("isready", "position startpos", "go nodes 50")
-    assert "no experts: thinking with material and squares alone" in remarks(lines)
+    assert "no experts: thinks of material, squares and the variant's aim" in remarks(lines)
     assert chess.Move.from_uci(answer(lines)) in chess.Board().legal_moves
 
 
