@@ -29,10 +29,10 @@ def benchmark(
         Path | None, typer.Option(help="Folder of the suite, runs/suite-PRESET by default; it goes on there.")
     ] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes, each for one game and seed; 0: one per core.")] = 0,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, then leave.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, then exit.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
 ) -> None:
-    """Run a suite of experiments over many games and rank what helped; finished games are not done again."""
+    """Run a suite of experiments over many games and rank what helped; finished games are skipped."""
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.report.leaderboard import leaderboard
     from moemcts.report.page import write_report

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def docs(
-    build: Annotated[bool, typer.Option("--build", help="Build the site anew, though it is there.")] = False,
+    build: Annotated[bool, typer.Option("--build", help="Build the site again, even if it is there.")] = False,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print where it is, open nothing.")] = False,
 ) -> None:
     """Open the documentation; the first time it is built from the folder `docs`."""

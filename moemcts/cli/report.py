@@ -27,7 +27,7 @@ def report(
     allow_programs: AllowPrograms = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
 ) -> None:
-    """Write the reports of runs anew, and compare several runs in one table."""
+    """Write the reports of runs again, and compare several runs in one table."""
     from moemcts.report.comparison import comparison
     from moemcts.report.page import plain, write_report
 

@@ -43,7 +43,7 @@ def reproduce(
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="One size of the preset, such as samples=2000; may be repeated.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands, then leave.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the commands, then exit.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Repeat an experiment of the papers and show its published numbers beside ours."""

@@ -71,7 +71,7 @@ def run(
         list[str] | None, typer.Option("--set", help="One setting, such as search.simulations=200; may be repeated.")
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then leave.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then exit.")] = False,
     tensorboard: TensorBoard = False,
     allow_programs: AllowPrograms = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report's numbers as JSON.")] = False,

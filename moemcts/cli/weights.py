@@ -20,7 +20,7 @@ Named = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Trained experts that are there to play with, and where they are.")
+    group = typer.Typer(help="Trained experts to play with, and where they are.")
     group.callback(invoke_without_command=True)(_default)
     group.command("list")(list_weights)
     group.command()(show)
@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _default(context: typer.Context) -> None:
-    """Trained experts that are there to play with, and where they are; lists them unless told otherwise."""
+    """Trained experts to play with, and where they are; lists them unless told otherwise."""
     if context.invoked_subcommand is None:
         list_weights()
 

@@ -25,7 +25,7 @@ def uci(
         list[str] | None, typer.Option("--set", help="An option of the engine, `MultiPV=3`; may be repeated.")
     ] = None,
 ) -> None:
-    """Be a UCI engine: chess, Chess960 and the variants, for interfaces and match runners.
+    """Run as a UCI engine: chess, Chess960 and the variants, for interfaces and match runners.
 
     Standard output carries the protocol and nothing else. `uci` lists the options, which have CrazyAra's names.
     """
