@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for bug reports.")] = False,
 ) -> None:
-    """Check the installation: versions, plugins, disk, speed of networks and search; what is slow and how to mend it."""
+    """Check the installation: versions, plugins, disk, speed of networks and search; what is slow and how to fix it."""
     from moemcts.cli.advice import advise, gather
 
     # Before anything is timed here: what is timed is no load of others.
