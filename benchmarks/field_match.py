@@ -31,17 +31,23 @@ def main() -> None:
     options, rest = parser.parse_known_args()
     if len(options.labels) != (agents := rest.count("--agent")):
         raise SystemExit(f"expected a --label for each of {agents} agents, got {len(options.labels)}")
-    command = [sys.executable, "-m", "moemcts", "match", "--json", *(word for word in rest if word != "--")]
-    done = subprocess.run(command, check=False, stdout=subprocess.PIPE)
-    if done.returncode:
-        raise SystemExit(done.returncode)
-    rows = read(options.name, options.labels, json.loads(done.stdout))
+    rows = read(options.name, options.labels, played(rest))
     if options.together:
         rows.append(together(options.name, rows))
     for row in rows:
         print(*row.values())
     if options.record:
         append("field_matches", rows)
+
+
+def played(words: list[str]) -> dict[str, Any]:
+    """Plays a match with the options of `moemcts match`, `--` among them; returns what it says, or ends as it did."""
+    command = [sys.executable, "-m", "moemcts", "match", "--json", *(word for word in words if word != "--")]
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE)
+    if done.returncode:
+        raise SystemExit(done.returncode)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def read(name: str, labels: list[str], played: dict[str, Any]) -> list[dict[str, object]]:

@@ -106,6 +106,29 @@ def test_a_match_against_a_field_is_a_row_per_agent_and_one_of_all(
     assert [rest.split()[0] for _, rest in names] == ["b", "a", "all"]
 
 
+def test_a_match_of_two_is_a_row(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    import duel_match
+
+    options = ["--game", "tictactoe", "--games", "20", "--seed", "5", "--out", str(tmp_path / "games.jsonl")]
+    agents = ["--agent", "uct?simulations=30", "--agent", "random"]
+    monkeypatch.setattr(sys, "argv", ["duel_match.py", "mine", "--", *options, *agents[:2]])
+    with pytest.raises(SystemExit, match="expected two agents that play each other, got 1"):
+        duel_match.main()
+    sys.argv += agents[2:]
+    duel_match.main()
+    assert capfd.readouterr().out.startswith("mine ")
+    won = {"wins": 9, "ties": 1, "losses": 0, "num_games": 10}
+    for elo, value, interval in (
+        ({"difference": 338.04, "error": None, "low": 144.67, "high": None}, None, [144.7, None]),
+        ({"difference": 338.04, "error": 50.0, "low": 288.04, "high": 388.04}, 338.0, [288.0, 388.0]),
+    ):
+        told = {"agents": [{**won, "pentanomial_elo": elo}], "num_duplicates": 0, "seed": 5}
+        row = duel_match.read("mine", told)
+        assert (row["value"], row["interval"], row["counts"], row["games"]) == (value, interval, [9, 1, 0], 10)
+
+
 def test_a_row_of_all_agents_counts_all_games() -> None:
     from field_match import together
 

@@ -1,0 +1,50 @@
+"""A match of two agents against each other, as a row of results.
+
+    python benchmarks/duel_match.py NAME [--record] -- OPTIONS OF moemcts match
+
+What follows the two dashes is handed to `moemcts match`, with two agents and `--out`: the same command goes on where it
+stopped, and only reads where the match is over. The row has the Elo difference of the first agent to the second, its
+error that of pairs of games from one opening.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from field_match import played
+from record import add_option, append
+
+
+def main() -> None:
+    """Plays and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", help="of the row: who plays whom, and how")
+    add_option(parser)
+    options, rest = parser.parse_known_args()
+    if (agents := rest.count("--agent")) != 2 or "--against" in rest:
+        raise SystemExit(f"expected two agents that play each other, got {agents}")
+    row = read(options.name, played(rest))
+    print(*row.values())
+    if options.record:
+        append("duels", [row])
+
+
+def read(name: str, result: dict[str, Any]) -> dict[str, object]:
+    """Returns the row of what `moemcts match --json` says."""
+    first = result["agents"][0]
+    elo = first["pentanomial_elo"]
+    return {
+        "name": name,
+        "value": None if elo["error"] is None else round(elo["difference"], 1),
+        "unit": "Elo more than the second agent",
+        "interval": [None if elo[end] is None else round(elo[end], 1) for end in ("low", "high")],
+        "counts": [first[key] for key in ("wins", "ties", "losses")],
+        "games": first["num_games"],
+        "duplicates": result["num_duplicates"],
+        "seed": result["seed"],
+    }
+
+
+if __name__ == "__main__":
+    main()
