@@ -66,7 +66,7 @@ class Ends(NamedTuple):
 
     views: Views
     paid: FloatArray
-    """What each player was paid on the way, and where it is over for the viewing player what is decided, `[N, P]`."""
+    """What each player was paid on the way, and for whom nothing is left to be valued what is decided, `[N, P]`."""
     scales: FloatArray
     """What each player's value at the end is worth at the beginning, `[N, P]`; 0 where nothing is left to be valued."""
 

@@ -134,9 +134,10 @@ class _Rollout:
     def _look(self) -> None:
         """Ends it where the viewing player's return is decided, and where it moves after the last ply."""
         active = self.state.active_players
-        if self.viewer not in active and self.state.is_decided(self.viewer):
-            self.paid += self.scales * self.state.returns()
-            self.scales[:] = 0
-            self.is_over = True
-        else:
-            self.is_over = self._plies_left <= 0 and self.viewer in active
+        is_decided = self.viewer not in active and self.state.is_decided(self.viewer)
+        self.is_over = is_decided or (self._plies_left <= 0 and self.viewer in active)
+        if self.is_over:
+            players = range(len(self.paid))
+            final = [player for player in players if is_decided or self.state.is_decided(player)]
+            self.paid[final] += (self.scales * self.state.returns())[final]
+            self.scales[final] = 0

@@ -179,7 +179,8 @@ def test_what_is_decided_is_neither_guessed_nor_discounted_while_others_play_on(
     assert (sums / visits)[1] == -0.25
     rollouts = TruncatedRollouts(game, evaluator, plies=3)
     ends = rollouts.roll_out(left)
-    assert ends.scales.tolist() == [[0.0625, 0.0625, 1.0]]
+    assert ends.scales.tolist() == [[0.0625, 0.0625, 0.0]]
+    assert ends.paid.tolist() == [[0.0, 0.0, -0.5]]
 
 
 def test_nothing_is_proven_across_chance_or_rewards() -> None:

@@ -6,7 +6,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// What each player was paid on the way, and was decided where nothing is left to be valued, `[N, P]`.
+/// What each player was paid on the way, and for whom nothing is left to be valued what is decided, `[N, P]`.
 pub type Paid<'py> = Bound<'py, PyArray2<f32>>;
 
 /// What each player's value at the end is worth where the rollout began, `[N, P]`; 0 where nothing is left to be valued.

@@ -72,7 +72,7 @@ impl Scratch {
         loop {
             let players = state.active_players()?;
             if players.and(watched).is_empty() && (players.is_empty() || all_decided(state, watched)?) {
-                return self.end(state, values).map_err(Into::into);
+                return self.end(state, Players::all(values.len()), values).map_err(Into::into);
             }
             self.draw_joint(state, players, |_| None, rng)?;
             self.step(state, discount, values)?;
@@ -86,11 +86,14 @@ impl Scratch {
         self.scales.resize(values.len(), 1.0);
     }
 
-    /// Adds what is decided.
-    pub(crate) fn end<S: State>(&mut self, state: &S, values: &mut [f64]) -> Result<(), S::Error> {
+    /// Adds what is decided for these players, whose later values are worth nothing then.
+    pub(crate) fn end<S: State>(&mut self, state: &S, players: Players, values: &mut [f64]) -> Result<(), S::Error> {
         self.zero(values.len());
         state.returns(&mut self.returns)?;
-        self.add(values);
+        for player in players.iter() {
+            values[player] += self.scales[player] * f64::from(self.returns[player]);
+            self.scales[player] = 0.0;
+        }
         Ok(())
     }
 

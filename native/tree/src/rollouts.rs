@@ -1,13 +1,13 @@
 //! Truncated rollouts: play by agents for some steps, to where an evaluator sees more.
 
 use crate::error::SearchError;
-use crate::game::{Agent, Player, State};
+use crate::game::{decided, Agent, Player, Players, State};
 use crate::playouts::Scratch;
 use crate::rng::Rng;
 
 /// What a rollout was worth to each player where it began.
 pub struct Worth {
-    /// What was paid on the way, and where it ended before what is decided.
+    /// What was paid on the way, and for whom nothing is left to be valued what is decided.
     pub paid: Vec<f64>,
     /// What a value at the end is worth; 0 where nothing is left to be valued.
     pub scales: Vec<f64>,
@@ -21,7 +21,8 @@ impl Worth {
 
 /// Plays on by agents, at random for whom there is none: `plies` steps, and on to where `viewer` moves.
 ///
-/// It ends before where the viewer's return is decided; then nothing is left to be valued for anybody.
+/// It ends before where the viewer's return is decided, and nothing is left to be valued then. Where it ends otherwise,
+/// nothing is left for those players whose returns are final.
 pub fn roll_out<S: State, A: Agent<S>>(
     state: &mut S,
     viewer: Player,
@@ -38,11 +39,14 @@ pub fn roll_out<S: State, A: Agent<S>>(
     for played in 0.. {
         let players = state.active_players()?;
         if !players.contains(viewer) && (players.is_empty() || state.is_decided(viewer)?) {
-            scratch.end(state, paid)?;
-            scales.fill(0.0);
-            return Ok(());
+            scratch.end(state, Players::all(paid.len()), paid)?;
+            break;
         }
         if played >= plies && players.contains(viewer) {
+            let settled = decided(state, Players::all(paid.len()))?;
+            if !settled.is_empty() {
+                scratch.end(state, settled, paid)?;
+            }
             break;
         }
         for player in players.iter() {
