@@ -57,7 +57,12 @@ def command_of(words: Sequence[str], config: Mapping[str, Any]) -> str:
     made = flat(validate(config, ExperimentConfig).resolved_settings())
     changed = {path: value for path, value in made.items() if value != begun.get(path)}
     for path, value in changed.items():
-        words += ["--set", f"{path}={str(value).lower() if isinstance(value, bool) else value}"]
+        setting = f"{path}={str(value).lower() if isinstance(value, bool) else value}"
+        said = [i for i, word in enumerate(words) if word.startswith(f"{path}=") and words[i - 1] == "--set"]
+        if said:
+            words[said[-1]] = setting
+        else:
+            words += ["--set", setting]
     return shlex.join(words)
 
 

@@ -150,6 +150,8 @@ def test_the_command_of_a_run_says_what_was_changed_since_it_was_begun() -> None
     config["num_seeds"], config["match"]["games"] = 7, 300
     command = command_of([*begun, "--out", "folder"], config)
     assert command == f"{text} --set num_seeds=7 --set match.games=300"
+    fewer = ["--set", "num_seeds=1", "--out", "folder"]
+    assert command_of([*begun, *fewer], config) == command
     again = subprocess.run([*shlex.split(command), "--dry-run", "--json"], capture_output=True, text=True, check=True)
     assert json.loads(again.stdout)["config"] == config
 
