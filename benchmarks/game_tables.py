@@ -26,15 +26,16 @@ def strength_row(row: Row) -> list[str]:
     how = f"{row['simulations']} simulations" if row["kind"] == "searched" else "no search"
     if row["arm"] == "field":
         how = "chance level"
-    against = "–"
+    against = by_seed = "–"
     if difference:
         against = f"{100 * difference['wins']:+z.1f} {bounds(difference['interval'], 100, 1)}"
+        by_seed = ", ".join(f"{100 * mean:+z.1f}" for mean in difference.get("seed_means", ())) or "–"
     if row["kind"] == "searched" and row.get("rollout_plies"):
         how += f", rollouts of {row['rollout_plies']} plies"
     # A second network is a long word; its first option tells it apart, and the command below has it whole.
     arm = row["arm"].partition("&")[0]
     name = ARMS.get(arm, f"`{arm}`" if arm.startswith("single") else f"experts by `{arm}`")
-    return [f"{name}, {how}", str(games), f"{wins} [{low:.1f}, {high:.1f}]", ties, losses, against]
+    return [f"{name}, {how}", str(games), f"{wins} [{low:.1f}, {high:.1f}]", ties, losses, against, by_seed]
 
 
 def strength() -> str:
@@ -52,7 +53,7 @@ def strength() -> str:
 def _strength_of(rows: list[Row]) -> str:
     heads = (
         "Pommerman, free-for-all against three SimpleAgents | games | wins % | ties % | losses % "
-        "| wins against the single network, points"
+        "| wins against the single network, points | by training seed"
     )
     one = rows[0]
     how = (
@@ -252,6 +253,19 @@ def urgency() -> str:
     )
     duels = table("equal simulations | games | Elo, 95 % | test", cells)
     return "\n\n".join([duels, how, field_table(matches), origin([*rows, *matches])])
+
+
+def duels() -> str:
+    """Returns matches of two agents."""
+    rows = list(latest("duels").values())
+    cells = ([row["name"], "-".join(map(str, row["counts"])), _elo_of(row)] for row in rows)
+    heads = "who plays whom | won-tied-lost | Elo of the first, 95 %, openings the unit"
+    return "\n\n".join([table(heads, cells), origin(rows)])
+
+
+def _elo_of(row: Row) -> str:
+    value = "–" if row["value"] is None else f"{row['value']:+z.1f}"
+    return f"{value} {bounds(row['interval'], digits=1)}"
 
 
 def suites() -> str:

@@ -209,6 +209,7 @@ SECTIONS = {
     "Pommerman: phase experts against one network": game_tables.strength,
     "Pommerman: what of a network helps its search": game_tables.ablations,
     "Games against engines, and other searches": game_tables.levels,
+    "Experts behind another gate": game_tables.duels,
     "Gates found in data": game_tables.gates,
     "Opposite-coloured bishops": game_tables.bishops,
     "Speed of rules and search": speed,
