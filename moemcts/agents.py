@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from moemcts.evaluation import Evaluator, policy_probabilities
+from moemcts.evaluation import Evaluator, looks_at_batches, policy_probabilities
 from moemcts.game import Action, FloatArray, Game, IntArray, Player, Views
 from moemcts.gates import PhaseGate
 from moemcts.thoughts import Thought, think
@@ -129,7 +129,12 @@ class PolicyAgent:
         return think(self.thought(views, seats))
 
     def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
-        """Asks once."""
+        """Asks once, or about each view alone where the answers to all would depend on each other."""
+        if len(views) > 1 and looks_at_batches(self._evaluator):
+            decisions: list[Decision] = []
+            for row, seat in enumerate(seats):
+                decisions += yield from self.thought(views.take([row]), [seat])
+            return decisions
         evaluation = yield self._evaluator, views
         values = evaluation.value if evaluation.value.ndim == 1 else evaluation.value[:, 0]
         probabilities = policy_probabilities(evaluation.logits, views.legal_mask())

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -21,12 +21,26 @@ class Evaluation:
     value: FloatArray
     """`[N]` in [-1, 1] for the viewing player, or `[N, P]`, where column `k` is for the player `k` seats further on."""
 
+    @classmethod
+    def joined(cls, parts: Iterable[Self]) -> Self:
+        """Returns the rows of several, one after the other; raises ValueError where there is none."""
+        whole = list(parts)
+        return cls(np.concatenate([part.logits for part in whole]), np.concatenate([part.value for part in whole]))
+
 
 class Evaluator(Protocol):
-    """Evaluates views; rows do not influence each other."""
+    """Evaluates views; rows do not influence each other, but where `looks_at_batches` says so."""
 
     def evaluate(self, views: Views) -> Evaluation:
         """Returns one row per view."""
+
+
+def looks_at_batches(evaluator: Evaluator) -> bool:
+    """Returns whether an answer depends on the other views of its batch, as of experts that are chosen by majority.
+
+    Positions of different games are no batch of such an evaluator: what it says of one would depend on the others.
+    """
+    return getattr(evaluator, "looks_at_batches", False)
 
 
 def policy_probabilities(logits: FloatArray, legal_mask: BoolArray) -> FloatArray:
@@ -80,9 +94,11 @@ class CachedEvaluator:
     """
 
     def __init__(self, evaluator: Evaluator, *, size: int = 100_000) -> None:
-        """Raises ValueError unless `size`, the views that are remembered, is above 0."""
+        """Remembers `size` views; raises ValueError below 1, and for an evaluator that `looks_at_batches`."""
         if size < 1:
             raise ValueError(f"expected a cache of at least one view, got {size}")
+        if looks_at_batches(evaluator):
+            raise ValueError(f"expected no cache of answers that depend on their batch, got one of {size}")
         self._evaluator = evaluator
         self._size = size
         self._rows: dict[tuple[int, Player], int] = {}

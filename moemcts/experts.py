@@ -61,6 +61,11 @@ class ExpertSet:
         self.experts: Sequence[Evaluator] = experts if isinstance(experts, Evaluators) else tuple(experts)
         self.routing = routing or (route_each if isinstance(gate, HardGate) else route_mixture)
 
+    @property
+    def looks_at_batches(self) -> bool:
+        """Whether the expert that a view gets depends on the views beside it."""
+        return self.routing is route_majority
+
     def evaluate(self, views: Views) -> Evaluation:
         return self.routing(views, self.gate.weights(views), self.experts)
 
@@ -100,7 +105,8 @@ def route_stacked(views: Views, weights: FloatArray, experts: Sequence[Evaluator
 def route_majority(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
     """Evaluates the whole batch by the expert of its most frequent phase, ties to the earlier one.
 
-    The papers' routing (CrazyAra, searchthread.cpp): cheaper on a GPU, wrong for the views of other phases.
+    The papers' routing (CrazyAra, searchthread.cpp): cheaper on a GPU, wrong for the views of other phases. A batch is
+    that of one search there, and here too: agents ask about the trees of different games one after the other.
     """
     votes = np.bincount(weights.argmax(axis=1), minlength=len(experts))
     return experts[int(votes.argmax())].evaluate(views)
@@ -178,9 +184,7 @@ class ExpertQueue:
                 end += 1
             parts.append(self._set.experts[phase].evaluate(views.take([i for _, i, _ in batch[start:end]])))
             start = end
-        return np.array([row for _, _, row in batch], dtype=np.int64), Evaluation(
-            np.concatenate([part.logits for part in parts]), np.concatenate([part.value for part in parts])
-        )
+        return np.array([row for _, _, row in batch], dtype=np.int64), Evaluation.joined(parts)
 
 
 def _softmax(logits: FloatArray) -> FloatArray:

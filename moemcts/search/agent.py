@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.agents import Decision, Policy, Seat, phases
-from moemcts.evaluation import CachedEvaluator, Evaluator
+from moemcts.evaluation import CachedEvaluator, Evaluator, looks_at_batches
 from moemcts.experts import ExpertSet
 from moemcts.game import Game, Views
 from moemcts.search.config import SearchConfig
@@ -23,7 +23,8 @@ from moemcts.thoughts import Flight, Thought, think
 class SearchAgent:
     """Plays what the search visits most, or draws from the visits.
 
-    All positions it is asked about at once are searched together and share batches.
+    All positions it is asked about at once are searched together and share batches; one after the other where what an
+    evaluator says of a leaf depends on its batch.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class SearchAgent:
         `in_flight`, trees are searched in so many groups, one while another's leaves are evaluated.
 
         Raises ValueError for a queue of an evaluator that is no set of experts, in several groups, or with rollouts or
-        a cache.
+        a cache, and for a cache of an evaluator whose answers depend on their batch.
         """
         self.name = name
         self.config = config
@@ -117,6 +118,11 @@ class SearchAgent:
 
     def searching(self, views: Views, seats: Sequence[Seat]) -> Thought[list[SearchResult]]:
         """Returns what comes to that; several may be under way, each with trees of its own."""
+        if len(seats) > 1 and looks_at_batches(self._evaluator):
+            alone: list[SearchResult] = []
+            for row, seat in enumerate(seats):
+                alone += yield from self.searching(views.take([row]), [seat])
+            return alone
         seeds = [int(seat.rng.integers(2**63)) for seat in seats]
         roots = self._game.views(
             [

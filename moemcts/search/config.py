@@ -23,6 +23,9 @@ FIRST_PLAY_URGENCIES: dict[FirstPlayUrgency, tuple[float, float, float]] = {
     "reduction": (1.0, 0.0, 0.33),
 }
 
+# What the native search counts with.
+MOST = 2**32 - 1
+
 # With the solver, one more descent after so many simulations goes where a win is nearest to being proven; 0 is never.
 PROOF_INTERVAL = 5
 
@@ -60,11 +63,11 @@ class SearchConfig(BaseModel):
     better in it: `Registration.search`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
-    simulations: int | None = Field(default=100, ge=1)
+    simulations: int | None = Field(default=100, ge=1, le=MOST)
     """Descents per search; the visit counts of the root's actions sum to it, unless the solver ends it sooner."""
-    nodes: int | None = Field(default=None, ge=1)
+    nodes: int | None = Field(default=None, ge=1, le=MOST // 2)
     """Nodes in the tree, kept ones and ends of games included; without `simulations`, these stop at twice the nodes, as
     in CrazyAra."""
     seconds: float | None = Field(default=None, gt=0)
@@ -91,7 +94,7 @@ class SearchConfig(BaseModel):
     root: Literal["puct", "gumbel"] = "puct"
     """How the root's actions are tried: by PUCT, or by sequential halving among those that Gumbel noise draws, which
     improves the policy with any number of simulations (Danihelka et al. 2022)."""
-    considered_actions: int = Field(default=16, ge=1)
+    considered_actions: int = Field(default=16, ge=1, le=MOST)
     """With root "gumbel": actions of the root that are tried at most."""
     gumbel_noise: float = Field(default=1.0, ge=0)
     """With root "gumbel": factor of the noise; 0 plays the best, 1 learns."""
@@ -99,10 +102,10 @@ class SearchConfig(BaseModel):
     """With root "gumbel": added to the visits of the most visited action, which weigh values (c_visit)."""
     value_scale: float = Field(default=1.0, gt=0)
     """With root "gumbel": what such a visit is worth in logits, between a loss and a win (c_scale)."""
-    pruning_visits: int = Field(default=0, ge=0)
+    pruning_visits: int = Field(default=0, ge=0, le=MOST)
     """Visits from which on a node goes on with only the actions of the largest priors (progressive unpruning, Chaslot
     et al. 2008: T); 0 prunes nothing."""
-    unpruned_actions: int = Field(default=5, ge=1)
+    unpruned_actions: int = Field(default=5, ge=1, le=MOST)
     """With pruning_visits: actions that are left then (k_init)."""
     unpruning_visits: float = Field(default=50.0, gt=0)
     """With pruning_visits: visits that have to be surpassed for one more action (A)."""
@@ -138,9 +141,9 @@ class SearchConfig(BaseModel):
     solver: bool = False
     """Whether ends of the game prove the positions above them, and one more descent after every fifth looks for proofs;
     two players, both searched, of opposite interests."""
-    leaves_per_tree: int = Field(default=1, ge=1)
+    leaves_per_tree: int = Field(default=1, ge=1, le=MOST)
     """Leaves that one tree may have in a batch."""
-    num_threads: int = Field(default=1, ge=1)
+    num_threads: int = Field(default=1, ge=1, le=MOST)
     """1, or more to let native games use all cores for many trees; results are the same."""
     reuse: bool = False
     """Whether the part of the tree below the moves played is kept for the next move."""
@@ -233,7 +236,7 @@ class SearchConfig(BaseModel):
             "uniform_share": self.uniform_share,
             "replies": self.replies,
             "forced_playouts": self.forced_playouts,
-            "gumbel": None if self.gumbel is None else astuple(self.gumbel),
+            "gumbel": None if self.gumbel is None else (*astuple(self.gumbel), simulations),
             "unpruning": None if self.unpruning is None else astuple(self.unpruning),
             "early_end": None if self.early_end is None else astuple(self.early_end),
             "simulations": simulations,

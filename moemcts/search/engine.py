@@ -65,7 +65,8 @@ class Search:
         self._native.reset(roots, seeds, others, kept, restricted)
 
     def limit(self, simulations: int) -> None:
-        """Sets how many descents each tree may make since the last reset, in place of the configuration's number.
+        """Sets how many descents each tree may make since the last reset, and until the next one, in place of the
+        configuration's number.
 
         A caller that raises it in steps is never far from its next look at the clock: where the best lines end in
         results, a search makes any number of descents before there is something to evaluate.
@@ -176,7 +177,16 @@ class Search:
                     # Its rows are not those of whoever searches.
                     raise MoemctsError(f"{agent.name}, believed to be the opponent: {failure}") from failure
                 for row, reply in zip(rows, replies, strict=True):
-                    actions[row] = reply.action
+                    actions[row] = int(reply.action)
+        legal = views.legal_mask()
+        for row, action in enumerate(actions):
+            # A game need not notice what is not legal: a search would go on for ever, or with nonsense.
+            if not 0 <= action < legal.shape[1] or not legal[row, action]:
+                name = getattr(agents[row], "name", "?")
+                raise MoemctsError(
+                    f"{name}, believed to be the opponent: expected a legal action of player {players[row]}, one of "
+                    f"{np.flatnonzero(legal[row]).tolist()}, got {action}"
+                )
         self._native.reply(actions)
         return True
 

@@ -25,14 +25,19 @@ def behind(
 
 
 def pruned(
-    factor: float, scale: float, visits: Sequence[int], value_sums: Sequence[float], priors: Sequence[float]
+    factor: float,
+    scale: float,
+    visits: Sequence[int],
+    value_sums: Sequence[float],
+    priors: Sequence[float],
+    is_lost: Sequence[bool],
 ) -> list[int]:
     """Returns visits without those that were forced: what PUCT would not have chosen, by what is known now.
 
     `scale` is PUCT's factor of priors at the root. No action loses more than it was forced to have, none gets a score
-    above that of the most visited one, and what is left with a single visit loses it, too.
+    above that of the most visited one that is not proven to lose, and what is left with a single visit loses it, too.
     """
-    best = max(range(len(visits)), key=lambda i: visits[i])
+    best = max(range(len(visits)), key=lambda i: (not is_lost[i], visits[i]))
     found = list(visits)
     if not visits[best]:
         return found

@@ -132,7 +132,7 @@ def with_noise(priors: NDArray[np.float32], noise: Sequence[float], fraction: fl
     total = 0.0
     for share in noise:
         total += share
-    mixed = [
-        (1.0 - fraction) * float(prior) + fraction * (share / total) for prior, share in zip(priors, noise, strict=True)
-    ]
+    # All of it may be too small for a number.
+    shares = [share / total for share in noise] if total > 0 else [1.0 / len(noise)] * len(noise)
+    mixed = [(1.0 - fraction) * float(prior) + fraction * share for prior, share in zip(priors, shares, strict=True)]
     return np.array(mixed, dtype=np.float32)

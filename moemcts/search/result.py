@@ -137,5 +137,7 @@ def _unforced(config: SearchConfig, raw: Mapping[str, Any]) -> IntArray:
     """Returns the visits of a root's actions without what was forced, `[n]`."""
     visits = raw["visits"].tolist()
     scale = config.exploration(1.0 + sum(visits))
-    left = pruned(config.forced_playouts, scale, visits, raw["value_sums"].tolist(), raw["priors"].tolist())
+    is_lost = raw["proven"] & (raw["proof_values"] <= -1)
+    known = (raw["value_sums"].tolist(), raw["priors"].tolist(), is_lost.tolist())
+    left = pruned(config.forced_playouts, scale, visits, *known)
     return np.array(left, dtype=np.int64)

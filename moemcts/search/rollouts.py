@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from moemcts.agents import Agent, RandomAgent, Seat
-from moemcts.evaluation import Evaluation, Evaluator
+from moemcts.evaluation import Evaluation, Evaluator, looks_at_batches
 from moemcts.game import CHANCE, Game, Player, State, Views, discounts
 from moemcts.native import Ends, can_roll_out
 
@@ -48,6 +48,11 @@ class TruncatedRollouts:
         self._seed = seed
         self._num_axes: int | None = None
         """Those of the other evaluator's values, and of ours, though no rollout goes on; None before it said any."""
+
+    @property
+    def looks_at_batches(self) -> bool:
+        """Whether the other evaluator's answers depend on their batch."""
+        return looks_at_batches(self._evaluator)
 
     def evaluate(self, views: Views) -> Evaluation:
         spec = self._game.spec

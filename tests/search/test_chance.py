@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from searching_for_tests import HashedEvaluator, native_results, reference_visit
 
 from moemcts.agents import Decision
 from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
-from moemcts.game import CHANCE, GameSpec, Player, Views
+from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, Player, State, Views
 from moemcts.native import playout_search, playouts
 from moemcts.search import Search, SearchConfig
 from moemcts.search.rollouts import TruncatedRollouts
@@ -280,3 +281,63 @@ def test_drawn_replies_are_asked_for_at_every_descent() -> None:
         counts[replies] = max(agent.asked.values())
     assert counts["kept"] == 1
     assert counts["drawn"] > 5
+
+
+FAR = 70_000
+
+
+@dataclass(frozen=True)
+class CoinState(State):
+    """One decision that means nothing, and a coin whose sides have large numbers."""
+
+    path: tuple[Action, ...] = ()
+
+    @property
+    def ply(self) -> int:
+        return len(self.path)
+
+    @property
+    def active_players(self) -> tuple[Player, ...]:
+        return ((0,), (CHANCE,), ())[len(self.path)]
+
+    def legal_actions(self, player: Player) -> Sequence[Action]:
+        return (0, 1) if player == 0 else (FAR, FAR + 1)
+
+    def chances(self) -> FloatArray:
+        return np.array([0.5, 0.5], dtype=np.float32)
+
+    def play(self, actions: Sequence[Action]) -> CoinState:
+        return CoinState((*self.path, int(actions[0])))
+
+    def returns(self) -> FloatArray:
+        won = {FAR: 1.0, FAR + 1: -1.0}
+        return np.array([won[self.path[1]] if len(self.path) > 1 else 0.0], dtype=np.float32)
+
+    def observation(self, player: Player) -> FloatArray:
+        return np.zeros(1, dtype=np.float32)
+
+    def key(self) -> int:
+        return hash(self.path) % 2**64
+
+
+class Coin(Game):
+    spec = GameSpec(name="coin", num_players=1, num_actions=2, observation_shape=(1,), max_plies=2, utility_sum=None)
+
+    def initial_state(self, seed: int = 0) -> CoinState:
+        return CoinState()
+
+    def parse_state(self, text: str) -> CoinState:
+        raise NotImplementedError
+
+    def format_state(self, state: State) -> str:
+        raise NotImplementedError
+
+
+def test_outcomes_of_chance_may_have_larger_numbers_than_actions() -> None:
+    game, config = Coin(), SearchConfig(simulations=200)
+    evaluator = UniformEvaluator(game.spec)
+    root = game.initial_state()
+    (result,) = native_results(game, [(root, 0)], config, evaluator, [3])
+    expected = reference_visits(game, root, config, evaluator, 3)
+    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(0)
+    assert abs(result.value) < 0.3

@@ -66,7 +66,7 @@ def test_tried_actions_are_visited_as_often_as_they_have_to_be() -> None:
 def test_only_what_puct_would_not_have_chosen_is_taken_back() -> None:
     visits, priors = [60, 20, 15, 5], [0.4, 0.3, 0.2, 0.1]
     sums = [60 * 0.2, 20 * 0.1, 15 * -0.9, 5 * -0.9]
-    left = pruned(2.0, 10.0, visits, sums, priors)
+    left = pruned(2.0, 10.0, visits, sums, priors, [False] * len(visits))
     limit = 0.2 + 10 * 0.4 / 61
     assert left[0] == 60
     assert all(left[i] >= visits[i] - int(least_visits(2.0, priors[i], 100)) or left[i] == 0 for i in range(4))
@@ -74,7 +74,15 @@ def test_only_what_puct_would_not_have_chosen_is_taken_back() -> None:
     for i in (1, 2, 3):
         if 1 < left[i] < visits[i]:
             assert sums[i] / visits[i] + 10 * priors[i] / (1 + left[i]) < limit
-    assert pruned(0.0, 10.0, visits, sums, priors) == visits
+    assert pruned(0.0, 10.0, visits, sums, priors, [False] * len(visits)) == visits
+
+
+def test_what_is_proven_to_lose_is_nothing_to_compare_with() -> None:
+    visits, priors = [90, 4, 3, 3], [0.7, 0.15, 0.1, 0.05]
+    sums = [90 * 0.2, 4 * -0.3, 3 * -0.3, 3 * 0.1]
+    left = pruned(2.0, 20.0, visits, sums, priors, [True, False, False, False])
+    assert left[1:] == pruned(2.0, 20.0, [0, *visits[1:]], [0.0, *sums[1:]], priors, [False] * 4)[1:]
+    assert left[1] == 4
 
 
 def test_the_gumbel_root_forces_nothing_more() -> None:

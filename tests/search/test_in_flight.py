@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from moemcts.agents import Decision, Seat
+from moemcts.agents import Agent, Decision, PolicyAgent, Seat
 from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
-from moemcts.experts import ExpertSet
+from moemcts.experts import ExpertSet, route_majority
 from moemcts.game import Game, Views
-from moemcts.gates import SinglePhase
+from moemcts.gates import PlyGate, SinglePhase
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.thoughts import Flight, Thought
@@ -115,3 +115,28 @@ def test_groups_and_queues_do_not_go_together() -> None:
         SearchAgent(game, experts, SearchConfig(simulations=4), queue=8, in_flight=2)
     with pytest.raises(ValueError, match="in_flight of at least 1, and no more with a queue, got 0"):
         SearchAgent(game, experts, SearchConfig(simulations=4), in_flight=0)
+
+
+@pytest.mark.parametrize("simulations", [0, 24])
+@pytest.mark.parametrize("in_flight", [1, 2])
+def test_the_majority_is_that_of_one_search(simulations: int, in_flight: int) -> None:
+    """Positions of different phases, asked about together and alone."""
+    game = plugins().game("tictactoe")
+    team = ExpertSet(
+        PlyGate([2, 4]), [RolloutEvaluator(game.spec, seed=seed) for seed in range(3)], routing=route_majority
+    )
+    agent: Agent = PolicyAgent(team)
+    if simulations:
+        config = SearchConfig(simulations=simulations, leaves_per_tree=4)
+        agent = SearchAgent(game, team, config, in_flight=in_flight)
+    states = [game.parse_state(moves) for moves in (".........", "X........", "X.X.O....", "XOX.O....", "X...O....")]
+    views = game.views([(state, state.active_players[0]) for state in states])
+    seats = [Seat(state.active_players[0], np.random.default_rng(0)) for state in states]
+    together = agent.act(views, seats)
+    for row, found in enumerate(together):
+        alone = agent.act(views.take([row]), [Seat(seats[row].player, np.random.default_rng(0))])[0]
+        assert (found.action, found.value) == (alone.action, alone.value)
+    assert [decision.expert for decision in together] == [0, 0, 1, 2, 1]
+    # What one batch of them all says is something else.
+    alike = team.evaluate(views).value == [team.evaluate(views.take([row])).value[0] for row in range(len(states))]
+    assert not alike.all()

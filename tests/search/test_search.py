@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,10 +13,13 @@ from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, Tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moemcts.agents import Seat
+from moemcts.agents import Decision, Seat
+from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
 from moemcts.experts import ExpertSet
+from moemcts.game import Views
 from moemcts.gates import PlyGate
+from moemcts.plugins import plugins
 from moemcts.search import Search, SearchAgent, SearchConfig
 
 
@@ -78,6 +84,15 @@ def test_time_stops_a_search() -> None:
 def test_a_search_without_limits_is_refused() -> None:
     with pytest.raises(ValueError, match="expected a limit"):
         SearchConfig(simulations=None)
+
+
+@pytest.mark.parametrize(
+    "numbers", [{"seconds": math.inf}, {"c_init": math.inf}, {"simulations": 2**32}, {"nodes": 2**31}]
+)
+def test_numbers_that_no_search_counts_with_are_refused(numbers: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"finite number|less than or equal to"):
+        SearchConfig.model_validate(numbers)
+    assert search(NativeTicTacToe(), SearchConfig(simulations=10, seconds=1e30)).num_simulations == 10
 
 
 @pytest.mark.parametrize("num_threads", [1, 2])
@@ -246,6 +261,39 @@ def test_a_root_whose_player_is_not_active_is_refused() -> None:
     one = Search(game, SearchConfig(simulations=10))
     with pytest.raises(ValueError, match="expected a root where player 1 is active"):
         one.reset(game.views([(game.initial_state(), 1)]), [0])
+
+
+@pytest.mark.parametrize("opponents", [None, "careful"])
+def test_a_root_whose_player_is_not_active_is_refused_whoever_plays_on(opponents: str | None) -> None:
+    game = plugins().game("connect-four")
+    found = Search(game, SearchConfig(), opponents=opponents and plugins().agent(opponents, game))
+    with pytest.raises(ValueError, match=r"where player 1 is active and searched, got active players \[0\]"):
+        found.reset(game.views([(game.initial_state(), 1)]), [0])
+
+
+@pytest.mark.parametrize("reply", [-1, 3, 99])
+def test_an_opponent_that_plays_what_is_not_legal_is_named(reply: int) -> None:
+    class Stubborn:
+        name = "stubborn"
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> list[Decision]:
+            return [Decision(action=reply) for _ in seats]
+
+    game = plugins().game("connect-four")
+    found = Search(game, SearchConfig(simulations=50), opponents=Stubborn())
+    state = game.initial_state()
+    for _ in range(6):
+        state = state.play([3])
+    found.reset(game.views([(state, 0)]), [0])
+    with pytest.raises(MoemctsError, match=f"stubborn, believed to be the opponent: expected a legal .* got {reply}"):
+        found.run(UniformEvaluator(game.spec))
+
+
+def test_more_players_than_a_search_holds_are_refused() -> None:
+    game = NativeTicTacToe()
+    many = replace(game.spec, num_players=32)
+    with pytest.raises(ValueError, match="expected 1 to 31 players, got 32"):
+        game.search_type()(game, SearchConfig().options(many))
 
 
 def test_an_exception_in_a_python_game_comes_through() -> None:

@@ -133,7 +133,8 @@ fn pairs(views: &Bound<'_, PyAny>) -> PyResult<Vec<(<PythonBinding as Binding>::
     PythonBinding::new(views.clone().unbind()).pairs(views)
 }
 
-fn checked(num_players: usize) -> PyResult<usize> {
+/// Returns a number of players that a set of them holds; raises ValueError for others.
+pub fn checked(num_players: usize) -> PyResult<usize> {
     match num_players {
         1..=Players::MAX => Ok(num_players),
         _ => Err(PyValueError::new_err(format!("expected 1 to {} players, got {num_players}", Players::MAX))),

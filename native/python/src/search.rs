@@ -1,11 +1,12 @@
 //! The search class, the same for every game.
 
 use crate::game::{rows, search_error, Binding};
+use crate::playouts::checked;
 use crate::signals::Signals;
 use moemcts_tree::tree::{Line, Status};
 use moemcts_tree::{
     Action, Config, EarlyEnd, Exploration, GumbelRoot, Limits, Player, Players, Rng, Search, SearchError, State, Tree,
-    Unpruning,
+    Unpruning, CHANCE,
 };
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -33,6 +34,8 @@ pub struct Core<B: Binding> {
     binding: B,
     num_players: usize,
     is_parallel: bool,
+    /// How many descents each tree makes, unless `limit` says otherwise until the next reset.
+    simulations: u32,
     search: Search<B::State, B::Agent>,
     viewers: Vec<Player>,
     selected: Range<usize>,
@@ -46,11 +49,13 @@ type Evaluations<'py> = (PyReadonlyArray2<'py, f32>, PyReadonlyArrayDyn<'py, f32
 
 impl<B: Binding> Core<B> {
     pub fn new(binding: B, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let config = config(options)?;
         Ok(Self {
             binding,
-            num_players: option(options, "num_players")?,
+            num_players: checked(option(options, "num_players")?)?,
             is_parallel: B::IS_NATIVE && option::<usize>(options, "num_threads")? > 1,
-            search: Search::new(config(options)?),
+            simulations: config.limits.simulations,
+            search: Search::new(config),
             viewers: Vec::new(),
             selected: 0..0,
         })
@@ -95,6 +100,7 @@ impl<B: Binding> Core<B> {
                 }
             });
         }
+        self.search.config.limits.simulations = self.simulations;
         self.search.reset(trees);
         self.selected = 0..0;
         Ok(())
@@ -286,13 +292,15 @@ impl<B: Binding> Core<B> {
         let away: Players = modelled.iter().map(|(player, _)| *player).chain(others.outside).collect();
         let searched = Players::all(self.num_players).without(away);
         let mut tree = ground.unwrap_or_default();
-        tree.plant(state, self.num_players, searched, modelled, rng, &self.search.config).map_err(search_error)?;
-        if tree.seats_of(0).all(|seat| seat.player() != player) {
+        // A root where nobody is searched would be played on from, with the agents' replies.
+        let active = crate::game::active_players(&state)?;
+        if !active.contains(CHANCE) && !active.and(searched).contains(player) {
             return Err(PyValueError::new_err(format!(
                 "expected a root where player {player} is active and searched, got active players {:?}",
-                crate::game::numbered(crate::game::active_players(&tree.states[0])?)
+                crate::game::numbered(active)
             )));
         }
+        tree.plant(state, self.num_players, searched, modelled, rng, &self.search.config).map_err(search_error)?;
         Ok(tree)
     }
 
@@ -330,12 +338,13 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
         policy_temperature: option(options, "policy_temperature")?,
         uniform_share: option(options, "uniform_share")?,
         forced_playouts: option(options, "forced_playouts")?,
-        gumbel: option::<Option<(u32, f64, f64, f64)>>(options, "gumbel")?.map(
-            |(considered, visit_offset, value_scale, noise)| GumbelRoot {
+        gumbel: option::<Option<(u32, f64, f64, f64, u32)>>(options, "gumbel")?.map(
+            |(considered, visit_offset, value_scale, noise, simulations)| GumbelRoot {
                 considered,
                 visit_offset,
                 value_scale,
                 noise,
+                simulations,
             },
         ),
         unpruning: option::<Option<(u32, u32, Vec<f64>)>>(options, "unpruning")?
@@ -350,7 +359,8 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
         limits: Limits {
             simulations: option::<Option<u32>>(options, "simulations")?.unwrap_or(u32::MAX),
             nodes: option::<Option<u32>>(options, "nodes")?.unwrap_or(u32::MAX),
-            time: option::<Option<f64>>(options, "seconds")?.map(Duration::from_secs_f64),
+            // More than a duration holds is no limit.
+            time: option::<Option<f64>>(options, "seconds")?.and_then(|limit| Duration::try_from_secs_f64(limit).ok()),
         },
         utility_sum: option(options, "utility_sum")?,
         discount: option(options, "discount")?,

@@ -52,6 +52,8 @@ pub struct GumbelRoot {
     pub value_scale: f64,
     /// Factor of the noise.
     pub noise: f64,
+    /// Simulations that are divided among the actions.
+    pub simulations: u32,
 }
 
 /// The numbers of progressive unpruning (Chaslot et al., Progressive strategies for Monte-Carlo tree search, 2008).

@@ -8,6 +8,7 @@ mod gumbel;
 mod lines;
 mod moves;
 mod node;
+mod noise;
 mod proof;
 mod replies;
 mod reuse;
@@ -67,6 +68,8 @@ pub struct Tree<S, A> {
     pub in_flight: u32,
     pub depth_sum: u64,
     pub max_depth: u32,
+    /// Actions and priors of the root's seats as they were before noise, ascending; empty where there is none.
+    without_noise: Vec<Vec<(Action, f32)>>,
     /// What the Gumbel root plans, per seat of the root; empty without it.
     plans: Vec<gumbel::Plan>,
     /// Virtual policies of all seats of the root, one per look.
@@ -114,6 +117,7 @@ impl<S, A> Default for Tree<S, A> {
             in_flight: 0,
             depth_sum: 0,
             max_depth: 0,
+            without_noise: Vec::new(),
             plans: Vec::new(),
             foreseen: Vec::new(),
             is_foreseen: false,
@@ -149,6 +153,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.agents.clear();
         self.steps.clear();
         self.suspended.clear();
+        self.without_noise.clear();
         self.plans.clear();
         self.values.clear();
         self.prospects.clear();

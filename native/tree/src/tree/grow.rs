@@ -171,6 +171,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     fn new_chance(&mut self) -> Result<Seat, SearchError<S::Error>> {
         let Scratch { actions, rewards: chances, .. } = &mut self.scratch;
         chance::outcomes(&self.states[self.nodes.len()], actions, chances)?;
+        self.moves.widen(actions.iter().copied().max().unwrap_or(0));
         let first_move = self.moves.extend(actions);
         self.moves.priors[first_move as usize..].copy_from_slice(chances);
         let num_edges = actions.len() as u32;

@@ -32,7 +32,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 seat.open_next(&mut self.edges, &self.moves);
             }
             let noise = (0..seat.num_edges).map(|_| gumbel.noise * self.rng.gumbel()).collect();
-            let schedule = considered_visits(gumbel.considered.min(seat.num_edges), config.limits.simulations);
+            let schedule = considered_visits(gumbel.considered.min(seat.num_edges), gumbel.simulations);
             self.plans.push(Plan { noise, schedule, logits: Vec::new() });
             *self.seat_mut(ROOT, i) = seat;
         }

@@ -45,6 +45,13 @@ impl Moves {
         Self { priors: Vec::new(), actions }
     }
 
+    /// Makes place for an action that is not one of the game's, as an outcome of chance is not.
+    pub fn widen(&mut self, largest: Action) {
+        if let (Actions::Short(short), true) = (&self.actions, largest > u16::MAX.into()) {
+            self.actions = Actions::Long(short.iter().map(|&action| action.into()).collect());
+        }
+    }
+
     /// Appends actions without priors; returns where they start. Short ones must be below 65,536.
     pub fn extend(&mut self, added: &[Action]) -> MoveId {
         let first = self.priors.len();
@@ -79,6 +86,24 @@ impl Moves {
         match &self.actions {
             Actions::Short(actions) => actions[range].iter().for_each(|&action| visitor(action.into())),
             Actions::Long(actions) => actions[range].iter().for_each(|&action| visitor(action)),
+        }
+    }
+
+    /// Puts moves from `first` on into another order: that of their places before.
+    pub fn reorder(&mut self, first: MoveId, order: &[u32]) {
+        let places = || order.iter().map(|&place| (first + place) as usize);
+        let range = first as usize..first as usize + order.len();
+        let priors: Vec<f32> = places().map(|place| self.priors[place]).collect();
+        self.priors[range.clone()].copy_from_slice(&priors);
+        match &mut self.actions {
+            Actions::Short(actions) => {
+                let moved: Vec<u16> = places().map(|place| actions[place]).collect();
+                actions[range].copy_from_slice(&moved);
+            }
+            Actions::Long(actions) => {
+                let moved: Vec<u32> = places().map(|place| actions[place]).collect();
+                actions[range].copy_from_slice(&moved);
+            }
         }
     }
 
@@ -141,5 +166,31 @@ mod tests {
         let mut kept = moves.emptied();
         kept.extend_from(&moves, 1, 2);
         assert_eq!([kept.action(0), kept.action(1)], [65_536, 1_000_000]);
+    }
+
+    #[test]
+    fn a_large_outcome_of_chance_makes_all_actions_long() {
+        let mut moves = Moves::default();
+        moves.clear(100);
+        moves.extend(&[7, 65_535]);
+        moves.widen(65_535);
+        assert!(matches!(moves.actions, Actions::Short(_)));
+        moves.widen(70_000);
+        moves.extend(&[70_000]);
+        assert_eq!((0..3).map(|i| moves.action(i)).collect::<Vec<_>>(), [7, 65_535, 70_000]);
+    }
+
+    #[test]
+    fn moves_are_put_into_another_order() {
+        for num_actions in [100, 1 << 20] {
+            let mut moves = Moves::default();
+            moves.clear(num_actions);
+            moves.extend(&[7]);
+            let first = moves.extend(&[3, 5, 8]);
+            moves.priors[first as usize..].copy_from_slice(&[0.1, 0.2, 0.7]);
+            moves.reorder(first, &[2, 0, 1]);
+            assert_eq!((0..4).map(|i| moves.action(i)).collect::<Vec<_>>(), [7, 8, 3, 5]);
+            assert_eq!(moves.priors, [0.0, 0.7, 0.1, 0.2]);
+        }
     }
 }

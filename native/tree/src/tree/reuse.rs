@@ -54,6 +54,9 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             ..Self::default()
         };
         self.suspended.clear();
+        if root != ROOT {
+            self.without_noise.clear();
+        }
         let stride = self.modelled.len();
         self.in_flight = 0;
         let mut node_at = vec![NONE; nodes.len()];

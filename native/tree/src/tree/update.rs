@@ -47,33 +47,6 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(())
     }
 
-    /// Mixes Dirichlet noise into the priors of the root (AlphaZero, Silver et al. 2018).
-    pub fn add_noise(&mut self, config: &Config) {
-        if config.noise_fraction == 0.0 {
-            return;
-        }
-        for i in 0..self.nodes[ROOT as usize].num_seats {
-            let mut seat = self.seat(ROOT, i).clone();
-            if seat.num_edges > 0 {
-                // The order of a kept root's priors is not that in which its edges lie any more.
-                while seat.num_edges < seat.num_moves() {
-                    seat.open_next(&mut self.edges, &self.moves);
-                }
-            }
-            let moves = seat.first_move as usize..(seat.first_move + seat.num_moves()) as usize;
-            let noise: Vec<f64> = moves.clone().map(|_| self.rng.gamma(config.noise_alpha)).collect();
-            let total: f64 = noise.iter().sum();
-            let priors = &mut self.moves.priors[moves];
-            for (prior, share) in priors.iter_mut().zip(noise) {
-                let mixed = (1.0 - config.noise_fraction) * f64::from(*prior);
-                *prior = (mixed + config.noise_fraction * (share / total)) as f32;
-            }
-            let edges = self.edges.block_mut(seat.first_edge, seat.num_edges);
-            edges.iter_mut().zip(priors).for_each(|(edge, prior)| edge.prior = *prior);
-            *self.seat_mut(ROOT, i) = seat;
-        }
-    }
-
     fn set_priors(
         &mut self,
         node: NodeId,
