@@ -23,7 +23,7 @@ from moemcts_chess.score import MOST_CENTIPAWNS, value_of_centipawns
 
 T = TypeVar("T")
 
-UCI_NAMES = {"chess960": "chess", "threecheck": "3check"}
+UCI_NAMES = {"threecheck": "3check"}
 """What engines call the variants, where it is not our name."""
 GAMES_FOLDER = "/usr/games"
 """Where Debian installs engines, which is not always on the path."""
@@ -188,6 +188,8 @@ class UciAgent:
     def _check_variant(self, engine: chess.engine.UciProtocol) -> None:
         option = engine.options.get("UCI_Variant")
         known = {"chess", *(option.var or () if option else ())}
+        if "UCI_Chess960" in engine.options:
+            known.add("chess960")
         played = [name for name in VARIANTS if UCI_NAMES.get(name, name) in known]
         name = self._game.spec.name
         if name not in played:

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
     from moemcts_chess.game import ChessGame
 
-# Board, side, castling, en passant, checks left, counters; the rest are operations, of which `id` is a name.
-_EPD = re.compile(r"(?P<fen>\S+ [wb] \S+ \S+)(?P<checks> \d\+\d)?(?P<counters> \d+ \d+)?\s*;?(?P<operations>.*)")
+# Board, side, castling, en passant, checks left, counters, checks given as Lichess writes them; the rest are
+# operations, of which `id` is a name.
+_EPD = re.compile(
+    r"(?P<fen>\S+ [wb] \S+ \S+)(?P<left> \d\+\d)?(?P<counters> \d+ \d+)?(?P<given> \+\d\+\d)?"
+    r"[\s;]*(?P<operations>([^\s;\d+].*)?)"
+)
 _NAME = re.compile(r'\bid\s+"(?P<name>[^"]*)"')
 _COUNTER = {name: re.compile(rf"\b{name}\s+(\d+)") for name in ("hmvc", "fmvn")}
 
@@ -60,12 +64,12 @@ def _epd(game: ChessGame, place: str, line: str) -> Start:
         return Start(place, None, fault=f"expected an EPD, got {line[:60]!r}")
     operations = found["operations"]
     name = _NAME.search(operations)
-    counters = found["counters"]
+    counters, given = found["counters"], found["given"] or ""
     if counters is None:
         half, full = (_COUNTER[key].search(operations) for key in ("hmvc", "fmvn"))
         counters = f" {half[1] if half else 0} {full[1] if full else 1}"
     try:
-        state = game.parse_state(found["fen"] + (found["checks"] or "") + counters)
+        state = game.parse_state(found["fen"] + (found["left"] or "") + counters + given)
     except ValueError as error:
         return Start(place, None, fault=str(error))
     return Start(place, state, name["name"] if name else "")

@@ -23,6 +23,7 @@ class Go:
     nodes: int | None = None
     depth: int | None = None
     mate: int | None = None
+    """The moves of a mate to look for; any proof ends the search, a longer one too."""
     perft: int | None = None
     infinite: bool = False
     ponder: bool = False

@@ -172,6 +172,8 @@ class Session:
         go = protocol.parse_go(words)
         if go.unknown:
             self.remark(f"go: {' '.join(go.unknown)!r} means nothing")
+        if go.mate and not self.options.flag("MCTS_Solver"):
+            self.remark("go mate: nothing is proven without MCTS_Solver; another limit or a full tree ends the search")
         self._finish()
         try:
             state = self._read_position()
@@ -269,7 +271,6 @@ class Session:
             simulations=min(simulations, MOST_SIMULATIONS),
             seconds=None if go.infinite or not times else 0.0 if is_forced else min(times),
             depth=go.depth,
-            mate=go.mate,
             waits=go.infinite or go.ponder,
             may_stop_early=is_game and options.flag("Allow_Early_Stopping"),
         )

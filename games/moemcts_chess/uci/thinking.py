@@ -36,8 +36,6 @@ class Limits:
     seconds: float | None = None
     """From `go`, or from `ponderhit`."""
     depth: int | None = None
-    mate: int | None = None
-    """Moves in which a mate is looked for."""
     waits: bool = False
     """Whether the move is told after `stop` or `ponderhit` only."""
     may_stop_early: bool = False
@@ -166,7 +164,7 @@ class Thinking:
         for _ in self._batches(search):
             if self._is_due():
                 return
-            if self._looks_closely or self._elapsed() - looked_at >= SECONDS_BETWEEN_LOOKS:
+            if self._task.limits.depth is not None or self._elapsed() - looked_at >= SECONDS_BETWEEN_LOOKS:
                 looked_at = self._elapsed()
                 yield search.results()[0]
 
@@ -205,10 +203,6 @@ class Thinking:
         search.backup(self._task.knowledge.evaluator.evaluate(views))
         self._task.pace.record(len(views), time.monotonic() - began)
         return True
-
-    @property
-    def _looks_closely(self) -> bool:
-        return self._task.limits.depth is not None or self._task.limits.mate is not None
 
     def _is_due(self) -> bool:
         """Tests whether to stop now."""

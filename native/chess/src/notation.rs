@@ -8,7 +8,7 @@ use moemcts_tree::State;
 use shakmaty::fen::Fen;
 use shakmaty::san::San;
 use shakmaty::uci::UciMove;
-use shakmaty::variant::VariantPosition;
+use shakmaty::variant::{Variant as Board, VariantPosition};
 use shakmaty::{EnPassantMode, Move, Position, PositionError, Setup, Square};
 
 use crate::compact::{square_byte, Compact, HISTORY, NONE};
@@ -20,14 +20,30 @@ use crate::variant::Rules;
 /// Returns the position written as a FEN, or one line saying what is wrong with it.
 pub fn parse_position(fen: &str, rules: &Rules) -> Result<VariantPosition, String> {
     let parsed: Fen = fen.parse().map_err(|error| format!("expected a FEN, got {fen:?} ({error})"))?;
-    position(parsed.into_setup(), rules)
-        .map_err(|error| format!("no {} position: {fen:?} ({error})", rules.variant.name))
+    let setup = parsed.into_setup();
+    let found = match foreign(&setup, rules.variant.board) {
+        Some(reason) => Err(reason.to_owned()),
+        None => position(setup, rules),
+    };
+    found.map_err(|error| format!("no {} position: {fen:?} ({error})", rules.variant.name))
+}
+
+/// Returns what a position holds that games on that board have no place for.
+fn foreign(setup: &Setup, board: Board) -> Option<&'static str> {
+    let in_hand = setup.pockets.as_ref().is_some_and(|hands| hands.iter().any(|hand| hand.iter().any(|&n| n > 0)));
+    if in_hand && board != Board::Crazyhouse {
+        Some("only crazyhouse has pieces in hand")
+    } else if setup.remaining_checks.is_some() && board != Board::ThreeCheck {
+        Some("only three-check counts checks")
+    } else {
+        None
+    }
 }
 
 /// Returns a playable position, which may have more material than a game could reach.
 pub fn position(mut setup: Setup, rules: &Rules) -> Result<VariantPosition, String> {
     let variant = rules.variant;
-    if variant.board == shakmaty::variant::Variant::Antichess {
+    if variant.board == Board::Antichess {
         // Lichess' antichess knows no castling; some files still write rights.
         setup.castling_rights = shakmaty::Bitboard::EMPTY;
     }
@@ -35,7 +51,7 @@ pub fn position(mut setup: Setup, rules: &Rules) -> Result<VariantPosition, Stri
         .or_else(PositionError::ignore_too_much_material);
     let position = match variant.board {
         // Its move generator knows no check, and would let kings be captured.
-        shakmaty::variant::Variant::RacingKings => position,
+        Board::RacingKings => position,
         _ => position.or_else(PositionError::ignore_impossible_check),
     };
     position.map_err(|error| error.to_string().trim_start_matches("illegal position: ").to_owned())

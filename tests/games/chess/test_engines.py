@@ -206,6 +206,11 @@ def test_stockfish_plays_chess_only() -> None:
         UciAgent(ChessGame("antichess"), "stockfish")
 
 
+def test_an_engine_without_its_option_does_not_play_chess960(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"does not play chess960, only chess$"):
+        UciAgent(ChessGame("chess960"), fake(tmp_path, "dies"))
+
+
 def test_varied_agents_play_at_random_first() -> None:
     game = ChessGame("chess")
     varied = Varied(RandomAgent(), 4)

@@ -69,8 +69,21 @@ def test_checks_and_pockets_are_part_of_a_position(tmp_path: Path) -> None:
     path = tmp_path / "suite.epd"
     path.write_text('rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 2+3 id "one check";\n')
     assert fens(path, game="threecheck")[0].split()[4:] == ["2+3", "0", "1"]
+    # As Lichess writes it: the checks that each side has given.
+    path.write_text("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 4 9 +2+1\n")
+    assert fens(path, game="threecheck")[0].split()[4:] == ["1+2", "4", "9"]
     path.write_text("rnbqkb1r/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[n] w KQkq - 0 1;\n")
     assert "[n]" in fens(path, game="crazyhouse")[0]
+
+
+@pytest.mark.parametrize("rest", ["17", "17;", "3+1 7", "0 1 2+1", "0 1; +2+1"])
+def test_numbers_that_mean_nothing_are_a_fault(rest: str, tmp_path: Path) -> None:
+    path = tmp_path / "suite.epd"
+    whole = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -"
+    path.write_text(f"{whole} 3 9 ;; bm e4\n{whole} {rest}\n")
+    suite = read_openings(CHESS, path)
+    assert len(suite.openings) == 1
+    assert suite.faults == (f"line 2: expected an EPD, got {f'{whole} {rest}'[:60]!r}",)
 
 
 def test_ends_of_the_lines_of_a_pgn_file_are_openings(tmp_path: Path) -> None:

@@ -165,6 +165,9 @@ def test_mirroring_twice_changes_nothing() -> None:
     ("variant", "text", "message"),
     [
         ("chess", "", "expected a FEN"),
+        ("chess", "4k3/8/8/8/8/8/8/4K3[Q] w - - 0 1", "no chess position: .*only crazyhouse has pieces in hand"),
+        ("threecheck", "4k3/8/8/8/8/8/8/4K3[q] w - - 3+3 0 1", "only crazyhouse has pieces in hand"),
+        ("atomic", "4k3/8/8/8/8/8/8/4K3 w - - 2+3 0 1", "no atomic position: .*only three-check counts checks"),
         ("chess", "8/8/8/8 w - - 0 1", "expected a FEN"),
         ("chess", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQ1BNR w kq - 0 1", "missing king"),
         ("chess", "4k3/8/8/8/8/8/8/4K2R b K - 0 1; moves O-O", "expected one of"),

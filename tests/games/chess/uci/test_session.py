@@ -172,9 +172,21 @@ def test_forced_ends_are_mates(talk: Talk, variant: str, fen: str, score: str, m
     assert not move or answer(lines).startswith(move)
 
 
-def test_a_mate_is_looked_for_until_it_is_found(talk: Talk) -> None:
-    lines = talk("position fen 7k/8/8/8/8/8/R7/1R2K3 w - - 0 1", "go mate 2")
+@pytest.mark.parametrize("asked", [1, 2])
+def test_a_mate_is_looked_for_until_one_is_found_whatever_its_length(talk: Talk, asked: int) -> None:
+    lines = talk("position fen 7k/8/8/8/8/8/R7/1R2K3 w - - 0 1", f"go mate {asked}")
     assert "score mate 2" in lines[-2]
+    assert "MCTS_Solver" not in remarks(lines)
+
+
+def test_a_mate_that_cannot_be_proven_is_looked_for_until_the_tree_is_full(talk: Talk) -> None:
+    fen = "7k/8/8/8/8/8/R7/1R2K3 w - - 0 1"
+    setup = ("setoption name MCTS_Solver value false", "setoption name Nodes_Limit value 100")
+    lines = talk(*setup, f"position fen {fen}", "go mate 2")
+    assert "go mate: nothing is proven without MCTS_Solver; another limit or a full tree ends the search" in remarks(
+        lines
+    )
+    assert "score cp" in lines[-2]
 
 
 def test_without_the_solver_nothing_is_proven(talk: Talk) -> None:
