@@ -90,9 +90,9 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         """Plays a step; `info` has the winners and all players' rewards."""
         running = self._current()
         running.step({self.seat: action})
-        is_out = not self.game.rules.has_teams and self.seat not in running.state.living
         info = {"seat": self.seat, "winners": running.winners, "rewards": tuple(running.rewards)}
-        return self._observe(running), running.rewards[self.seat], running.done or is_out, False, info
+        is_over = running.is_over_for(self.seat)
+        return self._observe(running), running.rewards[self.seat], is_over, False, info
 
     def render(self) -> Any:
         """Returns the state as text (`ansi`) or as pixels `[height, width, 3]` (`rgb_array`)."""

@@ -82,9 +82,7 @@ class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
         running.step({self._player(name): action for name, action in actions.items()})
         observations = self._observations(running)
         rewards = {name: running.rewards[self._player(name)] for name in self.agents}
-        living = running.state.living
-        stays = self.game.rules.has_teams
-        terminations = {name: running.done or not (stays or self._player(name) in living) for name in self.agents}
+        terminations = {name: running.is_over_for(self._player(name)) for name in self.agents}
         truncations = dict.fromkeys(self.agents, False)
         infos: dict[str, dict[str, Any]] = {name: {"winners": running.winners} for name in self.agents}
         self.agents = [name for name in self.agents if not terminations[name]]

@@ -35,6 +35,14 @@ class RunningGame:
             return ()
         return tuple(player for player, reward in enumerate(self.rewards) if reward > 0)
 
+    def is_over_for(self, player: int) -> bool:
+        """Returns whether a player has its last reward: the game is over, or its death has been paid.
+
+        A death by walls that close in counts from the step after. Only the dead of a free-for-all are paid -1 before
+        the game is over.
+        """
+        return self.done or self.rewards[player] < 0
+
     def observation(self, player: int, form: Form = "dictionary") -> Any:
         """Returns what `player` observes: planes `[23, n, n]`, or the reference's dictionary."""
         if form == "planes":

@@ -120,6 +120,50 @@ def test_an_episode_of_random_moves_ends_with_the_rewards_of_the_reference() -> 
     assert -1.0 in ends
 
 
+@pytest.mark.parametrize(
+    ("name", "last"), [("PommeFFA-v1", -1.0), ("OneVsOne-v0", 0.0), ("PommeTeamCompetition-v1", -1.0)]
+)
+def test_a_death_by_walls_that_close_in_is_paid_one_step_later(name: str, last: float) -> None:
+    from moemcts_pommerman.parallel import PommermanParallelEnv
+
+    env = PommermanEnv(name, opponents="stop", first_collapse=4, max_steps=40)
+    env.reset(seed=0)
+    paid = []
+    while not (paid and paid[-1][1]):
+        _, reward, terminated, _, info = env.step(0)
+        paid.append((reward, terminated))
+    # The second ring closes at step 13, and with it everybody's game.
+    assert paid == [(0.0, False)] * 13 + [(last, True)]
+    assert info["rewards"] == (last,) * env.game.spec.num_players
+    everyone = PommermanParallelEnv(name, first_collapse=4, max_steps=40)
+    everyone.reset(seed=0)
+    for step in range(1, 15):
+        assert everyone.agents == everyone.possible_agents
+        _, rewards, terminations, _, _ = everyone.step({})
+        assert set(rewards.values()) == {last if step == 14 else 0.0}
+        assert set(terminations.values()) == {step == 14}
+    assert not everyone.agents
+
+
+def test_who_is_walled_in_leaves_with_its_loss_while_others_play_on() -> None:
+    from moemcts_pommerman.parallel import PommermanParallelEnv
+
+    env = PommermanParallelEnv("PommeFFA-v1", first_collapse=4, max_steps=40)
+    dead: dict[str, float] = {}
+    for seed in range(10):
+        env.reset(seed=seed)
+        players = [native.Player("simple", seed), *[native.Player("random", seed)] * 3]
+        while env.agents:
+            state: Any = env._running.state  # type: ignore[union-attr]
+            moves = {f"agent_{i}": player.choose(state, i) for i, player in enumerate(players)}
+            _, rewards, terminations, _, _ = env.step(moves)
+            left = {name: rewards[name] for name, is_over in terminations.items() if is_over}
+            if env.agents:
+                assert set(left.values()) <= {-1.0}
+                dead |= left
+    assert dead
+
+
 def test_a_team_wins_together() -> None:
     from moemcts_pommerman.parallel import PommermanParallelEnv
 
