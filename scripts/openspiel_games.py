@@ -82,7 +82,8 @@ observation tensor, more than 100,000 actions, results without bounds.
 ## Positions as text
 
 The actions from the very beginning, chance included: `3 1,2 0`. A position is one with its history: two ways to
-the same board are two positions.
+the same board are two positions. Datasets hold the actions, too, and play them again for every sample that training
+reads: the longer the games, the longer this takes.
 
 ## Observation planes
 

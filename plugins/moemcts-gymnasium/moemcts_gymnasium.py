@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 from gymnasium import spaces
 
 from moemcts.errors import UsageError
-from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, Player, State
+from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, State, Views
 from moemcts.hookspecs import Registration, hookimpl
 
 DEFAULT_DISCOUNT = 0.97
@@ -22,6 +23,10 @@ DEFAULT_STEPS = 200
 """Steps of an episode where the environment names no limit."""
 NUM_PROBES = 3
 """Episodes that are tried to see whether an environment draws random numbers in its steps."""
+MOST_KEPT = 256
+"""Numbers of an observation that datasets keep; where there are more, an episode is played again to see them."""
+_LAST = struct.Struct("<d?")
+"""What the last step of a packed episode paid, and whether it was the last of all."""
 _64_BITS = 2**64 - 1
 
 Table = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
@@ -34,10 +39,10 @@ class Episode(State):
 
     game: GymnasiumGame
     env: Any
+    """The environment; None in an episode of a dataset, which is played again where a step is asked for."""
     seed: int
-    actions: tuple[Action, ...] = ()
-    seen: Any = None
-    """The environment's own observation."""
+    actions: tuple[Action, ...]
+    seen: FloatArray
     paid: float = 0.0
     """The reward of the last step, in units of value."""
     is_over: bool = False
@@ -56,14 +61,15 @@ class Episode(State):
     def play(self, actions: Sequence[Action]) -> Episode:
         """Returns the episode one step on; raises ValueError for an action that there is not."""
         (action,) = actions
-        return self.after(int(action), _copied(self.env))
+        played = self if self.env is not None else self.game.replayed(self.seed, self.actions)
+        return played.after(int(action), _copied(played.env))
 
     def after(self, action: Action, env: Any) -> Episode:
         """Returns the episode one step on; `env`, which stands where this one does, makes the step."""
         self.game.check_action(action)
         seen, reward, terminated, truncated, _ = env.step(self.game.first_action + action)
         paid, is_over = self.game.in_units(float(reward)), bool(terminated or truncated)
-        return Episode(self.game, env, self.seed, (*self.actions, action), seen, paid, is_over)
+        return Episode(self.game, env, self.seed, (*self.actions, action), self.game.encode(seen), paid, is_over)
 
     def rewards(self) -> FloatArray:
         return np.array([self.paid], dtype=np.float32)
@@ -72,7 +78,7 @@ class Episode(State):
         return np.zeros(1, dtype=np.float32)
 
     def observation(self, player: Player) -> FloatArray:
-        return self.game.encode(self.seen)
+        return self.seen
 
     def key(self) -> int:
         return _hashed(self.seed, *self.actions)
@@ -185,7 +191,7 @@ class GymnasiumGame(Game[Episode]):
     def initial_state(self, seed: int = 0) -> Episode:
         env = _copied(self.env)
         seen, _ = env.reset(seed=int(seed) % 2**31)
-        return Episode(self, env, int(seed), seen=seen)
+        return Episode(self, env, int(seed), (), self.encode(seen))
 
     def parse_state(self, text: str) -> Episode:
         """Returns the episode written as seed and actions, `7: 0 1 1`."""
@@ -193,24 +199,39 @@ class GymnasiumGame(Game[Episode]):
         try:
             if not colon:
                 raise ValueError("no colon")
-            state = self.initial_state(int(seed))
-            for action in rest.split():
-                # Nobody else has what is on the way, so nothing is copied.
-                state = state.after(int(action), state.env)
+            return self.replayed(int(seed), [int(action) for action in rest.split()])
         except ValueError as error:
             raise ValueError(f"expected a seed and actions such as '7: 0 1 1', got {text!r}: {error}") from None
-        return state
 
     def format_state(self, state: Episode) -> str:
         return f"{state.seed}: {' '.join(map(str, state.actions))}".rstrip()
 
     def render(self, state: Episode) -> str:
-        return f"step {state.ply}: {state.seen}"
+        return f"step {state.ply}: {spaces.unflatten(self.env.observation_space, state.seen)}"
+
+    def pack(self, states: Sequence[Episode]) -> Packed:
+        """Returns the texts and, unless it is large, behind each what was seen, so that no step is made to read it."""
+        return Packed.of([self._row(state) for state in states])
+
+    def unpack(self, packed: Packed, players: IntArray) -> Views:
+        rows = [packed.data[a:b].tobytes() for a, b in zip(packed.offsets, packed.offsets[1:], strict=False)]
+        return self.views([(self._episode(row), int(player)) for row, player in zip(rows, players, strict=True)])
+
+    def replayed(self, seed: int, actions: Sequence[Action]) -> Episode:
+        """Returns the episode after actions; raises ValueError for one that there is not."""
+        state = self.initial_state(seed)
+        for action in actions:
+            # Nobody else has what is on the way, so nothing is copied.
+            state = state.after(action, state.env)
+        return state
 
     def in_units(self, reward: float) -> float:
-        """Returns a reward in units of value; raises ValueError for one that is larger than expected."""
+        """Returns a reward in units of value; raises UsageError for one that is larger than expected."""
         if not abs(reward) <= self._most:
-            raise ValueError(f"expected rewards up to {self._most:g}, got {reward:g}; name more with ?reward=")
+            raise UsageError(
+                f"gymnasium:{self._name}: expected rewards up to {self._most:g}, got {reward:g}; "
+                "name the largest with ?reward="
+            )
         return reward / self._unit
 
     def encode(self, seen: Any) -> FloatArray:
@@ -224,18 +245,37 @@ class GymnasiumGame(Game[Episode]):
         if not 0 <= action < self.spec.num_actions:
             raise ValueError(f"expected an action below {self.spec.num_actions}, got {action}")
 
+    def _row(self, state: Episode) -> bytes:
+        text = self.format_state(state).encode()
+        if state.seen.size > MOST_KEPT:
+            return text
+        return text + b"\0" + _LAST.pack(state.paid, state.is_over) + state.seen.astype("<f4").tobytes()
+
+    def _episode(self, row: bytes) -> Episode:
+        text, is_whole, rest = row.partition(b"\0")
+        if not is_whole:
+            return self.parse_state(text.decode())
+        seed, actions = text.split(b":")
+        paid, is_over = _LAST.unpack_from(rest)
+        seen = np.frombuffer(rest, dtype="<f4", offset=_LAST.size).reshape(self.spec.observation_shape)
+        return Episode(self, None, int(seed), tuple(map(int, actions.split())), seen, paid, is_over)
+
     def _plies_per_step(self) -> int:
         return 1
 
     def _check_steps(self) -> None:
-        """Raises UsageError where steps draw random numbers: what a search would see is not what happens."""
+        """Raises UsageError where steps draw random numbers, so that a search would not see what happens, or pay more
+        than was named.
+        """
         rng = np.random.default_rng(0)
         for seed in range(NUM_PROBES):
             env = _copied(self.env)
             env.reset(seed=seed)
             before = env.np_random.bit_generator.state
             for _ in range(min(self.num_steps, 50)):
-                _, _, terminated, truncated, _ = env.step(self.first_action + int(rng.integers(self.spec.num_actions)))
+                action = self.first_action + int(rng.integers(self.spec.num_actions))
+                _, reward, terminated, truncated, _ = env.step(action)
+                self.in_units(float(reward))
                 if terminated or truncated:
                     break
             if env.np_random.bit_generator.state != before:
@@ -250,8 +290,7 @@ class TableGame(GymnasiumGame):
 
     def __init__(self, name: str, **options: Any) -> None:
         self.table: Table = _make(name).P
-        rewards = [abs(reward) for row in self.table.values() for ways in row.values() for _, _, reward, _ in ways]
-        super().__init__(name, **({"reward": float(max(rewards)) or 1.0} | options))
+        super().__init__(name, **({"reward": self._largest_reward() or 1.0} | options))
 
     def initial_state(self, seed: int = 0) -> Place:  # type: ignore[override]
         env = _copied(self.env)
@@ -278,12 +317,20 @@ class TableGame(GymnasiumGame):
     def render(self, state: Place) -> str:  # type: ignore[override]
         return f"step {state.step}: state {state.place}"
 
+    # A place is read from its text at once.
+    pack = Game.pack
+    unpack = Game.unpack
+
     def _plies_per_step(self) -> int:
         has_chance = any(len(ways) > 1 for row in self.table.values() for ways in row.values())
         return 1 + has_chance
 
     def _check_steps(self) -> None:
-        """Passes: the chances of a table are known."""
+        """Raises UsageError where the table pays more than was named; its chances are known."""
+        self.in_units(self._largest_reward())
+
+    def _largest_reward(self) -> float:
+        return max(abs(float(paid)) for row in self.table.values() for ways in row.values() for _, _, paid, _ in ways)
 
 
 def make(name: str, *, discount: float = DEFAULT_DISCOUNT, reward: float = 0.0, steps: int = 0) -> GymnasiumGame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -196,34 +196,40 @@ class OpenSpielGame(Game[Position]):
         return Position(self, self.spiel.new_initial_state(), paid=paid)
 
     def _after(self, history: Sequence[int]) -> Position:
-        """Returns the position after OpenSpiel's own list of actions, a joint one being that of every player."""
-        position, done = self._root(), 0
-        while done < len(history):
-            players = position.active_players
-            if position.spiel.is_simultaneous_node():
-                everyone = history[done : done + self.spec.num_players]
-                joint = [everyone[player] for player in players]
-                done += self.spec.num_players
-            else:
-                joint = [history[done]]
-                done += 1
-            position = position.play(joint)
-        return position
+        """Returns the position after OpenSpiel's own list of actions, a joint one being that of every player.
+
+        Raises ValueError where one of them is illegal.
+        """
+        spiel, root = self.spiel.new_initial_state(), self._root()
+        ply = course = 0
+        before = after = np.array(spiel.returns())
+        try:
+            for joint in _played(spiel, history):
+                ply, course = ply + 1, _mixed(course, joint)
+                if self.pays_on_the_way:
+                    before, after = after, np.array(spiel.returns())
+        except pyspiel.SpielError:
+            raise ValueError(f"expected legal actions of {self.spec.name}, got {history}; step {ply} is none") from None
+        return Position(self, spiel, ply, course, None if root.paid is None else self.in_units(after - before))
 
     def _course(self, state: Position) -> list[list[int]]:
-        history, joints, done = state.spiel.history(), [], 0
-        at = self.spiel.new_initial_state()
-        while done < len(history):
-            if at.is_simultaneous_node():
-                everyone = history[done : done + self.spec.num_players]
-                joints.append([action for player, action in enumerate(everyone) if at.legal_actions(player)])
-                at.apply_actions(everyone)
-                done += self.spec.num_players
-            else:
-                joints.append([history[done]])
-                at.apply_action(history[done])
-                done += 1
-        return joints
+        return list(_played(self.spiel.new_initial_state(), state.spiel.history()))
+
+
+def _played(spiel: Any, history: Sequence[int]) -> Iterator[list[int]]:
+    """Plays OpenSpiel's own list of actions; yields those of the active players after each step."""
+    done, num_players = 0, spiel.num_players()
+    while done < len(history):
+        if spiel.is_simultaneous_node():
+            everyone = history[done : done + num_players]
+            joint = [action for player, action in enumerate(everyone) if spiel.legal_actions(player)]
+            spiel.apply_actions_with_legality_checks(everyone)
+            done += num_players
+        else:
+            joint = [history[done]]
+            spiel.apply_action_with_legality_check(history[done])
+            done += 1
+        yield joint
 
 
 @hookimpl

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -46,6 +48,41 @@ def test_what_cannot_be_searched_says_why(name: str, reason: str) -> None:
     assert "\n" not in str(raised.value)
 
 
+class Late(gymnasium.Env[Any, int]):
+    """Pays 5 on a step of its own."""
+
+    observation_space = gymnasium.spaces.Box(0, 1, (1,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, *, paid_at: int) -> None:
+        self._paid_at = paid_at
+        self._step = 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._step = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self._step += 1
+        return np.zeros(1, np.float32), 5.0 * (self._step == self._paid_at), False, False, {}
+
+
+gymnasium.register("Early-v0", entry_point=Late, kwargs={"paid_at": 3})
+gymnasium.register("Late-v0", entry_point=Late, kwargs={"paid_at": 60})
+
+
+def test_a_reward_above_the_one_named_is_told_at_once_where_it_can_be_known() -> None:
+    with pytest.raises(UsageError, match=r"gymnasium:Early-v0: expected rewards up to 1, got 5; .* \?reward="):
+        moemcts_gymnasium.make("Early-v0")
+    with pytest.raises(UsageError, match="gymnasium:CliffWalking-v1: expected rewards up to 10, got 100"):
+        moemcts_gymnasium.make("CliffWalking-v1", reward=10)
+    assert moemcts_gymnasium.make("Early-v0", reward=5)
+    late = moemcts_gymnasium.make("Late-v0")
+    with pytest.raises(UsageError, match="gymnasium:Late-v0: expected rewards up to 1, got 5"):
+        late.parse_state("0:" + " 1" * 60)
+
+
 def test_ice_is_slippery_by_chance() -> None:
     state = moemcts_gymnasium.make("FrozenLake-v1").initial_state(0).play([2])
     assert state.active_players == (CHANCE,)
@@ -64,6 +101,34 @@ def test_games_are_pickled() -> None:
     state = game.initial_state(7).play([1]).play([0])
     again = pickle.loads(pickle.dumps(game))
     assert again.parse_state(game.format_state(state)).key() == state.key()
+
+
+def test_a_packed_episode_is_played_again_only_where_a_step_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = moemcts_gymnasium.make("Acrobot-v1", steps=4)
+    states = [game.initial_state(7)]
+    while states[-1].active_players:
+        states.append(states[-1].play([len(states) % 3]))
+    players = np.zeros(len(states), np.int64)
+    with monkeypatch.context() as patched:
+        patched.setattr(game, "env", None)
+        views = game.unpack(game.pack(states), players)
+        assert np.array_equal(views.observations(), game.views([(state, 0) for state in states]).observations())
+        assert np.array_equal(views.plies(), range(5))
+        assert views.legal_mask().all(axis=1).tolist() == [True] * 4 + [False]
+    for state, (again, _) in zip(states, views, strict=True):
+        assert (again.key(), again.rewards()) == (state.key(), state.rewards())
+    assert np.array_equal(views[1].state.play([2]).seen, states[1].play([2]).seen)
+    assert game.render(views[2].state) == game.render(states[2])
+
+
+def test_rows_that_are_texts_alone_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = moemcts_gymnasium.make("CartPole-v1", steps=9)
+    state = game.initial_state(3).play([0]).play([1])
+    # As datasets held them at first, and do where observations are large.
+    monkeypatch.setattr(moemcts_gymnasium, "MOST_KEPT", 3)
+    packed = game.pack([state])
+    assert bytes(packed.data) == b"3: 0 1"
+    assert np.array_equal(game.unpack(packed, np.zeros(1, np.int64)).observations()[0], state.seen)
 
 
 def test_a_search_that_knows_rewards_alone_balances_the_pole_for_a_while() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from moemcts.errors import UsageError
 from moemcts.evaluation import UniformEvaluator
-from moemcts.game import CHANCE, Game, Player, State
+from moemcts.game import CHANCE, Game, Packed, Player, State
 from moemcts.plugins import Plugins
 from moemcts.search import Search, SearchConfig
 from moemcts.search.playouts import PlayoutAgent
@@ -124,6 +124,29 @@ def test_games_and_positions_are_pickled() -> None:
     state = game.initial_state().play([0, 1])
     again = pickle.loads(pickle.dumps(game))
     assert again.parse_state(game.format_state(state)).key() == state.key()
+
+
+@pytest.mark.parametrize(
+    "name", ["catch", "goofspiel(imp_info=False,num_cards=4,points_order=random)", "oshi_zumo", "pig"]
+)
+def test_what_was_packed_is_what_was_played(name: str) -> None:
+    game, rng = make(name), np.random.default_rng(0)
+    states = [game.initial_state()]
+    while states[-1].active_players:
+        state = states[-1]
+        states.append(state.play([int(rng.choice(state.legal_actions(player))) for player in state.active_players]))
+    for state, view in zip(states, game.unpack(game.pack(states), np.zeros(len(states), np.int64)), strict=True):
+        assert (view.state.ply, view.state.key()) == (state.ply, state.key())
+        assert np.array_equal(view.state.rewards(), state.rewards())
+        assert np.array_equal(view.state.returns(), state.returns())
+
+
+def test_a_packed_game_with_an_illegal_action_is_refused() -> None:
+    game = make("tic_tac_toe")
+    with pytest.raises(
+        ValueError, match=r"expected legal actions of openspiel:tic_tac_toe.*, got \[4, 4\]; step 1 is none"
+    ):
+        game.unpack(Packed.of([np.array([4, 4], dtype="<i4").tobytes()]), np.zeros(1, np.int64))
 
 
 def test_a_playout_search_finds_the_winning_move() -> None:
