@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import signal
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from operator import index
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,6 +24,8 @@ from moemcts.errors import AgentFailure, Failure, UsageError
 from moemcts.game import CHANCE, NO_REWARDS, Action, FloatArray, Game, Player, State, Views
 from moemcts.thoughts import Flight, Thought, think
 
+LONGEST = 86_400.0
+"""Seconds that a decision may be limited to: a day, so that a timer takes them for any number of views."""
 _MOST_CHARACTERS = 200
 
 
@@ -107,13 +111,15 @@ def play(
 
     An agent that raises an error, answers too little or something that is not legal fails where it does, and at no
     other table: it is asked again for one view at a time. `patience` is how many seconds a decision may take.
-    With `skip_forced` agents are not asked where there is one legal action.
+    With `skip_forced` agents are not asked where there is one legal action. Raises UsageError for a `patience` that is
+    not in (0, LONGEST].
 
     With `in_flight` the tables are in so many groups that share the places and have rounds of their own: while what one
     group asks is evaluated, another goes on. Which group a table is in depends on no clock. Decisions that are limited
     in time are made in one group.
     """
     if patience is not None:
+        check_patience(patience)
         _check_interruptible()
     if max_parallel < 1:
         raise ValueError(f"expected room for at least one game, got max_parallel={max_parallel}")
@@ -130,6 +136,15 @@ def play(
         for batch in done.batches:
             done.take(batch, ask(batch.agent, game.views(batch.pairs), batch.seats, patience=patience))
         yield done.steps()
+
+
+def check_patience(seconds: float) -> None:
+    """Raises UsageError for a limit per decision that no timer can keep."""
+    if not 0 < seconds <= LONGEST:
+        raise UsageError(
+            f"expected more than 0 and at most {LONGEST:.0f} seconds per decision, got {seconds:g}; leave it out "
+            "for no limit"
+        )
 
 
 Answer = Decision | Failure
@@ -213,7 +228,27 @@ def _checked(decisions: Sequence[Decision], failures: Mapping[int, Failure], num
     for answer in answers:
         if not isinstance(answer, Decision | Failure):
             raise TypeError(f"expected a Decision, got {answer!r}")
-    return answers
+    return [_plain(answer) if isinstance(answer, Decision) else answer for answer in answers]
+
+
+def _plain(decision: Decision) -> Answer:
+    """Returns a decision in numbers of Python's own, as files keep them, or what is wrong with its numbers."""
+    value, expert = decision.value, decision.expert
+    try:
+        plain = replace(
+            decision,
+            action=index(decision.action),
+            value=None if value is None else float(value),
+            simulations=index(decision.simulations),
+            nodes=index(decision.nodes),
+            depth=index(decision.depth),
+            expert=None if expert is None else index(expert),
+        )
+    except (TypeError, ValueError, OverflowError) as error:
+        return Failure("crash", _one_line(error))
+    if plain.value is not None and not math.isfinite(plain.value):
+        return Failure("crash", f"expected a finite value, got {plain.value}")
+    return plain
 
 
 @dataclass(eq=False)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
+from statistics import fmean
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ class DuelResult:
     seatings: tuple[tuple[str, ...], ...]
     """The rotations: who sits where, by player."""
     score: Score
+    """Which of more than two seats have won; of two, the one that got more."""
     sprt: Sprt | None
     records: tuple[GameRecord, ...]
     """In the order of the schedule; with a decided test, up to the pair that decided it."""
@@ -44,29 +46,39 @@ class DuelResult:
         """Returns what the games of a schedule say."""
         return cls(schedule.game, schedule.names, schedule.seatings, score, sprt, tuple(records))
 
+    @property
+    def is_even(self) -> bool:
+        """Whether two agents have as many seats each: only then do equals score one half, as Elo takes for granted."""
+        return len(self.names) == 2 and len({self.seatings[0].count(name) for name in self.names}) == 1
+
     def tally(self, name: str, seat: Player | None = None) -> Tally:
-        """Returns wins, ties and losses of one agent, in all of its seats or one."""
+        """Returns wins, ties and losses of the seats of one agent, all of them or one."""
         if name not in self.names:
             raise unknown_name("agent", name, self.names)
         outcomes = [
-            outcome_of(self._score(record, player))
+            outcome_of(self._seat_score(record, player))
             for record in self.records
-            for player in self._seats(record, name)
-            if seat is None or seat == player
+            for player, agent in enumerate(self._seating(record))
+            if agent == name and seat in (None, player)
         ]
         return Tally.of(outcomes)
 
-    def scores(self, name: str) -> list[float]:
-        """Returns the score of one agent in each game: 1 a win, 1/2 a tie, 0 a loss, the mean of its seats."""
-        return [
-            float(np.mean([self._score(record, player) for player in self._seats(record, name)]))
-            for record in self.records
-        ]
+    def scores(self, name: str, other: str | None = None) -> list[float]:
+        """Returns in each game 1 if the agent did better than another, 0 if worse, 1/2 if neither.
 
-    def counts(self, name: str) -> tuple[int, int, int]:
-        """Returns the games in which the agent scored less than, exactly, and more than one half."""
-        scores = self.scores(name)
-        return sum(score < 0.5 for score in scores), scores.count(0.5), sum(score > 0.5 for score in scores)
+        What an agent got in a game is the mean return of its seats; without `other` it is compared with the mean of
+        all other seats. So the scores of two agents sum to one, in a free-for-all that only one of their seats can
+        win as well.
+        """
+        for agent in (name, name if other is None else other):
+            if agent not in self.names:
+                raise unknown_name("agent", agent, self.names)
+        return [self._score(record, name, other) for record in self.records]
+
+    def counts(self, name: str, other: str | None = None) -> tuple[int, int, int]:
+        """Returns the games in which the agent did worse than, like and better than another, as `scores` says."""
+        scores = self.scores(name, other)
+        return scores.count(0.0), scores.count(0.5), scores.count(1.0)
 
     def pairs(self, name: str) -> tuple[int, int, int, int, int]:
         """Returns the counts of openings played in both seatings on which the agent scored 0, 1/2, 1, 3/2, 2."""
@@ -77,13 +89,16 @@ class DuelResult:
         return self.counts(self.names[0]) if sprt.model == "trinomial" else self.pairs(self.names[0])
 
     def elo(self, name: str) -> Elo:
-        """Returns the agent's Elo over the rest, from single games, as cutechess computes it."""
+        """Returns the agent's Elo over the rest, from single games, as cutechess computes it.
+
+        It says who is stronger where the duel `is_even`; elsewhere the fit of `rankings` does.
+        """
         losses, draws, wins = self.counts(name)
         return elo(wins, draws, losses)
 
     def rankings(self) -> list[Ranking]:
         """Returns how each game ended, for `fit_ratings`; games of other duels may be added."""
-        return [ranking_of(self.seatings[record.index % len(self.seatings)], record.returns) for record in self.records]
+        return [ranking_of(self._seating(record), record.returns) for record in self.records]
 
     def to_json(self) -> dict[str, Any]:
         """Returns what the games say as JSON values, without the games."""
@@ -106,8 +121,8 @@ class DuelResult:
             "name": name,
             **self.tally(name).to_json(),
             "by_seat": [self.tally(name, seat).to_json() for seat in range(len(self.seatings[0]))],
-            "elo": asdict(self.elo(name)) if self.records else None,
-            "likelihood_of_superiority": likelihood_of_superiority(wins, losses),
+            "elo": asdict(self.elo(name)) if self.records and self.is_even else None,
+            "likelihood_of_superiority": likelihood_of_superiority(wins, losses) if self.is_even else None,
             "pairs": list(pairs),
             "pentanomial_elo": asdict(pentanomial_elo(pairs)) if any(pairs) else None,
             "normalized_elo": list(normalized_elo(pairs)) if any(pairs) else None,
@@ -119,12 +134,19 @@ class DuelResult:
         decision: Decision = sprt.decision(counts)
         return asdict(sprt) | {"llr": sprt.llr(counts), "lower": lower, "upper": upper, "decision": decision}
 
-    def _score(self, record: GameRecord, player: Player) -> float:
+    def _score(self, record: GameRecord, name: str, other: str | None) -> float:
+        got = list(zip(self._seating(record), record.returns, strict=True))
+        ours = fmean(value for agent, value in got if agent == name)
+        theirs = fmean(value for agent, value in got if (agent != name if other is None else agent == other))
+        return _better(ours, theirs)
+
+    def _seat_score(self, record: GameRecord, player: Player) -> float:
+        if len(record.returns) == 2:
+            return _better(record.returns[player], record.returns[1 - player])
         return self.score(np.array(record.returns, dtype=np.float32), player)
 
-    def _seats(self, record: GameRecord, name: str) -> list[Player]:
-        seating = self.seatings[record.index % len(self.seatings)]
-        return [player for player, other in enumerate(seating) if other == name]
+    def _seating(self, record: GameRecord) -> tuple[str, ...]:
+        return self.seatings[record.index % len(self.seatings)]
 
 
 class SequentialTest:
@@ -133,12 +155,12 @@ class SequentialTest:
     Not at those that happen to be finished, as short games would come first.
     """
 
-    def __init__(self, schedule: DuelSchedule, sprt: Sprt, *, score: Score = last_one_standing) -> None:
+    def __init__(self, schedule: DuelSchedule, sprt: Sprt) -> None:
         """Raises ValueError where openings are not played in two seatings."""
         if len(schedule.seatings) != 2:
             raise ValueError(f"expected two seatings for a sequential test, got {len(schedule.seatings)}")
         self._sprt = sprt
-        self._reading = partial(DuelResult.of, schedule, score=score, sprt=sprt)
+        self._reading = partial(DuelResult.of, schedule, sprt=sprt)
         self._counts = np.array(self._reading(()).evidence(sprt), dtype=np.int64)
         self._pair: list[GameRecord] = []
 
@@ -150,6 +172,10 @@ class SequentialTest:
         self._counts += self._reading(self._pair).evidence(self._sprt)
         self._pair.clear()
         return self._sprt.decision(self._counts.tolist()) != "undecided"
+
+
+def _better(ours: float, theirs: float) -> float:
+    return 1.0 if ours > theirs else 0.0 if ours < theirs else 0.5
 
 
 def _pairs(scores: Sequence[float], num_seatings: int) -> tuple[int, int, int, int, int]:

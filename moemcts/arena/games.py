@@ -14,7 +14,7 @@ from moemcts.arena.outcomes import Score, last_one_standing, outcome_of
 from moemcts.arena.records import GameRecord, Lineup, key_of
 from moemcts.errors import Failure
 from moemcts.game import FloatArray, Game, Player
-from moemcts.play import Step, Table, play, seats_of
+from moemcts.play import Step, Table, check_patience, play, seats_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +32,10 @@ class Conditions:
     in_flight: int = 1
     """Groups of games of which one is thought about while positions of another are evaluated; games are the same, up to
     what evaluators make of batches of other sizes."""
+
+    def __post_init__(self) -> None:
+        if self.agent_timeout is not None:
+            check_patience(self.agent_timeout)
 
     def to_json(self) -> dict[str, Any]:
         """Returns what the header of a match's file says: all that games depend on."""

@@ -14,6 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Interval = tuple[float, float]
 
+_FEWEST_DEGREES = 14
+"""Of a Student's t that is close to normal."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
@@ -46,7 +49,8 @@ class SeedEstimate:
     covers_seeds: bool
     """False with one seed: then the interval is for that seed's networks alone."""
     p_value: float
-    """Two-sided, that the effect is zero; from the same t as the interval, so that both say the same."""
+    """Two-sided, that the effect is zero: over several seeds from the same t as the interval, so that both say the
+    same; with one seed that of `sign_flip_test`, which holds for few boards too."""
 
     @property
     def interval(self) -> Interval:
@@ -119,9 +123,8 @@ def mean_interval(
     if not len(flat):
         return Estimate(mean=sum(bounds) / 2, low=bounds[0], high=bounds[1], num_observations=0, num_clusters=0)
     mean = float(flat.mean())
-    residuals, num_clusters = _cluster_sums(flat - mean, clusters)
-    variance = float((residuals**2).sum()) * num_clusters / max(num_clusters - 1, 1) / len(flat) ** 2
-    if num_clusters > 1 and variance > 1e-18:
+    variance, num_clusters = _variance_of_mean(flat, clusters)
+    if variance:
         margin = t_quantile((1 + confidence) / 2, num_clusters - 1) * math.sqrt(variance)
         low, high = mean - margin, mean + margin
     else:
@@ -148,9 +151,10 @@ def seed_interval(
     Two levels: games are nested in seeds, and every seed counts the same. The variance of the mean of S seed
     means is their sample variance / S, which holds the variance between seeds and that of the games within;
     interval and p-value are Student's with S - 1 degrees of freedom. Where the seed means lie closer together
-    than their games allow, the variance of the games is used in its place. With one seed the interval is that of
-    `mean_interval`, the p-value that of `sign_flip_test`, and neither says anything of other seeds. Seeds that
-    share boards are not independent in what the boards add to the effect: give each seed its own openings.
+    than their games allow, the variance of the games is used in its place; where these all agree, the one that
+    the interval of `mean_interval` stands for. With one seed the interval is that of `mean_interval`, the p-value
+    that of `sign_flip_test`, and neither says anything of other seeds. Seeds that share boards are not independent
+    in what the boards add to the effect: give each seed its own openings.
     """
     if not groups:
         raise ValueError("expected the games of at least one training seed, got none")
@@ -166,10 +170,9 @@ def seed_interval(
     if num_seeds == 1:
         p_value = sign_flip_test(groups[0], None if clusters is None else clusters[0])
     else:
-        # Back from the interval to the variance; for equal games this keeps the width that stands for doubt.
         within = [
-            ((one.high - one.low) / 2 / t_quantile((1 + confidence) / 2, max(one.num_clusters - 1, 1))) ** 2
-            for one in inner
+            _variance_of_mean(group, None if clusters is None else clusters[s])[0] or _doubt(inner[s], confidence) ** 2
+            for s, group in enumerate(groups)
         ]
         between = float(means.var(ddof=1))
         games = float(np.mean(within))
@@ -203,6 +206,23 @@ def _two_sided(t: float, degrees: int) -> float:
     from scipy.special import stdtr
 
     return float(2 * stdtr(degrees, -abs(t)))
+
+
+def _variance_of_mean(values: ArrayLike, clusters: ArrayLike | None) -> tuple[float, int]:
+    """Returns the variance of the mean and how many groups it rests on; 0 where all agree, which says nothing."""
+    flat = np.asarray(values, dtype=np.float64)
+    if not len(flat):
+        return 0.0, 0
+    residuals, num_clusters = _cluster_sums(flat - flat.mean(), clusters)
+    variance = float((residuals**2).sum()) * num_clusters / max(num_clusters - 1, 1) / len(flat) ** 2
+    return (variance if num_clusters > 1 and variance > 1e-18 else 0.0), num_clusters
+
+
+def _doubt(found: Estimate, confidence: float) -> float:
+    """Returns the error of a mean whose groups all agree, from the side on which its interval reaches furthest."""
+    # That interval is exact for few groups too, so it has no heavy tails to be divided by.
+    degrees = max(found.num_clusters - 1, _FEWEST_DEGREES)
+    return max(found.high - found.mean, found.mean - found.low) / t_quantile((1 + confidence) / 2, degrees)
 
 
 def _cluster_sums(values: ArrayLike, clusters: ArrayLike | None) -> tuple[NDArray[np.float64], int]:

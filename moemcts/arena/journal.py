@@ -14,6 +14,7 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
+from moemcts.store import as_read
 
 _SYNC_SECONDS = 2.0
 
@@ -34,7 +35,7 @@ class Journal:
         self.path = path
         self.lines: list[dict[str, Any]] = []
         """What the file held when it was opened, without the header."""
-        expected = json.loads(json.dumps(header))
+        expected = as_read(header)
         if path.exists() and not path.is_file():
             raise MoemctsError(f"cannot write {path}: expected a file")
         self._lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=0)

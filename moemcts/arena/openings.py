@@ -21,8 +21,16 @@ RANDOM_PLIES = 4
 """Moves at random before the games of games that always start alike."""
 
 
+BOARDS_PER_SEED = 1_000_000
+"""Start positions that are set aside for the games of one seed."""
+
+
 MOST_IN_VAIN = 1000
 """Games in a row that may end before an opening is found."""
+
+
+MOST_REPEATED = 1000
+"""Positions in a row that may have been there before, until they are taken again."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,11 @@ class Suite:
         return [self.openings[int(number)] for number in drawn]
 
 
+def first_board(seed: int) -> int:
+    """Returns the number of the first start position of a match's seed: those of different seeds are others."""
+    return seed * BOARDS_PER_SEED
+
+
 def openings_from_seeds(num_openings: int, *, first: int = 0) -> list[Opening]:
     """Returns the start positions of the seeds `first, first + 1, ...`."""
     return [Opening(f"seed {seed}", seed) for seed in range(first, first + num_openings)]
@@ -75,13 +88,13 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
     """Returns positions after so many plies at random, from the seeds `first, first + 1, ...`.
 
     For games with a single start position, in which agents without randomness would play one game over and over.
-    Positions differ from each other as long as the game has enough of them. Raises UsageError where games are over by
-    then.
+    Positions differ from each other as long as others are found: MOST_REPEATED repeats in a row say that there are no
+    more. Fewer openings are the first of more. Raises UsageError where games are over by then.
     """
     openings: list[Opening] = []
     seen: set[int] = set()
-    num_repeated, seed = 0, first
-    num_in_vain = 0
+    num_repeated = num_in_vain = 0
+    seed = first
     while len(openings) < num_openings:
         if num_in_vain > MOST_IN_VAIN:
             raise UsageError(
@@ -94,11 +107,11 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
             if players := state.active_players:
                 state = state.play([random_action(state, player, rng) for player in players])
         num_in_vain = 0 if state.active_players else num_in_vain + 1
-        is_new = state.key() not in seen
-        if state.active_players and (is_new or num_repeated > 20 * num_openings):
-            openings.append(Opening(f"seed {seed}", state))
-            seen.add(state.key())
-        num_repeated += not is_new
+        if state.active_players:
+            num_repeated = num_repeated + 1 if state.key() in seen else 0
+            if not 0 < num_repeated <= MOST_REPEATED:
+                openings.append(Opening(f"seed {seed}", state))
+                seen.add(state.key())
         seed += 1
     return openings
 

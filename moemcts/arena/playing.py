@@ -178,7 +178,10 @@ def _check(path: Path, number: int, record: GameRecord, game: Game, lineup: Line
     found = (record.label, record.opening, record.focus, list(record.agents))
     expected = (lineup.label, lineup.opening_name, lineup.focus, [agent.name for agent in lineup.agents])
     if found != expected:
-        raise ForeignData(f"{path}, line {number}: expected game {record.index} to be {expected}, got {found}")
+        raise ForeignData(
+            f"{path}, line {number}: expected game {record.index} to be {expected}, got {found}; these are games of "
+            "another match, or from other openings: give another file or remove this one"
+        )
     if record.start_key != key_of(lineup.start(game)):
         raise ForeignData(
             f"{path} holds the games of another match: line {number} began elsewhere than at {lineup.opening_name}; "

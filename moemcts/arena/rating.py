@@ -16,6 +16,8 @@ Decision = Literal["H0", "H1", "undecided"]
 
 ELO_PER_SIGMA = 800 / math.log(10)
 """Normalized Elo of one standard deviation per game (M. Van den Bergh, Comments on Normalized Elo)."""
+MOST_ELO = 2000
+"""Of a sequential test; at this difference one game of 100,000 is lost."""
 _Z95_TWO_SIDED = 1.959963984540054
 _Z95_ONE_SIDED = 1.6448536269514722
 
@@ -109,6 +111,9 @@ class Sprt:
     of single games."""
 
     def __post_init__(self) -> None:
+        for elo in (self.elo0, self.elo1):
+            if not -MOST_ELO <= elo <= MOST_ELO:
+                raise ValueError(f"expected differences between -{MOST_ELO} and {MOST_ELO} Elo, got {elo}")
         if not self.elo0 < self.elo1:
             raise ValueError(f"expected elo0 < elo1, got {self.elo0} and {self.elo1}")
         if not (self.alpha > 0 and self.beta > 0 and self.alpha + self.beta < 1):
@@ -175,7 +180,7 @@ def _elo_of_counts(counts: Sequence[int], *, num_games_each: int, quantile: floa
         bounds = elo_of_score(low), elo_of_score(high)
         error = (bounds[1] - bounds[0]) / 2
         return Elo(difference=difference, error=error, low=bounds[0], high=bounds[1], num_games=num_games)
-    one_sided = _Z95_ONE_SIDED * spread
+    one_sided = _Z95_ONE_SIDED * spread if variance else (1 - math.pow(0.05, 1 / total)) / 2
     if mean >= 0.5:
         low = max(mean - one_sided, 0.05 / total)
         return Elo(difference=difference, error=None, low=elo_of_score(low), high=None, num_games=num_games)
@@ -233,7 +238,9 @@ def _likeliest_with_score(observed: Sequence[float], score: float) -> list[float
 def _likeliest_with_t_value(observed: Sequence[float], t: float) -> list[float]:
     """Returns the likeliest distribution with (mean - 1/2) / sigma = t, by Van den Bergh's iteration."""
     scores = [i / (len(observed) - 1) for i in range(len(observed))]
-    p = [1 / len(observed)] * len(observed)
+    # All won or all lost, in the shares that have this t: from there on no step is without a root, whatever t is.
+    won = 0.5 + t / (2 * math.sqrt(1 + t * t))
+    p = [1 - won, *[0.0] * (len(observed) - 2), won]
     for _ in range(100):
         mean = sum(q * score for q, score in zip(p, scores, strict=True))
         sigma = math.sqrt(sum(q * (score - mean) ** 2 for q, score in zip(p, scores, strict=True)))

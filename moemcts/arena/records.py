@@ -85,6 +85,9 @@ class GameRecord:
         read = {
             entry.name: values[entry.name] for entry in fields(cls) if entry.default is MISSING or entry.name in values
         }
+        for name in ("index", "plies"):
+            if type(read[name]) is not int or read[name] < 0:
+                raise ValueError(f"expected {name} as a whole number, got {read[name]!r}")
         read["start_key"] = int(values["start_key"], 16)
         read["agents"] = tuple(values["agents"])
         read["returns"] = tuple(map(float, values["returns"]))

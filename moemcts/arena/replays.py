@@ -89,7 +89,7 @@ def read_jsonl(path: Path, game: Game) -> list[Replay]:
             if values["game"] != game.spec.name:
                 raise ForeignData(f"{path}, line {number}: expected a game of {game.spec.name}, got {values['game']}")
             replays.append(_from_json(values, game))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise DamagedFile(f"{path}, line {number}: expected a game of a match, got {error!r}") from error
     return replays
 

@@ -68,15 +68,16 @@ class TournamentResult:
         return [ratings.names[row] for row in np.argsort(-ratings.elo, kind="stable")]
 
     def counts(self, name: str, other: str) -> tuple[int, int, int]:
-        """Returns in how many games one agent ended behind, level with and ahead of another.
+        """Returns in how many games one agent ended behind, level with and ahead of another, as a duel counts them.
 
-        An agent with several seats counts by their mean return; games in which both do not sit are not counted.
+        Games in which both do not sit are not counted.
         """
         for agent in (name, other):
             if agent not in self.names:
                 raise unknown_name("agent", agent, self.names)
-        signs = [sign for one in self.duels for sign in _signs(one, name, other)]
-        return signs.count(-1), signs.count(0), signs.count(1)
+        met = [one.counts(name, other) for one in self.duels if name in one.names and other in one.names]
+        losses, draws, wins = (sum(counts) for counts in zip((0, 0, 0), *met, strict=True))
+        return losses, draws, wins
 
     def elo(self, name: str, other: str) -> Elo | None:
         """Returns by how much Elo one agent is stronger, from their games alone; None where they never met."""
@@ -226,15 +227,3 @@ def _neighbours(order: tuple[str, ...], num_players: int, number: int) -> list[t
     first = number % 2 * (size // 2)
     starts = {min(start, len(order) - size) for start in range(first, len(order), size)} | {0}
     return [order[start : start + size] for start in sorted(starts)]
-
-
-def _signs(one: DuelResult, name: str, other: str) -> Iterator[int]:
-    if name not in one.names or other not in one.names:
-        return
-    for record in one.records:
-        seating = one.seatings[record.index % len(one.seatings)]
-        means = [
-            np.mean([value for agent, value in zip(seating, record.returns, strict=True) if agent == who])
-            for who in (name, other)
-        ]
-        yield int(np.sign(means[0] - means[1]))

@@ -5,14 +5,19 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from games_for_tests import NativeTicTacToe
 
 from moemcts.agents import Decision, RandomAgent, Seat
-from moemcts.arena import Conditions, GameRecord, Lineup, play_games
-from moemcts.errors import AgentFailure, Failure
+from moemcts.arena import Conditions, GameRecord, Lineup, duel_schedule, play_games, play_match
+from moemcts.errors import AgentFailure, Failure, UsageError
 from moemcts.game import Views
+from moemcts.play import play as advance
 
 
 class Fragile(RandomAgent):
@@ -79,6 +84,52 @@ def test_an_agent_that_answers_too_little_loses_and_stops_nothing() -> None:
         assert record.returns == (1, -1)
 
 
+class Valuer(RandomAgent):
+    """Plays at random, and expects something after two plies."""
+
+    name = "valuer"
+
+    def __init__(self, **told: Any) -> None:
+        self._told = told
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        is_late = views.plies() > 1
+        decisions = super().act(views, seats)
+        return [replace(one, **self._told) if late else one for one, late in zip(decisions, is_late, strict=True)]
+
+
+def valued(path: Path, **told: Any) -> tuple[GameRecord, ...]:
+    game = NativeTicTacToe()
+    schedule = duel_schedule(game, {"valuer": Valuer(**told), "random": RandomAgent()}, num_games=4)
+    return play_match(game, schedule, Conditions(seed=3, keep_thoughts=True), journal=path)
+
+
+def test_numbers_of_other_kinds_are_kept_as_plain_ones(tmp_path: Path) -> None:
+    told = {"value": np.float32(0.5), "nodes": np.int64(7), "expert": np.int32(1), "depth": np.uint8(3)}
+    records = valued(tmp_path / "games.jsonl", **told)
+    assert valued(tmp_path / "games.jsonl", **told) == records
+    kept = [one for record in records for joint in record.decisions for one in joint if one.value is not None]
+    assert {(one.value, one.nodes, one.expert, one.depth) for one in kept} == {(0.5, 7, 1, 3)}
+    assert not any(record.failure for record in records)
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ({"value": float("nan")}, "expected a finite value, got nan"),
+        ({"value": np.float32("inf")}, "expected a finite value, got inf"),
+        ({"value": "much"}, "ValueError: could not convert string to float: 'much'"),
+        ({"nodes": 1.5}, "TypeError: 'float' object cannot be interpreted as an integer"),
+    ],
+)
+def test_numbers_that_are_none_cost_the_game(told: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    records = valued(tmp_path / "games.jsonl", **told)
+    assert valued(tmp_path / "games.jsonl", **told) == records
+    for record in records:
+        assert record.failure == f"valuer in seat {record.agents.index('valuer')}: {reason}"
+        assert record.termination == "crash"
+
+
 def test_running_out_of_memory_costs_the_game() -> None:
     class Greedy(RandomAgent):
         name = "greedy"
@@ -93,6 +144,14 @@ def test_running_out_of_memory_costs_the_game() -> None:
         assert record.failure == "greedy in seat 0: MemoryError: no message"
         # Together they were too many; one by one there was room for the first moves.
         assert record.plies == 4
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), 1e30, 0.0])
+def test_a_limit_that_no_timer_keeps_is_refused(seconds: float) -> None:
+    with pytest.raises(UsageError, match="seconds per decision, got"):
+        Conditions(agent_timeout=seconds)
+    with pytest.raises(UsageError, match="seconds per decision, got"):
+        next(advance(NativeTicTacToe(), [], patience=seconds))
 
 
 @pytest.mark.parametrize("stuck", ["sleeps", "works", "catches"])

@@ -179,6 +179,27 @@ def test_seeds_that_agree_by_chance_keep_the_doubt_of_their_games() -> None:
     assert found.seed_deviation == 0
 
 
+@pytest.mark.parametrize(("num_seeds", "num_boards"), [(5, 1), (3, 2), (10, 1), (2, 8), (4, 30)])
+@pytest.mark.parametrize("value", [1.0, 0.0, -1.0])
+def test_games_that_all_agree_prove_no_more_by_seed_than_together(
+    num_seeds: int, num_boards: int, value: float
+) -> None:
+    found = seed_interval([[value] * num_boards] * num_seeds)
+    pooled = mean_interval([value] * num_boards * num_seeds)
+    assert found.high - found.low > pooled.high - pooled.low
+    assert found.p_value >= sign_flip_test([value] * num_boards * num_seeds)
+    assert (found.p_value < 0.05) == (not found.low <= 0 <= found.high)
+
+
+def test_the_doubt_of_games_is_not_cut_to_what_values_can_be() -> None:
+    # Nine wins of ten on each seed: the variance of a mean is 0.1 * 4 * 0.9 / 9, whatever a difference can be.
+    games = [1.0] * 9 + [-1.0]
+    found = seed_interval([games] * 3)
+    margin = t_quantile(0.975, 2) * math.sqrt(0.4 * 0.9 / 9 / 3)
+    assert mean_interval(games).high == found.high == 1
+    assert found.low == pytest.approx(0.8 - margin)
+
+
 def test_the_deviation_between_seeds_is_found() -> None:
     rng = np.random.default_rng(2)
     groups = 0.2 * rng.standard_normal((200, 1)) + 0.5 * rng.standard_normal((200, 50))

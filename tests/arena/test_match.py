@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,16 @@ from games_of_the_arena import Leaver, LeavesAt, StayOrLeave
 from matches_for_tests import duel, match
 
 from moemcts.agents import RandomAgent
-from moemcts.arena import MatchResult, Opening, Watch, openings_from_seeds, read_openings
+from moemcts.arena import (
+    DuelResult,
+    GameRecord,
+    MatchResult,
+    Opening,
+    Watch,
+    last_one_standing,
+    openings_from_seeds,
+    read_openings,
+)
 from moemcts.arena.adjudication import Adjudication
 from moemcts.arena.journal import Journal
 from moemcts.arena.rating import Sprt
@@ -145,7 +155,7 @@ def test_a_file_of_another_match_is_refused(tmp_path: Path) -> None:
         small_match(path, seed=4, identity={"experts": "abc"})
     with pytest.raises(ForeignData, match="identity"):
         small_match(path, identity={"experts": "def"})
-    with pytest.raises(ForeignData, match="line 2: expected game"):
+    with pytest.raises(ForeignData, match=r"line 2: expected game .* from other openings: give another file"):
         small_match(path, identity={"experts": "abc"}, openings=openings_from_seeds(10, first=5))
     assert path.read_bytes() == before
 
@@ -160,6 +170,10 @@ def test_a_damaged_file_is_named_with_its_line(tmp_path: Path) -> None:
     path.write_text("".join([*lines[:3], '{"index": 1}\n', *lines[4:]]))
     with pytest.raises(DamagedFile, match="line 4: expected a game"):
         small_match(path)
+    for index in (None, "1", -1, 1.0, True):
+        path.write_text("".join([*lines[:3], json.dumps(json.loads(lines[3]) | {"index": index}) + "\n", *lines[4:]]))
+        with pytest.raises(DamagedFile, match=r"line 4: expected a game, got .*expected index as a whole number"):
+            small_match(path)
 
 
 def test_a_file_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
@@ -278,6 +292,82 @@ def test_partners_in_a_duel_count_as_one() -> None:
     assert result.seatings == (("a", "b", "a", "b"), ("b", "a", "b", "a"))
     # Both partners stay longest and leave together: a tie of all.
     assert result.scores("a") == [0.5] * 4
+
+
+def played(seatings: Sequence[Sequence[str]], returns: Sequence[Sequence[float]]) -> DuelResult:
+    """Returns the duel of games that ended with these returns, one on each seating in turn."""
+    records = [
+        GameRecord(
+            index=index,
+            label="",
+            agents=tuple(seatings[index % len(seatings)]),
+            opening=f"seed {index // len(seatings)}",
+            start_key=index,
+            focus=None,
+            returns=tuple(one),
+            outcome=None,
+            plies=1,
+            truncated=False,
+            moves=((index,),),
+        )
+        for index, one in enumerate(returns)
+    ]
+    names = tuple(dict.fromkeys(seatings[0]))
+    return DuelResult("a game", names, tuple(map(tuple, seatings)), last_one_standing, None, tuple(records))
+
+
+FREE_FOR_ALL = ("abab", "baba")
+
+
+def test_a_free_for_all_of_two_agents_is_won_by_the_agent_of_the_winner() -> None:
+    # In the last game nobody wins.
+    winners = [0, 1, 2, 3, 0, 0, 1, None]
+    games = [[1.0 if player == winner else -1.0 for player in range(4)] for winner in winners]
+    result = played(FREE_FOR_ALL, games)
+    assert result.scores("a") == [1, 1, 1, 1, 1, 0, 0, 0.5]
+    assert result.scores("b") == [1 - score for score in result.scores("a")]
+    assert result.counts("a") == result.counts("b")[::-1] == (2, 1, 5)
+    assert result.pairs("a") == result.pairs("b")[::-1] == (0, 1, 1, 0, 2)
+    assert result.elo("a").difference == pytest.approx(-result.elo("b").difference)
+    # Every seat counts in the tally: the two of a have won five times in sixteen.
+    assert (result.tally("a").wins, result.tally("a").num_games) == (5, 16)
+
+
+def test_equal_agents_of_a_free_for_all_are_level_and_the_better_is_found() -> None:
+    even = played(
+        FREE_FOR_ALL, [[1.0 if player == game // 2 % 4 else -1.0 for player in range(4)] for game in range(8)]
+    )
+    assert str(even.elo("a")).startswith("+0.0 ± ")
+    assert even.to_json()["agents"][0]["likelihood_of_superiority"] == 0.5
+    always = played(FREE_FOR_ALL, [[1.0 if player == game % 2 else -1.0 for player in range(4)] for game in range(400)])
+    assert str(always.elo("a")) == "> +849.6"
+    assert always.pairs("a") == (0, 0, 0, 0, 200)
+    assert Sprt(elo0=0, elo1=10).decision(always.evidence(Sprt())) == "H1"
+    assert always.to_json()["ratings"]["agents"][0]["name"] == "a"
+
+
+def test_two_players_who_get_the_same_have_drawn() -> None:
+    result = played(("ab", "ba"), [[0.5, 0.5], [0.5, 0.5], [-1.0, -0.5], [3.0, 1.0]])
+    assert result.scores("a") == [0.5, 0.5, 0, 0]
+    tally = result.tally("a")
+    assert (tally.wins, tally.ties, tally.losses) == result.counts("a")[::-1] == (0, 2, 2)
+
+
+def test_elo_is_told_only_where_equals_score_one_half() -> None:
+    won = [[1.0, -1.0, -1.0, -1.0]] * 4
+    for seatings, is_even in (
+        (FREE_FOR_ALL, True),
+        (("aabb", "baab", "bbaa", "abba"), True),
+        (("abbb", "babb", "bbab", "bbba"), False),
+        (("abcd", "dabc", "cdab", "bcda"), False),
+    ):
+        result = played(seatings, won)
+        assert result.is_even == is_even
+        for agent in result.to_json()["agents"]:
+            assert (agent["elo"] is not None) == (agent["likelihood_of_superiority"] is not None) == is_even
+    # Ahead of one of the others, or of all of them together.
+    assert result.counts("a", "b") == (1, 2, 1)
+    assert result.counts("a") == (3, 0, 1)
 
 
 def test_three_agents_turn_through_three_seats() -> None:

@@ -16,9 +16,10 @@ def test_random_openings_differ_as_long_as_there_are_enough() -> None:
     game = plugins().game("tictactoe")
     nine = random_openings(game, 9, num_plies=1)
     assert len({opening.start.key() for opening in nine if not isinstance(opening.start, int)}) == 9
-    twelve = random_openings(game, 12, num_plies=1)
+    twelve, sixty = (random_openings(game, count, num_plies=1) for count in (12, 60))
     assert twelve[:9] == nine
     assert len({opening.name for opening in twelve}) == 12
+    assert sixty[:12] == twelve
 
 
 def test_equal_seeds_give_equal_openings() -> None:

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moemcts.arena.rating import (
+    MOST_ELO,
     Elo,
+    Model,
     Sprt,
     elo,
     elo_of_score,
@@ -121,6 +123,17 @@ def test_all_games_won_gives_a_lower_bound_only() -> None:
     assert str(elo(0, 0, 10)) == "< -182.7"
 
 
+@pytest.mark.parametrize(
+    ("num_pairs", "text"),
+    # Of a share that 5 % of samples miss, 1 - 0.05 ** (1 / n), half the points may be lost.
+    [(1, "> -168.4"), (3, "> -46.0"), (5, "> +17.1")],
+)
+def test_a_few_pairs_that_are_all_alike_prove_little(num_pairs: int, text: str) -> None:
+    assert str(pentanomial_elo((0, 0, 0, num_pairs, 0))) == text
+    lost = pentanomial_elo((0, num_pairs, 0, 0, 0))
+    assert lost.high == pytest.approx(-float(text[2:]), abs=0.06)
+
+
 def test_a_few_draws_do_not_prove_equality() -> None:
     found = elo(0, 4, 0)
     assert found.difference == 0
@@ -176,10 +189,32 @@ def test_sprt_bounds_are_those_of_wald() -> None:
     assert Sprt().bounds == pytest.approx((-2.944, 2.944), abs=0.001)
 
 
-@pytest.mark.parametrize("options", [{"elo0": 5, "elo1": 5}, {"alpha": 0}, {"alpha": 0.5, "beta": 0.5}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"elo0": 5, "elo1": 5},
+        {"alpha": 0},
+        {"alpha": 0.5, "beta": 0.5},
+        {"elo1": 20_000},
+        {"elo0": -200_000},
+        {"elo0": -math.inf},
+        {"elo1": math.nan},
+    ],
+)
 def test_a_test_that_can_decide_nothing_is_refused(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="expected"):
         Sprt(**options)
+
+
+@pytest.mark.parametrize("model", ["normalized", "logistic", "trinomial"])
+@pytest.mark.parametrize(("elo0", "elo1"), [(0, MOST_ELO), (-MOST_ELO, 0), (-MOST_ELO, MOST_ELO), (250, 300)])
+def test_the_widest_test_is_computed(model: Model, elo0: float, elo1: float) -> None:
+    sprt = Sprt(elo0=elo0, elo1=elo1, model=model)
+    num_counts = 3 if model == "trinomial" else 5
+    for place in range(num_counts):
+        for num_games in (1, 1000):
+            counts = [num_games * (number == place) for number in range(num_counts)]
+            assert math.isfinite(sprt.llr(counts))
 
 
 def test_sprt_errs_no_more_often_than_it_promises() -> None:

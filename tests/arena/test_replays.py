@@ -60,7 +60,9 @@ def test_other_files_are_named_by_line(tmp_path: Path) -> None:
     with pytest.raises(ForeignData, match="line 1: expected a game of hashed-tree, got stay-or-leave"):
         read_jsonl(path, HashedTree(TreeGame(5, 2, 3, 12, False)))
     first, second = path.read_text().splitlines()
-    for damage in (second[:-9], "[]", second.replace('"action": 1', '"action": 7'), second.replace("replay 1", "x")):
+    empty = json.dumps(json.loads(second) | {"positions": []})
+    illegal, foreign = second.replace('"action": 1', '"action": 7'), second.replace("replay 1", "x")
+    for damage in (second[:-9], "[]", empty, illegal, foreign):
         path.write_text(f"{first}\n{damage}\n")
         with pytest.raises(DamagedFile, match="line 2: expected a game of a match"):
             read_jsonl(path, game)
