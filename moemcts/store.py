@@ -155,6 +155,11 @@ def write_json(path: Path, values: Any) -> None:
     write_text(path, json.dumps(values, indent=1, allow_nan=False) + "\n")
 
 
+def as_read(values: Any) -> Any:
+    """Returns values as `read_json` gives them back once they were written: lists for tuples, words for keys."""
+    return json.loads(json.dumps(values))
+
+
 def _without_none(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _without_none(item) for key, item in value.items() if item is not None}

@@ -63,13 +63,14 @@ class Processes:
                         on_report(number, value)
                         continue
                     if kind == "failed":
+                        del busy[ready]
                         raise value
                     results[number] = value
                     on_done(number, value)
                     if not member.give(next(waiting, None)):
-                        del busy[member.pipe]
+                        del busy[ready]
         finally:
-            _stop(crew)
+            _stop(crew, list(busy.values()))
         return [results[number] for number in range(len(items))]
 
     def _hear(self, member: _Member) -> tuple[str, int, Any]:
@@ -118,9 +119,9 @@ def _start(task: Any, count: int) -> list[_Member]:
     return crew
 
 
-def _stop(crew: Sequence[_Member]) -> None:
-    """Ends the processes: those that still work are interrupted, and killed where they go on for too long."""
-    for member in crew:
+def _stop(crew: Sequence[_Member], busy: Sequence[_Member]) -> None:
+    """Ends the processes: those that still work are interrupted, the others leave; who takes too long is killed."""
+    for member in busy:
         if member.process.is_alive():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(member.process.pid, signal.SIGINT)

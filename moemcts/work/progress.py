@@ -46,6 +46,10 @@ class Tally:
         expected = round(sum(known) * self._num_parts / len(known))
         self._advance(sum(done for done, _ in self._done.values()), expected)
 
+    def of(self, part: int) -> Advance:
+        """Returns what is called with the progress of a part."""
+        return lambda done, total: self.note(part, (done, total))
+
     def finish(self, part: int, result: object = None) -> None:
         """Takes in that a part is done."""
         _, total = self._done.get(part, (0, 0))

@@ -6,12 +6,15 @@ import gc
 import os
 import signal
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 from moemcts.errors import UsageError
 from moemcts.learn.training.interrupts import deferred_interrupts
 from moemcts.work import Report
+
+_HOMES: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def square(item: int, report: Report) -> int:
@@ -30,6 +33,16 @@ def threads(item: int, report: Report) -> str | None:
 
 def threshold(item: int, report: Report) -> int:
     return gc.get_threshold()[0]
+
+
+def furnishes(folder: str, report: Report) -> None:
+    """Keeps files for as long as the process lives."""
+    _HOMES.append(tempfile.TemporaryDirectory(dir=folder))
+
+
+def furnishes_and_fails(folder: str, report: Report) -> None:
+    furnishes(folder, report)
+    raise UsageError("expected another folder")
 
 
 def fails(item: int, report: Report) -> None:

@@ -55,6 +55,14 @@ def test_only_other_processes_look_for_garbage_less_often() -> None:
     assert gc.get_threshold() == before
 
 
+def test_a_process_leaves_no_files_behind(tmp_path: Path) -> None:
+    Processes(3).map(tasks.furnishes, [str(tmp_path)] * 4)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(UsageError, match="expected another folder"):
+        Processes(1).map(tasks.furnishes_and_fails, [str(tmp_path)])
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(("item", "kind", "line"), [(1, UsageError, "expected another"), (2, MoemctsError, "KeyError")])
 def test_what_fails_is_raised_here_and_ends_the_others(item: int, kind: type[Exception], line: str) -> None:
     started = time.monotonic()
