@@ -22,6 +22,7 @@ from moemcts.learn.inference.folder import has_models, read_models
 from moemcts.learn.inference.making import make
 from moemcts.learn.inference.positions import Positions
 from moemcts.learn.inference.shared_body import stacked_experts, torch_experts
+from moemcts.learn.training.ranks import device_of
 from moemcts.learn.weights import check_finite, load_state, network_state, read_state, state_bytes
 from moemcts.store import digest, read_bytes, read_toml, write_bytes, write_toml
 
@@ -132,8 +133,12 @@ class LoadedNetworks:
         return replace(self, gate=gate)
 
     def expert_set(self, inference: Inference, *, device: str = "cpu", routing: Routing | None = None) -> ExpertSet:
-        """Returns the networks as evaluators behind their gate."""
-        inference.checked()
+        """Returns the networks as evaluators behind their gate, on a device as `ranks.device_of` names it.
+
+        Raises UsageError where torch has no such device here, or the backend does not run on it.
+        """
+        device = str(device_of(device))
+        inference.checked(device)
         if inference.backend == "torch":
             open_experts = stacked_experts if routing is route_stacked else torch_experts
             return ExpertSet(self.gate, open_experts(self.networks, device, inference.precision), routing=routing)
@@ -164,8 +169,10 @@ class LoadedNetworks:
     ) -> Choice:
         """Returns what runs these networks where `auto` is to be decided, and what it was compared with.
 
-        int8 is considered where there are models of these weights. Raises as `evaluators.resolve`.
+        int8 is considered where there are models of these weights. Raises as `evaluators.resolve`, and UsageError where
+        torch has no such device here.
         """
+        device = str(device_of(device))
         considers_int8 = precision == AUTO and device == "cpu" and has_models(self.folder, "int8")
         is_asked_for = precision == "int8" and backend == AUTO
         return resolve_choice(

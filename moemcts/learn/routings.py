@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -61,7 +61,7 @@ def measure_routings(
     legal = np.concatenate([views.legal_mask() for views in batches])
     found = []
     with torch_threads(1):
-        exact = _joined(route_each(*both, team.experts) for both in zip(batches, weights, strict=True))
+        exact = Evaluation.joined(route_each(*both, team.experts) for both in zip(batches, weights, strict=True))
         for name in names:
             evaluate = _evaluation(name, team, batches)
             answers, seconds = evaluate(), []
@@ -87,7 +87,7 @@ def _evaluation(name: str, team: ExpertSet, batches: Sequence[Views]) -> Callabl
     """Returns what evaluates all batches by a routing, the gate's work included."""
     if name != QUEUE:
         route = ROUTINGS[name]
-        return lambda: _joined(route(views, team.gate.weights(views), team.experts) for views in batches)
+        return lambda: Evaluation.joined(route(views, team.gate.weights(views), team.experts) for views in batches)
     return lambda: _queued(team, batches)
 
 
@@ -100,7 +100,7 @@ def _queued(team: ExpertSet, batches: Sequence[Views]) -> Evaluation:
     while rest := list(queue.drain()):
         parts += rest
     order = np.argsort(np.concatenate([rows for rows, _ in parts]))
-    whole = _joined(part for _, part in parts)
+    whole = Evaluation.joined(part for _, part in parts)
     return Evaluation(whole.logits[order], whole.value[order])
 
 
@@ -109,8 +109,3 @@ def _purity(name: str, weights: np.ndarray) -> float:
     if name == "majority":
         return float((own == np.bincount(own).argmax()).mean())
     return float(weights.max(axis=1).mean()) if name == "mixture" else 1.0
-
-
-def _joined(parts: Iterable[Evaluation]) -> Evaluation:
-    whole = list(parts)
-    return Evaluation(np.concatenate([part.logits for part in whole]), np.concatenate([part.value for part in whole]))

@@ -9,7 +9,7 @@ from games_of_chance import Grid
 from learning_games import GreedyAgent, RandomAgent, TicTacToe, crowd
 
 from moemcts.agents import Decision, Seat
-from moemcts.errors import ForeignData
+from moemcts.errors import DamagedFile, ForeignData
 from moemcts.game import Views
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.generation import generate
@@ -125,6 +125,18 @@ def test_a_shard_that_was_cut_short_is_made_again(tmp_path: Path) -> None:
     whole = hashes(random_games(tmp_path))
     shard = tmp_path / "shard-00001.safetensors"
     shard.write_bytes(shard.read_bytes()[:-5])
+    assert hashes(random_games(tmp_path)) == whole
+    assert len(Dataset.open(tmp_path, TicTacToe())) == 200
+
+
+def test_a_dataset_that_is_being_repaired_is_unfinished(tmp_path: Path) -> None:
+    whole = hashes(random_games(tmp_path))
+    (tmp_path / "shard-00000.safetensors").unlink()
+    with pytest.raises(KeyboardInterrupt):
+        generate(TicTacToe(), [Mortal(25)] * 2, 200, seed=3, out=tmp_path, games_per_shard=10)
+    assert 0 < len(hashes(tmp_path)) < len(whole)
+    with pytest.raises(DamagedFile, match="is unfinished"):
+        read_shards(tmp_path, TicTacToe())
     assert hashes(random_games(tmp_path)) == whole
     assert len(Dataset.open(tmp_path, TicTacToe())) == 200
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,15 +15,17 @@ from learning_games import TicTacToe
 from networks_for_tests import EXPORTED, is_able, network_of, positions, save, trained_network, without
 from torch import Tensor, nn
 
-from moemcts.errors import DamagedFile, MissingExtra, MoemctsError
+from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError
 from moemcts.evaluation import Evaluation
 from moemcts.experts import ROUTINGS
 from moemcts.learn.checkpoint import load_experts
 from moemcts.learn.inference import backends, fidelity
 from moemcts.learn.inference.backends import BACKENDS, run_model
+from moemcts.learn.inference.digits import inference_on
 from moemcts.learn.inference.evaluators import Inference, make_evaluator
 from moemcts.learn.inference.export import CHECKS, TOLERANCE, largest_error, onnx_bytes, torch_evaluation
 from moemcts.learn.inference.graphs import FixedBatches
+from moemcts.learn.inference.making import make
 from moemcts.learn.inference.stacked import StackedExperts
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.planes import random_planes
@@ -168,6 +173,51 @@ def test_a_processor_without_bfloat16_says_so(monkeypatch: pytest.MonkeyPatch) -
         run_model(b"", "openvino", "bf16", name="expert 1")
 
 
+@pytest.mark.parametrize(
+    ("able", "taken", "line"),
+    [
+        (["CPU"], "", r"the installed onnxruntime runs nothing on cuda:1; pip install onnxruntime-gpu"),
+        (["CUDA", "CPU"], "CUDA", ""),
+        (["Tensorrt", "CUDA", "CPU"], "CUDA", ""),
+        (["CUDA", "CPU"], "CPU", r"onnxruntime cannot run expert 1 on cuda:1: it would take CPUExecutionProvider; "),
+        (["CUDA", "CPU"], "none", r"onnxruntime cannot run expert 1 on cuda:1: no driver; .* or use backend=torch"),
+    ],
+)
+def test_onnxruntime_runs_on_the_gpu_that_is_named_or_says_why_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], able: list[str], taken: str, line: str
+) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    tried = []
+
+    def session(model: bytes, options: Any, *, providers: list[tuple[str, dict[str, str]]], **said: Any) -> Any:
+        tried.append(dict(providers))
+        assert said == {"enable_fallback": 0}
+        if providers[0][0] == "TensorrtExecutionProvider":
+            raise RuntimeError("Please install TensorRT libraries")
+        if taken == "none":
+            raise RuntimeError("no driver")
+        return SimpleNamespace(get_providers=lambda: [f"{taken}ExecutionProvider"])
+
+    names = [f"{name}ExecutionProvider" for name in able]
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: names)
+    monkeypatch.setattr(onnxruntime, "InferenceSession", session)
+    if line:
+        with pytest.raises(MoemctsError, match=line):
+            run_model(b"", "onnxruntime", name="expert 1", device="cuda:1")
+    else:
+        run_model(b"", "onnxruntime", device="cuda:1")
+        assert tried[-1]["CUDAExecutionProvider"] == {"device_id": "1"}
+    assert capsys.readouterr().out == ""
+
+
+def test_openvino_is_not_taken_for_a_gpu() -> None:
+    network, line = trained_network(), "openvino runs networks on the CPU here, not on cuda; expected backend=torch"
+    with pytest.raises(UsageError, match=line):
+        make_evaluator(network, (2, 3, 3), backend="openvino", device="cuda")
+    with pytest.raises(UsageError, match=line):
+        make(network, (2, 3, 3), Inference("openvino"), device="cuda")
+
+
 @pytest.mark.parametrize(("backend", "extra"), [("onnxruntime", "fast"), ("openvino", "openvino")])
 def test_a_missing_library_is_named_with_what_to_install(
     backend: str, extra: str, monkeypatch: pytest.MonkeyPatch
@@ -202,6 +252,28 @@ def test_experts_are_routed_alike_by_every_backend(tmp_path: Path, backend: Any,
     np.testing.assert_allclose(found.value, expected.value, atol=1e-5)
 
 
+def test_float32_has_all_of_its_digits_where_a_gpu_is_asked() -> None:
+    flags = torch.backends.cudnn
+    before = flags.allow_tf32
+    for device, expected in (("cuda:1", False), ("cpu", before)):
+        with inference_on(torch.device(device)):
+            assert flags.allow_tf32 is expected
+            assert torch.is_inference_mode_enabled()
+        assert flags.allow_tf32 is before
+
+
+def test_planes_are_rounded_before_they_go_to_the_device() -> None:
+    network = network_of("rise-tiny", (5, 6, 7), 9).to(torch.bfloat16)
+    fixed = FixedBatches(network, torch.device("cpu"), torch.bfloat16)
+    planes = np.random.default_rng(0).random((3, 5, 6, 7), np.float32)
+    with torch.inference_mode():
+        found = fixed(planes)
+        expected = network(torch.from_numpy(np.concatenate([planes, np.zeros_like(planes[:1])])).to(torch.bfloat16))
+    assert {(part.host.dtype, part.planes.dtype) for part in fixed._recorded.values()} == {(torch.bfloat16,) * 2}
+    for ours, right in zip(found, expected[:2], strict=True):
+        torch.testing.assert_close(ours, right[:3].float(), rtol=0, atol=0)
+
+
 @pytest.mark.parametrize("num", [1, 3, 8, 500])
 def test_batches_of_fixed_sizes_are_what_the_network_gives(num: int) -> None:
     network = network_of("rise-tiny", (5, 6, 7), 9)
@@ -216,6 +288,75 @@ def test_batches_of_fixed_sizes_are_what_the_network_gives(num: int) -> None:
     assert (kept == logits).all(), "the next batch is not written over what was handed out"
     with pytest.raises(ValueError, match="expected up to 512 rows, got 513"):
         fixed(random_planes((5, 6, 7), 513))
+
+
+class Recording:
+    """Stands for a CUDA graph: repeats what it was told while it recorded, on the CPU."""
+
+    def __init__(self) -> None:
+        self.repeated: Any = lambda: None
+
+    def replay(self) -> None:
+        self.repeated()
+
+
+@pytest.mark.parametrize("fault", ["", "nothing is recorded", "planes are not read again", "no memory is left"])
+def test_a_recording_is_used_only_where_it_gives_what_the_network_gives(
+    monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    planes = torch.zeros(4, 2, 3, 3)
+    calls: list[tuple[Tensor, ...]] = []
+    on = SimpleNamespace(current=0, recorded_on=-1)
+
+    def network(planes: Tensor) -> tuple[Tensor, ...]:
+        calls.append((planes.flatten(1) + 1, planes.sum((1, 2, 3))))
+        return calls[-1]
+
+    @contextlib.contextmanager
+    def making_current(stream: Any) -> Iterator[None]:
+        before, on.current = on.current, stream.device
+        yield
+        on.current = before
+
+    @contextlib.contextmanager
+    def recording(graph: Recording, stream: Any) -> Iterator[None]:
+        if fault == "no memory is left":
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        on.recorded_on = on.current
+        with making_current(stream):
+            yield
+        outputs, first = calls[-1], [each.clone() for each in calls[-1]]
+
+        def repeat() -> None:
+            given = first if fault == "planes are not read again" else network(planes)
+            for output, each in zip(outputs, given, strict=True):
+                output.copy_(each)
+
+        if fault != "nothing is recorded":
+            graph.repeated = repeat
+
+    stream = SimpleNamespace(device=1, wait_stream=lambda other: None)
+    fakes = {
+        "Stream": lambda device: stream,
+        "current_stream": lambda device: stream,
+        "stream": making_current,
+        "CUDAGraph": Recording,
+        "graph": recording,
+        "synchronize": lambda device: None,
+    }
+    for name, fake in fakes.items():
+        monkeypatch.setattr(torch.cuda, name, fake)
+    fixed = FixedBatches(network, torch.device("cpu"))
+    with torch.inference_mode():
+        if fault:
+            with pytest.raises(RuntimeError, match="out of memory" if "memory" in fault else "something else than"):
+                fixed._captured(planes, planes)
+            return
+        found = fixed._captured(planes, planes)
+        assert on.recorded_on == 1, "the network's device is the current one"
+        planes.copy_(torch.from_numpy(random_planes((2, 3, 3), 4)))
+        found.repeat()
+        torch.testing.assert_close(found.outputs, network(planes))
 
 
 @pytest.mark.parametrize("precision", ["float32", "bf16"])

@@ -145,6 +145,8 @@ def test_quick_searches_have_a_quarter_of_the_simulations_and_no_noise() -> None
     one = learner(full_share=0.5)
     assert one._fast.config.simulations == 2
     assert one._fast.config.noise_fraction == 0
+    gumbel = SearchConfig(simulations=8, root="gumbel")
+    assert Learner(TICTACTOE, UniformEvaluator(TICTACTOE.spec), gumbel, full_share=0.5)._fast.config.gumbel_noise == 0
     with pytest.raises(ValueError, match="expected fast_simulations"):
         Learner(TICTACTOE, UniformEvaluator(TICTACTOE.spec), SearchConfig(simulations=None, nodes=9), full_share=0.5)
 

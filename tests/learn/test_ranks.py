@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from learning_games import make_data
 
+from moemcts.store import read_json, read_toml
+
 SCRIPT = """
 import sys
 sys.path[:0] = {paths}
@@ -70,6 +72,7 @@ def test_experts_are_trained_by_torchrun(tmp_path: Path) -> None:
     # Heads on a frozen body: weights that no gradient comes to.
     command += ["--scheme", "shared_stem", "--network", "resnet?channels=8&blocks=1"]
     sizes = ["--preset", "smoke", "--set", "data.samples=600", "--set", "training.device=cpu"]
+    sizes += ["--set", "training.precision=auto"]
     done = subprocess.run(
         [*torchrun, *command, *sizes, "--out", str(tmp_path / "out")],
         capture_output=True, text=True, check=False, timeout=300,
@@ -78,4 +81,8 @@ def test_experts_are_trained_by_torchrun(tmp_path: Path) -> None:
     # Only one of them speaks.
     assert done.stdout.count("experts: ") == 1
     assert (tmp_path / "out" / "experts" / "manifest.toml").exists()
+    # The first has chosen for both, when they trained.
+    assert read_toml(tmp_path / "out" / "config.toml")["training"]["precision"] == "auto"
+    kept = read_json(tmp_path / "out" / "training" / "identity.json")["config"]
+    assert kept["precision"] in ("float32", "bf16")
     assert json.loads((tmp_path / "out" / "report" / "numbers.json").read_text())["losses"]

@@ -17,6 +17,7 @@ from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.networks import catalogue
 from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, Single, Weighted
 from moemcts.learn.training.progress import Progress
+from moemcts.learn.training.ranks import device_here
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.training.trainer import Trainer
 
@@ -267,12 +268,32 @@ def test_a_full_memory_is_one_line_with_a_hint(
         Trainer(config()).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
 
 
+NONE = "finds none; use device=cpu"
+TWO = "finds 2, numbered from 0; use device=cuda or cpu"
+
+
 @pytest.mark.parametrize(
-    ("name", "line"),
-    [("gpu", "expected a device such as cpu, cuda or cuda:1, got 'gpu'"), ("cuda", "no GPU for device")],
+    ("name", "num_gpus", "line"),
+    [
+        ("gpu", 0, "expected a device such as cpu, cuda or cuda:1, got 'gpu'"),
+        ("meta", 0, "expected a device such as cpu, cuda or cuda:1, got 'meta', which torch does not find here"),
+        ("cuda", 0, f"no GPU for device 'cuda': torch .* {NONE}"),
+        ("cuda:7", 0, f"no GPU for device 'cuda:7': torch .* {NONE}"),
+        ("cuda:2", 2, f"no GPU for device 'cuda:2': torch .* {TWO}"),
+    ],
 )
-def test_a_device_that_is_not_there_is_misuse(name: str, line: str) -> None:
-    if name == "cuda" and torch.cuda.is_available():
-        pytest.skip("this machine has a GPU")
+def test_a_device_that_is_not_there_is_misuse(
+    monkeypatch: pytest.MonkeyPatch, name: str, num_gpus: int, line: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: num_gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: num_gpus)
     with pytest.raises(UsageError, match=line):
         Trainer(config(device=name))
+    assert device_here(name) == "cpu"
+
+
+def test_devices_that_are_there_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert device_here("cpu") == "cpu"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert [device_here(name) for name in ("cuda", "cuda:1", "auto")] == ["cuda", "cuda:1", "cuda"]

@@ -1,6 +1,8 @@
 """What makes a training quicker leaves what it learns as it is."""
 
 import json
+import math
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.training import compiling, speed
 from moemcts.learn.training.progress import Progress
 from moemcts.learn.training.speed import Way, best_way
+from moemcts.learn.training.stage import StageRun
 from moemcts.learn.training.trainer import Trained, Trainer
 from moemcts.runs.settings import MatchConfig
 
@@ -87,6 +90,45 @@ RATES = {Way("float32", False): 100.0, Way("float32", True): 104.0, Way("bf16", 
 def test_a_way_is_taken_that_is_worth_what_it_changes(changes: dict[Way, float], expected: Way) -> None:
     assert best_way(RATES | changes) == expected
     assert best_way({Way("float32", False): 1.0}) == Way("float32", False)
+    assert best_way({Way("bf16", True): 1.0}) == Way("bf16", True), "the memory is full with float32"
+    assert best_way({}) == Way("float32", False)
+
+
+@pytest.mark.parametrize(("device", "shares", "num_rows"), [("cpu", 1, 128), ("cuda", 1, 2048), ("cuda:1", 4, 512)])
+def test_a_gpu_is_tried_with_as_many_samples_as_a_step_has(
+    monkeypatch: pytest.MonkeyPatch, device: str, shares: int, num_rows: int
+) -> None:
+    tried: list[tuple[int, str]] = []
+
+    def measured(network: nn.Module, shape: Any, rows: int, threads: int, where: str) -> dict[Way, float]:
+        tried.append((rows, where))
+        return RATES
+
+    monkeypatch.setattr(speed, "measure_ways", measured)
+    wanted = config(batch_size=2048, precision="auto")
+    assert speed.settled(wanted, small_network(), (2, 3, 3), device=device, shares=shares).precision == "float32"
+    assert tried == [(num_rows, device)]
+
+
+def test_what_is_left_of_steps_is_counted_as_theirs(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a GPU, which is only waited for where numbers are asked for."""
+    check = StageRun._check
+    waiting = 0.05
+
+    def slow(stage: StageRun) -> None:
+        time.sleep(waiting * bool(stage._pending))
+        check(stage)
+
+    monkeypatch.setattr(StageRun, "_check", slow)
+    wanted = config(epochs=1, validation_interval=4, save_interval=2)
+    Trainer(wanted).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
+    timings = [json.loads(line) for line in (tmp_path / "timings.jsonl").read_text().splitlines()]
+    assert len(timings) > 1
+    for line in timings:
+        # It is waited for at every second step and at the last one.
+        assert line["seconds"] >= waiting * math.ceil((line["step"] % 4 or 4) / 2)
 
 
 def test_auto_is_tried_once_and_kept_when_a_training_goes_on(

@@ -44,7 +44,10 @@ class ShardWriter:
         if (folder / MANIFEST).exists():
             found = read_toml(folder / MANIFEST)
             check_same(folder, head, found)
-            self._manifest = found | {"shards": self._whole_shards(found.get("shards", []))}
+            named = found.get("shards", [])
+            whole = self._whole_shards(named)
+            is_complete = bool(found.get("complete")) and len(whole) == len(named)
+            self._manifest = found | {"shards": whole, "complete": is_complete}
             self._count()
         else:
             write_toml(folder / MANIFEST, self._manifest)
@@ -84,10 +87,10 @@ class ShardWriter:
         write_toml(self.folder / MANIFEST, self._manifest)
 
     def _whole_shards(self, shards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Returns the shards before the first that is not there as it was written."""
         for i, shard in enumerate(shards):
             file = self.folder / shard["file"]
             if not file.exists() or file.stat().st_size != shard["num_bytes"]:
-                self._manifest["complete"] = False
                 return shards[:i]
         return shards
 

@@ -43,12 +43,19 @@ class Inference:
     def __str__(self) -> str:
         return self.backend if self.precision == "float32" else f"{self.backend} {self.precision}"
 
-    def checked(self) -> Inference:
-        """Returns itself; raises UsageError for a precision that the backend does not compute in."""
+    def checked(self, device: str = "cpu") -> Inference:
+        """Returns itself; raises UsageError for a precision or a device that the backend does not compute in or on."""
         if self.precision not in CAN[self.backend]:
             able = " or ".join(f"backend={backend}" for backend in BACKENDS if self.precision in CAN[backend])
             raise UsageError(f"{self.backend} has no {self.precision} here; expected {able}")
+        if self.backend == "openvino" and not is_cpu(device):
+            raise UsageError(f"openvino runs networks on the CPU here, not on {device}; expected backend=torch")
         return self
+
+
+def is_cpu(device: str) -> bool:
+    """Returns whether a device is the CPU."""
+    return device.partition(":")[0] == "cpu"
 
 
 PAIRS = tuple(Inference(backend, precision) for backend in BACKENDS for precision in CAN[backend])
@@ -88,14 +95,14 @@ def run_model(
     name: str = "the model",
     device: str = "cpu",
 ) -> PlanesEvaluator:
-    """Returns an evaluator that runs an ONNX model by onnxruntime or openvino, on one thread.
+    """Returns an evaluator that runs an ONNX model by onnxruntime or openvino, on one thread of a CPU.
 
     With `bf16` a float32 model is computed in bfloat16; an int8 model is quantised already. Raises MissingExtra where
     the library is not installed, DamagedFile, naming the model, where it cannot be read, MoemctsError where this
-    processor has no bfloat16.
+    processor has no bfloat16, or where the library cannot use the device.
     """
     require(backend)
-    Inference(backend, precision).checked()
+    Inference(backend, precision).checked(device)
     if backend == "onnxruntime":
         return OnnxruntimeEvaluator(model, name, device=device)
     return OpenvinoEvaluator(model, name, is_bf16=precision == "bf16")
@@ -122,11 +129,26 @@ class OnnxruntimeEvaluator:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        try:
-            self._session: Any = onnxruntime.InferenceSession(model, options, providers=providers(device))
-            self._is_on_cpu = device == "cpu"
-        except Exception as error:
-            raise DamagedFile(f"{name} is no ONNX model that onnxruntime can run: {_first_line(error)}") from error
+        self._is_on_cpu = is_cpu(device)
+        wanted = providers(device)
+        what = "there is no such provider"
+        # What the library was built for, such as TensorRT, need not load here: then the next one is tried.
+        for first in range(max(1, len(wanted) - 1)):
+            try:
+                # By itself it would say so on stdout, and go on by the CPU.
+                self._session: Any = onnxruntime.InferenceSession(
+                    model, options, providers=wanted[first:], enable_fallback=0
+                )
+            except Exception as error:
+                what = _first_line(error)
+                continue
+            taken = self._session.get_providers()[0]
+            if self._is_on_cpu or taken in _GPU_PROVIDERS:
+                return
+            what = f"it would take {taken}"
+        if self._is_on_cpu:
+            raise DamagedFile(f"{name} is no ONNX model that onnxruntime can run: {what}")
+        raise MoemctsError(f"onnxruntime cannot run {name} on {device}: {what}; {_OTHER}")
 
     def evaluate(self, views: Views) -> Evaluation:
         return self.evaluate_planes(views.observations())
@@ -139,25 +161,26 @@ class OnnxruntimeEvaluator:
         return Evaluation(*self._session.run(OUTPUTS, {INPUT: planes}))
 
 
-def providers(device: str) -> list[str]:
-    """Returns what onnxruntime runs a model by on a device, the first that can: on a GPU TensorRT, then CUDA.
+def providers(device: str) -> list[tuple[str, dict[str, str]]]:
+    """Returns what onnxruntime runs a model by on a device, with options, the first that can: on a GPU TensorRT, then
+    CUDA.
 
     Raises MoemctsError for a GPU where the installed onnxruntime is for CPUs only.
     """
-    if device == "cpu":
-        return ["CPUExecutionProvider"]
+    on_cpu: tuple[str, dict[str, str]] = ("CPUExecutionProvider", {})
+    if is_cpu(device):
+        return [on_cpu]
     import onnxruntime
 
     found = [name for name in _GPU_PROVIDERS if name in onnxruntime.get_available_providers()]
     if not found:
-        raise MoemctsError(
-            f"the installed onnxruntime runs nothing on {device}; pip install onnxruntime-gpu in its place, or use "
-            "backend=torch"
-        )
-    return [*found, "CPUExecutionProvider"]
+        raise MoemctsError(f"the installed onnxruntime runs nothing on {device}; {_OTHER}")
+    number = device.partition(":")[2] or "0"
+    return [*((name, {"device_id": number}) for name in found), on_cpu]
 
 
 _GPU_PROVIDERS = ("TensorrtExecutionProvider", "CUDAExecutionProvider")
+_OTHER = "pip install onnxruntime-gpu in its place, with the CUDA that it is for, or use backend=torch"
 
 
 class OpenvinoEvaluator:

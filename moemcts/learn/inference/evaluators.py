@@ -61,7 +61,7 @@ def resolve_choice(
     chosen = None if backend == AUTO else named_backend(backend)
     digits = None if precision == AUTO else named_precision(precision)
     if chosen and digits:
-        return Choice(Inference(chosen, digits).checked(), {}, {})
+        return Choice(Inference(chosen, digits).checked(device), {}, {})
     if digits == "int8" and quantised is None:
         # Without models there is nothing to measure; whoever opens them says how to make them.
         return Choice(Inference("onnxruntime", "int8"), {}, {})

@@ -16,6 +16,7 @@ from moemcts.errors import MissingExtra, MoemctsError
 from moemcts.evaluation import Evaluation
 from moemcts.game import FloatArray
 from moemcts.learn.inference.backends import INPUT, OUTPUTS, Precision
+from moemcts.learn.inference.digits import inference_on
 from moemcts.learn.inference.torch_evaluator import folded
 
 OPSET = 17
@@ -74,7 +75,7 @@ def torch_evaluation(network: nn.Module, planes: FloatArray) -> Evaluation:
     """Returns what the network itself says, in evaluation mode and with batch norms as they are."""
     was_training = network.training
     device = next((parameter.device for parameter in network.parameters()), torch.device("cpu"))
-    with torch.inference_mode():
+    with inference_on(device):
         output = network.eval()(torch.from_numpy(planes).to(device))
     network.train(was_training)
     return Evaluation(output[0].float().cpu().numpy(), output[1].float().cpu().numpy())

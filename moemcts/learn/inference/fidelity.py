@@ -66,11 +66,8 @@ def team_fidelity(
     for phase, (network, evaluator) in enumerate(zip(networks, evaluators, strict=True)):
         own = positions.take(positions.phases == phase) if len(networks) > 1 else positions
         judged = own if len(own) >= FEWEST else positions
-        expected = [
+        whole = Evaluation.joined(
             torch_evaluation(network, judged.planes[start : start + BATCH]) for start in range(0, len(judged), BATCH)
-        ]
-        whole = Evaluation(
-            np.concatenate([part.logits for part in expected]), np.concatenate([part.value for part in expected])
         )
         found.append(fidelity(whole, evaluate_in_batches(evaluator, judged.planes), judged.legal))
     return Fidelity(

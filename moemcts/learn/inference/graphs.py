@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -64,12 +64,20 @@ class FixedBatches:
 
     def _record(self, size: int, shape: tuple[int, ...]) -> _Recorded:
         is_gpu = self._device.type == "cuda"
-        host = torch.zeros((size, *shape), dtype=torch.float32, pin_memory=is_gpu)
+        # Rounded here: planes of another type would go to the device by way of memory that is not pinned.
+        host = torch.zeros((size, *shape), dtype=self._dtype, pin_memory=is_gpu)
         planes = torch.zeros((size, *shape), dtype=self._dtype, device=self._device)
         if is_gpu:
-            with contextlib.suppress(RuntimeError):
-                if (found := self._captured(host, planes)) is not None:
-                    return found
+            try:
+                return self._captured(host, planes)
+            except RuntimeError as error:
+                why = (str(error).strip().splitlines() or [type(error).__name__])[0]
+                logging.getLogger(__name__).warning(
+                    "the network's launches for %d rows on %s are not recorded, which is slower: %s",
+                    size,
+                    self._device,
+                    why,
+                )
         outputs = tuple(torch.empty_like(each) for each in self._network(planes)[:2])
 
         def repeat() -> None:
@@ -78,23 +86,30 @@ class FixedBatches:
 
         return _Recorded(host, planes, outputs, repeat)
 
-    def _captured(self, host: Tensor, planes: Tensor) -> _Recorded | None:
-        """Returns a recording, None where it gives something else than the network."""
-        planes.bernoulli_(1 / 7)
-        # Libraries choose their kernels in the first calls, which must not be recorded.
+    def _captured(self, host: Tensor, planes: Tensor) -> _Recorded:
+        """Returns a recording; raises RuntimeError where there can be none, or it gives something else."""
+        current = torch.cuda.current_stream(self._device)
         stream = torch.cuda.Stream(self._device)  # type: ignore[no-untyped-call]
-        stream.wait_stream(torch.cuda.current_stream(self._device))
-        with torch.cuda.stream(stream):
-            for _ in range(3):
-                expected = [each.clone() for each in self._network(planes)[:2]]
-        torch.cuda.current_stream(self._device).wait_stream(stream)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            outputs = tuple(self._network(planes)[:2])
-        graph.replay()
-        torch.cuda.synchronize(self._device)
+        # Makes the device the current one, which is what is recorded; a recording that fails may leave its own stream.
+        with torch.cuda.stream(current):
+            stream.wait_stream(current)
+            # Libraries choose their kernels in the first calls, which must not be recorded.
+            with torch.cuda.stream(stream):
+                for _ in range(3):
+                    self._network(planes)
+            current.wait_stream(stream)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, stream=stream):
+                outputs = tuple(self._network(planes)[:2])
+            # It has to read other planes than it was recorded with, and to write its outputs anew.
+            planes.bernoulli_(1 / 7)
+            expected = [each.clone() for each in self._network(planes)[:2]]
+            for output in outputs:
+                output.fill_(torch.nan)
+            graph.replay()
+            torch.cuda.synchronize(self._device)
         for right, ours in zip(expected, outputs, strict=True):
             scale = max(1.0, float(right.abs().max()))
             if not bool(((right - ours).abs() <= ALIKE * scale).all()):
-                return None
+                raise RuntimeError("a repetition gives something else than the network")
         return _Recorded(host, planes, outputs, graph.replay)

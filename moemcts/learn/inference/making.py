@@ -32,10 +32,10 @@ def make(
 
     `model` is the network in ONNX, where that is at hand; int8 needs the one that `quantise.quantised` made of it.
     Others are compared with torch on a few positions before they are handed out. Raises MissingExtra where a library
-    is not installed, UsageError for a precision that the backend does not have, MoemctsError where the model computes
-    something else than the network.
+    is not installed, UsageError for a precision or a device that the backend does not have, MoemctsError where the
+    model computes something else than the network.
     """
-    inference.checked()
+    inference.checked(device)
     backend, precision = inference.backend, inference.precision
     if precision == "int8":
         if model is None:

@@ -103,8 +103,7 @@ def agreements(
 
 def evaluate_in_batches(evaluator: PlanesEvaluator, planes: FloatArray) -> Evaluation:
     """Evaluates any number of planes, `BATCH` at a time."""
-    parts = [evaluator.evaluate_planes(planes[i : i + BATCH]) for i in range(0, len(planes), BATCH)]
-    return Evaluation(np.concatenate([part.logits for part in parts]), np.concatenate([part.value for part in parts]))
+    return Evaluation.joined(evaluator.evaluate_planes(planes[i : i + BATCH]) for i in range(0, len(planes), BATCH))
 
 
 class _Batches:

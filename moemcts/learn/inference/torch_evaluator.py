@@ -12,6 +12,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from moemcts.evaluation import Evaluation
 from moemcts.game import FloatArray, Views
 from moemcts.learn.inference.backends import Precision
+from moemcts.learn.inference.digits import inference_on
 from moemcts.learn.inference.graphs import SIZES, FixedBatches
 
 DTYPES: dict[Precision, torch.dtype] = {"float32": torch.float32, "bf16": torch.bfloat16}
@@ -34,7 +35,7 @@ class TorchEvaluator:
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
         """Evaluates planes `[N, *observation_shape]`."""
-        with torch.inference_mode():
+        with inference_on(self.device):
             if self._fixed is not None and len(planes) <= SIZES[-1]:
                 return Evaluation(*(output.numpy() for output in self._fixed(planes)))
             logits, value = self._network(torch.from_numpy(planes).to(self.device, self._dtype))[:2]

@@ -66,6 +66,9 @@ class GamesConfig(_Section):
     precision: str | None = None
     """What networks compute in: float32, bf16, or auto, in place of which the quickest that keeps the policy is
     written down. If not given auto with backend auto, else float32."""
+    device: str = "cpu"
+    """Where the networks that play run: cpu, cuda, cuda:1, ... or auto, in place of which is written down what there
+    is. Processes that play share a GPU."""
 
     @model_serializer(mode="wrap")
     def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -73,6 +76,8 @@ class GamesConfig(_Section):
         fields: dict[str, Any] = dump(self)
         if fields.get("precision") is None:
             fields.pop("precision", None)
+        if fields.get("device") == "cpu":
+            fields.pop("device", None)
         for later in ("ahead", "continuous"):
             if not fields.get(later):
                 fields.pop(later, None)

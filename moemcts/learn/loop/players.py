@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,8 +71,7 @@ class Learner:
             if fast_simulations is None and config.simulations is None:
                 raise ValueError("expected fast_simulations for a search without simulations, got none")
             few = fast_simulations or max(1, (config.simulations or 0) // 4)
-            quick = config.model_copy(update={"simulations": few, "noise_fraction": 0.0})
-            self._fast = SearchAgent(game, evaluator, quick, opponents=opponents, name=name)
+            self._fast = SearchAgent(game, evaluator, quiet(config, simulations=few), opponents=opponents, name=name)
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         return think(self.thought(views, seats))
@@ -101,3 +101,8 @@ class Learner:
             nodes=result.num_nodes,
             depth=result.max_depth,
         )
+
+
+def quiet(search: SearchConfig, **changes: Any) -> SearchConfig:
+    """Returns a search without the noise that searches to learn from have, and with these settings."""
+    return search.model_copy(update={"noise_fraction": 0.0, "gumbel_noise": 0.0, **changes})

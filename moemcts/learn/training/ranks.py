@@ -105,10 +105,10 @@ def connected(device: str) -> Iterator[Ranks]:
         distributed.destroy_process_group()
 
 
-def device_of(name: str, ranks: Ranks) -> torch.device:
+def device_of(name: str, ranks: Ranks = ALONE) -> torch.device:
     """Returns the device of that name for this process; `auto` is a GPU where there is one.
 
-    Raises UsageError if torch has no such device.
+    Raises UsageError if torch has no such device here.
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -116,9 +116,31 @@ def device_of(name: str, ranks: Ranks) -> torch.device:
         device = torch.device(name)
     except RuntimeError:
         raise UsageError(f"expected a device such as cpu, cuda or cuda:1, got {name!r}") from None
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise UsageError(f"no GPU for device {name!r}: torch {torch.__version__} finds none; use device=cpu")
+    if device.type == "cuda":
+        num_found = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if num_found <= (device.index or 0):
+            found = f"finds {num_found}, numbered from 0" if num_found else "finds none"
+            use = "cuda or cpu" if num_found else "cpu"
+            raise UsageError(f"no GPU for device {name!r}: torch {torch.__version__} {found}; use device={use}")
+    elif device.type != "cpu" and device.type != _accelerator():
+        raise UsageError(f"expected a device such as cpu, cuda or cuda:1, got {name!r}, which torch does not find here")
     if name == "cuda" and ranks.size > 1:
         # Each process has its own GPU, chosen when they were connected.
         return torch.device("cuda", torch.cuda.current_device())
     return device
+
+
+def device_here(name: str) -> str:
+    """Returns the device of that name where torch has it here, else the CPU: for what a device changes in the last
+    digits alone, such as the losses of a training that was done elsewhere.
+    """
+    try:
+        return str(device_of(name))
+    except UsageError:
+        return "cpu"
+
+
+def _accelerator() -> str | None:
+    """Returns the type of what computes beside the CPU here."""
+    found = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    return None if found is None else found.type

@@ -20,7 +20,8 @@ WORTH_ROUNDING = 1.2
 WORTH_REORDERING = 1.05
 """How many times as fast channels-last has to be to be taken."""
 MOST_ROWS = 128
-"""Samples in a step that is tried; what is quicker with these is with more."""
+"""Samples in a step that is tried on a CPU: what is quicker with these is with more. On a GPU, where few samples cost
+no more than launching what computes them, it is as many as a step of the training has."""
 BUDGET = 2.0
 """Seconds of trying, after a first step of each way and with another one of each at least."""
 
@@ -39,12 +40,23 @@ WAYS = (Way("float32", False), Way("float32", True), Way("bf16", False), Way("bf
 
 
 def settled(
-    config: TrainerConfig, network: nn.Module, observation_shape: tuple[int, ...], *, device: str = "cpu"
+    config: TrainerConfig,
+    network: nn.Module,
+    observation_shape: tuple[int, ...],
+    *,
+    device: str = "cpu",
+    shares: int = 1,
 ) -> TrainerConfig:
-    """Returns the settings with what is quickest for a network in place of precision `auto`; others as they are."""
+    """Returns the settings with what is quickest for a network in place of precision `auto`; others as they are.
+
+    `shares` is among how many processes a batch is dealt.
+    """
     if config.precision != "auto":
         return config
-    rates = measure_ways(network, observation_shape, min(config.batch_size, MOST_ROWS), config.threads or 1, device)
+    num_rows = max(config.batch_size // shares, 2)
+    if torch.device(device).type == "cpu":
+        num_rows = min(num_rows, MOST_ROWS)
+    rates = measure_ways(network, observation_shape, num_rows, config.threads or 1, device)
     return with_way(config, best_way(rates))
 
 
@@ -65,7 +77,9 @@ def settled_once(
     if begun is not None:
         found = begun.get("config", {})
         return with_way(config, Way(found.get("precision", "float32"), bool(found.get("channels_last"))))
-    mine = settled(config, network, observation_shape, device=str(device)) if ranks.is_first else config
+    mine = config
+    if ranks.is_first:
+        mine = settled(config, network, observation_shape, device=str(device), shares=ranks.size)
     return ranks.gather(mine)[0]
 
 
@@ -76,14 +90,17 @@ def with_way(config: TrainerConfig, way: Way) -> TrainerConfig:
 
 
 def best_way(rates: Mapping[Way, float]) -> Way:
-    """Returns the quickest way that is worth what it changes: digits, or only the order of sums."""
+    """Returns the quickest way that is worth what it changes: digits, or only the order of sums.
+
+    A way without a rate is not taken, float32 where there is none at all.
+    """
     by_precision: dict[str, Way] = {}
     for precision in ("float32", "bf16"):
         plain, reordered = (way for way in WAYS if way.precision == precision)
         is_worth_it = rates.get(reordered, 0.0) >= WORTH_REORDERING * rates.get(plain, 0.0)
         by_precision[precision] = reordered if is_worth_it and reordered in rates else plain
     exact, rounded = by_precision["float32"], by_precision["bf16"]
-    return rounded if rates.get(rounded, 0.0) >= WORTH_ROUNDING * rates[exact] else exact
+    return rounded if rates.get(rounded, 0.0) > WORTH_ROUNDING * rates.get(exact, 0.0) else exact
 
 
 def measure_ways(
@@ -104,11 +121,11 @@ def measure_ways(
             try:
                 step_seconds(tried, tried, planes, way)
             except RuntimeError:
-                # An operation that there is none of in bfloat16.
+                # An operation that there is none of in bfloat16, or not enough memory.
                 continue
             seconds[way] = float("inf")
         started = time.perf_counter()
-        while True:
+        while seconds:
             for way in seconds:
                 seconds[way] = min(seconds[way], step_seconds(tried, tried, planes, way))
             if time.perf_counter() - started > BUDGET:

@@ -150,14 +150,18 @@ class StageRun:
     ) -> None:
         began = time.perf_counter()
         self._learn(loaded)
+        is_due, is_saved = self._is_due(self._state.step), self._state.step % self.config.save_interval == 0
+        if is_due or is_saved:
+            # What a GPU has yet to do is part of its steps, not of the measurement or the writing that wait for it.
+            self._check()
         seconds = loaded.waited + time.perf_counter() - began
         self._speed.add(loaded.num_samples, seconds, loaded.waited)
         step = self._state.step
-        if self._is_due(step):
+        if is_due:
             self._measure()
             self._save(GOOD)
             self._remove(RESUME)
-        elif step % self.config.save_interval == 0:
+        elif is_saved:
             self._save(RESUME)
         try:
             on_step(step, loaded.num_samples, seconds, loaded.waited)

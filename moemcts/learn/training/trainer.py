@@ -41,7 +41,7 @@ from moemcts.learn.training.stage import (
 )
 from moemcts.learn.training.stages import PlanStep, Stage, last_steps, plan
 from moemcts.learn.weights import State, load_state, network_state, read_state, state_digest
-from moemcts.store import read_bytes, write_bytes, write_json
+from moemcts.store import as_read, read_bytes, write_bytes, write_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,7 +288,7 @@ def check_training(folder: Path, expected: Mapping[str, Any]) -> None:
     nothing is wrong.
     """
     if (found := read_identity(folder)) is not None:
-        check_same(folder, json.loads(json.dumps(expected)), found)
+        check_same(folder, as_read(expected), found)
 
 
 def read_identity(folder: Path) -> dict[str, Any] | None:
@@ -340,7 +340,7 @@ class _Training:
         """Trains the next stage of the plan, goes on with it, or finds it done."""
         folder = self._stage_folder(len(self._results))
         stages = [asdict(stage) for stage in step.chain]
-        identity = json.loads(json.dumps({**self._identity, "stages": stages}))
+        identity = as_read({**self._identity, "stages": stages})
         for name in (RESULT, RESUME, GOOD):
             if (folder / name).exists():
                 check_same(folder, identity, read_stage(folder / name)[1]["identity"])
