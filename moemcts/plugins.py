@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import inspect
+import sys
 import traceback
 import types
 import typing
@@ -320,9 +321,10 @@ def _annotation(make: Callable[..., Any], parameter: inspect.Parameter) -> Any:
         return None
     while isinstance(make, functools.partial):
         make = make.func
+    names = vars(sys.modules[make.__module__]) if isinstance(make, type) else getattr(make, "__globals__", {})
     alone = types.SimpleNamespace(__annotations__={"it": parameter.annotation})
     try:
-        return typing.get_type_hints(alone, getattr(make, "__globals__", {}))["it"]
+        return typing.get_type_hints(alone, names)["it"]
     except NameError:
         return None
 

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
+from trained_for_tests import with_gpus
 
 from moemcts.agents import Seat
 from moemcts.errors import ForeignData, UsageError
@@ -160,6 +161,41 @@ def test_a_match_goes_on_with_what_was_chosen_when_it_began(
     for other in ("", "{}\n", "no match\n"):
         path.write_text(other)
         assert going_on(plan, path) == plan
+
+
+def test_an_agents_device_is_named_where_it_is_given(experts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    game = plugins().game("tictactoe")
+    given = f"{experts}?simulations=3&backend=torch"
+    seen = with_gpus(monkeypatch)
+    for device, said, place in (
+        ("", "", "cpu"),
+        ("&device=cpu", "&device=cpu", "cpu"),
+        ("&device=cuda:1", "&device=cuda:1", "cuda:1"),
+        (f"&device=cuda&only=phase 0&else={experts}", f"&device=cuda&only=phase 0&else={experts}", "cuda"),
+        ("&device=auto", "&device=cuda", "cuda"),
+    ):
+        assert contestants([given + device], game)[given + device].resolved == given + said
+        assert set(seen) == {place}
+        seen.clear()
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ("device=gpu", "expected a device such as cpu, cuda or cuda:1, got 'gpu'"),
+        ("device=cuda:7", "no GPU for device 'cuda:7': torch .* finds 2, numbered from 0"),
+        ("device=cuda&backend=openvino", "openvino runs networks on the CPU here, not on cuda"),
+    ],
+)
+def test_a_device_that_cannot_be_is_said_before_anything_is_played(
+    experts: Path, monkeypatch: pytest.MonkeyPatch, options: str, line: str
+) -> None:
+    with_gpus(monkeypatch)
+    with pytest.raises(UsageError, match=line):
+        resolve_agent(f"{experts}?{options}", plugins().game("tictactoe"))
+    with_gpus(monkeypatch, 0)
+    with pytest.raises(UsageError, match=r"no GPU for device 'cuda': torch .* finds none; use device=cpu"):
+        resolve_agent(f"{experts}?device=cuda", plugins().game("tictactoe"))
 
 
 def test_another_gate_of_as_many_phases_chooses_the_experts(experts: Path) -> None:

@@ -141,6 +141,18 @@ def test_a_hub_needs_a_package(monkeypatch: pytest.MonkeyPatch) -> None:
         weights.folder_of("hf:someone/noughts")
 
 
+@pytest.mark.parametrize("text", ["", 'game = "tictactoe"\n', 'gate = "plies"\nexperts = 3\n'])
+def test_experts_whose_manifest_is_not_whole_get_one_line(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = tmp_path / "manifest.toml"
+    manifest.write_text(text)
+    assert command(f"weights show {tmp_path}", monkeypatch) == 1
+    error = capsys.readouterr().err
+    assert f"{manifest} is no manifest of experts" in error
+    assert error.count("\n") == 1
+
+
 def test_weights_are_listed_shown_and_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
+from moemcts.evaluation import Evaluator
 from moemcts.hookspecs import Registration
+from moemcts.learn import checkpoint
 from moemcts.learn.checkpoint import save_experts
+from moemcts.learn.inference.backends import Precision
+from moemcts.learn.inference.shared_body import torch_experts
 from moemcts.plugins import plugins
 
 NETWORK = "resnet?channels=4&blocks=1"
@@ -46,6 +51,22 @@ def save_team(folder: Path, *, game: str = "tictactoe", gate: str = "plies?cuts=
         seed=seed,
         measurements=[{"validation": {"loss": 1.5}}] * weighs.num_phases,
     )
+
+
+def with_gpus(patch: pytest.MonkeyPatch, num_gpus: int = 2) -> list[str]:
+    """Lets torch say that there are GPUs; returns a list that is told of every team where it is said to run, while the
+    CPU runs it.
+    """
+    seen: list[str] = []
+
+    def opened(networks: Sequence[nn.Module], device: str, precision: Precision) -> Sequence[Evaluator]:
+        seen.append(device)
+        return torch_experts(networks, "cpu", precision)
+
+    patch.setattr(torch.cuda, "is_available", lambda: num_gpus > 0)
+    patch.setattr(torch.cuda, "device_count", lambda: num_gpus)
+    patch.setattr(checkpoint, "torch_experts", opened)
+    return seen
 
 
 @contextmanager

@@ -1,0 +1,51 @@
+"""How users name agents: registered names and experts, each with options."""
+
+from moemcts.naming.agents import (
+    TIMES,
+    Contestant,
+    check_backend,
+    contestants,
+    is_timed,
+    resolve_agent,
+    says_more,
+    settled,
+    with_options,
+)
+from moemcts.naming.experts import AUTO, QUEUE
+from moemcts.naming.folders import (
+    EXPERTS,
+    experts_in,
+    experts_of,
+    folder_of,
+    game_of,
+    identity_of,
+    names_experts,
+    phases_of,
+)
+from moemcts.naming.opponents import SELF, opponents_named, player_of, usual_opponents
+
+__all__ = [
+    "AUTO",
+    "EXPERTS",
+    "QUEUE",
+    "SELF",
+    "TIMES",
+    "Contestant",
+    "check_backend",
+    "contestants",
+    "experts_in",
+    "experts_of",
+    "folder_of",
+    "game_of",
+    "identity_of",
+    "is_timed",
+    "names_experts",
+    "opponents_named",
+    "phases_of",
+    "player_of",
+    "resolve_agent",
+    "says_more",
+    "settled",
+    "usual_opponents",
+    "with_options",
+]

@@ -1,0 +1,147 @@
+"""How a reference becomes an agent, and which reference names the same one elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from moemcts import weights
+from moemcts.agents import Agent, Named
+from moemcts.errors import UsageError, unknown_name
+from moemcts.game import Game
+from moemcts.naming.experts import AUTO, ExpertAgent
+from moemcts.naming.folders import folder_of, names_experts
+from moemcts.plugins import Plugins, checked_options, plugins
+from moemcts.references import format_reference, parse_reference
+
+LIMITS = ("simulations", "nodes", "seconds")
+TIMES = ("seconds", "movetime")
+"""Options that limit an agent by the clock."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """An agent as a user names it."""
+
+    reference: str
+    agent: Agent
+    resolved: str
+    """The reference that also names what was chosen here, such as what runs the networks: elsewhere it makes the same
+    agent."""
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the clock limits it: then games that run beside each other take time from each other."""
+        return is_timed(self.reference)
+
+    @property
+    def named(self) -> Agent:
+        """The agent, under its reference."""
+        return Named(self.agent, self.reference)
+
+
+def contestants(
+    references: Sequence[str],
+    game: Game,
+    limits: Mapping[str, Any] | None = None,
+    *,
+    resolved: Mapping[str, str] | None = None,
+) -> dict[str, Contestant]:
+    """Returns agents by their references; `resolved` are references that say more, from another process.
+
+    Raises UsageError for doubles.
+    """
+    if len(set(references)) < len(references):
+        raise UsageError(f"expected different agents, got {', '.join(references)}")
+    found = {}
+    for reference in references:
+        given = (resolved or {}).get(reference, reference)
+        agent = resolve_agent(given, game, limits)
+        known = given if given != reference else _more(agent, reference)
+        found[reference] = Contestant(reference, agent, known)
+    return found
+
+
+def is_timed(reference: str) -> bool:
+    """Returns whether the clock limits the agent of a reference."""
+    return any(option in TIMES for option in parse_reference(reference)[1])
+
+
+def says_more(reference: str, other: str) -> bool:
+    """Returns whether a reference is another one with further options."""
+    (name, options), (other_name, other_options) = parse_reference(reference), parse_reference(other)
+    # In place of `auto` stands what it was taken for.
+    kept = {option: value for option, value in other_options.items() if value != AUTO or option not in options}
+    return name == other_name and options != other_options and options == options | kept
+
+
+def _more(agent: Agent, reference: str) -> str:
+    """Returns the name of an agent where that is its reference with more options, as experts name their backend."""
+    return agent.name if says_more(agent.name, reference) else reference
+
+
+def with_options(reference: str, options: Mapping[str, Any]) -> str:
+    """Returns a reference with options in place of, or beside, its own."""
+    name, given = parse_reference(reference)
+    return format_reference(name, {**given, **options})
+
+
+def settled(reference: str, game: Game) -> str:
+    """Returns the reference that names the same agent from everywhere: it says what was chosen here, such as what runs
+    experts, and a folder of them as a whole path.
+    """
+    resolved = contestants([reference], game)[reference].resolved
+    name, _ = parse_reference(resolved)
+    if weights.is_reference(name) or not names_experts(resolved):
+        return resolved
+    return f"{folder_of(resolved).absolute()}{resolved.removeprefix(name)}"
+
+
+def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None = None) -> Agent:
+    """Returns the agent named by a registered name or by experts, each with options.
+
+    Experts are named by their folder, by `weights:NAME` where they come with a plugin, by `hf:OWNER/NAME` or a URL.
+    `runs/X/experts/steps-0?simulations=200` searches with these experts; 0 simulations plays their policy. `limits`
+    (simulations, nodes, seconds) are those of experts that name none. `experts:FOLDER?only=endgame&else=OTHER` plays
+    with one expert of a folder, and with those of another in all other phases. `routing=queue` lets leaves wait until
+    the batch of their expert is full, `batch` positions; `gate=NAME` says by which other gate of as many phases they
+    are chosen.
+    `backend` and `precision` say what runs their networks. `auto`, the default of both, takes the quickest here that
+    keeps the policy, and the agent's name says what that is: games are the same only where it is the same. Beside a
+    named backend the precision is float32 unless it is named too. `device=cuda` runs them on a GPU. `in_flight=2`
+    searches half of the games while the leaves of the others are evaluated, on a core of its own or a GPU.
+    """
+    name, options = parse_reference(reference)
+    if not names_experts(reference):
+        if "/" in name and name not in plugins().agents:
+            raise UsageError(f"no agent or folder of experts {name!r}; `moemcts agents` lists the agents")
+        agents = Plugins.for_game(plugins().agents, game.spec.name)
+        if name not in agents and f"{name.partition(':')[0]}:" not in agents:
+            trained = Plugins.for_game(plugins().weights, game.spec.name)
+            raise unknown_name("agent", name, [*agents, *(weights.WEIGHTS + one for one in trained)])
+        return plugins().agent(reference, game)
+    if not any(name in options for name in LIMITS):
+        options |= limits or {}
+    if "simulations" not in options and any(name in options for name in LIMITS):
+        options["simulations"] = None
+    # `else` is no word that Python takes for an option.
+    renamed = {"baseline" if option == "else" else option: value for option, value in options.items()}
+    if ("only" in options) != ("else" in options):
+        raise UsageError(f"expected only=PHASE and else=FOLDER together in {reference!r}")
+    known = checked_options("an expert agent", ExpertAgent, renamed)
+    return ExpertAgent(**known).of(folder_of(reference), game, reference)
+
+
+def check_backend(name: str, precision: str | None = None, device: str = "cpu") -> None:
+    """Raises UsageError for a backend or precision there is none of, or that do not go together or with a device,
+    MissingExtra for one that is not installed. Whether there is such a device here is not checked.
+    """
+    from moemcts.learn.inference.backends import Inference, require
+    from moemcts.learn.inference.evaluators import named_backend, named_precision
+
+    digits = "float32" if precision is None or precision == AUTO else named_precision(precision)
+    if name != AUTO:
+        backend = named_backend(name)
+        require(backend)
+        Inference(backend, digits).checked(device)

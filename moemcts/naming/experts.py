@@ -1,0 +1,146 @@
+"""Experts as an agent, as the options of their reference say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from moemcts.agents import Agent, PolicyAgent, Translated
+from moemcts.errors import UsageError, unknown_name
+from moemcts.experts import ROUTINGS, ExpertSet
+from moemcts.game import Game
+from moemcts.naming.folders import encoded_as, experts_in, folder_of
+from moemcts.naming.opponents import opponents_named, usual_opponents
+from moemcts.plugins import plugins, told
+from moemcts.references import extend_reference, format_reference, parse_reference
+from moemcts.search import SearchAgent, SearchConfig
+from moemcts.search.config import FirstPlayUrgency
+
+if TYPE_CHECKING:
+    from moemcts.learn.checkpoint import LoadedNetworks
+    from moemcts.learn.inference.backends import Inference
+
+QUEUE = "queue"
+"""The routing that looks across batches, beside those of `ROUTINGS`."""
+AUTO = "auto"
+"""The backend, the precision and the device that are chosen here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpertAgent:
+    """What a reference to experts can say of their agent; see `moemcts.naming.resolve_agent`."""
+
+    simulations: int | None = 100
+    nodes: int | None = None
+    seconds: float | None = None
+    leaves: int = 4
+    routing: str = ""
+    batch: int = 64
+    gate: Sequence[str] = ()
+    opponents: str = ""
+    c_init: float | None = None
+    first_play_urgency: FirstPlayUrgency | None = None
+    policy_temperature: float | None = None
+    uniform_share: float | None = None
+    rollout_plies: int | None = None
+    cache_size: int | None = None
+    noise: float | None = None
+    pruning_visits: int | None = None
+    stop_tolerance: float | None = None
+    only: Sequence[str] = ()
+    baseline: str | None = None
+    backend: str = AUTO
+    precision: str = ""
+    device: str = "cpu"
+    in_flight: int = 1
+
+    def of(self, folder: Path, game: Game, reference: str) -> Agent:
+        """Returns the agent of a folder of experts; its name is the reference, which also says what was chosen here."""
+        from moemcts.learn.checkpoint import load_networks
+        from moemcts.learn.training.ranks import device_of
+
+        if self.routing and self.routing not in (*ROUTINGS, QUEUE):
+            raise unknown_name("routing", self.routing, (*ROUTINGS, QUEUE))
+        device = str(device_of(self.device))
+        own = encoded_as(experts_in(folder), game)
+        networks = load_networks(experts_in(folder), own, plugins())
+        if self.gate:
+            # The commas are those of the gate's own options.
+            networks = networks.by_gate(plugins().gate(",".join(self.gate), own))
+        inference = self._inference(networks, own, device)
+        experts = self._experts(networks, own, inference, device)
+        name = _saying_more(reference, self._chosen(inference, device))
+        try:
+            agent = self._playing(experts, own, name)
+        except ValueError as error:
+            raise UsageError(f"{reference}: {told(error)}") from None
+        return agent if own is game else Translated(agent, game, own)
+
+    def _inference(self, networks: LoadedNetworks, game: Game, device: str) -> Inference:
+        from moemcts.learn.inference.positions import usual_positions
+
+        return networks.choice(
+            self.backend,
+            # What the names of agents say that took float32: the backend alone.
+            self.precision or (AUTO if self.backend == AUTO else "float32"),
+            device=device,
+            positions=lambda: usual_positions(game, networks.gate, plugins().agent(plugins().player(game), game)),
+        ).inference
+
+    def _experts(self, networks: LoadedNetworks, game: Game, inference: Inference, device: str) -> ExpertSet:
+        from moemcts.learn.checkpoint import load_networks
+        from moemcts.learn.inference.backends import Inference
+        from moemcts.learn.inference.folder import has_models
+
+        experts = networks.expert_set(inference, device=device, routing=ROUTINGS.get(self.routing))
+        if self.baseline is None:
+            return experts
+        others = load_networks(experts_in(folder_of(self.baseline)), game, plugins())
+        # Of these, `auto` knows nothing but what they are run by; without models it is float32.
+        is_unfit = inference.precision == "int8" != self.precision and not has_models(others.folder, "int8")
+        others_by = Inference(inference.backend) if is_unfit else inference
+        return experts.only(self.only, others.expert_set(others_by, device=device))
+
+    def _chosen(self, inference: Inference, device: str) -> dict[str, str]:
+        """Returns what `auto` was taken for."""
+        chosen: dict[str, str] = {"backend": inference.backend} if self.backend == AUTO else {}
+        if self.device == AUTO:
+            chosen["device"] = device
+        if self.precision == AUTO or (not self.precision and inference.precision != "float32"):
+            chosen["precision"] = inference.precision
+        return chosen
+
+    def _playing(self, experts: ExpertSet, game: Game, name: str) -> Agent:
+        if self.simulations == 0:
+            return PolicyAgent(experts, name=name)
+        model = opponents_named(self.opponents or usual_opponents(game), game)
+        queue = self.batch if self.routing == QUEUE else None
+        config = self._search(game)
+        return SearchAgent(game, experts, config, opponents=model, queue=queue, in_flight=self.in_flight, name=name)
+
+    def _search(self, game: Game) -> SearchConfig:
+        """Returns the game's settings of the search with those that are said here."""
+        said: dict[str, Any] = {
+            "c_init": self.c_init,
+            "first_play_urgency": self.first_play_urgency,
+            "policy_temperature": self.policy_temperature,
+            "uniform_share": self.uniform_share,
+            "rollout_plies": self.rollout_plies,
+            "cache_size": self.cache_size,
+            "noise_fraction": self.noise,
+            "pruning_visits": self.pruning_visits,
+            "stop_tolerance": self.stop_tolerance,
+        }
+        settings = {**plugins().search_settings(game), **{key: one for key, one in said.items() if one is not None}}
+        limits = {"simulations": self.simulations, "nodes": self.nodes, "seconds": self.seconds}
+        return SearchConfig.model_validate({**limits, "leaves_per_tree": self.leaves, **settings})
+
+
+def _saying_more(reference: str, chosen: dict[str, str]) -> str:
+    """Returns a reference with what was chosen for its agent, in place of `auto` where that is written."""
+    name, options = parse_reference(reference)
+    if any(option in options for option in chosen):
+        return format_reference(name, {**options, **chosen})
+    return extend_reference(reference, chosen)

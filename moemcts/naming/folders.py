@@ -1,0 +1,94 @@
+"""Where the experts of a reference are, and what their manifests say."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from moemcts import weights
+from moemcts.errors import MoemctsError, UsageError
+from moemcts.game import Game
+from moemcts.plugins import plugins
+from moemcts.references import parse_reference
+from moemcts.store import read_toml
+
+EXPERTS = "experts:"
+"""What may stand before a folder of experts."""
+
+
+def names_experts(reference: str) -> bool:
+    """Returns whether a reference names experts, and not an agent that is registered under the name."""
+    name, _ = parse_reference(reference)
+    is_said = name.startswith(EXPERTS) or weights.is_reference(name)
+    return is_said or (name not in plugins().agents and folder_of(reference).exists())
+
+
+def folder_of(reference: str) -> Path:
+    """Returns the folder that a reference to experts names; see `moemcts.weights.folder_of`."""
+    return weights.folder_of(parse_reference(reference)[0].removeprefix(EXPERTS))
+
+
+def experts_in(named: str | Path) -> Path:
+    """Returns where the experts are that a folder or a reference to it names: there or, of a training, in `experts`.
+
+    Raises MoemctsError where there are none, or several sets of them.
+    """
+    folder = weights.folder_of(named)
+    for place in (folder, folder / "experts"):
+        if (place / weights.MANIFEST).exists():
+            return place
+    teams = sorted(str(manifest.parent) for manifest in folder.glob("experts/*/manifest.toml"))
+    hint = "there is no such folder" if not folder.exists() else "it is a file" if folder.is_file() else ""
+    if not hint:
+        hint = f"it holds {', '.join(teams)}" if teams else "it holds no manifest.toml"
+    raise MoemctsError(f"expected a folder of experts, got {folder}; {hint}")
+
+
+def encoded_as(experts: Path, game: Game) -> Game:
+    """Returns the game with the planes that a folder of experts was made for, where it differs in these alone."""
+    from moemcts.learn.fingerprint import encoding_fingerprint, stored_alike
+
+    manifest = read_toml(experts / weights.MANIFEST)
+    if manifest.get("encoding") == encoding_fingerprint(game):
+        return game
+    try:
+        other = plugins().game(str(manifest.get("game", "")))
+    except UsageError:
+        # What is wrong with the folder is said by who reads it.
+        return game
+    return other if stored_alike(game, other) else game
+
+
+def phases_of(experts: str, game: Game) -> list[str]:
+    """Returns the phases that the experts of a reference are for."""
+    from moemcts.learn.checkpoint import load_experts
+
+    folder = experts_in(folder_of(experts))
+    return list(load_experts(folder, encoded_as(folder, game), plugins()).gate.phase_names)
+
+
+def game_of(experts: str) -> Game:
+    """Returns the game that the experts of a reference were made for."""
+    folder = experts_in(folder_of(experts))
+    return plugins().game(str(read_toml(folder / weights.MANIFEST).get("game", "")))
+
+
+def identity_of(references: Sequence[str]) -> dict[str, Any]:
+    """Returns what else decides the games of these agents: their weights."""
+    return {"experts": {name: _manifests(name) for name in references}}
+
+
+def experts_of(references: Sequence[str]) -> dict[str, list[str]]:
+    """Returns what decides a part of a run in which these agents play: the weights of those that are experts."""
+    return {f"experts of {name}": _manifests(name) for name in references if names_experts(name)}
+
+
+def _manifests(reference: str) -> list[str]:
+    """Returns the hashes of the manifests of all experts that an agent plays with, which hold those of the weights."""
+    _, options = parse_reference(reference)
+    folders = [folder_of(reference), *([folder_of(str(options["else"]))] if "else" in options else [])]
+    manifests = [place for folder in folders for place in (folder, folder / "experts") if place.is_dir()]
+    files = [place / weights.MANIFEST for place in manifests if (place / weights.MANIFEST).exists()]
+    return [hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files]
