@@ -45,6 +45,18 @@ def file_label(reference: str) -> str:
     return label if len(label.encode()) <= _LONGEST else f"{label[: _LONGEST // 8]}-{_digest(reference)}"
 
 
+def file_labels(names: Sequence[str]) -> list[str]:
+    """Returns different labels of different names: those that differ in signs only must not share a file."""
+    labels = [file_label(name) for name in names]
+    counts = Counter(labels)
+    return [label if counts[label] == 1 else exact_label(name) for name, label in zip(names, labels, strict=True)]
+
+
+def exact_label(reference: str) -> str:
+    """Returns the label of a reference with a digest of it, which no other one has."""
+    return f"{file_label(reference)}-{_digest(reference)}"
+
+
 def single_arm(network: str, name: str = SINGLE) -> Arm:
     """Returns the arm of one network for everything."""
     return Arm(name, NO_GATE, SINGLE, network, gate_name=NO_GATE)
@@ -69,13 +81,8 @@ def make_arms(
                 words = [word for word, others in ((names[gate], gates), (scheme, schemes)) if len(others) > 1]
                 name = " ".join([*(words or [names[gate]]), *further])
                 arms.append(Arm(name, gate, scheme, network, gate_name=names[gate]))
-    labels = [file_label(arm.name) for arm in arms]
-    counts = Counter(labels)
-    return [
-        # Names that differ in signs only must not share a folder.
-        replace(arm, label=label if counts[label] == 1 else f"{label}-{_digest(arm.name)}")
-        for arm, label in zip(arms, labels, strict=True)
-    ]
+    labels = file_labels([arm.name for arm in arms])
+    return [replace(arm, label=label) for arm, label in zip(arms, labels, strict=True)]
 
 
 def _digest(name: str) -> str:

@@ -10,22 +10,29 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from moemcts.arena.match import MatchResult
-from moemcts.errors import MoemctsError, UsageError, unknown_name
-from moemcts.naming import with_options
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError, unknown_name
+from moemcts.experts import ROUTINGS
+from moemcts.naming import QUEUE
 from moemcts.plugins import plugins
-from moemcts.report.outcomes import Outcomes
+from moemcts.report.contest import Contest
+from moemcts.report.leaderboard import checked_row
 from moemcts.runs.arms import SINGLE, Arm, file_label
 from moemcts.runs.experiment import Experiment
-from moemcts.runs.match import Match, MatchPlan
 from moemcts.runs.origin import origin
-from moemcts.runs.settings import ExperimentConfig, layered, load_preset, merge, validate, validate_tables
-from moemcts.store import read_json, read_toml, write_json
+from moemcts.runs.run import changes
+from moemcts.runs.settings import ExperimentConfig, flat, layered, load_preset, merge, validate, validate_tables
+from moemcts.search import SearchAgent
+from moemcts.store import as_read, read_json, read_toml, write_json
 from moemcts.work import Report
 from moemcts.work.progress import Silence
 
 EACH = "each"
 """The routing of an experiment itself: every position by its own expert."""
+_QUEUED = 64
+"""Positions that the routing `queue` waits for."""
+_BEGUN = "unit.json"
+"""The file that says with which settings a unit was begun."""
+_NOT_DECIDING = ("summary", "match.parallel")
 
 
 class SuiteGame(BaseModel):
@@ -76,12 +83,27 @@ class Unit:
         """The name of its folder."""
         return f"{file_label(self.game.name)}-{self.seed}"
 
+    @property
+    def played(self) -> list[tuple[int, str]]:
+        """The budgets and routings that there are rows of, that of the experiment itself first."""
+        size = self.size
+        own = (size.budgets[0], EACH)
+        pairs = [(budget, routing) for budget in size.budgets for routing in self.game.routings or size.routings]
+        return list(dict.fromkeys([own, *pairs]))
+
     def config(self) -> ExperimentConfig:
         """Returns the settings of its experiment; raises UsageError where they name what there is not."""
+        return validate(self._values(), ExperimentConfig)
+
+    def decided_by(self) -> dict[str, Any]:
+        """Returns what the suite says of its experiment, by dotted path: what may not change once it was begun."""
+        return {path: value for path, value in flat(self._values()).items() if path not in _NOT_DECIDING}
+
+    def _values(self) -> dict[str, Any]:
         preset = self.size.preset
         own = {key: value for key, value in plugins().game_preset(self.game.name, preset).items() if key != "needs"}
         values = merge({}, layered(self.game.name, load_preset(preset), own))
-        merge(
+        return merge(
             values,
             {
                 **self.size.settings,
@@ -95,7 +117,6 @@ class Unit:
                 "workers": 1,
             },
         )
-        return validate(values, ExperimentConfig)
 
 
 def read_suite(file: Path, size: str) -> list[Unit]:
@@ -107,6 +128,8 @@ def read_suite(file: Path, size: str) -> list[Unit]:
     tables = read_toml(file)
     if size not in tables:
         raise unknown_name("size of a suite", size, tables)
+    if not isinstance(tables[size], Mapping):
+        raise UsageError(f"{file}: expected a table [{size}] with games, got {tables[size]!r}")
     found = validate_tables(tables[size], SuiteSize)
     units = [Unit(found, game, seed, size) for game in found.games for seed in range(found.seeds)]
     names = [unit.name for unit in units]
@@ -114,6 +137,9 @@ def read_suite(file: Path, size: str) -> list[Unit]:
         raise UsageError(f"{file}: expected different games, got one of them twice")
     for unit in units:
         unit.config()
+        for _, routing in unit.played:
+            if routing not in (known := (*ROUTINGS, QUEUE)):
+                raise unknown_name("routing", routing, known)
     return units
 
 
@@ -123,14 +149,29 @@ class DoUnit:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
+    def check(self, unit: Unit) -> None:
+        """Raises ForeignData where a unit was begun with other settings: its folder would go on with those."""
+        begun = self._folder / unit.name / _BEGUN
+        if not begun.exists():
+            return
+        if not isinstance(before := read_json(begun), dict):
+            raise DamagedFile(f"{begun} does not say with which settings this was begun; remove {begun.parent}")
+        if told := changes(before, as_read(unit.decided_by())):
+            raise ForeignData(
+                f"{begun.parent} was begun with other settings: {told}; "
+                "put the suite's file back, give another --out, or remove that folder"
+            )
+
     def __call__(self, unit: Unit, report: Report) -> list[dict[str, Any]]:
         kept = self._folder / unit.name / "rows.json"
-        if not kept.exists():
-            write_json(kept, self._rows(unit))
-        rows: list[dict[str, Any]] = read_json(kept)
+        rows = _read_kept(kept) if kept.exists() else []
+        if not kept.exists() or {(row["simulations"], row["routing"]) for row in rows} != {*unit.played}:
+            write_json(self._folder / unit.name / _BEGUN, unit.decided_by())
+            rows = self._rows(unit, max((row["hours"] for row in rows), default=0.0))
+            write_json(kept, rows)
         return rows
 
-    def _rows(self, unit: Unit) -> list[dict[str, Any]]:
+    def _rows(self, unit: Unit, hours_before: float) -> list[dict[str, Any]]:
         folder, config = self._folder / unit.name / "run", unit.config()
         started = time.monotonic()
         fresh = not (folder / "config.toml").exists()
@@ -138,19 +179,15 @@ class DoUnit:
         with experiment.opened():
             experiment.work(Silence())
         outcomes = experiment.outcomes()
-        hours = (time.monotonic() - started) / 3600
-        rows = [
-            row
-            for arm in experiment.teams
-            for row in [self._row(unit, arm, unit.size.budgets[0], EACH, _own(outcomes, arm.name))]
-        ]
-        for budget in unit.size.budgets:
-            for routing in unit.game.routings or unit.size.routings:
-                if (budget, routing) == (unit.size.budgets[0], EACH):
-                    continue
-                for arm in experiment.teams:
-                    found = self._further(unit, experiment, arm, budget, routing)
-                    rows.append(self._row(unit, arm, budget, routing, found))
+        hours = hours_before + (time.monotonic() - started) / 3600
+        # Its folder may be older than the suite's file: a row says what was played.
+        own = (experiment.config.search.simulations or 0, EACH)
+        further = [pair for pair in unit.played if pair != own]
+        rows = [self._row(unit, arm, *own, _points(outcomes.searched, arm)) for arm in experiment.teams]
+        for budget, routing in further:
+            for arm in experiment.teams:
+                found = _points(self._further(experiment, arm, budget, routing), arm)
+                rows.append(self._row(unit, arm, budget, routing, found))
         measured = {arm.name: self._measured(experiment, arm) for arm in experiment.teams}
         losses = {team.name: {row.name: row for row in team.losses} for team in outcomes.teams}
         weights = {
@@ -202,49 +239,52 @@ class DoUnit:
             "high": round(high, 2),
         }
 
-    def _further(
-        self, unit: Unit, experiment: Experiment, arm: Arm, budget: int, routing: str
-    ) -> tuple[int, float, float, float]:
-        """Plays a set of experts with another budget or routing; returns games and points over the single network."""
-        config = experiment.config
-        options = {"simulations": budget, "backend": config.match.backend, "leaves": config.search.leaves_per_tree}
-        single, team = (
-            with_options(f"experts:{experiment.folder / 'experts' / f'{one.label}-0'}", options | extra)
-            for one, extra in ((experiment.single, {}), (arm, {} if routing == EACH else {"routing": routing}))
+    def _further(self, experiment: Experiment, arm: Arm, budget: int, routing: str) -> Contest:
+        """Plays a set of experts with another budget or routing, all else as in its experiment."""
+        config, field, single = experiment.config, experiment.field, experiment.single
+        search = config.search.model_copy(update={"simulations": budget})
+        model = experiment.opponent_model()
+        agents = {}
+        for one in (single, arm):
+            other = "" if one is single or routing == EACH else routing
+            agents[one.name] = SearchAgent(
+                experiment.game,
+                experiment.experts(
+                    one, 0, config.match.backend, config.match.precision, ROUTINGS.get(other), config.match.device
+                ),
+                search,
+                opponents=model,
+                queue=_QUEUED if other == QUEUE else None,
+                name=one.name,
+            )
+        schedule = experiment.boards.schedule(
+            {one.name: agents[one.name] for one in field.contestants([single, arm])},
+            field.agent(agents),
+            config.match.games,
+            0,
+            {"search": search.model_dump(mode="json"), "routing": routing, **experiment.weights_of(0)},
         )
-        has_field = experiment.field.name != SINGLE
-        plan = MatchPlan(
-            game=unit.game.name,
-            agents=(single, team) if has_field else (team,),
-            against=experiment.field.name if has_field else single,
-            num_games=config.match.games,
-            seed=unit.seed,
-            random_plies=config.match.random_plies,
-            max_parallel=config.match.parallel,
-        )
-        label = f"{arm.label}-{budget}-{routing}.jsonl"
-        result = Match(plan).play(experiment.folder / "matches" / label)
-        if not isinstance(result, MatchResult):
-            raise TypeError("expected a match against a field")
-        if has_field:
-            found = result.difference(team)
-            low, high = found.wins.interval
-            return len(result.games(team)), 100 * found.wins.mean, 100 * low, 100 * high
-        score = result.summary(team).score
-        low, high = score.interval
-        return len(result.games(team)), 100 * (score.mean - 0.5), 100 * (low - 0.5), 100 * (high - 0.5)
+        label = f"further-{arm.label}-{budget}-{routing}"
+        result = experiment.boards.play(schedule, 0, label=label, baseline=single.name)
+        return field.contest([result], f"{budget} simulations per move", [single.name])
 
 
-def _own(outcomes: Outcomes, arm: str) -> tuple[int, float, float, float]:
-    """Returns the games of an arm in its own experiment, and by how many points it is above the single network."""
-    numbers = outcomes.searched.numbers()
+def _points(contest: Contest, arm: Arm) -> tuple[int, float, float, float]:
+    """Returns the games of an arm, and by how many points it is above the single network, with an interval."""
+    numbers = contest.numbers()
     if "differences" in numbers:
-        found = numbers["differences"][arm]
+        found = numbers["differences"][arm.name]
         low, high = found["interval"]
-        return len(outcomes.searched.games(arm)), 100 * found["wins"], 100 * low, 100 * high
-    one = numbers["arms"][arm]
+        return len(contest.games(arm.name)), 100 * found["wins"], 100 * low, 100 * high
+    one = numbers["arms"][arm.name]
     low, high = one["score_interval"]
     return one["num_games"], 100 * (one["score"] - 0.5), 100 * (low - 0.5), 100 * (high - 0.5)
+
+
+def _read_kept(path: Path) -> list[dict[str, Any]]:
+    if not isinstance(found := read_json(path), list):
+        raise DamagedFile(f"{path}: expected a list of rows; remove it to have them made again")
+    return [checked_row(row, f"{path}, row {number}") for number, row in enumerate(found, 1)]
 
 
 def labels(units: Sequence[Unit]) -> str:

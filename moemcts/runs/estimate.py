@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,15 +14,12 @@ from moemcts.game import CHANCE, Game, State
 from moemcts.play import Table, play
 from moemcts.plugins import plugins
 from moemcts.runs.arms import SINGLE
-from moemcts.runs.learning import data_players, reader_of
+from moemcts.runs.experiment import MATCHES, Experiment
+from moemcts.runs.learning import data_players, games_file, reader_of
 from moemcts.runs.learning_cost import learning_cost
 from moemcts.search import Search, SearchConfig
 from moemcts.search.engine import Opponents
 from moemcts.search.rollouts import TruncatedRollouts
-from moemcts.work import num_cores
-
-if TYPE_CHECKING:
-    from moemcts.runs.experiment import Experiment
 
 BATCH = 128
 SIDE_BY_SIDE = 8
@@ -87,9 +82,13 @@ def estimate(experiment: Experiment) -> Estimate:
         for arm in experiment.arms
     )
     num_read = config.num_seeds * sum([*learned.values(), *measured.values()])
-    workers = min(config.workers or num_cores(), config.num_seeds * len(experiment.arms))
-    # A pool of processes is started for the trainings and another one for the matches; the first step is slow.
+    workers = min(experiment.num_workers, config.num_seeds * len(experiment.arms))
+    # A pool of processes is started for the trainings and others for the matches; the first step is slow.
     start = START if workers > 1 else 0.0
+    matches = [part for part in experiment.parts() if part.task == MATCHES]
+    num_shared = sum(part.share is not None for part in matches)
+    players = experiment.num_workers if num_shared else min(experiment.num_workers, len(matches))
+    starts = max(1, num_shared) if players > 1 else 0
     rating = sum((2 * experiment.gate(arm.gate).num_phases + 1) / rates[arm.network][0] for arm in experiment.teams)
     num_figures = 2 + 2 * len(experiment.teams) + 2 * len(experiment.gates)
     packed = game.pack(played.states)
@@ -97,7 +96,7 @@ def estimate(experiment: Experiment) -> Estimate:
     return Estimate(
         data=to_play / config.data.keep / played.learned_share * played.seconds_per_sample + sizes.imported / IMPORTED,
         training=start + OPTIMISERS + (seconds + num_read / _encoding_rate(game, played.states)) / workers,
-        matches=start + _matches(experiment, played) / workers,
+        matches=starts * START + _matches(experiment, played) / players,
         report=LIBRARIES + sizes.rated * config.num_seeds * rating + num_figures * FIGURE,
         num_bytes=int(
             (to_play + sizes.imported) * (packed.offsets[-1] / len(played.states) + 40)
@@ -132,16 +131,17 @@ class _Sizes:
 def _sizes(experiment: Experiment) -> _Sizes:
     config = experiment.config
     fraction, most = config.training.validation_fraction, config.training.measured_samples
-    imported = 0.0
-    if config.data.folder:
+    data = config.data
+    # What was imported is counted: its file may be gone.
+    if data.folder or (data.games and (experiment.folder / "data").exists()):
         sources = experiment.sources()
         total = len(sources.training)
         parts = [len(part) for part in (sources.validation, sources.test) if part is not None]
+        imported = float(total + sum(parts)) if data.games else 0.0
     else:
         parts = []
-        if config.data.games:
-            imported = float(reader_of(config, experiment.game).expected([Path(config.data.games)]))
-        total = int(min(config.data.samples or imported, imported)) if imported else config.data.to_play
+        imported = float(reader_of(config, experiment.game).expected([games_file(config)])) if data.games else 0.0
+        total = int(min(data.samples or imported, imported)) if imported else data.to_play
     held_out = parts or [int(total * fraction)]
     return _Sizes(
         learned=total if parts else total - held_out[0],

@@ -9,36 +9,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moemcts.agents import Agent, PolicyAgent
-from moemcts.arena.games import Conditions
 from moemcts.arena.match import MatchResult
-from moemcts.arena.openings import Opening, starts
-from moemcts.arena.playing import Watch, play_match
-from moemcts.arena.schedules import match_schedule
-from moemcts.errors import UsageError
+from moemcts.arena.records import Lineup
+from moemcts.arena.schedules import MatchSchedule
+from moemcts.game import Game
 from moemcts.gates import PhaseGate
-from moemcts.naming import AUTO, check_backend, opponents_named, settled
+from moemcts.naming import check_backend, opponents_named
 from moemcts.plugins import plugins
 from moemcts.report.outcomes import Learned, Outcomes, Phases
-from moemcts.runs.arms import NO_GATE, SINGLE, Arm, file_label, make_arms
+from moemcts.runs.arms import NO_GATE, Arm, file_labels, make_arms
+from moemcts.runs.boards import Boards
 from moemcts.runs.fields import make_field
 from moemcts.runs.held_out import held_out_losses, single_losses
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.learning import check_data, data_part, measurements, train_experts, training_settings, with_players
 from moemcts.runs.phases import describe_phases, timeline_of
+from moemcts.runs.resolution import with_field, with_gates, with_inference, with_networks
 from moemcts.runs.run import Part, Run
-from moemcts.runs.running import inference_for
-from moemcts.runs.settings import MOST_SEEDS, ExperimentConfig
+from moemcts.runs.settings import ExperimentConfig
 from moemcts.runs.sources import Sources, open_sources
 from moemcts.search import SearchAgent
 from moemcts.search.engine import Opponents
-from moemcts.work import Report, num_cores, workers
+from moemcts.work import Report, Workers, num_cores, workers
 from moemcts.work.progress import Advance, Tally
 
 if TYPE_CHECKING:
-    from moemcts.experts import ExpertSet
+    from moemcts.experts import ExpertSet, Routing
 
-BOARDS_PER_SEED = 1_000_000
-"""Start positions that are set aside for the games of one training seed."""
+MATCHES = "matches"
+"""The task of the parts that are matches."""
 SEARCHED, RAW = "searched", "raw"
 """The matches: with search, and of the networks alone."""
 
@@ -55,6 +54,8 @@ class Experiment(Run[ExperimentConfig]):
         super().__init__(folder, config)
         for network in config.other_networks:
             plugins().network(network, self.game.spec.observation_shape, self.game.spec.num_actions)
+        self.boards = Boards(folder, self.game, config)
+        """Where its games are played."""
         self.arms = make_arms(config.networks, config.gates, config.schemes, config.gate_names)
         for scheme in config.schemes:
             plugins().scheme(scheme)
@@ -63,12 +64,12 @@ class Experiment(Run[ExperimentConfig]):
         check_data(config, self.game)
         self.field = make_field(config.match.field, self.game)
         self.opponent_model()
-        check_backend(config.match.backend, config.match.precision)
+        check_backend(config.match.backend, config.match.precision, config.match.device)
 
     @classmethod
     def resolved(cls, config: ExperimentConfig) -> ExperimentConfig:
         """Returns the configuration with what the game and this machine decide written out."""
-        return _with_inference(super().resolved(_with_networks(_with_gates(_with_field(with_players(config))))))
+        return with_inference(super().resolved(with_networks(with_gates(with_field(with_players(config))))))
 
     @property
     def gates(self) -> list[str]:
@@ -115,7 +116,7 @@ class Experiment(Run[ExperimentConfig]):
 
     def gate(self, reference: str) -> PhaseGate:
         """Returns a gate of this experiment's game; a saved one from the run's own copy."""
-        return plugins().gate(kept_gate(self.folder, reference), self.game)
+        return plugins().gate(kept_gate(self.folder, reference, self.gates), self.game)
 
     def opponent_model(self) -> Opponents:
         """Returns who the search believes to face."""
@@ -124,21 +125,6 @@ class Experiment(Run[ExperimentConfig]):
     def contestants(self) -> list[Arm]:
         """Returns the arms that play: all, but not the single network against itself."""
         return self.field.contestants(self.arms)
-
-    def openings(self, seed: int, num_games: int) -> list[Opening]:
-        """Returns where the games of a training seed start, each for one game in every seat."""
-        config = self.config.match
-        return starts(
-            self.game,
-            -(-num_games // self.game.spec.num_players),
-            path=Path(config.openings) if config.openings else None,
-            random_plies=config.random_plies,
-            seed=self.first_board(seed),
-        )
-
-    def first_board(self, seed: int) -> int:
-        """Returns the number of the first start position of a training seed's games."""
-        return (self.config.seed * MOST_SEEDS + seed + 1) * BOARDS_PER_SEED
 
     def passes(self) -> float:
         """Returns how often the trainings of one seed see the data, in passes of the configured epochs."""
@@ -154,32 +140,73 @@ class Experiment(Run[ExperimentConfig]):
             *(self._match_part(kind, seed) for kind in kinds for seed in self.seeds),
         ]
 
+    @property
+    def num_workers(self) -> int:
+        """In how many processes its parts are done."""
+        return self.config.workers or num_cores()
+
     def do_all(self, parts: Sequence[Part], advance: Advance) -> None:
-        """Does parts of one task, in as many processes as the settings say."""
+        """Does parts of one task in as many processes as the settings say: side by side, or each shared by all."""
         tally = Tally(len(parts), advance)
-        crew = workers(
-            min(self.config.workers or num_cores(), len(parts)),
-            hint=f"go on with moemcts run --resume {self.folder}, or set workers=1",
-        )
-        crew.map(_DoPart(self), [part.name for part in parts], on_report=tally.note, on_done=tally.finish)
+        alone = [part for part in parts if part.share is None]
+        hint = f"go on with moemcts run --resume {self.folder}, or set workers=1"
+        crew = workers(min(self.num_workers, len(alone)), hint=hint)
+        crew.map(_DoPart(self), [part.name for part in alone], on_report=tally.note, on_done=tally.finish)
+        everybody = workers(self.num_workers, hint=hint)
+        shared = [(part, part.share) for part in parts if part.share is not None]
+        for number, (part, share) in enumerate(shared, len(alone)):
+            with self.noted(part):
+                share(tally.of(number), everybody)
+            tally.finish(number)
 
     def sources(self) -> Sources:
         """Opens the samples."""
         return open_sources(self.config.data, self.folder / "data", self.game)
 
-    def experts(self, arm: Arm, seed: int, backend: str = "torch", precision: str | None = None) -> ExpertSet:
-        """Opens a set of experts."""
+    def experts(
+        self,
+        arm: Arm,
+        seed: int,
+        backend: str = "torch",
+        precision: str | None = None,
+        routing: Routing | None = None,
+        device: str = "cpu",
+    ) -> ExpertSet:
+        """Opens a set of experts; raises UsageError where there is no such device here."""
         from moemcts.learn.checkpoint import load_experts
         from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
 
         folder = self._experts_folder(arm, seed)
         inference = Inference(named_backend(backend), named_precision(precision or "float32"))
-        return load_experts(folder, self.game, plugins(), inference=inference)
+        return load_experts(folder, self.game, plugins(), device=device, routing=routing, inference=inference)
+
+    def weights_of(self, seed: int) -> dict[str, Any]:
+        """Returns what decides the games of a training seed beside the settings."""
+        manifests = [self._experts_folder(arm, seed) / "manifest.toml" for arm in self.arms]
+        return {"experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests]}
+
+    def games_of(self, kind: str, seed: int, device: str) -> MatchSchedule:
+        """Returns the match of a kind and a training seed, its agents on a device."""
+        agents = self._agents(kind, seed, device)
+        arms = {arm.name: agents[arm.name] for arm in self.contestants()}
+        if kind == RAW:
+            arms |= self.field.extra(agents)
+        search = self.config.search.model_dump(mode="json") if kind == SEARCHED else None
+        return self.boards.schedule(
+            arms,
+            self.field.agent(agents),
+            self._num_games(kind),
+            seed,
+            {"search": search, **self.weights_of(seed)},
+            functools.partial(_remade, self.folder, kind, seed),
+        )
 
     def outcomes(self) -> Outcomes:
         """Returns what was made; the experiment must be done."""
-        sources = self.sources()
-        experts = {(arm.name, seed): self.experts(arm, seed) for arm in self.arms for seed in self.seeds}
+        from moemcts.learn.training.ranks import device_here
+
+        sources, device = self.sources(), device_here(self.config.training.device)
+        experts = {(arm.name, seed): self.experts(arm, seed, device=device) for arm in self.arms for seed in self.seeds}
         losses = held_out_losses(self.config, self.single, self.teams, sources, experts)
         searched, raw = (self._results(kind) for kind in (SEARCHED, RAW))
         singles = [arm.name for arm in self.arms if arm.is_single]
@@ -213,10 +240,12 @@ class Experiment(Run[ExperimentConfig]):
     ) -> Phases:
         arm = next(arm.name for arm in self.teams if arm.gate == gate)
         record = result.games(arm)[0]
-        openings = {opening.name: opening.start for opening in self.openings(0, self.config.match.games)}
+        openings = {opening.name: opening.start for opening in self.boards.openings(0, self.config.match.games)}
         timeline = timeline_of(record, openings[record.opening], self.game, experts[arm, 0])
+        names = list(self.gate_names.values())
         name = self.gate_names[gate]
-        return describe_phases(name, file_label(name), experts[arm, 0].gate, sources.training, timeline)
+        label = file_labels(names)[names.index(name)]
+        return describe_phases(name, label, experts[arm, 0].gate, sources.training, timeline)
 
     def _making(self) -> str:
         config = self.config
@@ -248,7 +277,7 @@ class Experiment(Run[ExperimentConfig]):
         match = config.match.model_dump(mode="json", exclude={"games", "raw_games", "parallel"})
         return Part(
             name=f"{kind}-{seed}",
-            task="matches",
+            task=MATCHES,
             unit="games",
             do=functools.partial(self._play, kind, seed),
             decided_by={
@@ -266,7 +295,12 @@ class Experiment(Run[ExperimentConfig]):
                 ),
             },
             extent={"games": self._num_games(kind)},
+            share=functools.partial(self._play, kind, seed) if self._fills_all(kind) else None,
         )
+
+    def _fills_all(self, kind: str) -> bool:
+        """Returns whether a match has a full load for every worker, so that it is worth starting them for it."""
+        return self._num_games(kind) * len(self.contestants()) >= self.num_workers * self.config.match.parallel
 
     def _train(self, arm: Arm, seed: int, advance: Advance) -> None:
         train_experts(
@@ -281,44 +315,27 @@ class Experiment(Run[ExperimentConfig]):
             seed=seed,
         )
 
-    def _play(self, kind: str, seed: int, advance: Advance) -> None:
-        self._match(kind, seed, advance)
+    def _play(self, kind: str, seed: int, advance: Advance, crew: Workers | None = None) -> None:
+        self._match(kind, seed, self.config.match.device, advance, crew)
 
     def _results(self, kind: str) -> list[MatchResult]:
-        return [self._match(kind, seed, lambda done, total: None) for seed in self.seeds if self._num_games(kind)]
+        # All games are there: nothing is evaluated, and nothing but a CPU is needed to read them.
+        return [self._match(kind, seed, "cpu") for seed in self.seeds if self._num_games(kind)]
 
-    def _match(self, kind: str, seed: int, advance: Advance) -> MatchResult:
-        config, num_games = self.config.match, self._num_games(kind)
-        agents = self._agents(kind, seed)
-        arms = {arm.name: agents[arm.name] for arm in self.contestants()}
-        if kind == RAW:
-            arms |= self.field.extra(agents)
-        manifests = [self._experts_folder(arm, seed) / "manifest.toml" for arm in self.arms]
-        schedule = match_schedule(
-            self.game,
-            arms,
-            self.field.agent(agents),
-            num_games=num_games,
-            openings=self.openings(seed, num_games),
-            identity={
-                "search": self.config.search.model_dump(mode="json") if kind == SEARCHED else None,
-                "experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests],
-            }
-            | ({} if config.backend == "torch" else {"backend": config.backend})
-            | ({} if config.precision in (None, "float32") else {"precision": config.precision}),
-        )
-        records = play_match(
-            self.game,
-            schedule,
-            Conditions(seed=self.first_board(seed), max_parallel=config.parallel),
-            journal=self.folder / "matches" / f"{kind}-{seed}.jsonl",
-            watch=Watch(on_progress=lambda state: advance(state.num_finished, num_games * len(arms))),
-        )
-        return MatchResult.of(schedule, records, baseline=self.single.name if self.single.name in arms else None)
+    def _match(
+        self,
+        kind: str,
+        seed: int,
+        device: str,
+        advance: Advance = lambda done, total: None,
+        crew: Workers | None = None,
+    ) -> MatchResult:
+        schedule, name = self.games_of(kind, seed, device), self.single.name
+        return self.boards.play(schedule, seed, label=f"{kind}-{seed}", baseline=name, advance=advance, crew=crew)
 
-    def _agents(self, kind: str, seed: int) -> dict[str, Agent]:
+    def _agents(self, kind: str, seed: int, device: str) -> dict[str, Agent]:
         match = self.config.match
-        teams = {arm.name: self.experts(arm, seed, match.backend, match.precision) for arm in self.arms}
+        teams = {arm.name: self.experts(arm, seed, match.backend, match.precision, device=device) for arm in self.arms}
         if kind == RAW:
             return {name: PolicyAgent(team, name=name) for name, team in teams.items()}
         model = self.opponent_model()
@@ -337,46 +354,11 @@ class Experiment(Run[ExperimentConfig]):
         return self.folder / "experts" / f"{arm.label}-{seed}"
 
 
-def _with_gates(config: ExperimentConfig) -> ExperimentConfig:
-    """Returns the configuration with all that its gates found by playing, and with what they are called.
-
-    Raises UsageError where two of them are the same then.
-    """
-    game = plugins().game(config.game)
-    gates = [plugins().complete_gate(gate, game) for gate in config.gates]
-    for gate, name in zip(gates, config.gates, strict=True):
-        if (same := config.gates[gates.index(gate)]) != name:
-            raise UsageError(f"expected different gates, got {same!r} and {name!r}, which are both {gate!r} here")
-    # Names of other gates, from the file of another run, are forgotten.
-    return config.model_copy(update={"gates": gates, "gate_names": config.gates if gates != config.gates else []})
-
-
-def _with_networks(config: ExperimentConfig) -> ExperimentConfig:
-    """Returns the configuration with what the game decides of its further networks, as of the first, written out."""
-    game = plugins().game(config.game)
-    return config.model_copy(
-        update={"other_networks": [plugins().complete_network(network, game) for network in config.other_networks]}
-    )
-
-
-def _with_field(config: ExperimentConfig) -> ExperimentConfig:
-    """Returns the configuration with the field's reference as it names the same agent elsewhere."""
-    field = config.match.field
-    if field in ("", SINGLE):
-        return config
-    found = settled(field, plugins().game(config.game))
-    return config.model_copy(update={"match": config.match.model_copy(update={"field": found})})
-
-
-def _with_inference(config: ExperimentConfig) -> ExperimentConfig:
-    """Returns the configuration with the quickest in place of `auto`, so that a run never changes its mind."""
-    match = config.match
-    if AUTO not in (match.backend, match.precision):
-        return config
-    chosen = inference_for(config.game, config.network, match.backend, match.precision)
-    precision = None if match.precision is None else chosen.precision
-    update = {"backend": chosen.backend, "precision": precision}
-    return config.model_copy(update={"match": match.model_copy(update=update)})
+def _remade(folder: Path, kind: str, seed: int) -> tuple[Game, Sequence[Lineup]]:
+    """Returns the game and the lineups of a match, made anew where this is called."""
+    # Whoever started this process has allowed what the settings name.
+    experiment = Experiment.load(folder, allow_programs=True)
+    return experiment.game, experiment.games_of(kind, seed, experiment.config.match.device).lineups
 
 
 class _DoPart:

@@ -13,6 +13,7 @@ from moemcts.errors import MoemctsError
 from moemcts.game import FloatArray, Game, IntArray, Player, State
 from moemcts.gates import PhaseGate
 from moemcts.report.attributions import cell_maps, plane_bars, plane_shares
+from moemcts.runs.running import device_for
 from moemcts.store import write_bytes, write_json
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def explain_dataset(
     """
     from moemcts.learn.attribution import explain
 
+    device = device_for(device)
     averages: list[Average] = []
     total = len(team.networks) * len(drawn)
     for expert, network in zip(team.gate.phase_names, team.networks, strict=True):
@@ -164,6 +166,7 @@ def explain_position(
     """
     from moemcts.learn.attribution import explain
 
+    device = device_for(device)
     views = team.game.views([(state, player)])
     weights = team.gate.weights(views)[0]
     experts, maps = [], {}

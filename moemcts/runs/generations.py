@@ -66,7 +66,10 @@ class Generations:
         return {one: int(self.said(one, PLAYED).get("samples", 0)) for one in range(1, last + 1)}
 
     def champion(self, generation: int) -> int:
-        """Returns which generation's experts play once a generation has learned: the last that was promoted."""
+        """Returns which generation's experts play once a generation has learned: the last that was promoted.
+
+        One of which nothing is said yet counts as promoted.
+        """
         for one in range(generation, 0, -1):
             if self.said(one, PROMOTED).get("promoted", True) and (self.of(one) / LEARNED).exists():
                 return one

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from moemcts.arena.schedules import duel_schedule
 from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.naming import contestants, folder_of, identity_of, is_timed, with_options
+from moemcts.runs.match import chosen_in
 
 BATCH_SIZES = (1, 8, 16, 32, 64)
 NODES = (100, 200, 400, 800, 1600, 3200)
@@ -126,9 +127,10 @@ def play_cells(
                 on_progress(number, progress)
 
         references = (cell.challenger, cell.baseline)
+        journal = None if folder is None else folder / f"{cell.key}.jsonl"
         schedule = duel_schedule(
             game,
-            named_agents(references, game),
+            named_agents(references, game, [] if journal is None else [journal]),
             num_games=num_games,
             openings=openings,
             identity=identity_of(references),
@@ -137,13 +139,21 @@ def play_cells(
             game,
             schedule,
             replace(conditions, max_parallel=1) if cell.is_timed else conditions,
-            journal=None if folder is None else folder / f"{cell.key}.jsonl",
+            journal=journal,
             watch=Watch(on_progress=report),
         )
         found[cell.row, cell.column] = DuelResult.of(schedule, records)
     return found
 
 
-def named_agents(references: Sequence[str], game: Game) -> dict[str, Agent]:
-    """Returns the agents by their references, each under the name that says all about it."""
-    return {name: Named(one.agent, one.resolved) for name, one in contestants(references, game).items()}
+def named_agents(references: Sequence[str], game: Game, journals: Iterable[Path] = ()) -> dict[str, Agent]:
+    """Returns the agents by their references, each under the name that says all about it.
+
+    What was chosen for them when the games in `journals` were begun, they keep.
+    """
+    chosen: dict[str, str] = {}
+    for path in journals:
+        chosen |= chosen_in(path, references)
+    return {
+        name: Named(one.agent, one.resolved) for name, one in contestants(references, game, resolved=chosen).items()
+    }

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from moemcts.plugins import SAVED_GATE
-from moemcts.runs.arms import file_label
+from moemcts.runs.arms import exact_label, file_label
 from moemcts.store import write_bytes
 
 
 def keep_gate(folder: Path, reference: str) -> None:
     """Copies a gate into the folder of a run, if it is a saved one."""
     if reference.endswith(SAVED_GATE):
-        write_bytes(_copy(folder, reference), Path(reference).read_bytes())
+        write_bytes(_copy(folder, exact_label(reference)), Path(reference).read_bytes())
 
 
-def kept_gate(folder: Path, reference: str) -> str:
-    """Returns the run's own copy of a saved gate, or the reference where there is none."""
-    copy = _copy(folder, reference)
-    return str(copy) if reference.endswith(SAVED_GATE) and copy.exists() else reference
+def kept_gate(folder: Path, reference: str, gates: Sequence[str] = ()) -> str:
+    """Returns the run's own copy of a saved gate, or the reference where there is none; `gates` are all of the run."""
+    if not reference.endswith(SAVED_GATE):
+        return reference
+    labels = [exact_label(reference)]
+    if all(file_label(gate) != file_label(reference) for gate in gates if gate != reference):
+        # Copies did not have a digest before, and gates whose names differ in signs only had one together.
+        labels.append(file_label(reference))
+    return next((str(copy) for label in labels if (copy := _copy(folder, label)).exists()), reference)
 
 
-def _copy(folder: Path, reference: str) -> Path:
-    return folder / "gates" / f"{file_label(reference)}{SAVED_GATE}"
+def _copy(folder: Path, label: str) -> Path:
+    return folder / "gates" / f"{label}{SAVED_GATE}"

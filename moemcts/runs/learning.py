@@ -34,7 +34,6 @@ def data_part(config: LearningConfig, game: Game, folder: Path) -> Part:
     unit = "samples"
     if data.folder:
         do = functools.partial(_count, config, game, folder)
-        decided_by |= {f"{kind} data": found for kind, found in dataset_ids(data, folder / "data").items()}
     elif data.games:
         do, unit = functools.partial(_import, config, game, folder / "data"), "bytes"
         decided_by |= {"data.games": data.games, "data.reader": data.reader}
@@ -48,6 +47,7 @@ def data_part(config: LearningConfig, game: Game, folder: Path) -> Part:
         decided_by |= experts_of([name for name in (data.agent, data.against) if name])
     if data.is_given and data.samples:
         decided_by["data.samples"] = data.samples
+    decided_by |= {f"{kind} data": found for kind, found in dataset_ids(data, folder / "data").items()}
     return Part(name="data", task="games to learn from", unit=unit, do=do, decided_by=decided_by)
 
 
@@ -170,13 +170,18 @@ def reader_of(config: LearningConfig, game: Game) -> Reader:
     return plugins().reader(config.data.reader or plugins().reader_of(Path(config.data.games), game), game)
 
 
-def _import(config: LearningConfig, game: Game, out: Path, advance: Advance) -> None:
+def games_file(config: LearningConfig) -> Path:
+    """Returns the file of games that a run learns from; raises MoemctsError where there is none."""
     file = Path(config.data.games)
     if not file.is_file():
         raise MoemctsError(f"expected a file of games, there is none at {file}")
+    return file
+
+
+def _import(config: LearningConfig, game: Game, out: Path, advance: Advance) -> None:
     # What is there is whole: a reader writes all or nothing.
     if not out.exists():
-        reader_of(config, game).read([file], out, reference=config.game, on_progress=advance)
+        reader_of(config, game).read([games_file(config)], out, reference=config.game, on_progress=advance)
 
 
 def _count(config: LearningConfig, game: Game, folder: Path, advance: Advance) -> None:

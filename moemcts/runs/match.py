@@ -13,7 +13,7 @@ from moemcts.arena.adjudication import Adjudication, check_adjudicable
 from moemcts.arena.duel import DuelResult, SequentialTest
 from moemcts.arena.games import Conditions
 from moemcts.arena.match import MatchResult
-from moemcts.arena.openings import Opening, Order, Suite, read_openings, starts
+from moemcts.arena.openings import Opening, Order, Suite, first_board, read_openings, starts
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.rating import Sprt
 from moemcts.arena.records import Lineup
@@ -96,7 +96,8 @@ class Match:
         num_openings = -(-self.plan.num_games // self.num_seatings)
         if self.suite is not None:
             return self.suite.choose(num_openings, self.plan.order, self.plan.seed)
-        return starts(self.game, num_openings, random_plies=self.plan.random_plies)
+        first = first_board(self.plan.seed)
+        return starts(self.game, num_openings, random_plies=self.plan.random_plies, seed=first)
 
     @property
     def num_seatings(self) -> int:
@@ -194,18 +195,26 @@ def going_on(plan: MatchPlan, path: Path | None) -> MatchPlan:
     """Returns the plan with what was chosen for its agents when the match in a file was begun, if there is one.
 
     What `auto` meant then, such as what runs the networks, it means until the match is over, whatever is quickest now.
-    Of a file that is none of a match nothing is said: whoever opens it does.
     """
-    if path is None or not path.is_file():
-        return plan
+    references = [*plan.agents, *([] if plan.against is None else [plan.against])]
+    return plan if path is None else replace(plan, resolved={**chosen_in(path, references), **plan.resolved})
+
+
+def chosen_in(path: Path, references: Sequence[str]) -> dict[str, str]:
+    """Returns what was chosen for agents when a file of games was begun: references that say more, by those of users.
+
+    Of a file that is none of games nothing is said: whoever opens it does.
+    """
+    if not path.is_file():
+        return {}
     try:
         with path.open("rb") as file:
-            known = json.loads(file.readline())["identity"]["agents"]
-        references = [*plan.agents, *([] if plan.against is None else [plan.against])]
-        chosen = {name: str(known[name]) for name in references if name in known and says_more(str(known[name]), name)}
-    except (OSError, ValueError, KeyError, TypeError, UsageError):
-        return plan
-    return replace(plan, resolved={**chosen, **plan.resolved})
+            header = json.loads(file.readline())
+        # Tables of tournaments have it as the agents' names, matches beside them.
+        known = {**header.get("agents", {}), **header["identity"].get("agents", {})}
+        return {name: str(known[name]) for name in references if name in known and says_more(str(known[name]), name)}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, UsageError):
+        return {}
 
 
 def _remade(plan: MatchPlan) -> tuple[Game, Sequence[Lineup]]:

@@ -68,15 +68,17 @@ class Reproduction:
         for number, step in enumerate(steps, 1):
             command = self.command(step)
             kept = self._answer(step)
-            if kept.exists() and read_json(kept).get("command") == command:
+            known = read_json(kept) if kept.exists() else {}
+            if known.get("command") == command and "answer" in known:
                 continue
-            if (self._made / step).exists() and kept.exists():
+            if known and known["command"] != command and (self._made / step).exists():
                 raise UsageError(
-                    f"{self._made / step} was made by another command, {shlex.join(read_json(kept)['command'])}; "
+                    f"{self._made / step} was made by another command, {shlex.join(known['command'])}; "
                     "give another --out, or remove that folder"
                 )
             say(f"{self.experiment.name}, step {number} of {len(steps)}: moemcts {shlex.join(command)}")
-            self._made.mkdir(parents=True, exist_ok=True)
+            # Whoever comes after a kill sees what the folder was begun by.
+            write_json(kept, {"command": command})
             text = do(self._resumed(step, command))
             write_json(kept, {"command": command, "answer": _parsed(text)})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +21,8 @@ from moemcts.runs.environment import environment
 from moemcts.runs.kept_gates import keep_gate
 from moemcts.runs.programs import refuse_programs
 from moemcts.runs.settings import RunConfig, validate
-from moemcts.store import check_path, exclusive, read_json, read_toml, write_json, write_text
+from moemcts.store import as_read, check_path, exclusive, read_json, read_toml, write_json, write_text
+from moemcts.work import Workers
 from moemcts.work.progress import Advance, Progress
 
 CONFIG = "config.toml"
@@ -47,6 +47,8 @@ class Part:
     """What its progress is counted in."""
     do: Callable[[Advance], None]
     """Does it, as far as it is not done."""
+    share: Callable[[Advance, Workers], None] | None = None
+    """Does it with several workers; None where it is not worth their start, or one piece of work."""
     decided_by: Mapping[str, Any]
     """The settings that decide what comes out, by dotted path."""
     extent: Mapping[str, Any] = field(default_factory=dict)
@@ -77,7 +79,9 @@ class Run(ABC, Generic[Config]):
         """Returns a new run of which nothing is written yet; raises UsageError where the folder holds one already."""
         check_path(folder)
         _check_free(folder, cls.noun)
-        return cls(folder, cls.resolved(config))
+        # Whoever opens the folder has what its file says: so does who writes it.
+        written: Any = validate(cls.resolved(config).resolved_settings(), cls.config_type)
+        return cls(folder, written)
 
     @classmethod
     def create(cls, folder: Path, config: Config) -> Self:
@@ -154,10 +158,16 @@ class Run(ABC, Generic[Config]):
             self.do(part.name, advance)
 
     def do(self, name: str, advance: Advance) -> None:
-        """Does the part of that name and says so in its file."""
+        """Does the part of that name."""
         part = next(part for part in self.parts() if part.name == name)
+        with self.noted(part):
+            part.do(advance)
+
+    @contextlib.contextmanager
+    def noted(self, part: Part) -> Iterator[None]:
+        """Says in its file that a part is begun, and that it is done unless what is within fails."""
         self._write(part, is_done=False)
-        part.do(advance)
+        yield
         self._write(part, is_done=True)
 
     def is_done(self, part: Part) -> bool:
@@ -204,15 +214,9 @@ class Run(ABC, Generic[Config]):
         found, expected = self._found(part), _record(part, is_done=True)
         if not found:
             return
-        before, now = found["decided_by"], expected["decided_by"]
-        changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
-        if changed:
-            told = "; ".join(
-                f"{key} was {before.get(key)!r} and is {now.get(key)!r}" for key in changed[:_MOST_CHANGES]
-            )
-            more = f"; and {len(changed) - _MOST_CHANGES} more" if len(changed) > _MOST_CHANGES else ""
+        if told := changes(found["decided_by"], expected["decided_by"]):
             raise ForeignData(
-                f"{self.folder}: part {part.name} was made with other settings: {told}{more}; "
+                f"{self.folder}: part {part.name} was made with other settings: {told}; "
                 f"put {CONFIG} back, or start another run with --out"
             )
 
@@ -240,9 +244,16 @@ def kind_of(folder: Path) -> str:
     return str(_read_environment(folder).get("kind", "experiment"))
 
 
+def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Returns which settings differ, in words; empty where none does."""
+    changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
+    told = "; ".join(f"{key} was {before.get(key)!r} and is {now.get(key)!r}" for key in changed[:_MOST_CHANGES])
+    return told + (f"; and {len(changed) - _MOST_CHANGES} more" if len(changed) > _MOST_CHANGES else "")
+
+
 def _record(part: Part, *, is_done: bool) -> dict[str, Any]:
     values = {"decided_by": dict(part.decided_by), "extent": dict(part.extent), "done": is_done}
-    plain: dict[str, Any] = json.loads(json.dumps(values))
+    plain: dict[str, Any] = as_read(values)
     return plain
 
 
@@ -267,11 +278,14 @@ def _with_precision(config: Config) -> Config:
     training = getattr(config, "training", None)
     if not isinstance(training, TrainerConfig) or training.precision != "auto":
         return config
-    from moemcts.learn.training.ranks import ALONE, device_of
+    from moemcts.learn.training.ranks import device_of, launched
     from moemcts.learn.training.speed import settled
 
+    if launched().size > 1:
+        # Each process would time something else: when they train, the first one decides for all.
+        return config
     spec = plugins().game(config.game).spec
     network = plugins().network(config.network, spec.observation_shape, spec.num_actions)
-    device = str(device_of(training.device, ALONE))
+    device = str(device_of(training.device))
     found = settled(training, network, spec.observation_shape, device=device)
     return config.model_copy(update={"training": found})

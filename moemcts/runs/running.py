@@ -14,7 +14,13 @@ BATCH_SIZE = 16
 
 
 def inference_for(
-    game: str, network: str, backend: str, precision: str | None, *, batch_size: int = BATCH_SIZE
+    game: str,
+    network: str,
+    backend: str,
+    precision: str | None,
+    *,
+    batch_size: int = BATCH_SIZE,
+    device: str = "cpu",
 ) -> Inference:
     """Returns what `auto` means here for a network that is still to be trained; no precision is float32.
 
@@ -32,5 +38,13 @@ def inference_for(
         made,
         played.spec.observation_shape,
         batch_size=batch_size,
+        device=device,
         positions=lambda: usual_positions(played, SinglePhase(), plugins().agent(plugins().player(played), played)),
     )
+
+
+def device_for(name: str) -> str:
+    """Returns what `auto` means here for a device, others as they are; raises UsageError where there is none."""
+    from moemcts.learn.training.ranks import device_of
+
+    return str(device_of(name)) if name != "cpu" else name

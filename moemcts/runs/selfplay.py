@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from moemcts.arena.adjudication import check_adjudicable
+from moemcts.arena.verdict import counted
 from moemcts.gates import PhaseGate
-from moemcts.naming import AUTO, SELF, check_backend, contestants, experts_in
+from moemcts.naming import AUTO, SELF, check_backend, contestants, experts_in, experts_of, settled
 from moemcts.plugins import plugins
 from moemcts.runs.environment import groups_in_flight
 from moemcts.runs.gauntlet import manifest_digest
-from moemcts.runs.generations import LEARNED, PLAYED, REPLAY
+from moemcts.runs.generations import LEARNED, PLAYED, PROMOTED, REPLAY
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.run import Part, Run
-from moemcts.runs.running import inference_for
+from moemcts.runs.running import device_for, inference_for
 from moemcts.runs.selfplay_games import Chunk, Speed, SpeedOfParts
 from moemcts.runs.selfplay_judging import Judging
 from moemcts.runs.selfplay_learning import Learning
@@ -54,7 +55,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         self.on_disk = self.players.on_disk
         self.learning = Learning(config, self.game, self.gate, self.scheme, self.on_disk)
         self.judging = Judging(self.players, self.measured)
-        check_backend(config.games.backend, config.games.precision)
+        check_backend(config.games.backend, config.games.precision, config.games.device)
         if config.games.resign_value is not None:
             check_adjudicable(self.game)
         if config.games.opponents not in (SELF, LEAGUE):
@@ -68,23 +69,28 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     @classmethod
     def resolved(cls, config: SelfPlayConfig) -> SelfPlayConfig:
-        """Returns the configuration with what the game, the first experts and this machine decide written out."""
+        """Returns the configuration with what the game, experts and this machine decide written out."""
         if config.start:
             start = experts_in(Path(config.start))
             network = str(read_toml(start / "manifest.toml").get("network", config.network))
             config = config.model_copy(update={"start": str(start.absolute()), "network": network})
         game = plugins().game(config.game)
-        config = config.model_copy(update={"gate": plugins().complete_gate(config.gate, game)})
+        opponents = [settled(reference, game) for reference in config.gauntlet.opponents]
+        gauntlet = config.gauntlet.model_copy(update={"opponents": opponents})
+        gate = plugins().complete_gate(config.gate, game)
+        config = config.model_copy(update={"gate": gate, "gauntlet": gauntlet})
         config = super().resolved(config)
         if config.games.in_flight is None:
             games = config.games.model_copy(update={"in_flight": groups_in_flight(game)})
             config = config.model_copy(update={"games": games})
-        games = config.games
+        games, device = config.games, device_for(config.games.device)
+        update: dict[str, str] = {"device": device}
         precision = games.precision or (AUTO if games.backend == AUTO else None)
-        if AUTO not in (games.backend, precision):
-            return config
-        chosen = inference_for(config.game, config.network, games.backend, precision, batch_size=games.parallel)
-        update = {"backend": chosen.backend, "precision": chosen.precision}
+        if AUTO in (games.backend, precision):
+            chosen = inference_for(
+                config.game, config.network, games.backend, precision, batch_size=games.parallel, device=device
+            )
+            update |= {"backend": chosen.backend, "precision": chosen.precision}
         return config.model_copy(update={"games": games.model_copy(update=update)})
 
     @property
@@ -106,18 +112,21 @@ class SelfPlay(Run[SelfPlayConfig]):
         phases = ", ".join(self.gate.phase_names)
         size, unit = config.games.size
         return (
-            f"{config.game}: {config.network} by {config.gate} ({phases}; {config.scheme}), {config.generations} "
-            f"generations of {size:,} {unit} at {config.search.simulations or config.search.nodes} simulations, "
+            f"{config.game}: {config.network} by {config.gate} ({phases}; {config.scheme}), "
+            f"{counted(config.generations, 'generation')} of {size:,} {unit} at "
+            f"{config.search.simulations or config.search.nodes} simulations, "
             f"from {config.start or 'random weights'}"
         )
 
     def parts(self) -> list[Part]:
         """Returns what self-play begins with, and of every generation its games, training, promotion, measurement."""
         decided_by = self._decided_by()
+        gauntlet = self.config.gauntlet
         measured_by = decided_by | {
             f"gauntlet.{key}": value
-            for key, value in self.config.gauntlet.model_dump(mode="json", exclude={"every", "parallel"}).items()
+            for key, value in gauntlet.model_dump(mode="json", exclude={"every", "parallel"}).items()
         }
+        measured_by |= experts_of(gauntlet.opponents)
         parts = [Part(name=START, task=START, unit="experts", do=self.learning.start, decided_by=decided_by)]
         measured = self.measured
         _, size_unit = self.config.games.size
@@ -275,13 +284,18 @@ class SelfPlay(Run[SelfPlayConfig]):
         done = [one for one in range(1, self.config.generations + 1) if self.on_disk.said(one, LEARNED)]
         if not done:
             return
-        last, champion = done[-1], self.on_disk.champion(done[-1])
-        found = window(last, self.on_disk.num_samples(last), self.config.replay)
-        measured = self.measured
-        kept = {last, champion, *measured, *range(0, last + 1, self.config.keep)}
-        for one in {champion, self._played_by(last + 1)}:
+        last = done[-1]
+        champion, found = self._champion(last), window(last, self.on_disk.num_samples(last), self.config.replay)
+        kept = {*self.measured, *range(0, last + 1, self.config.keep)}
+        # The last one may play later, or sit opposite one that does, even where it was not promoted.
+        for one in {last, champion, self._played_by(last + 1)}:
             kept |= {one, *self.players.league(one)}
         self.on_disk.tidy(last, window=found, kept=sorted(kept), origins=[last, champion])
+
+    def _champion(self, last: int) -> int:
+        """Returns which generation's experts play as far as that is decided: the last one may not be judged yet."""
+        is_judged = self.config.promotion.rule == "none" or self.on_disk.said(last, PROMOTED)
+        return self.on_disk.champion(last if is_judged else last - 1)
 
     def _log(self, values: Mapping[str, Any]) -> None:
         """Adds a line to the file of times, which is another one each time."""

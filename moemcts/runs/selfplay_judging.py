@@ -8,36 +8,52 @@ from pathlib import Path
 from typing import Any
 
 from moemcts.agents import Agent
-from moemcts.arena.openings import Opening, starts
+from moemcts.arena.openings import Opening, first_board, starts
 from moemcts.arena.rating import Sprt
-from moemcts.naming import contestants
+from moemcts.arena.schedules import duel_seatings
+from moemcts.errors import UsageError
+from moemcts.learn.loop.players import quiet
+from moemcts.naming import contestants, experts_of
 from moemcts.runs.gauntlet import Duel, is_promoted, manifest_digest
 from moemcts.runs.generations import PROMOTED
 from moemcts.runs.selfplay_players import Players, name_of
-from moemcts.search import SearchConfig
 from moemcts.store import read_json, write_json
 from moemcts.work import Here
 from moemcts.work.progress import Advance
-
-_FIRST_BOARD = 1_000_000
-"""Of matches, times the seed: their start positions have numbers of their own."""
 
 
 class Judging:
     """The matches of generations."""
 
     def __init__(self, players: Players, measured: Sequence[int]) -> None:
-        """`measured` are the generations that are measured, in their order."""
+        """`measured` are the generations that are measured, in their order.
+
+        Raises UsageError for a promotion's test that makes no sense, or not in this game.
+        """
         self.players = players
         self.config, self.game = players.config, players.game
         self.folder, self.on_disk = players.folder, players.on_disk
         self.measured = measured
+        self._sprt = self._test()
+
+    def _test(self) -> Sprt | None:
+        rule = self.config.promotion
+        if rule.rule != "sprt":
+            return None
+        try:
+            seatings = duel_seatings(self.game, ("newest", "champion"))
+            if len(seatings) != 2:
+                raise ValueError(f"expected two seatings for rule 'sprt', got {len(seatings)}; try 'score'")
+            return Sprt(elo0=rule.elo0, elo1=rule.elo1, model="logistic")
+        except ValueError as error:
+            raise UsageError(f"promotion in {self.config.game}: {error}") from None
 
     def promote(self, generation: int, advance: Advance) -> None:
         """Lets the newest experts play those that have played, and says whether they play the next games."""
+        if self.on_disk.said(generation, PROMOTED):
+            return
         rule, champion = self.config.promotion, self.on_disk.champion(generation - 1)
-        search = _quiet(self.config.search, rule.temperature)
-        sprt = Sprt(elo0=rule.elo0, elo1=rule.elo1, model="logistic") if rule.rule == "sprt" else None
+        search = quiet(self.config.search, temperature=rule.temperature)
         newest = name_of(generation)
         result = Duel(
             game=self.game,
@@ -51,13 +67,13 @@ class Judging:
             parallel=self.config.games.parallel,
             identity=self._identity([generation, champion], search.model_dump(mode="json"), rule.simulations),
             journal=self.folder / "matches" / f"promote-{generation:04d}.jsonl",
-            sprt=sprt,
+            sprt=self._sprt,
         ).play(Here(), advance)
         self.on_disk.say(
             generation,
             PROMOTED,
             {
-                "promoted": is_promoted(result, newest, score=rule.score, sprt=sprt),
+                "promoted": is_promoted(result, newest, score=rule.score, sprt=self._sprt),
                 "champion": champion,
                 "games": len(result.records),
                 "counts": list(result.counts(newest)),
@@ -67,7 +83,7 @@ class Judging:
     def measure(self, generation: int, advance: Advance) -> None:
         """Plays a generation against the opponents that stay the same, and the one that was measured before it."""
         gauntlet = self.config.gauntlet
-        search = _quiet(self.config.search, 0.0)
+        search = quiet(self.config.search, temperature=0.0)
         known = contestants(gauntlet.opponents, self.game)
         others: dict[str, Agent] = {name: one.agent for name, one in known.items()}
         before = [one for one in self.measured if one < generation][-1:]
@@ -76,6 +92,7 @@ class Judging:
         ours = self.players.judged(generation, search, gauntlet.simulations)
         found = []
         for number, (name, agent) in enumerate(others.items()):
+            theirs = experts_of([name]) if name in known else {}
             own = [generation, *(before if name == name_of(before[-1] if before else -1) else [])]
             result = Duel(
                 game=self.game,
@@ -84,7 +101,7 @@ class Judging:
                 num_games=gauntlet.games,
                 seed=self._board(0) + number,
                 parallel=gauntlet.parallel,
-                identity=self._identity(own, search.model_dump(mode="json"), gauntlet.simulations),
+                identity=self._identity(own, search.model_dump(mode="json"), gauntlet.simulations) | theirs,
                 journal=self.folder / "matches" / f"measure-{generation:04d}-{number}.jsonl",
             ).play(Here(), lambda done, total, n=number: advance(n * total + done, len(others) * total))  # type: ignore[misc]
             tally = result.tally(name_of(generation))
@@ -119,7 +136,7 @@ class Judging:
         return starts(self.game, -(-num_games // self.game.spec.num_players), seed=self._board(generation))
 
     def _board(self, generation: int) -> int:
-        return (self.config.seed + 1) * _FIRST_BOARD + generation * 10_000
+        return first_board(self.config.seed + 1) + generation * 10_000
 
     def _identity(
         self, generations: Sequence[int], search: Mapping[str, Any], simulations: int | None
@@ -129,9 +146,5 @@ class Judging:
             "search": dict(search),
             "simulations": simulations,
             "backend": self.config.games.backend,
+            **({} if self.config.games.device == "cpu" else {"device": self.config.games.device}),
         }
-
-
-def _quiet(search: SearchConfig, temperature: float) -> SearchConfig:
-    """Returns a search without the noise that games to learn from have."""
-    return search.model_copy(update={"temperature": temperature, "noise_fraction": 0.0, "gumbel_noise": 0.0})

@@ -54,7 +54,7 @@ class Players:
             while len(self._experts) >= self.config.games.league + 2:
                 del self._experts[min(self._experts)]
             self._experts[generation] = load_experts(
-                self.on_disk.experts(generation), self.game, plugins(), inference=inference
+                self.on_disk.experts(generation), self.game, plugins(), device=games.device, inference=inference
             )
         return self._experts[generation]
 

@@ -27,7 +27,8 @@ class GauntletConfig(Section):
     games: int = Field(default=40, ge=0)
     """Against each opponent; 0 measures nothing."""
     opponents: list[str] = Field(default_factory=list)
-    """Agents that stay the same, such as `uct?simulations=1000` or experts in a folder."""
+    """Agents that stay the same, such as `uct?simulations=1000` or experts in a folder; what runs these is written down
+    with them."""
     previous: bool = True
     """Whether each generation that is measured also plays the one measured before it."""
     simulations: int | None = Field(default=None, ge=0)

@@ -45,6 +45,8 @@ LARGEST = 1e15
 LARGEST_SEED = 2**32 - 1
 MOST_SEEDS = 1000
 """With the largest seed, start positions still have numbers of 63 bits."""
+NULL = "null"
+"""What stands for no value, where there is one by default; also on the command line."""
 _MOST_CHARACTERS = 80
 """Of a wrong value, in an error."""
 
@@ -124,13 +126,17 @@ class MatchConfig(Section):
     precision: str | None = None
     """What networks compute in: float32 if not given, bf16, int8 of exported models, or auto, in place of which the
     quicker of the first two is written down."""
+    device: str = "cpu"
+    """Where the networks of the games run: cpu, cuda, cuda:1, ... or auto, in place of which is written down what there
+    is. Processes that play share a GPU."""
 
     @model_serializer(mode="wrap")
     def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leaves out what files did not have before, so that they stay as they were."""
         fields: dict[str, Any] = dump(self)
-        if fields.get("precision") is None:
-            fields.pop("precision", None)
+        for later in ("precision", "device"):
+            if fields.get(later) == type(self).model_fields[later].default:
+                fields.pop(later, None)
         return fields
 
 
@@ -154,8 +160,12 @@ class RunConfig(Section):
         return self
 
     def resolved_settings(self) -> dict[str, Any]:
-        """Returns all settings that have a value and an effect, as TOML has them."""
-        values = self.filled().model_dump(mode="json", exclude_none=True)
+        """Returns all settings that have an effect, as TOML has them: `validate` returns the same settings again."""
+        filled = self.filled()
+        values = filled.model_dump(mode="json", exclude_none=True)
+        for name, section in filled:
+            if isinstance(section, BaseModel):
+                values[name] |= dict.fromkeys(_taken_away(section), NULL)
         for master, idle in WITHOUT_EFFECT.items():
             if lookup(values, master):
                 for path in idle:
@@ -291,7 +301,7 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
     """Returns the configuration; raises UsageError naming the entry that is wrong."""
     _check_numbers(values)
     try:
-        config = kind.model_validate(dict(values))
+        config = kind.model_validate(_with_none(values))
         # Numbers may be written as words, such as inf.
         _check_numbers(config.model_dump())
         return config
@@ -317,6 +327,20 @@ def validate_tables(values: Mapping[str, Any], kind: type[Tables]) -> Tables:
         first = error.errors()[0]
         path = ".".join(map(str, first["loc"]))
         raise UsageError(f"{path or 'tables'}: {first['msg']}, got {_short(first['input'])}") from None
+
+
+def _taken_away(section: BaseModel) -> list[str]:
+    """Returns the settings without a value that have one by default: left out, they would have that again."""
+    fields = type(section).model_fields
+    return [key for key, value in section if value is None and fields[key].default is not None]
+
+
+def _with_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values with None in place of the word for it, which TOML has none of its own for."""
+    found = {}
+    for key, value in values.items():
+        found[key] = _with_none(value) if isinstance(value, Mapping) else None if value == NULL else value
+    return found
 
 
 def _check_numbers(values: Mapping[str, Any]) -> None:

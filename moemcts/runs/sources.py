@@ -71,10 +71,11 @@ def _open(folder: Path, game: Game) -> Dataset:
 
 
 def dataset_ids(config: DataConfig, own: Path) -> dict[str, str]:
-    """Returns which samples `open_sources` would open, by kind, from their manifests alone."""
+    """Returns which samples that are there already `open_sources` would open, by kind, from their manifests alone."""
     from moemcts.learn.data.shards import dataset_id
 
-    return {kind: dataset_id(read_toml(folder / MANIFEST)) for kind, folder in _folders(config, own).items()}
+    folders = _folders(config, own) if config.folder else _set_apart(config)
+    return {kind: dataset_id(read_toml(folder / MANIFEST)) for kind, folder in folders.items()}
 
 
 def open_training_samples(folder: Path, game: Game) -> Dataset:
@@ -86,12 +87,18 @@ def _folders(config: DataConfig, own: Path) -> dict[str, Path]:
     folder = Path(config.folder) if config.folder else own
     is_split = not (folder / MANIFEST).exists() and (folder / "train" / MANIFEST).exists()
     folders = {"training": _dataset_folder(folder / "train" if is_split else folder)}
+    if is_split:
+        folders |= {kind: folder / kind for kind in ("validation", "test") if (folder / kind / MANIFEST).exists()}
+    return folders | _set_apart(config)
+
+
+def _set_apart(config: DataConfig) -> dict[str, Path]:
+    """Returns the datasets to measure on that are named."""
+    folders = {}
     for kind, named in (("validation", config.validation), ("test", config.test)):
         if named:
             inside = Path(named) / kind
             folders[kind] = _dataset_folder(inside if (inside / MANIFEST).exists() else Path(named))
-        elif is_split and (folder / kind / MANIFEST).exists():
-            folders[kind] = folder / kind
     return folders
 
 

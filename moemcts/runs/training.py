@@ -119,7 +119,7 @@ class Training(Run[TrainingConfig]):
         return open_sources(self.config.data, self.folder / "data", self.game)
 
     def experts(self) -> ExpertSet:
-        """Opens what was trained, on the device that trained it."""
+        """Opens what was trained, on the device that trained it where that is here."""
         return self._load(self.folder / "experts")
 
     def baseline(self) -> ExpertSet | None:
@@ -150,10 +150,9 @@ class Training(Run[TrainingConfig]):
 
     def _load(self, folder: Path) -> ExpertSet:
         from moemcts.learn.checkpoint import load_experts
-        from moemcts.learn.training.ranks import ALONE, device_of
+        from moemcts.learn.training.ranks import device_here
 
-        device = device_of(self.config.training.device, ALONE)
-        return load_experts(folder, self.game, plugins(), device=str(device))
+        return load_experts(folder, self.game, plugins(), device=device_here(self.config.training.device))
 
     def _train(self, advance: Advance) -> None:
         def follow(state: TrainingProgress) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import typer
 
 from moemcts.cli.app import make_app
 from moemcts.cli.main import main
+from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.papers import join, look_up
 from moemcts.runs.reproduction import Reproduction, has_program, shown
@@ -67,6 +69,29 @@ def test_every_step_of_every_preset_is_a_command_whose_names_stand_for_something
 def test_what_papers_took_from_games_of_people_is_not_played_here() -> None:
     with pytest.raises(Exception, match=r"preset paper wants real games for 'games': give .* --data"):
         PAPERS.needed(["single"], is_given=False, preset="paper")
+
+
+def test_a_step_that_was_interrupted_goes_on_only_as_it_was_begun(tmp_path: Path) -> None:
+    one = next(one for one in PAPERS.experiment if len(one.steps) > 1 and not one.programs)
+    run, other = (Reproduction(PAPERS, one, PAPERS.size("smoke", [f"samples={n}"]), tmp_path) for n in (400, 600))
+    first = next(step for step in run.steps if run.command(step) != other.command(step))
+    done: list[str] = []
+
+    def do(words: Sequence[str]) -> str:
+        done.append(step := run.steps[len(done)])
+        if step == first:
+            (tmp_path / "made" / step).mkdir(parents=True)
+            raise KeyboardInterrupt
+        return "{}"
+
+    with pytest.raises(KeyboardInterrupt):
+        run.work(do, print)
+    with pytest.raises(UsageError, match=f"{first} was made by another command, .*; give another --out"):
+        other.work(lambda words: "{}", print)
+    told: list[str] = []
+    run.work(lambda words: "{}", told.append)
+    assert f"step {len(done)} of" in told[0]
+    run.work(lambda words: pytest.fail("all is done"), print)
 
 
 def test_a_path_finds_keys_with_points_items_and_all_items() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from moemcts.cli.main import main
+from moemcts.errors import UsageError
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.report.leaderboard import leaderboard
 from moemcts.runs.benchmark import read_suite
@@ -27,11 +29,12 @@ network = "mlp?width=8&layers=1"
 "data.samples" = 300
 "match.games" = 4
 "match.raw_games" = 0
+"search.c_init" = 1.5
 """
 ROW = {
-    "game": "a", "gate": "g", "scheme": "s", "simulations": 8, "routing": "each", "seed": 0, "games": 10, "points": 3.0,
-    "low": -1.0, "high": 7.0, "loss_single": 1.0, "loss_mixture": 0.5, "hours": 0.1, "command": "c", "commit": "x",
-    "machine": "m", "date": "d",
+    "suite": "tiny", "game": "a", "gate": "g", "scheme": "s", "simulations": 8, "routing": "each", "seed": 0,
+    "games": 10, "points": 3.0, "low": -1.0, "high": 7.0, "loss_single": 1.0, "loss_mixture": 0.5, "hours": 0.1,
+    "command": "c", "commit": "x", "machine": "m", "date": "d",
 }  # fmt: skip
 
 
@@ -78,6 +81,92 @@ def test_a_suite_that_is_done_is_not_done_again(
     assert (suite / "out" / "rows.jsonl").read_text() == before
 
 
+@pytest.fixture
+def copy(suite: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(suite, tmp_path / "copy"))
+
+
+def again(folder: Path, monkeypatch: pytest.MonkeyPatch, *changes: tuple[str, str]) -> int:
+    text = SUITE
+    for before, now in changes:
+        text = text.replace(before, now)
+    (folder / "suite.toml").write_text(text)
+    words = (folder / "suite.toml", "--preset", "tiny", "--workers", 1, "--out", folder / "out")
+    return command("benchmark", *words, monkeypatch=monkeypatch)
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_suite_that_was_edited_does_not_go_on_with_what_was_made_before(
+    is_done: bool, copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not is_done:
+        (copy / "out" / "tictactoe-0" / "rows.json").unlink()
+    assert again(copy, monkeypatch, ('"match.games" = 4', '"match.games" = 6')) == 1
+    assert "was begun with other settings: match.games was 4 and is 6; put the suite" in capsys.readouterr().err
+    assert again(copy, monkeypatch, ("budgets = [2, 4]", "budgets = [4, 2]")) == 1
+    assert "search.simulations was 2 and is 4" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "error"),
+    [
+        ("rows.json", "[{}]", "rows.json, row 1: expected a row of a suite, but it has no 'suite'; remove the file"),
+        ("rows.json", "[3]", "rows.json, row 1: expected a row of a suite, got '3'"),
+        ("rows.json", "{}", "rows.json: expected a list of rows; remove"),
+        ("unit.json", "[]", "unit.json does not say with which settings this was begun; remove"),
+    ],
+)
+def test_damaged_notes_of_a_suite_are_one_line(
+    file: str, content: str, error: str, copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (copy / "out" / "tictactoe-0" / file).write_text(content)
+    assert again(copy, monkeypatch) == 1
+    told, found = capsys.readouterr().err.splitlines()
+    assert "1 games (tictactoe)" in told
+    assert error in found
+
+
+def test_budgets_and_routings_that_a_suite_gains_are_played(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [json.loads(line) for line in (copy / "out" / "rows.jsonl").read_text().splitlines()]
+    assert again(copy, monkeypatch, ("budgets = [2, 4]", "budgets = [2, 3]"), ('"majority"', '"queue"')) == 0
+    rows = [json.loads(line) for line in (copy / "out" / "rows.jsonl").read_text().splitlines()]
+    assert [(row["simulations"], row["routing"]) for row in rows] == [
+        (2, "each"),
+        (2, "queue"),
+        (3, "each"),
+        (3, "queue"),
+    ]
+    assert rows[0]["points"] == before[0]["points"]
+    assert rows[0]["hours"] > before[0]["hours"]
+
+
+def test_all_budgets_and_routings_are_of_the_same_boards_and_searches(suite: Path) -> None:
+    games, searches = [], []
+    for path in sorted((suite / "out" / "tictactoe-0" / "run" / "matches").iterdir()):
+        first, *lines = (json.loads(line) for line in path.read_text().splitlines())
+        searches.append(first["identity"]["search"])
+        games.append({line["opening"] for line in lines if "opening" in line})
+    assert len(games) == 4
+    assert all(one == games[0] for one in games)
+    assert {search["c_init"] for search in searches} == {1.5}
+    assert sorted(search["simulations"] for search in searches) == [2, 2, 4, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("tiny = 3", "expected a table [tiny] with games, got 3"),
+        (SUITE.replace("majority", "majorty"), "no routing named 'majorty'; did you mean 'majority'?"),
+    ],
+)
+def test_a_suite_that_is_none_is_one_line(
+    text: str, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "suite.toml").write_text(text)
+    assert command("benchmark", tmp_path / "suite.toml", "--preset", "tiny", monkeypatch=monkeypatch) == 2
+    assert error in capsys.readouterr().err
+
+
 def test_reports_are_written_anew_and_runs_are_compared(
     suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,14 +185,53 @@ def test_reports_are_written_anew_and_runs_are_compared(
     assert json.loads(capsys.readouterr().out)["runs"][str(run)]["single"]["num_seeds"] == 1
 
 
+def two_seeds(*points: float, **others: Any) -> list[dict[str, Any]]:
+    return [{**ROW, **others, "seed": seed, "points": one} for seed, one in enumerate(points)]
+
+
 def test_seeds_are_pooled_over_their_means() -> None:
-    rows: list[dict[str, Any]] = [{**ROW, "seed": seed, "points": points} for seed, points in enumerate((2.0, 4.0))]
-    (line,) = leaderboard(rows, "two seeds").numbers["lines"]
+    (line,) = leaderboard(two_seeds(2.0, 4.0, low=2.9, high=3.1), "two seeds").numbers["lines"]
     assert (line["points"], line["games"], line["seeds"]) == (3.0, 20, 2)
     # t of one degree of freedom is 12.706, the standard error 1.
     assert line["high"] == pytest.approx(3 + 12.706, abs=1e-3)
     (alone,) = leaderboard([ROW], "one seed").numbers["lines"]
     assert (alone["low"], alone["high"]) == (-1.0, 7.0)
+
+
+def test_seeds_that_are_alike_by_chance_are_as_uncertain_as_their_games() -> None:
+    (line,) = leaderboard(two_seeds(5.0, 5.0, low=-25.0, high=35.0), "two seeds").numbers["lines"]
+    # t of nine degrees of freedom is 2.262: a standard error of 30 / 2.262 each, of the mean less by the root of two.
+    assert line["high"] == pytest.approx(5 + 12.706 * 30 / 2.262 / 2**0.5, rel=1e-3)
+
+
+def test_joined_suites_are_lines_of_their_own_and_a_seed_counts_once() -> None:
+    rows = [*two_seeds(1.0, 2.0), *two_seeds(3.0, 4.0, suite="large", hours=0.5)]
+    report = leaderboard(rows, "joined")
+    assert [(line["suite"], line["seeds"]) for line in report.numbers["lines"]] == [("large", 2), ("tiny", 2)]
+    assert report.sections[0].tables[0].columns[0] == "suite"
+    assert "1.20 hours of work" in report.summary
+    with pytest.raises(UsageError, match="expected a row per training seed, got 2 of seed 0: suite tiny, game a"):
+        leaderboard([*rows, ROW], "one of them twice")
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (json.dumps(ROW)[:50].encode(), 'line 2: expected a row of a suite as JSON, got \'{"suite"'),
+        (b"3", "line 2: expected a row of a suite, got '3'"),
+        (json.dumps({**ROW, "seed": None}).encode(), "line 2: expected a number as 'seed', got None"),
+        (b"{}", "line 2: expected a row of a suite, but it has no 'suite'"),
+        (b"\xff", "is no text of UTF-8"),
+    ],
+)
+def test_damaged_rows_are_one_line(
+    line: bytes, error: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rows.jsonl").write_bytes(json.dumps(ROW).encode() + b"\n" + line)
+    assert command("report", tmp_path, monkeypatch=monkeypatch) == 1
+    found = capsys.readouterr().err
+    assert error in found
+    assert len(found.splitlines()) == 1
 
 
 def test_a_leaderboard_says_which_gate_and_which_routing() -> None:

@@ -18,6 +18,7 @@ from moemcts.experts import ExpertSet
 from moemcts.game import Game, Views
 from moemcts.gates import PlyGate
 from moemcts.learn.checkpoint import save_experts
+from moemcts.learn.inference.fidelity import Fidelity
 from moemcts.naming import resolve_agent
 from moemcts.plugins import plugins
 from moemcts.runs.grid import Limit, grid_cells, impact_cells, limits_of
@@ -168,6 +169,32 @@ def test_presets_play_print_draw_and_go_on(
     run(*command, "--json", monkeypatch=monkeypatch, folder=tmp_path)
     assert json.loads(capsys.readouterr().out) == numbers
     assert sorted(path.read_bytes().splitlines()) == sorted(games[path].splitlines())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--agent {}/experts?nodes=8 --agent random --agent {}/single?nodes=8",
+        "--preset grid --experts {}/experts --baseline {}/single --nodes 8 --batch-sizes 4",
+    ],
+)
+def test_tables_go_on_with_what_was_chosen_when_they_began(
+    options: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from moemcts.learn.inference import choice
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(choice, "_fidelity", lambda *_: Fidelity(top1=1, kl=0, regret=0, value=0))
+    monkeypatch.setattr(choice, "_rates", lambda *_: {"torch": {8: 1.0}, "torch bf16": {8: 2.0}})
+    command = ["tournament", "--game", "tictactoe", *options.replace("{}", str(folder)).split()]
+    command += ["--games", "2", "--out", str(tmp_path / "out")]
+    run(*command, monkeypatch=monkeypatch, folder=tmp_path)
+    games = {path: path.read_bytes() for path in (tmp_path / "out" / "games").glob("*.jsonl")}
+    assert all(b"backend=torch&precision=bf16" in begun for begun in games.values())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    monkeypatch.setattr(choice, "_rates", lambda *_: {"torch": {8: 2.0}, "torch bf16": {8: 1.0}})
+    run(*command, monkeypatch=monkeypatch, folder=tmp_path)
+    assert {path: path.read_bytes() for path in games} == games
 
 
 def test_openings_come_from_a_file(folder: Path, tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from moemcts.cli.settings import Given, read_settings
-from moemcts.errors import UsageError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, ExperimentConfig
+from moemcts.runs.estimate import estimate
 from moemcts.runs.learning import play_games
 from moemcts.runs.learning_cost import learning_cost
 from moemcts.runs.selfplay_settings import SelfPlayConfig, load_preset
@@ -68,6 +69,24 @@ def test_a_file_of_games_is_imported_by_its_reader(tmp_path: Path) -> None:
     assert len(sources.training) + len(sources.validation) + len(sources.test) == 160
     run.do("data", lambda done, total: None)
     assert Experiment.load(tmp_path / "run").config_text() == run.config_text()
+
+
+def test_games_that_were_imported_are_counted_where_their_file_is_gone(tmp_path: Path) -> None:
+    file = tmp_path / "games.pgn"
+    file.write_text("".join(GAMES.format("0-1", "0-1") for _ in range(40)))
+    options: dict[str, Any] = {
+        "data.games": str(file),
+        "network": "resnet?channels=4&blocks=1",
+        "num_seeds": 1,
+        "gates": ["none"],
+    }
+    run = Experiment.create(tmp_path / "run", settings("smoke", **options))
+    run.do("data", lambda done, total: None)
+    file.unlink()
+    assert estimate(Experiment.load(tmp_path / "run")).num_bytes > 0
+    run.do("data", lambda done, total: None)
+    with pytest.raises(MoemctsError, match="expected a file of games, there is none at"):
+        estimate(Experiment.prepare(tmp_path / "new", settings("smoke", **options)))
 
 
 def test_samples_of_a_dataset_are_whole_games_drawn_at_random(dataset: Path) -> None:

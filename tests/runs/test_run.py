@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from trained_for_tests import with_gpus
 
 from moemcts.cli.main import main
 from moemcts.cli.run import make
 from moemcts.cli.train import make as make_training
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
-from moemcts.runs.arms import make_arms
+from moemcts.runs.arms import file_label, make_arms
+from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.learning import measurements
 from moemcts.runs.settings import validate
 from moemcts.store import exclusive, read_toml, write_text, write_toml
@@ -88,6 +90,19 @@ def test_a_finished_run_has_its_parts_and_nothing_left_to_do(finished: Path) -> 
     assert sorted(path.stem for path in (finished / "parts").iterdir()) == sorted(names)
 
 
+def test_a_match_that_fills_all_workers_is_shared_by_them(tmp_path: Path) -> None:
+    games = {"games": 8, "raw_games": 2, "parallel": 4}
+    alone, shared = (experiment(tmp_path / str(workers), match=games, workers=workers) for workers in (1, 2))
+    assert [part.name for part in shared.parts() if part.share is not None] == ["searched-0"]
+    make(alone, Silence())
+    make(shared, Silence())
+    assert shared.waiting() == []
+    kept, found = ((run.folder / "matches" / "searched-0.jsonl").read_text().splitlines() for run in (alone, shared))
+    assert len(found) == 9
+    assert found[0] == kept[0]
+    assert sorted(found[1:]) == sorted(kept[1:])
+
+
 @pytest.mark.parametrize(
     ("change", "line"),
     [
@@ -108,6 +123,46 @@ def test_settings_that_were_edited_after_they_decided_a_part_are_refused(
     edit(copy, change)
     with pytest.raises(ForeignData, match=line):
         make(Experiment.load(copy), Silence())
+
+
+def test_games_and_losses_are_evaluated_where_the_settings_say(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "device" not in read_toml(copy / "config.toml")["match"]
+    seen = with_gpus(monkeypatch)
+    edit(copy, lambda values: values["match"].update(device="cuda:1"))
+    with pytest.raises(ForeignData, match=r"match\.device was None and is 'cuda:1'"):
+        make(Experiment.load(copy), Silence())
+    for path in [*(copy / "parts").glob("*ed-0.json"), *(copy / "parts").glob("raw-*"), *(copy / "matches").iterdir()]:
+        path.unlink()
+    edit(copy, lambda values: values["training"].update(device="cuda"))
+    run = Experiment.load(copy)
+    with run.opened():
+        run.work(Silence())
+    assert set(seen) == {"cuda:1"}
+    seen.clear()
+    run.outcomes()
+    assert set(seen) == {"cuda", "cpu"}, "losses are found where the training was, games are read"
+    seen = with_gpus(monkeypatch, 0)
+    Experiment.load(copy).outcomes()
+    assert set(seen) == {"cpu"}, "a report needs no GPU"
+
+
+@pytest.mark.parametrize(
+    ("match", "line"),
+    [
+        ({"device": "gpu"}, "expected a device such as cpu, cuda or cuda:1, got 'gpu'"),
+        ({"device": "cuda:7"}, "no GPU for device 'cuda:7'"),
+        ({"device": "cuda", "backend": "openvino"}, "openvino runs networks on the CPU here, not on cuda"),
+    ],
+)
+def test_a_run_on_a_device_that_cannot_be_does_not_begin(
+    match: dict[str, Any], line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_gpus(monkeypatch)
+    with pytest.raises(UsageError, match=line):
+        experiment(tmp_path / "run", match=match)
+    assert not (tmp_path / "run").exists()
+    made = experiment(tmp_path / "run", match={"device": "auto"})
+    assert made.config.match.device == read_toml(tmp_path / "run" / "config.toml")["match"]["device"] == "cuda"
 
 
 def test_a_training_whose_epochs_were_edited_is_refused(trained: Path, tmp_path: Path) -> None:
@@ -203,6 +258,39 @@ def test_a_folder_is_a_run_from_its_last_file_on(tmp_path: Path, monkeypatch: py
     assert experiment(tmp_path / "run").waiting()
 
 
+@pytest.mark.parametrize("kind", ["validation", "test"])
+def test_samples_to_measure_on_that_were_replaced_are_refused(kind: str, trained: Path, tmp_path: Path) -> None:
+    samples = Path(shutil.copytree(trained / "data", tmp_path / "samples"))
+    config = validate({**SMALL, "data": {"samples": 150, kind: str(samples)}, "seed": 1}, TrainingConfig)
+    training = Training.create(tmp_path / "training", config)
+    training.work(Silence())
+    assert Training.load(training.folder).waiting() == []
+    shutil.rmtree(samples)
+    other = Training.create(tmp_path / "other", validate({**SMALL, "seed": 2}, TrainingConfig))
+    other.do("data", lambda done, total: None)
+    shutil.copytree(other.folder / "data", samples)
+    with pytest.raises(ForeignData, match=rf"part data was made with other settings: {kind} data was"):
+        make_training(Training.load(training.folder), Silence())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"search": {"nodes": 8, "simulations": None}, "training": {**SMALL["training"], "spike": None}},
+        {"match": {**EXPERIMENT["match"], "random_plies": 4, "openings": "openings.txt"}},
+        {"match": {**EXPERIMENT["match"], "random_plies": None, "precision": None}},
+    ],
+    ids=["without values", "without effect", "without values by default"],
+)
+def test_whoever_opens_a_run_has_the_settings_of_who_created_it(changes: dict[str, Any], tmp_path: Path) -> None:
+    run = experiment(tmp_path / "run", **changes)
+    opened = Experiment.load(tmp_path / "run")
+    assert opened.config == run.config
+    assert [part.decided_by for part in opened.parts()] == [part.decided_by for part in run.parts()]
+    if "search" in changes:
+        assert (opened.config.search.simulations, opened.config.training.spike) == (None, None)
+
+
 def test_who_comes_second_overwrites_nothing(tmp_path: Path) -> None:
     config = validate(EXPERIMENT, ExperimentConfig)
     first, second = (Experiment.prepare(tmp_path / "run", config.model_copy(update={"seed": seed})) for seed in (1, 2))
@@ -227,6 +315,20 @@ def test_arms_whose_names_differ_in_signs_only_have_folders_of_their_own() -> No
     arms = make_arms(["resnet"], ["plies?cuts=3,6", "plies?cuts=3.6", "steps"], ["separated"])
     assert len({arm.label for arm in arms}) == 4
     assert arms[3].label == "steps"
+
+
+def test_saved_gates_whose_names_differ_in_signs_only_have_copies_of_their_own(tmp_path: Path) -> None:
+    one, other = (str(tmp_path / f"gates/k{sign}3.safetensors") for sign in "_-")
+    for gate in (one, other):
+        write_text(Path(gate), gate)
+        keep_gate(tmp_path / "run", gate)
+    copies = [kept_gate(tmp_path / "run", gate, [one, other]) for gate in (one, other)]
+    assert [Path(copy).read_text() for copy in copies] == [one, other]
+    # A folder from before, whose copy may be of either.
+    old = tmp_path / "old" / "gates" / f"{file_label(one)}.safetensors"
+    write_text(old, other)
+    assert kept_gate(tmp_path / "old", one, [one]) == str(old)
+    assert kept_gate(tmp_path / "old", one, [one, other]) == one
 
 
 @pytest.mark.parametrize("setting", ["data.agent", "match.field", "match.opponent_model"])

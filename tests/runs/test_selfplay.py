@@ -11,16 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from trained_for_tests import save_team, with_gpus
 
 from moemcts.arena.replays import read_jsonl
 from moemcts.cli.main import main
 from moemcts.cli.selfplay import make
 from moemcts.errors import ForeignData, UsageError
+from moemcts.runs import selfplay_judging
 from moemcts.runs.generations import PLAYED
 from moemcts.runs.selfplay import SelfPlay
+from moemcts.runs.selfplay_players import Players
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.settings import validate
-from moemcts.store import read_toml, write_toml
+from moemcts.store import read_json, read_toml, write_json, write_toml
 from moemcts.work.progress import Advance, Progress, Silence
 
 SMALL: dict[str, Any] = {
@@ -197,18 +200,76 @@ def test_who_is_not_promoted_does_not_play(tmp_path: Path) -> None:
     assert read_toml(run.on_disk.games(2) / "manifest.toml")["source"]["champion"] == 0
 
 
+def promoting(monkeypatch: pytest.MonkeyPatch, *generations: int) -> None:
+    """Lets promotion matches end so that these generations are promoted, and no others."""
+    names = {f"generation {one}" for one in generations}
+    monkeypatch.setattr(selfplay_judging, "is_promoted", lambda result, name, **rule: name in names)
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_who_plays_is_kept_until_the_next_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead: bool
+) -> None:
+    promoting(monkeypatch, 1)
+    learning, promotion = {"optimiser": "kept"}, {"goes_on": "champion"}
+    changes = {"keep": 2, "gauntlet": {"games": 0}, "learning": learning, "promotion": promotion}
+    run = work(selfplay(tmp_path / "run", generations=4, games={"ahead": ahead}, **changes))
+    assert [run.on_disk.champion(one) for one in range(5)] == [0, 1, 1, 1, 1]
+    kept = [path.parent.name for path in sorted((tmp_path / "run").glob("generations/*/experts"))]
+    assert kept == ["0000", "0001", "0002", "0004"]
+    # A generation learns on from the champion, with what its optimisers have gathered.
+    gathered = [path.parent.name for path in sorted((tmp_path / "run").glob("generations/*/optimisers"))]
+    assert gathered == ["0001", "0004"]
+
+
+def test_who_may_sit_opposite_a_later_champion_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    promoting(monkeypatch, 1, 4)
+    games = {"opponents": "league", "league": 2}
+    work(selfplay(tmp_path / "run", generations=3, keep=9, games=games, gauntlet={"games": 0}))
+    values = read_toml(tmp_path / "run" / "config.toml")
+    write_toml(tmp_path / "run" / "config.toml", values | {"generations": 5})
+    run = work(SelfPlay.load(tmp_path / "run"))
+    # The fifth generation's games are those of the fourth against the second, which was not promoted, and the third.
+    assert run.on_disk.said(5, PLAYED)["played_by"] == 4
+
+
+def test_a_promotion_that_was_said_but_not_noted_is_not_judged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    promoting(monkeypatch, 1, 2)
+    run = work(selfplay(tmp_path / "run", generations=2, keep=9, gauntlet={"games": 0}))
+    note = tmp_path / "run" / "parts" / "promote-0002.json"
+    write_json(note, read_json(note) | {"done": False})
+    # The generation that was beaten is gone.
+    assert not run.on_disk.experts(1).exists()
+    assert not work(SelfPlay.load(tmp_path / "run")).waiting()
+
+
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
         ({"scheme": "mixture", "gate": "learned"}, "cannot go on from generation to generation"),
         ({"games": {"opponents": "nobody"}}, "no agent named 'nobody'"),
+        ({"games": {"device": "gpu"}}, "expected a device such as cpu, cuda or cuda:1, got 'gpu'"),
         ({"search": {"seconds": 1.0}}, "limit search by simulations, not seconds"),
         ({"targets": {"steps": 2, "td_lambda": 0.5}}, "expected steps or td_lambda"),
+        ({"promotion": {"rule": "sprt", "elo0": 20.0}}, "promotion in tictactoe: expected elo0 < elo1"),
     ],
 )
 def test_what_cannot_be_done_is_said_before_it_begins(tmp_path: Path, changes: Any, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         selfplay(tmp_path / "run", **changes)
+
+
+def test_experts_play_on_the_device_that_is_named(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "device" not in read_toml(finished / "config.toml")["games"]
+    seen = with_gpus(monkeypatch)
+    run = selfplay(tmp_path / "run", games={"device": "cuda:1"})
+    assert read_toml(tmp_path / "run" / "config.toml")["games"]["device"] == "cuda:1"
+    Players(finished, run.config, run.game).experts(3)
+    assert seen == ["cuda:1"]
 
 
 @pytest.mark.parametrize("opponents", ["league", "random"])
@@ -253,10 +314,14 @@ def test_the_command_ends_with_a_report(
     folder = tmp_path / "run"
     options = ["--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--generations", 1, "--out", folder]
     sizes = ["--set", "games.games=8", "--set", "gauntlet.games=2", "--set", "training.epochs=1"]
+    sizes += ["--set", "promotion.rule=score", "--set", "promotion.score=0.999", "--set", "promotion.games=2"]
     assert command("selfplay", *options, *sizes, monkeypatch=monkeypatch) == 0
     told = capsys.readouterr()
-    assert "1 generations of 8 games" in told.out
+    assert "1 generation of 8 games" in told.out
     assert "report.html" in told.out
+    first = SelfPlay.load(folder).on_disk.experts(0)
+    assert f"experts: {first} (of generation 0, the last that was promoted)" in told.out
+    assert (first / "manifest.toml").exists()
     assert "generation 1: games" in told.err
     assert command("selfplay", *options, *sizes, monkeypatch=monkeypatch) == 2
     assert "moemcts selfplay --resume" in capsys.readouterr().err
@@ -273,6 +338,24 @@ def test_a_game_of_each_generation_can_be_gone_through(finished: Path) -> None:
         assert not moves
         assert tuple(last.returns().tolist()) == replay.record.returns
         assert replay.record.agents == (f"generation {run.on_disk.champion(generation - 1)}",) * 2
+
+
+def test_experts_among_the_opponents_stay_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_team(tmp_path / "team")
+    monkeypatch.chdir(tmp_path)
+    gauntlet = {"opponents": ["team?simulations=2"], "games": 2, "previous": False}
+    run = work(selfplay(tmp_path / "run", generations=1, gauntlet=gauntlet, promotion={"rule": "none"}))
+    monkeypatch.chdir("/")
+    # What was chosen here stands in the settings.
+    assert run.config.gauntlet.opponents[0].startswith(f"{tmp_path}/team?simulations=2&backend=")
+    assert not work(SelfPlay.load(tmp_path / "run")).waiting()
+    save_team(tmp_path / "team", seed=4)
+    with pytest.raises(ForeignData, match=r"part measure-0000 was made with other settings: experts of .*team"):
+        work(SelfPlay.load(tmp_path / "run"))
+    for part in (tmp_path / "run" / "parts").glob("measure-*.json"):
+        part.unlink()
+    with pytest.raises(ForeignData, match=r"measure-0000-0\.jsonl"):
+        work(SelfPlay.load(tmp_path / "run"))
 
 
 def test_openings_are_counted(finished: Path) -> None:

@@ -1,0 +1,94 @@
+"""Matches on the boards of training seeds, as a run keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moemcts.agents import Agent
+from moemcts.arena.games import Conditions
+from moemcts.arena.match import MatchResult
+from moemcts.arena.openings import Opening, first_board, starts
+from moemcts.arena.playing import Watch, play_match
+from moemcts.arena.schedules import MatchSchedule, Remake, match_schedule
+from moemcts.game import Game
+from moemcts.runs.settings import MOST_SEEDS, ExperimentConfig
+from moemcts.work import Workers
+from moemcts.work.progress import Advance
+
+
+@dataclass(frozen=True)
+class Boards:
+    """Where the games of a run start, and the files they are kept in: `matches/LABEL.jsonl` in its folder."""
+
+    folder: Path
+    game: Game
+    config: ExperimentConfig
+
+    def openings(self, seed: int, num_games: int) -> list[Opening]:
+        """Returns where the games of a training seed start, each for one game in every seat."""
+        config = self.config.match
+        return starts(
+            self.game,
+            -(-num_games // self.game.spec.num_players),
+            path=Path(config.openings) if config.openings else None,
+            random_plies=config.random_plies,
+            seed=self.first(seed),
+        )
+
+    def schedule(
+        self,
+        arms: Mapping[str, Agent],
+        field: Agent,
+        num_games: int,
+        seed: int,
+        identity: Mapping[str, Any],
+        remake: Remake | None = None,
+    ) -> MatchSchedule:
+        """Returns games of arms' agents on the boards of a training seed, against who sits in all other seats.
+
+        `identity` is what decides them beside the settings; `remake` makes them anew in other processes.
+        """
+        config = self.config.match
+        return match_schedule(
+            self.game,
+            arms,
+            field,
+            num_games=num_games,
+            openings=self.openings(seed, num_games),
+            identity=dict(identity)
+            | ({} if config.backend == "torch" else {"backend": config.backend})
+            | ({} if config.precision in (None, "float32") else {"precision": config.precision})
+            | ({} if config.device == "cpu" else {"device": config.device}),
+            remake=remake,
+        )
+
+    def play(
+        self,
+        schedule: MatchSchedule,
+        seed: int,
+        *,
+        label: str,
+        baseline: str,
+        advance: Advance = lambda done, total: None,
+        crew: Workers | None = None,
+    ) -> MatchResult:
+        """Plays games of a training seed, here or shared by workers; goes on where the match of that label was.
+
+        All arms are compared with the baseline, if it plays.
+        """
+        records = play_match(
+            self.game,
+            schedule,
+            Conditions(seed=self.first(seed), max_parallel=self.config.match.parallel),
+            journal=self.folder / "matches" / f"{label}.jsonl",
+            workers=crew,
+            watch=Watch(on_progress=lambda state: advance(state.num_finished, len(schedule.lineups))),
+        )
+        return MatchResult.of(schedule, records, baseline=baseline if baseline in schedule.arms else None)
+
+    def first(self, seed: int) -> int:
+        """Returns the number of the first board of a training seed."""
+        return first_board(self.config.seed * MOST_SEEDS + seed + 1)
