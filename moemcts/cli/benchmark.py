@@ -67,6 +67,9 @@ def _work(units: Sequence[Unit], folder: Path, count: int, progress: Any) -> lis
     from moemcts.runs.benchmark import DoUnit
     from moemcts.work import num_cores, workers
 
+    do = DoUnit(folder)
+    for unit in units:
+        do.check(unit)
     crew = workers(min(count or num_cores(), len(units)), hint="the same command goes on")
     with progress.task("games and seeds", "runs") as advance:
         done: set[int] = set()
@@ -76,5 +79,5 @@ def _work(units: Sequence[Unit], folder: Path, count: int, progress: Any) -> lis
             advance(len(done), len(units))
             progress.say(f"{units[number].name}: done, {len(done)} of {len(units)}")
 
-        found = crew.map(DoUnit(folder), list(units), on_done=note)
+        found = crew.map(do, list(units), on_done=note)
     return [row for rows in found for row in rows]

@@ -14,8 +14,6 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """What a standard output that takes no more says; files have errors of their own, see `moemcts.store`."""
 _MOST_CHARACTERS = 80
 """Of a name in an error."""
-_MOST_CHARACTERS = 80
-"""Of a name in an error."""
 
 
 def main() -> None:

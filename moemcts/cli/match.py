@@ -12,7 +12,7 @@ import typer
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from moemcts.arena.duel import DuelResult
     from moemcts.arena.games import Progress
@@ -56,7 +56,9 @@ def match(
     openings: Annotated[
         str, typer.Option(help="A file of positions (lines, EPD, PGN), or `seeds`: the game's own starts.")
     ] = "seeds",
-    openings_order: Annotated[str, typer.Option(help="random, drawn by --seed, or sequential.")] = "random",
+    openings_order: Annotated[
+        str | None, typer.Option(help="Of a file: random by default, drawn by --seed, or sequential.")
+    ] = None,
     openings_plies: Annotated[
         int | None, typer.Option(min=0, help="Plies of each line of a PGN file; all by default.")
     ] = None,
@@ -109,8 +111,14 @@ def match(
 
     if num_games is not None and pairs is not None:
         raise UsageError("expected --games or --pairs, got both")
-    if openings_order not in ORDERS:
+    if openings_order not in (None, *ORDERS):
         raise UsageError(f"expected --openings-order {' or '.join(ORDERS)}, got {openings_order!r}")
+    file = None if openings == "seeds" else Path(openings)
+    if file is None:
+        idle = {"--openings-order": openings_order, "--openings-plies": openings_plies}
+        check_effects(idle, "without --openings FILE")
+    else:
+        check_effects({"--random-plies": random_plies}, "with --openings, games begin in the file's positions")
     limits = {"simulations": simulations, "nodes": nodes, "seconds": seconds}
     if against is None and len(agent) == 1:
         against = plugins().player(plugins().game(game))
@@ -121,8 +129,8 @@ def match(
             against=against,
             num_games=num_games or 100,
             seed=seed,
-            openings=None if openings == "seeds" else Path(openings),
-            order="random" if openings_order == "random" else "sequential",
+            openings=file,
+            order="sequential" if openings_order == "sequential" else "random",
             opening_plies=openings_plies,
             random_plies=random_plies,
             limits={name: value for name, value in limits.items() if value is not None},
@@ -148,6 +156,13 @@ def match(
         from moemcts.arena.replays import replays_of
 
         write(path, replays_of(played.game, played.lineups, result.records, f"{EVENT}, {game}"))
+
+
+def check_effects(options: Mapping[str, object], reason: str) -> None:
+    """Raises UsageError for the first of some options that was given though it has no effect, saying why."""
+    for option, value in options.items():
+        if value is not None:
+            raise UsageError(f"{option} has no effect {reason}; leave it out")
 
 
 def check_outputs(paths: Sequence[Path], *, ours: Sequence[Path]) -> None:

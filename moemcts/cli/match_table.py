@@ -36,12 +36,9 @@ def print_result(result: DuelResult | MatchResult) -> None:
             for arm in result.arms
             if arm != result.baseline
         ]
-    elif len(result.seatings[0]) == 2:
-        console.print(_two(result))
-        lines = _evidence(result)
     else:
-        console.print(_many(result))
-        lines = []
+        console.print(_two(result) if len(result.seatings[0]) == 2 else _many(result))
+        lines = _evidence(result) if result.is_even else []
     num_repeated = (
         sum(result.summary(arm).num_duplicates for arm in result.arms)
         if isinstance(result, MatchResult)

@@ -74,7 +74,7 @@ def _rebuilt(folder: Path, allow_programs: bool) -> Report:
 
 
 def _joined_suites(folders: list[Path]) -> Report:
-    from moemcts.report.leaderboard import leaderboard
+    from moemcts.report.leaderboard import leaderboard, read_rows
 
-    lines = [line for folder in folders for line in (folder / "rows.jsonl").read_text().splitlines()]
-    return leaderboard([json.loads(line) for line in lines], " and ".join(folder.name for folder in folders))
+    rows = [row for folder in folders for row in read_rows(folder / "rows.jsonl")]
+    return leaderboard(rows, " and ".join(folder.name for folder in folders))

@@ -106,8 +106,9 @@ def selfplay(
         return
     typer.echo(report.summary + "\n")
     typer.echo("\n\n".join(table.text() for section in report.sections[:2] for table in section.tables))
-    newest = run.on_disk.experts(run.config.generations)
-    typer.echo(f"\nexperts: {newest}\nreport: {run.folder / 'report' / 'report.html'}")
+    newest, best = run.config.generations, run.on_disk.champion(run.config.generations)
+    said = "" if best == newest else f" (of generation {best}, the last that was promoted)"
+    typer.echo(f"\nexperts: {run.on_disk.experts(best)}{said}\nreport: {run.folder / 'report' / 'report.html'}")
 
 
 def make(run: SelfPlay, progress: Progress) -> Report:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 from rich.markup import escape
 
+from moemcts.cli.match import check_effects
 from moemcts.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from moemcts.work.progress import Advance
 
 PRESETS = ("grid", "impact")
+ROUND_ROBIN, LADDER = "round-robin", "ladder"
+ROUNDS = 3
+"""Of a ladder, where nobody says how many."""
 WIDTH_OF_FILES = 160
 """Columns where no terminal says how many there are."""
 RANDOM_START = "of games that always start alike, 4 by default"
@@ -39,14 +43,14 @@ def tournament(
         typer.Option(help="An agent or a folder of experts, with options: `flat?playouts=512`; two or more."),
     ] = None,
     kind: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="round-robin: all against all; gauntlet: the first against each of the others; ladder: neighbours "
-            "by their rating so far."
+            help="round-robin, the default: all against all; gauntlet: the first against each of the others; ladder: "
+            "neighbours by their rating so far."
         ),
-    ] = "round-robin",
+    ] = None,
     num_games: Annotated[int, typer.Option("--games", min=1, help="Games at every table.")] = 20,
-    rounds: Annotated[int, typer.Option(min=1, help="Of a ladder.")] = 3,
+    rounds: Annotated[int | None, typer.Option(min=1, help=f"Of a ladder, {ROUNDS} by default.")] = None,
     preset: Annotated[
         str | None,
         typer.Option(
@@ -79,11 +83,14 @@ def tournament(
     """Play many agents against each other and rate them, or experts against a single network over many limits."""
     from moemcts.arena.adjudication import check_adjudicable, parse_adjudication
     from moemcts.arena.games import Conditions
-    from moemcts.arena.openings import starts
+    from moemcts.arena.openings import first_board, starts
     from moemcts.plugins import plugins
 
     named = Named(preset, experts, baseline, nodes, milliseconds, batch_sizes)
     _check(named, agent)
+    _check_effects(named, kind, rounds)
+    if openings is not None:
+        check_effects({"--random-plies": random_plies}, "with --openings, games begin in the file's positions")
     made = plugins().game(game)
     conduct = parse_adjudication(adjudicate)
     if conduct is not None:
@@ -93,11 +100,20 @@ def tournament(
     event = Event(
         game=made,
         num_games=num_games,
-        openings=starts(made, num_openings, path=openings, random_plies=random_plies, seed=seed),
+        openings=starts(
+            made,
+            num_openings,
+            path=openings,
+            random_plies=random_plies,
+            seed=first_board(seed) if openings is None else seed,
+        ),
         conditions=Conditions(seed=seed, max_parallel=parallel, adjudication=conduct, agent_timeout=agent_timeout),
         folder=None if out is None else out / "games",
     )
-    report = _play_tournament(event, agent or [], kind, rounds) if preset is None else _play_preset(event, named)
+    if preset is None:
+        report = _play_tournament(event, agent or [], kind or ROUND_ROBIN, rounds or ROUNDS)
+    else:
+        report = _play_preset(event, named)
     if out is not None:
         from moemcts.report import write_report
 
@@ -148,6 +164,13 @@ def _check(named: Named, agents: Sequence[str] | None) -> None:
         raise UsageError(f"expected --experts and --baseline with --preset {named.preset}")
 
 
+def _check_effects(named: Named, kind: str | None, rounds: int | None) -> None:
+    if named.preset is not None:
+        check_effects({"--kind": kind, "--rounds": rounds}, f"with --preset {named.preset}, which says who meets whom")
+    elif kind != LADDER:
+        check_effects({"--rounds": rounds}, f"without --kind {LADDER}")
+
+
 def _play_tournament(event: Event, references: Sequence[str], kind: str, rounds: int) -> Report:
     from moemcts.arena.tournament import KINDS, TournamentPlan, play_tournament
     from moemcts.cli.progress import ConsoleProgress
@@ -159,7 +182,8 @@ def _play_tournament(event: Event, references: Sequence[str], kind: str, rounds:
     if kind not in known:
         raise unknown_name("kind of tournament", kind, KINDS)
     num_games, conditions = event.num_games, event.conditions
-    agents = named_agents(references, event.game)
+    journals = [] if event.folder is None else sorted(event.folder.glob("*.jsonl"))
+    agents = named_agents(references, event.game, journals)
     if any(map(is_timed, references)):
         # Time that games share would be time that one of them lacks.
         conditions = replace(conditions, max_parallel=1)

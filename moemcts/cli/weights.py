@@ -57,6 +57,7 @@ def list_weights(as_json: Json = False) -> None:
 
 def show(experts: Named, as_json: Json = False) -> None:
     """Show how experts were made and how good they are: game, gate, network, scheme, seed, losses, Elo."""
+    from moemcts.errors import DamagedFile
     from moemcts.naming import experts_in
     from moemcts.store import read_toml
     from moemcts.weights import CARD, MANIFEST
@@ -65,7 +66,14 @@ def show(experts: Named, as_json: Json = False) -> None:
     found: dict[str, Any] = {"folder": str(folder), **read_toml(folder / MANIFEST)}
     if (folder / CARD).exists():
         found["card"] = read_toml(folder / CARD)
-    typer.echo(json.dumps(found, indent=1) if as_json else "\n".join(_lines(found)))
+    try:
+        lines = _lines(found)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DamagedFile(
+            f"{folder / MANIFEST} is no manifest of experts, or {CARD} beside it no card: {error!r}; make or fetch the "
+            "experts again"
+        ) from error
+    typer.echo(json.dumps(found, indent=1) if as_json else "\n".join(lines))
 
 
 def where(experts: Named) -> None:

@@ -35,10 +35,11 @@ class AgainstSingle(Contest):
         return lines
 
     def section(self, title: str, label: str) -> Section:
+        units = "training seeds and openings" if len(self.results) > 1 else "openings"
         caption = (
             f"{self.limit}; against the single network of the same training seed, every opening from both sides; "
             f"{self.describe_seeds()}. Elo with the 95 % error that cutechess prints, which takes games as independent "
-            "and holds for these networks; the score in percent has a 95 % interval over training seeds and openings."
+            f"and holds for these networks; the score in percent has a 95 % interval over {units}."
         )
         columns = ["experts", "games", "wins", "draws", "losses", "Elo", "score %", "Elo by seed", "repeated", "plies"]
         figure = Figure(
@@ -87,7 +88,8 @@ class AgainstSingle(Contest):
             *(outcomes.count(kind) for kind in ("win", "tie", "loss")),
             str(_elo(games)),
             f"{50 + 100 * found.mean:.1f} [{low:.1f}, {high:.1f}]",
-            ", ".join(f"{round(_elo(result.games(arm)).difference) + 0:+d}" for result in self.results),
+            # Without errors, which would make this the widest column.
+            ", ".join(str(_elo(result.games(arm))).partition(" ± ")[0] for result in self.results),
             num_duplicates(games),
             f"{np.mean([game.plies for game in games]):.0f}",
         ]

@@ -111,11 +111,17 @@ class AgainstField(Contest):
             if FIELD in self.arms
             else ""
         )
+        difference = (
+            "with a 95 % interval over training seeds and boards, and p is from the same t"
+            if len(self.results) > 1
+            else "with Student's 95 % interval over boards; p is from signs of whole boards flipped at random, and "
+            "holds for few boards too"
+        )
         return (
             f"{self.limit}; against {self.field} in all other seats, seats rotated, the same boards and seeds for "
             f"every arm; {self.describe_seeds()}.{chance} Shares in percent with 95 % Wilson intervals over all "
-            "games; the difference in wins is paired, with a 95 % interval over training seeds and boards, and p is "
-            "from the same t. The Wilson intervals hold for these networks, not for others like them."
+            f"games; the difference in wins is paired, {difference}. The Wilson intervals hold for these networks, not "
+            "for others like them."
         )
 
     def _mean_plies(self, arm: str) -> float:

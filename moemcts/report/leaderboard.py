@@ -2,25 +2,67 @@
 
 from __future__ import annotations
 
+import json
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from moemcts.arena.intervals import t_quantile
+from moemcts.errors import DamagedFile, UsageError
 from moemcts.report.page import Report, Section
 from moemcts.report.tables import Cell, Table
 
-KEYS = ("game", "gate", "scheme", "simulations", "routing")
+KEYS = ("suite", "game", "gate", "scheme", "simulations", "routing")
 """What rows of one line of the leaderboard share; they differ in their seeds."""
+NUMBERS = ("simulations", "seed", "games", "points", "low", "high", "hours")
+LOSSES = ("loss_single", "loss_mixture")
+ORIGIN = ("command", "commit", "machine", "date")
 EACH = "each"
 SPEED = "positions_per_second"
 Row = Mapping[str, Any]
+_RUN = ("suite", "game", "seed", "hours")
+"""What rows of one run share."""
+_HINT = "remove the file, and the command that made the suite writes it again"
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Returns the rows of a suite's file; raises DamagedFile naming the line that is none."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise DamagedFile(f"{path} is no text of UTF-8: {error.reason}; {_HINT}") from None
+    return [_row(line, f"{path}, line {number}") for number, line in enumerate(lines, 1)]
+
+
+def _row(line: str, place: str) -> Row:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        raise DamagedFile(f"{place}: expected a row of a suite as JSON, got {line[:40]!r}; {_HINT}") from None
+    return checked_row(row, place)
+
+
+def checked_row(row: object, place: str) -> dict[str, Any]:
+    """Returns what was read as a row of a suite; raises DamagedFile saying where it was read if it is none."""
+    if not isinstance(row, dict):
+        raise DamagedFile(f"{place}: expected a row of a suite, got {json.dumps(row)[:40]!r}; {_HINT}")
+    if missing := [key for key in (*KEYS, *NUMBERS, *LOSSES, *ORIGIN) if key not in row]:
+        raise DamagedFile(f"{place}: expected a row of a suite, but it has no {missing[0]!r}; {_HINT}")
+    for key in (*NUMBERS, *(key for key in LOSSES if row[key] is not None)):
+        if not isinstance(row[key], int | float):
+            raise DamagedFile(f"{place}: expected a number as {key!r}, got {row[key]!r}; {_HINT}")
+    return row
 
 
 def leaderboard(rows: Sequence[Row], title: str) -> Report:
-    """Returns the report of a suite's rows, lines in the order of games, the best of each first."""
+    """Returns the report of suites' rows, lines in the order of games, the best of each first.
+
+    Raises UsageError where a line has a training seed twice: its rows would count as several.
+    """
     lines = [_line(list(same)) for _, same in groupby(sorted(rows, key=_key), key=_key)]
     order = list(dict.fromkeys(row["game"] for row in rows))
     lines.sort(key=lambda line: (order.index(line["game"]), -line["points"]))
@@ -48,12 +90,20 @@ def _key(row: Row) -> tuple[Any, ...]:
 
 
 def _line(rows: Sequence[Row]) -> dict[str, Any]:
+    seed, count = Counter(row["seed"] for row in rows).most_common(1)[0]
+    if count > 1:
+        line = ", ".join(f"{key} {rows[0][key]}" for key in KEYS)
+        raise UsageError(
+            f"expected a row per training seed, got {count} of seed {seed}: {line}; "
+            "join suites of different seeds or of different names"
+        )
     means = [row["points"] for row in rows]
     mean = statistics.fmean(means)
     low, high = rows[0]["low"], rows[0]["high"]
     if len(rows) > 1:
-        # What seeds differ by holds the noise of their games too.
-        half = t_quantile(0.975, len(rows) - 1) * statistics.stdev(means) / math.sqrt(len(rows))
+        # As `seed_interval`: what seeds differ by holds the noise of their games, unless they are alike by chance.
+        variance = max(statistics.variance(means), statistics.fmean(map(_variance, rows)))
+        half = t_quantile(0.975, len(rows) - 1) * math.sqrt(variance / len(rows))
         low, high = mean - half, mean + half
     return {
         **{key: rows[0][key] for key in KEYS},
@@ -69,6 +119,11 @@ def _line(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
+def _variance(row: Row) -> float:
+    """Returns that of a row's points, back from its interval; games have at most as many openings."""
+    return float(((row["high"] - row["low"]) / 2 / t_quantile(0.975, max(row["games"] - 1, 1))) ** 2)
+
+
 def _mean_routings(found: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:
     """Returns the means of what was measured of each routing; its speed as a share of that of `each`."""
     means: dict[str, dict[str, float]] = {}
@@ -80,8 +135,10 @@ def _mean_routings(found: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[s
 
 
 def _table(lines: Sequence[Row]) -> Table:
+    suites = ["suite"] if len({line["suite"] for line in lines}) > 1 else []
     cells: list[list[Cell]] = [
         [
+            *(line[key] for key in suites),
             line["game"],
             line["gate"],
             line["scheme"],
@@ -96,11 +153,11 @@ def _table(lines: Sequence[Row]) -> Table:
     ]
     columns = ["in", "gate", "scheme", "simulations", "routing", "games", "points over the single network, 95 %"]
     return Table(
-        [*columns, "loss, single", "loss, experts"],
+        [*suites, *columns, "loss, single", "loss, experts"],
         cells,
         "Points: 100 times the mean score over one half where experts play the single network itself, the difference "
         "of win rates in percent where both play others. The interval is over openings with one seed, over seeds with "
-        "several.",
+        "several, at no less than their games allow.",
     )
 
 
@@ -209,7 +266,7 @@ def _making(rows: Sequence[Row]) -> str:
 
 def _total(rows: Sequence[Row]) -> float:
     """Returns the hours of all runs; rows of one run share them."""
-    return math.fsum({(row["game"], row["seed"]): row["hours"] for row in rows}.values())
+    return math.fsum(hours for *_, hours in {tuple(row[key] for key in _RUN) for row in rows})
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -160,7 +160,8 @@ def duel_table(result: DuelResult) -> Table:
     rows: list[list[Cell]] = []
     for name in result.names:
         losses, draws, wins = result.counts(name)
-        rows.append([name, len(result.records), wins, draws, losses, str(result.elo(name)) if result.records else None])
+        elo = str(result.elo(name)) if result.records and result.is_even else None
+        rows.append([name, len(result.records), wins, draws, losses, elo])
     return Table(
         ["agent", "games", "wins", "draws", "losses", "Elo, 95 %"],
         rows,

@@ -65,6 +65,14 @@ def make_data(folder: Path, name: str, num_samples: int) -> Path:
     return folder
 
 
+def test_a_device_that_is_not_there_is_one_line(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    team = make_team(tmp_path / "team", "tictactoe")
+    command = ["explain", "--game", "tictactoe", "--experts", team, "--position", ".........", "--out", "why"]
+    code, _, errors = moemcts(*command, "--device", "cuda:7")
+    assert code == 2
+    assert "no GPU for device 'cuda:7'" in errors
+
+
 def test_averages_and_a_position_are_explained(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     team, data = make_team(tmp_path / "team", "tictactoe"), make_data(tmp_path / "data", "tictactoe", 300)
     command = ["explain", "--game", "tictactoe", "--experts", team, "--data", data, "--position", "X.O......"]

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import chess.pgn
@@ -172,8 +173,9 @@ def test_players_of_a_free_for_all_get_win_rates_and_ratings(folder: Path) -> No
     result = json.loads(run(*arguments, "--json", folder=folder).stdout)
     assert [agent["num_games"] for agent in result["agents"]] == [16, 16]
     assert result["ratings"]["agents"][0]["name"] == "simple"
-    table = run(*arguments, folder=folder).stdout
+    table = run(*arguments, "--sprt", "0,10", folder=folder).stdout
     assert "seat 3" in table
+    assert "sequential test of 0 against 10 Elo (normalized): LLR " in table
     assert "8 games, mean length" in table
 
 
@@ -260,10 +262,14 @@ def test_an_agent_that_breaks_loses_and_the_match_goes_on(tmp_path: Path, worker
         ("--agent random --agent random? --games 4 --pairs 2", "expected --games or --pairs, got both"),
         ("--agent random --agent random? --sprt 5", "expected --sprt elo0,elo1[,alpha,beta][,model=...], got '5'"),
         ("--agent random --agent random? --sprt 5,0", "expected elo0 < elo1, got 5.0 and 0.0"),
+        ("--agent random --agent random? --sprt 0,2e4", "expected differences between -2000 and 2000 Elo, got 20000.0"),
         ("--agent random --agent random? --sprt 0,5,model=norm", "did you mean 'normalized'?"),
         ("--agent random --against random --sprt 0,5", "expected a sequential test between agents"),
         ("--agent random --agent random? --adjudicate paper", "did you mean 'papers'?"),
         ("--agent random --agent random? --openings-order up", "expected --openings-order random or sequential"),
+        ("--agent random --agent random? --openings-order random", "no effect without --openings FILE; leave it out"),
+        ("--agent random --agent random? --openings-plies 2", "--openings-plies has no effect without --openings FILE"),
+        ("--agent random --agent random? --openings a --random-plies 0", "--random-plies has no effect with --open"),
         ("--agent random --agent random? --openings none.epd", "cannot read the openings none.epd"),
         ("--agent random --agent random? --replays a.pgn", "no replay format named 'pgn'"),
         ("--agent random --agent random? --pgn a.pgn", "no replay format named 'pgn'"),
@@ -274,6 +280,7 @@ def test_an_agent_that_breaks_loses_and_the_match_goes_on(tmp_path: Path, worker
         ("--agent random --agent uct?c=high", "agent 'uct': expected c as float, got 'high'"),
         ("--agent random --agent uct?c=1&c=2", "expected option 'c' once in 'uct?c=1&c=2', got it twice"),
         ("--agent random --agent no/such/folder?nodes=9", "no agent or folder of experts 'no/such/folder'"),
+        ("--agent random --agent random? --agent-timeout inf", "at most 86400 seconds per decision, got inf"),
         ("--agent random --agent random? --openings /dev/zero", "expected a file of openings, but /dev/zero is none"),
     ],
 )
@@ -325,6 +332,14 @@ def test_games_with_a_clock_are_played_one_by_one(
 ) -> None:
     plan = MatchPlan(game="tictactoe", agents=agents, limits=limits)
     assert Match(plan).conditions.max_parallel == max_parallel
+
+
+@pytest.mark.parametrize("game", ["connect-four", "pommerman"])
+def test_another_seed_is_more_games(game: str) -> None:
+    plan = MatchPlan(game=game, agents=("random", "uct"), num_games=40)
+    boards = [Match(replace(plan, seed=seed)).openings for seed in (0, 1, 2)]
+    assert [one.name for one in boards[0]][:2] == ["seed 0", "seed 1"]
+    assert len({one.name for of_one in boards for one in of_one}) == sum(map(len, boards))
 
 
 def test_tests_are_written_as_users_know_them() -> None:

@@ -37,6 +37,19 @@ def test_agents_are_rated_and_the_folder_is_gone_on_with(
     }  # fmt: skip
 
 
+def test_tournaments_of_other_seeds_begin_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    openings = []
+    for seed in (0, 1):
+        command = f"tournament --game tictactoe --agent random --agent flat?playouts=1 --games 6 --seed {seed}"
+        assert run(f"{command} --out {tmp_path / str(seed)}", monkeypatch) == 0
+        (file,) = (tmp_path / str(seed) / "games").glob("*.jsonl")
+        openings.append({json.loads(line)["opening"] for line in file.read_text().splitlines()[1:]})
+    assert [len(one) for one in openings] == [3, 3]
+    assert not openings[0] & openings[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
@@ -55,6 +68,16 @@ def test_agents_are_rated_and_the_folder_is_gone_on_with(
         ("--game tictactoe --preset grid --experts x --baseline y --nodes 0", "expected nodes or milliseconds above 0"),
         ("--game tictactoe --preset impact --experts x --baseline y --nodes 9", "expected a folder of experts, got x"),
         ("--game tictactoe --agent random --agent flat --openings nowhere", "nowhere"),
+        (
+            "--game tictactoe --agent random --agent flat --openings a --random-plies 2",
+            "--random-plies has no effect with --openings, games begin in the file's positions; leave it out",
+        ),
+        ("--game tictactoe --agent random --agent flat --rounds 3", "--rounds has no effect without --kind ladder"),
+        (
+            "--game tictactoe --preset grid --experts x --baseline y --kind swis",
+            "--kind has no effect with --preset grid, which says who meets whom; leave it out",
+        ),
+        ("--game tictactoe --preset grid --experts x --baseline y --rounds 3", "--rounds has no effect with --preset"),
     ],
 )
 def test_mistakes_get_one_line(

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
@@ -20,6 +21,7 @@ from moemcts.errors import MoemctsError
 from moemcts.learn.assessment import PhaseLosses
 from moemcts.report import Figure, Report, Section, Table, write_report
 from moemcts.report.curves import curve_figures
+from moemcts.report.duels import AgainstSingle
 from moemcts.report.fields import FIELD, AgainstField
 from moemcts.report.losses import loss_table
 from moemcts.report.markup import prose, rendered
@@ -222,6 +224,26 @@ def test_what_is_drawn_and_played_is_what_captions_name() -> None:
     with_field = replace(small_result(), arms=(FIELD, "single"), records=tuple(games))
     caption = AgainstField((with_field,), limit="none", field="somebody").section("Raw", "raw").tables[0].caption
     assert "The arm `field` is somebody itself in the arm's seat" in caption
+
+
+def test_a_caption_says_where_p_is_from() -> None:
+    one, three = (AgainstField((small_result(),) * n, limit="8 simulations", field="somebody") for n in (1, 3))
+    for contest, text in ((one, "p is from signs of whole boards flipped"), (three, "p is from the same t")):
+        assert text in contest.section("With search", "searched").tables[0].caption
+    (found,) = (result.difference("experts") for result in one.results)
+    assert one.difference("experts").p_value == found.p_value
+
+
+def test_a_training_seed_that_won_every_game_has_a_bound_and_no_estimate() -> None:
+    def seed(outcomes: Sequence[Outcome]) -> MatchResult:
+        games = tuple(
+            record(index, "experts", outcome, index // 2, index % 2) for index, outcome in enumerate(outcomes)
+        )
+        return MatchResult("tiny", ("experts",), 2, "experts", 0.5, games)
+
+    contest = AgainstSingle((seed(["win"] * 10), seed(["win", "loss"] * 5), seed(["loss"] * 10)), limit="no search")
+    (table,) = contest.section("Policy alone", "raw").tables
+    assert dict(zip(table.columns, table.rows[0], strict=True))["Elo by seed"] == "> +182.7, +0.0, < -182.7"
 
 
 def test_the_widest_table_fits_the_page() -> None:
