@@ -13,12 +13,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 import torch
+from probing import probe_training
 from published import CHESS_ELO, CHESS_LOSS
 from record import add_option, append
 
@@ -27,8 +26,6 @@ from moemcts.cli.run import make
 from moemcts.learn.data.dataset import Dataset
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment
-from moemcts.runs.arms import single_arm
-from moemcts.runs.learning import train_experts
 from moemcts.runs.settings import ExperimentConfig, validate
 from moemcts.runs.sources import Sources
 from moemcts.work import num_cores
@@ -69,31 +66,20 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
             "games": options.games,
             "raw_games": 4 * options.games,
             "openings": options.openings,
-            "backend": "auto",
+            "backend": "torch" if on_gpu else "auto",
+            "device": options.device,
         },
     }
 
 
 def training_rate(config: ExperimentConfig, data: Path) -> float:
-    """Returns how many samples per second one process learns from, measured for a few seconds."""
-
+    """Returns how many samples per second one process learns from, measured for a few seconds after the first steps."""
     game = plugins().game("chess")
-    dataset = Dataset.open(data / "train", game)
-    probe = config.model_copy(update={"training": config.training.model_copy(update={"epochs": 30_000 / len(dataset)})})
-    with tempfile.TemporaryDirectory() as folder:
-        rates: list[float] = []
-        started = time.perf_counter()
-        train_experts(
-            probe,
-            game,
-            single_arm(config.network),
-            plugins().gate("none", game),
-            Sources(dataset, validation=Dataset.open(data / "validation", game).split(0.03, 0)[1]),
-            training_folder=Path(folder) / "training",
-            experts_folder=Path(folder) / "experts",
-            on_progress=lambda state: rates.append(state.samples_per_second),
-        )
-        return max(rates[-1], 30_000 / (time.perf_counter() - started))
+    held_out = Dataset.open(data / "validation", game).split(0.03, 0)[1]
+    sources = Sources(Dataset.open(data / "train", game), validation=held_out)
+    # On a CPU the first steps are like the others, and each takes its time.
+    steps = (304, 48) if config.training.device.startswith("cuda") else (112, 16)
+    return probe_training(config, game, sources, num_steps=steps[0], warm_up=steps[1]).rate
 
 
 def rows(experiment: Experiment, numbers: dict[str, Any]) -> list[dict[str, object]]:

@@ -13,7 +13,6 @@ from record import add_option, append
 from strength import named
 
 from moemcts.arena import Conditions, Tally, match_schedule, play_match
-from moemcts.arena.openings import openings_from_seeds
 from moemcts.evaluation import UniformEvaluator
 from moemcts.runs import Experiment
 from moemcts.search import SearchAgent
@@ -33,11 +32,12 @@ def main() -> None:
     )
     outcomes = []
     for seed in range(config.num_seeds):
-        first = experiment.first_board(seed)
-        boards = openings_from_seeds(config.match.games, first=first)
+        boards = experiment.boards.openings(seed, config.match.games)
         field = experiment.field.agent({})
         schedule = match_schedule(game, {"constant": agent}, field, num_games=config.match.games, openings=boards)
-        outcomes += [record.outcome for record in play_match(game, schedule, Conditions(seed=first))]
+        outcomes += [
+            record.outcome for record in play_match(game, schedule, Conditions(seed=experiment.boards.first(seed)))
+        ]
     tally = Tally.of(outcomes)
     row: dict[str, object] = {"name": named(f"{config.game}, constant, searched", options.label)}
     row |= {"game": config.game, "arm": "constant", "label": options.label}

@@ -1,304 +1,238 @@
-"""One piece of `benchmarks/gpu_plan.sh`: an import, a training that fits its minutes, or a measurement of speed.
+"""One piece of `benchmarks/gpu_plan.sh`: checks, speeds, a training that fits its minutes, or self-play.
 
-    python benchmarks/gpu_plan.py GAMES OUT --piece PIECE [--minutes 8] [--device cuda] [--dry-run] [--record]
-    python benchmarks/gpu_plan.py --list
+    python benchmarks/gpu_plan.py OUT --piece=PIECE [--minutes=4] [--epochs=X] [--device=cuda] [--dry-run]
+    python benchmarks/gpu_plan.py OUT --collect [--record]
 
-A training's length follows from a short measurement of its speed. Experts see as many samples in all as the single
-network of their size; staged ones, whose trainings are one after the other, take three times as long per sample and see
-what their minutes allow. All of it is `moemcts train`, and goes on with `moemcts train --resume OUT/PIECE`.
+A training's length follows from a short measurement of its speed. Experts by themselves see as many samples in all as
+the single network of their size where that is at hand, or as `--epochs` says; others see what their minutes allow.
+Trainings compute in the way that `speed` found to be the quickest, else in bf16 with channels last.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
+import math
+import signal
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from record import add_option, append
+from gpu_measures import USUAL, Measurement, Measures, Row, Scale
+from gpu_parcels import pack, unpack
+from probing import probe_training
+from record import add_option, append, origin
+from tabulating import latest
 
-from moemcts.arena import Conditions, Lineup, openings_from_seeds, play_games
-from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Game
-from moemcts.learn.checkpoint import load_experts, load_networks
 from moemcts.learn.data.dataset import Dataset
-from moemcts.learn.inference.backends import Inference, Precision
-from moemcts.learn.inference.torch_evaluator import TorchEvaluator
-from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.speed import WAYS, Way
 from moemcts.plugins import plugins
-from moemcts.runs.arms import single_arm
-from moemcts.runs.learning import train_experts
 from moemcts.runs.settings import LearningConfig
 from moemcts.runs.sources import Sources
-from moemcts.search import SearchAgent, SearchConfig
 
 GATE = "lichess"
-NETWORKS = {"rise": "rise-v3.3?value_head=wdlp", "resnet": "resnet?channels=128&blocks=10&value_head=wdlp"}
-TINY = "resnet?channels=4&blocks=1&value_head=wdlp"
-MINUTES = {"rise-single": 8.0, "rise-separated": 8.0, "resnet-single": 4.0, "resnet-separated": 4.0, "rise-staged": 9.0}
-"""The trainings, in the order of their worth, and how long each may take: 33 minutes, the rest is import and speeds."""
-PIECES = ("import", *MINUTES, "speed")
-SPLIT = ("--validation", "2012-09", "--test", "2017-05", "--min-plies", "10")
+MINUTES = {"rise-single": 4.0, "rise-separated": 4.0, "resnet-single": 2.0, "rise-staged": 5.0, "resnet-separated": 2.0}
+"""The trainings, and how long each may take."""
+PIECES = ("check", "speed", *MINUTES, "self-play")
+SPLIT = ("--validation", "2012-09", "--test", "2017-05")
 """The papers' months."""
-BATCHES = (1, 8, 64, 256, 1024, 4096)
-PRECISIONS: tuple[Precision, ...] = ("float32", "bf16")
-PARCEL = 15 * 2**20
+IMPORT = ("--min-plies", "10")
+ROOT = Path(__file__).parent.parent
 MOEMCTS = (sys.executable, "-c", "from moemcts.cli.main import main; main()")
+CUT_OFF = 75
+"""The exit status of a piece that goes on when it is called again: sysexits.h's temporary failure."""
 
 
-@dataclass(frozen=True)
-class Scale:
-    """How much of everything there is."""
+@dataclass(frozen=True, kw_only=True)
+class Places:
+    """The folders of a plan."""
 
-    networks: Mapping[str, str]
-    device: str
-    batch_size: int
-    precision: str
-    probe: int
-    """Samples in the measurement of a training's speed."""
-    batches: Sequence[int]
-    seconds: float
-    """Of each measurement of inference."""
-    games: int
-    """That self-play plays at once."""
-    simulations: int
-    plies: int
-
-    @classmethod
-    def of(cls, device: str, *, is_dry: bool) -> Scale:
-        """Returns what a GPU is asked, or the same with next to nothing."""
-        if is_dry:
-            return cls(dict.fromkeys(NETWORKS, TINY), "cpu", 16, "float32", 64, (1, 8), 0.02, 2, 4, 1)
-        return cls(NETWORKS, device, 2048, "bf16", 200_000, BATCHES, 2.0, 256, 200, 6)
+    games: Path
+    """PGN files whose names have `train`, `val` or `test` in them, plain or compressed."""
+    parcels: Path
+    """What came back from another machine."""
+    work: Path
+    """Of this machine; its name is in the settings of trainings, so that they go on where it is the same."""
+    out: Path
+    """What is to come back."""
 
 
 class Plan:
-    """The folder of all pieces."""
+    """The pieces on one machine."""
 
-    def __init__(self, games: Path, folder: Path, scale: Scale, minutes: float | None) -> None:
-        """With `minutes`, every training takes as long."""
-        self.games = games
-        self.folder = folder
+    def __init__(self, places: Places, scale: Scale, *, minutes: float | None = None, epochs: float | None = None):
+        """With `minutes` or `epochs`, every training takes as long."""
+        self.places = places
         self.scale = scale
         self.minutes = minutes
+        self.epochs = epochs
         self.game: Game = plugins().game("chess")
+        self.measures = Measures(scale, self.game)
 
-    @property
-    def data(self) -> Path:
-        """Where the imported games are."""
-        return self.folder / "data"
+    def do(self, piece: str) -> bool:
+        """Does what is missing of a piece and returns whether nothing failed; what there is comes to `out` anyway."""
+        for name in PIECES:
+            if not (self.places.work / name).exists():
+                unpack(name, self.places.parcels, self.places.work)
+        folder = self.places.work / piece
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            if not (folder / "done").exists() and self._do_rows(piece, folder / "rows.jsonl"):
+                (folder / "done").touch()
+            return (folder / "done").exists()
+        finally:
+            self.deliver(piece)
 
-    def do(self, piece: str) -> list[dict[str, Any]]:
-        """Does one piece, or what is missing of it, and returns its rows."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if piece != "import" and not self.data.exists():
-            self.read_games()
-        rows = self.read_games() if piece == "import" else self.measure() if piece == "speed" else self.train(piece)
-        (self.folder / f"{piece}.json").write_text(json.dumps(rows, indent=1) + "\n")
-        self.pack(piece)
-        return rows
+    def deliver(self, piece: str) -> None:
+        """Puts the rows of a piece, and what it is gone on with, where they come back from."""
+        folder, out = self.places.work / piece, self.places.out
+        out.mkdir(parents=True, exist_ok=True)
+        if (rows := folder / "rows.jsonl").exists():
+            (out / f"{piece}.jsonl").write_bytes(rows.read_bytes())
+        pack(folder, out, is_done=(folder / "done").exists())
 
-    def read_games(self) -> list[dict[str, Any]]:
-        """Imports the PGN files, by the months that the papers keep for validation and test."""
-        if not self.data.exists():
-            files = sorted(path for path in self.games.iterdir() if ".pgn" in path.name)
-            if not files:
-                raise SystemExit(f"expected PGN files in {self.games}, found none")
-            run("data", "import", *map(str, files), "--out", str(self.data), *SPLIT)
-        samples = len(Dataset.open(self.data / "train", self.game))
-        return [{"name": "gpu plan, samples", "value": samples, "unit": "positions", "seed": 0}]
+    def measurements(self, piece: str) -> Iterator[Measurement]:
+        """Yields the rows of a piece, by name, and how they come about."""
+        if piece == "check":
+            yield from self.measures.checks()
+            yield "resnet, training that is killed and gone on with, loss", self._killed
+        elif piece == "speed":
+            yield from self.measures.speeds(Dataset.open(self.few_samples(), self.game))
+        elif piece == "self-play":
+            size = next(iter(self.scale.networks))
+            experts = self.places.work / f"{size}-single" / "run" / "experts"
+            yield from self.measures.self_play(size, experts if experts.exists() else None)
+        else:
+            yield from self.training(piece)
 
-    def train(self, piece: str) -> list[dict[str, Any]]:
-        """Trains one set of experts for as long as it may take."""
-        folder = self.folder / piece
+    def few_samples(self) -> Path:
+        """Returns the dataset of the games that are not to learn from, which take seconds to import."""
+        data = self.places.work / "few"
+        if not data.exists():
+            files = self._files()
+            few = [path for path in files if "train" not in path.name] or files
+            run("data", "import", *map(str, few), "--out", str(data), *IMPORT)
+        return data / "train"
+
+    def samples(self) -> Path:
+        """Imports all games, by the months that the papers keep for validation and test."""
+        data = self.places.work / "data"
+        if not data.exists():
+            run("data", "import", *map(str, self._files()), "--out", str(data), *SPLIT, *IMPORT)
+        return data
+
+    def training(self, piece: str) -> Iterator[Measurement]:
+        """Yields the speed of a training and its losses, once it has been done."""
+        size, scheme = piece.split("-")
+        folder = self.places.work / piece / "run"
+        data = self.samples()
         if (folder / "config.toml").exists():
             run("train", "--resume", str(folder))
         else:
-            size, scheme = piece.split("-")
-            epochs = self._epochs(size, scheme)
-            settings = {f"training.{key}": value for key, value in (self._training() | {"epochs": epochs}).items()}
-            words = ["train", "--game", "chess", "--data", str(self.data), "--network", self.scale.networks[size]]
+            words = ["train", "--game", "chess", "--data", str(data), "--network", self.measures.networks[size]]
             words += ["--gate", GATE, "--scheme", scheme, "--out", str(folder)]
-            single = self.folder / f"{size}-single"
-            if scheme != "single" and (single / "experts").exists():
-                words += ["--baseline", str(single)]
-            run(*words, *(word for key, value in settings.items() for word in ("--set", f"{key}={value}")))
-        return list(self._learned(piece))
+            run(*words, *self._settings(size, epochs=self._epochs(size, scheme, data)))
+        yield f"{piece}, training", lambda: self._speed(folder, size)
+        for phase, loss in numbers_of(folder)["losses"][-1]["loss"].items():
+            if loss is not None:
+                row = {"value": round(loss, 4), "unit": "loss"} | self.measures.about(size)
+                yield f"{piece}, loss, {phase}", lambda row=row: row
 
-    def measure(self) -> list[dict[str, Any]]:
-        """Measures networks alone by batch, and how much of that is left in self-play."""
-        rows: list[dict[str, Any]] = []
-        for size in self.scale.networks:
-            folder = self.folder / f"{size}-single" / "experts"
-            if not folder.exists():
+    def _do_rows(self, piece: str, file: Path) -> bool:
+        """Appends the rows of a piece that are not there yet, as they come; returns whether none has failed."""
+        known = {row["name"] for row in rows_in(file) if "failed" not in row}
+        failed = 0
+        for name, find in self.measurements(piece):
+            if (whole := f"gpu plan, {name}") in known:
                 continue
-            about = {"unit": "positions/s", "network": self.scale.networks[size], "seed": 0} | self._device()
-            network = load_networks(folder, self.game, plugins()).networks[0]
-            for precision in PRECISIONS:
-                experts = self._experts(folder, precision)
-                said = "" if precision == "float32" else f", {precision}"
-                alone = TorchEvaluator(network, self.scale.device, precision)
-                rates = {batch: self._inference_rate(alone, batch) for batch in self.scale.batches}
-                rows += [
-                    {"name": f"gpu plan, {size}{said}, inference, batch {batch}", "value": round(rate)} | about
-                    for batch, rate in rates.items()
-                ]
-                for groups in (1, 2):
-                    rate, batch = self._self_play_rate(experts, groups)
-                    near = min(rates, key=lambda one, batch=batch: abs(np.log(one / batch)))
-                    more = "" if groups == 1 else f", {groups} groups in flight"
-                    row = {"name": f"gpu plan, {size}{said}, self-play{more}", "value": round(rate)}
-                    row |= {"mean_batch": round(batch, 1), "of_batch": near}
-                    rows.append(row | {"share_of_inference": round(rate / rates[near], 4)} | about)
-            rows += [row | about for row in self._routings(self.folder / f"{size}-separated" / "experts", size)]
-        return rows
+            known.add(whole)
+            try:
+                found = find()
+            except Exception as error:
+                # The others are worth their minutes all the same.
+                traceback.print_exc()
+                found = {"value": 0, "unit": "", "failed": f"{type(error).__name__}: {error}"}
+            row = {"name": whole} | found | origin(f"benchmarks/gpu_plan.sh OUT {piece}", known_commit())
+            with file.open("a") as rows:
+                rows.write(json.dumps(row) + "\n")
+            print(told(row), flush=True)
+            failed += "failed" in row
+        return not failed
 
-    def _experts(self, folder: Path, precision: Precision, routing: str = "each") -> ExpertSet:
-        return load_experts(
-            folder,
-            self.game,
-            plugins(),
-            device=self.scale.device,
-            routing=ROUTINGS[routing],
-            inference=Inference("torch", precision),
-        )
+    def _files(self) -> list[Path]:
+        files = sorted(path for path in self.places.games.glob("*") if ".pgn" in path.name)
+        if not files:
+            raise SystemExit(f"expected PGN files in {self.places.games}, found none; name their folder: --games=")
+        return files
 
-    def _routings(self, folder: Path, size: str) -> Iterator[dict[str, Any]]:
-        """Yields how fast several experts are one after the other and all at once, a third of a batch each."""
-        if not folder.exists():
-            return
-        teams = {name: self._experts(folder, "bf16", name) for name in ("each", "stacked")}
-        for batch in self.scale.batches:
-            views = self.game.views([(self.game.initial_state(number), 0) for number in range(batch)])
-            shares = np.eye(3, dtype=np.float32)[np.arange(batch) % 3]
-            for name, team in teams.items():
-                team.routing(views, shares, team.experts)
-                calls, started = 0, time.perf_counter()
-                while time.perf_counter() - started < self.scale.seconds:
-                    team.routing(views, shares, team.experts)
-                    calls += 1
-                rate = batch * calls / (time.perf_counter() - started)
-                yield {"name": f"gpu plan, {size}, bf16, {name}, batch {batch}", "value": round(rate)}
+    def _settings(self, size: str, **changes: Any) -> list[str]:
+        settings = self.scale.training(self._way(size), self.scale.encoders[-1]).model_dump(exclude_unset=True)
+        given = {key: value for key, value in (settings | changes).items() if value is not None}
+        return [word for key, value in given.items() for word in ("--set", f"training.{key}={json.dumps(value)}")]
 
-    def pack(self, piece: str) -> None:
-        """Puts what is worth keeping of a piece into parcels of a size that travels."""
-        target = self.folder / "parcels"
-        target.mkdir(exist_ok=True)
-        for old in target.glob(f"{piece}.tar.gz.*"):
-            old.unlink()
-        with tempfile.TemporaryFile() as file:
-            with tarfile.open(fileobj=file, mode="w:gz") as archive:
-                archive.add(self.folder / f"{piece}.json", f"{piece}/rows.json")
-                for path in sorted((self.folder / piece).rglob("*")):
-                    inside = path.relative_to(self.folder)
-                    if path.is_file() and "stages" not in inside.parts:
-                        archive.add(path, str(inside))
-            file.seek(0)
-            number = 0
-            while part := file.read(PARCEL):
-                (target / f"{piece}.tar.gz.{number:02}").write_bytes(part)
-                number += 1
+    def _way(self, size: str) -> Way:
+        """Returns the quickest way to learn that was measured."""
+        rows = [row for row in rows_in(self.places.work / "speed" / "rows.jsonl") if row.get("size") == size]
+        said = max(rows, key=lambda row: row["value"])["way"] if rows else str(USUAL)
+        return next(way for way in WAYS if str(way) == said)
 
-    def _training(self) -> dict[str, Any]:
-        """The papers' settings for large networks."""
-        return {
-            "batch_size": self.scale.batch_size,
-            "optimiser": "nag",
-            "schedule": "one_cycle",
-            "learning_rate": 0.14,
-            "momentum": 0.95,
-            "policy_weight": 0.988,
-            "value_weight": 0.01,
-            "precision": self.scale.precision,
-            "device": self.scale.device,
-            "augment": False,
-            "encoders": max(1, min(12, (os.cpu_count() or 2) - 2)),
-            "prefetch": 8,
-            "validation_interval": 500,
-            "measured_samples": 8000,
-            "save_interval": 200,
-        }
-
-    def _epochs(self, size: str, scheme: str) -> float:
-        """Returns how many passes fit: for experts by themselves those of the single network, where there is one."""
-        single = self.folder / f"{size}-single" / "config.toml"
+    def _epochs(self, size: str, scheme: str, data: Path) -> float:
+        """Returns how many passes over the samples there are."""
+        single = self.places.work / f"{size}-single" / "run" / "config.toml"
+        if self.epochs is not None:
+            return self.epochs
         if scheme == "separated" and single.exists():
             return epochs_of(single.parent)
-        dataset = Dataset.open(self.data / "train", self.game)
+        training = Dataset.open(data / "train", self.game)
+        held_out = Dataset.open(data / "validation", self.game).split(0.05, 0)[1]
+        settings = self.scale.training(self._way(size), self.scale.encoders[-1])
+        config = LearningConfig(game="chess", network=self.measures.networks[size], training=settings)
+        probe = probe_training(
+            config, self.game, Sources(training, held_out), num_steps=self.scale.steps, warm_up=self.scale.warm_up
+        )
         minutes = MINUTES[f"{size}-{scheme}"] if self.minutes is None else self.minutes
         cost = plugins().scheme(scheme).cost(plugins().gate(GATE, self.game).num_phases)
         # A tenth is for measurements, states and tables.
-        return max(0.9 * 60 * minutes * self._training_rate(size, dataset) / cost, 100) / len(dataset)
+        return max(0.9 * 60 * minutes * probe.rate / cost, 100) / len(training)
 
-    def _training_rate(self, size: str, dataset: Dataset) -> float:
-        """Returns the samples per second that a single network learns from, its first steps left out."""
-        rates: list[float] = []
-        training = TrainerConfig(**(self._training() | {"epochs": self.scale.probe / len(dataset)}))
-        sources = Sources(dataset, Dataset.open(self.data / "validation", self.game).split(0.05, 0)[1])
-        started = time.perf_counter()
-        with tempfile.TemporaryDirectory() as folder:
-            train_experts(
-                LearningConfig(game="chess", network=self.scale.networks[size], training=training),
-                self.game,
-                single_arm(self.scale.networks[size]),
-                plugins().gate("none", self.game),
-                sources,
-                training_folder=Path(folder) / "training",
-                experts_folder=Path(folder) / "experts",
-                on_progress=lambda state: rates.append(state.samples_per_second),
-            )
-        return max([*rates[-1:], self.scale.probe / (time.perf_counter() - started)])
+    def _speed(self, folder: Path, size: str) -> Row:
+        timings = [json.loads(line) for line in (folder / "training" / "timings.jsonl").read_text().splitlines()]
+        with (folder / "config.toml").open("rb") as file:
+            training = tomllib.load(file)["training"]
+        fastest = max(timing["positions_per_second"] for timing in timings)
+        row = {"value": round(fastest), "unit": "positions/s", "timings": timings[-3:], "epochs": training["epochs"]}
+        row |= {"precision": training["precision"], "channels_last": training.get("channels_last", False)}
+        return row | self.measures.about(size)
 
-    def _learned(self, piece: str) -> Iterator[dict[str, Any]]:
-        """Yields the speed of a training, and its losses by phase."""
-        folder = self.folder / piece
-        about = {"network": self.scale.networks[piece.split("-")[0]], "seed": 0} | self._device()
-        lines = (folder / "training" / "timings.jsonl").read_text().splitlines()
-        timings = [json.loads(line) for line in lines]
-        yield {"name": f"gpu plan, {piece}, training", "unit": "positions/s", "timings": timings[-3:]} | about
-        numbers = json.loads((folder / "report" / "numbers.json").read_text())
-        yield {"name": f"gpu plan, {piece}, losses", "numbers": numbers} | about
-
-    def _inference_rate(self, network: TorchEvaluator, batch: int) -> float:
-        """Returns evaluations per second of planes that lie ready."""
-        planes = np.random.default_rng(0).random((batch, *self.game.spec.observation_shape), dtype=np.float32)
-        network.evaluate_planes(planes)
-        calls, started = 0, time.perf_counter()
-        while time.perf_counter() - started < self.scale.seconds:
-            network.evaluate_planes(planes)
-            calls += 1
-        return batch * calls / (time.perf_counter() - started)
-
-    def _self_play_rate(self, experts: Any, groups: int) -> tuple[float, float]:
-        """Returns evaluations per second in games played side by side, and the mean batch."""
-        config = SearchConfig(simulations=self.scale.simulations, leaves_per_tree=8, noise_fraction=0.25)
-        agent = SearchAgent(self.game, experts, config, in_flight=groups)
-        boards = openings_from_seeds(self.scale.games)
-        lineups = [
-            Lineup(agents=[agent, agent], opening=board.start, opening_name=board.name, seed=number)
-            for number, board in enumerate(boards)
-        ]
-        conditions = Conditions(max_parallel=self.scale.games, max_plies=self.scale.plies)
-        started = time.perf_counter()
-        for _ in play_games(self.game, lineups, conditions):
-            pass
-        seconds = time.perf_counter() - started
-        return agent.num_evaluations / seconds, agent.num_evaluations / agent.num_batches
-
-    def _device(self) -> dict[str, str]:
-        name = torch.cuda.get_device_name() if self.scale.device.startswith("cuda") else "cpu"
-        return {"device": name, "torch": torch.__version__}
+    def _killed(self) -> Row:
+        """Returns a row of the loss of a training that was killed and gone on with, and of the same one left alone."""
+        data = self.few_samples()
+        rows = len(Dataset.open(data, self.game).split(0.05, 0)[0])
+        steps = self.scale.checked_steps
+        epochs = steps / math.ceil(rows / self.scale.batch_size)
+        words = ["train", "--game", "chess", "--data", str(data)]
+        words += ["--network", self.measures.networks["resnet"]]
+        changes: Row = {"epochs": epochs, "save_interval": max(1, steps // 5), "learning_rate": 0.02}
+        words += self._settings("resnet", **changes)
+        with tempfile.TemporaryDirectory() as place:
+            whole, killed = Path(place) / "whole", Path(place) / "killed"
+            run(*words, "--out", str(whole))
+            run(*words, "--out", str(killed), kill_when=lambda: any(killed.rglob("resume.safetensors")))
+            run("train", "--resume", str(killed))
+            losses = [numbers_of(folder)["losses"][-1]["loss"]["all"] for folder in (whole, killed)]
+        row = {"value": round(losses[1], 4), "unit": "loss", "left_alone": round(losses[0], 4), "steps": steps}
+        if not abs(losses[1] / losses[0] - 1) < 0.05:
+            row["failed"] = f"expected about {losses[0]:.4f}, as when it is left alone"
+        return row | self.measures.about("resnet")
 
 
 def epochs_of(training: Path) -> float:
@@ -307,39 +241,93 @@ def epochs_of(training: Path) -> float:
         return float(tomllib.load(file)["training"]["epochs"])
 
 
-def run(*words: str) -> None:
-    """Calls `moemcts`; raises SystemExit with its status where it fails."""
-    command = [*MOEMCTS, *words]
+def numbers_of(training: Path) -> dict[str, Any]:
+    """Returns the numbers of the report of a training."""
+    numbers: dict[str, Any] = json.loads((training / "report" / "numbers.json").read_text())
+    return numbers
+
+
+def known_commit() -> str | None:
+    """Returns the commit that `--prepare` wrote down, where there is no checkout to ask."""
+    written = ROOT / ".gpu" / "commit"
+    return written.read_text().strip() if written.exists() and not (ROOT / ".git").exists() else None
+
+
+def rows_in(file: Path) -> list[Row]:
+    """Returns the rows of a file, none where there is no file."""
+    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def told(row: Row) -> str:
+    """Returns a row in a line."""
+    more = f": FAILED, {row['failed']}" if "failed" in row else ""
+    return f"{row['name']}: {row['value']:,} {row['unit']}{more}"
+
+
+def run(*words: str, kill_when: Callable[[], bool] | None = None) -> None:
+    """Calls `moemcts`, and kills it once `kill_when` holds.
+
+    An interrupt of both is for the one that is called, which saves what it does: raises KeyboardInterrupt after that,
+    SystemExit where the call fails.
+    """
     print("moemcts", *words, flush=True)
-    done = subprocess.run(command, check=False)
-    if done.returncode:
-        raise SystemExit(done.returncode)
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        child = subprocess.Popen([*MOEMCTS, *words])
+        is_killed = False
+        while kill_when is not None and child.poll() is None and not is_killed:
+            time.sleep(0.01)
+            if is_killed := kill_when():
+                child.kill()
+        status = child.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if status in (130, -signal.SIGINT):
+        raise KeyboardInterrupt
+    if status and not is_killed:
+        raise SystemExit(f"moemcts {words[0]}: failed with status {status}")
+
+
+def collect(folder: Path, *, is_recorded: bool) -> None:
+    """Prints the rows that came back; appends those to the results that are new and have not failed."""
+    found = [row for file in sorted(folder.rglob("*.jsonl")) for row in rows_in(file)]
+    for row in found:
+        print(told(row))
+    known = latest("gpu")
+    if is_recorded:
+        append("gpu", [row for row in found if "failed" not in row and known.get(row["name"]) != row])
 
 
 def main() -> None:
-    """Does one piece, and prints its rows; appends them to the results where asked to."""
+    """Does one piece, or collects what came back."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("games", type=Path, nargs="?", help="folder of PGN files")
-    parser.add_argument("out", type=Path, nargs="?", help="folder of all pieces")
-    parser.add_argument("--list", action="store_true", help="name the pieces")
+    parser.add_argument("out", type=Path, help="folder of what comes back")
     parser.add_argument("--piece", choices=PIECES)
+    parser.add_argument("--collect", action="store_true", help="show the rows that came back in OUT")
+    parser.add_argument("--games", type=Path, default=ROOT / ".gpu" / "games", help="folder of PGN files")
+    parser.add_argument("--parcels", type=Path, default=ROOT / ".gpu" / "parcels", help="what came back before")
+    parser.add_argument("--work", type=Path, default=Path("/tmp/moemcts-gpu"), help="folder of this machine")
     parser.add_argument("--minutes", type=float, help="of every training; without it, as planned")
+    parser.add_argument("--epochs", type=float, help="of every training, instead of minutes")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--dry-run", action="store_true", help="next to nothing, on a CPU")
     add_option(parser)
     options = parser.parse_args()
-    if options.list:
-        print("\n".join(PIECES))
+    if options.collect:
+        collect(options.out, is_recorded=options.record)
         return
-    if options.games is None or options.out is None or options.piece is None:
-        parser.error("expected GAMES, OUT and --piece")
-    minutes = 0.0 if options.dry_run else options.minutes
-    plan = Plan(options.games, options.out, Scale.of(options.device, is_dry=options.dry_run), minutes)
-    rows = plan.do(options.piece)
-    for row in rows:
-        print(json.dumps(row)[:300])
-    if options.record:
-        append("gpu", [row for row in rows if "value" in row])
+    if options.piece is None:
+        parser.error("expected --piece or --collect")
+    if not options.dry_run and options.device.startswith("cuda") and not torch.cuda.is_available():
+        raise SystemExit(f"expected a GPU for device {options.device!r}, torch {torch.__version__} finds none")
+    places = Places(games=options.games, parcels=options.parcels, work=options.work, out=options.out)
+    scale = Scale.of(options.device, is_dry=options.dry_run)
+    plan = Plan(places, scale, minutes=0.0 if options.dry_run else options.minutes, epochs=options.epochs)
+    try:
+        sys.exit(0 if plan.do(options.piece) else 1)
+    except KeyboardInterrupt:
+        print(f"{options.piece}: cut off; the same command goes on", file=sys.stderr)
+        sys.exit(CUT_OFF)
 
 
 if __name__ == "__main__":

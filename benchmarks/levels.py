@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 from record import add_option, append
 
 from moemcts.arena import Conditions, DuelResult, duel_schedule, play_match
-from moemcts.arena.openings import starts
+from moemcts.arena.openings import first_board, starts
 from moemcts.arena.ranking import fit_ratings
 from moemcts.game import Game
 from moemcts.plugins import plugins
@@ -88,7 +88,7 @@ def pairings(
 def play(game: Game, matches: Sequence[Pairing], seconds: float, seed: int) -> dict[Pairing, DuelResult]:
     """Plays pairs of games of all matches in turn until the time is over; each has one pair at least."""
     agents = named_agents(list(dict.fromkeys(name for match in matches for name in match.names)), game)
-    openings = starts(game, MOST_PAIRS if seconds > 600 else 500, seed=seed)
+    openings = starts(game, MOST_PAIRS if seconds > 600 else 500, seed=first_board(seed))
     found: dict[Pairing, DuelResult] = {}
     deadline = time.monotonic() + seconds
     with TemporaryDirectory() as folder:

@@ -12,7 +12,7 @@ CHESS_LOSS = {
 """Loss of the mixture in opening, middlegame, endgame and all (M2CTS paper, Table XIV)."""
 CHESS_ELO = {"separated": 122.2, "staged": 121.11, "weighted?a=4": 23.18, "weighted?a=10": 55.84}
 """Against the single network, mean over batch sizes (M2CTS paper, Table I)."""
-POMMERMAN_POINTS = {"steps": "+5 to +11 points", "mixedness": "+5 to +11 points", "opponents": "no gain"}
+POMMERMAN_POINTS = {"steps": "+5 to +11", "mixedness": "+5 to +11", "opponents": "no gain"}
 """Games won against three simple agents over those that the single network wins, at 250 simulations (M2CTS paper,
 Figure 9)."""
 

@@ -37,18 +37,23 @@ def commit(root: Path = Path(__file__).parent.parent) -> str:
     return (done.stdout.strip() or "unknown") + ("+" if dirty.stdout.strip() else "")
 
 
-def append(table: str, rows: list[dict[str, object]]) -> None:
-    """Appends rows to `results/<table>.jsonl`, each with how it came about."""
-    origin = {
-        "command": " ".join(["python", sys.argv[0], *named(sys.argv[1:])]),
-        "commit": commit(),
+def origin(command: str, known_commit: str | None = None) -> dict[str, str]:
+    """Returns how a row comes about that is measured here and now, by a checkout or files whose commit is known."""
+    return {
+        "command": command,
+        "commit": known_commit or commit(),
         "machine": machine(),
         "date": time.strftime("%Y-%m-%d"),
     }
+
+
+def append(table: str, rows: list[dict[str, object]]) -> None:
+    """Appends rows to `results/<table>.jsonl`, each with how it came about, unless it says so itself."""
+    here = origin(" ".join(["python", sys.argv[0], *named(sys.argv[1:])]))
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / f"{table}.jsonl").open("a") as file:
         for row in rows:
-            file.write(json.dumps(row | origin) + "\n")
+            file.write(json.dumps(row | here | row) + "\n")
 
 
 def named(arguments: Sequence[str]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Records what a finished run found: one row per arm, searched and raw.
 
-python benchmarks/strength.py RUN [--label LABEL] [--record]
+python benchmarks/strength.py RUN [--label LABEL] [--commit COMMIT] [--record]
 
 Runs are told apart by their labels: rows with the same one take the place of earlier ones.
 """
@@ -76,10 +76,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="folder of a finished run")
     parser.add_argument("--label", default="", help="which run it is")
+    parser.add_argument("--commit", help="that played it, where it is not this checkout's")
     add_option(parser)
     options = parser.parse_args()
     found = rows(options.run, options.label)
     for row in found:
+        row |= {"commit": options.commit} if options.commit else {}
         print(row["name"], row["value"], row["interval"], row["games"])
     if options.record:
         append("strength", found)

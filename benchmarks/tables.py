@@ -1,4 +1,4 @@
-"""Writes docs/results.md and the README's table from `benchmarks/results`: no number there that has no row.
+"""Writes docs/results.md and the tables of other pages from `benchmarks/results`: no number there that has no row.
 
 python benchmarks/tables.py           after a measurement
 python benchmarks/tables.py --check   says whether that was done
@@ -21,7 +21,7 @@ from moemcts.arena.verdict import counted
 ROOT = Path(__file__).parent.parent
 
 
-README, RESULTS = ROOT / "README.md", ROOT / "docs" / "results.md"
+README, RESULTS, FINDINGS = ROOT / "README.md", ROOT / "docs" / "results.md", ROOT / "docs" / "findings.md"
 
 
 GUIDE = ROOT / "docs" / "guides" / "speed.md"
@@ -181,12 +181,11 @@ weights, which takes about three times the training, have a lower loss than the 
 phase alone, at equal cost, a higher one (the papers saw more than two hundred times as many positions per pass). In
 games none differs from the single network by more than chance.
 
-**Pommerman**, the paper's experiment at its size, a million samples, five epochs and 250 simulations, two of five
-seeds and half of their games: no difference shown, no answer yet. With one seed experts by `steps` win 66.2 % of 500
-games, the single network 57.8 %: +8.4 points [+2.6, +14.2] between these networks, in the range of the paper's +5 to
-+11. With the other 62.0 % and 62.6 %: -0.6 [-6.7, +5.5]. By `mixedness`, where the paper gained as much, +0.2
-[-5.9, +6.3] and -8.0 [-14.2, -1.8], by `opponents`, where it gained nothing, +0.8 [-6.0, +7.6] and -5.0 [-10.7, +0.7].
-Over both seeds the intervals are those of a t with one degree of freedom, of more than thirty points to either side.
+**Pommerman**, the paper's experiment at its size, a million samples, five epochs and 250 simulations, five seeds and
+half of their games: no difference shown. Experts by `steps` win 60.2 % of 2,500 games, the single networks 57.2 %:
++2.9 points [-3.4, +9.2], by seed +8.4, -0.6, -2.6, +8.2, +1.2; the paper gained 5 to 11. By `mixedness`,
+where the paper gained as much, -3.4 [-7.1, +0.4]; by `opponents`, where it gained nothing, -0.3
+[-4.1, +3.6].
 
 **Pommerman**, stronger: the preset `laptop`, five seeds: 50 simulations with the single network win 91.8 % of 500
 games, where positions are valued twenty plies further on, with a constant in the network's place 86.0 % on the same
@@ -200,7 +199,7 @@ At equal cost, in Pommerman, one seed and 100 games an arm, no difference is sho
 experts by `steps` -4.0 points each [-14.6, +6.6] and [-16.2, +8.2], one network trained as long as three experts +1.0
 [-11.8, +13.8]; experts a third the size, `separated` -5.0 [-16.9, +6.9] and `staged` -3.0 [-13.5, +7.5].
 
-The presets are small; of the one named `paper` these two seeds are all that has been run yet, and nothing here has
+The presets are small; of the one named `paper` these five seeds are all that has been run yet, and nothing here has
 run on a GPU."""
 
 
@@ -240,6 +239,7 @@ SECTIONS = {
 
 
 TABLES = {
+    "Experts behind another gate": "duels",
     "Generations of self-play": "generations",
     "Connect four against a perfect solver": "connect_four",
     "Experts from random weights, at equal self-play": "selfplay_schemes",
@@ -273,31 +273,45 @@ def page() -> str:
     return "\n\n".join([heading, f"## What was found\n\n{FOUND}", *sections]) + "\n"
 
 
-def summary() -> str:
-    """Returns the README's table: experts against the single network, in chess of one seed, in Pommerman run by run."""
-    rows = []
-    for (seed, _), row in game_tables.comparison_cells().items():
-        if seed == 0 and row["name"].startswith("experts"):
-            what = f"chess, `lichess`, {row['name'].removeprefix('experts, ')}"
-            rows.append([what, f"{row['searched']} Elo", _in_elo(row["paper Elo"])])
+def chess_summary() -> str:
+    """Returns what experts add to the single network in chess, of one seed."""
+    rows = [
+        [cells["name"], cells["searched"], cells["paper Elo"]]
+        for (seed, _), cells in game_tables.comparison_cells().items()
+        if seed == 0 and cells["name"].startswith("experts")
+    ]
+    return table("chess, Elo of experts by `lichess` over the single network, 95 % (games) | ours | paper", rows)
+
+
+def pommerman_summary() -> str:
+    """Returns what experts add to the single network in Pommerman, run by run, the largest first."""
+    runs: dict[tuple[object, ...], dict[str, Row]] = {}
     for row in latest("strength").values():
-        cells = game_tables.strength_row(row)
-        if row["kind"] == "searched" and row["arm"] in POMMERMAN_POINTS and cells[5] not in ("", "–"):
-            seeds = f"{counted(row['training_seeds'], 'seed')} ({row['games']:,})"
-            what = f"Pommerman, {cells[0].removeprefix('experts by ')}, `{row['network'].partition('?')[0]}`"
-            rows.append([what, f"{cells[5]} points, {seeds}", POMMERMAN_POINTS[row["arm"]]])
-    heads = "experts by gate, and scheme | against the single network, 95 % (games) | paper"
-    return table(heads, rows)
+        if row["kind"] == "searched" and row["arm"] in POMMERMAN_POINTS:
+            run = (row.get("label", ""), row["run_command"])
+            runs.setdefault(run, {})[row["arm"]] = row
+    shown = (arms for arms in runs.values() if arms.keys() == POMMERMAN_POINTS.keys())
+    rows = [_run_cells(arms) for arms in sorted(shown, key=lambda arms: -arms["steps"]["games"])]
+    gates = (f"by `{gate}`" for gate in POMMERMAN_POINTS)
+    heads = " | ".join(["Pommerman, points of games won by experts over the single network, 95 %", *gates])
+    return table(heads, [*rows, ["the paper, 250 simulations", *POMMERMAN_POINTS.values()]])
 
 
-def _in_elo(published: str) -> str:
-    return published if published == "–" else f"{published} Elo"
+def _run_cells(arms: dict[str, Row]) -> list[str]:
+    """Returns what a run was, and its difference by each gate."""
+    one = arms["steps"]
+    words = [f"{one['simulations']} simulations", f"`{one['network'].partition('?')[0]}`"]
+    words += [f"{one['samples']:,} samples", counted(one["training_seeds"], "seed"), f"{one['games']:,} games"]
+    if one.get("rollout_plies"):
+        words.insert(1, f"rollouts of {one['rollout_plies']} plies")
+    return [", ".join(words), *(game_tables.strength_row(arms[gate])[5] for gate in POMMERMAN_POINTS)]
 
 
 def pages() -> dict[Path, str]:
-    """Returns what the README, docs/results.md and the page about speed have to be."""
+    """Returns what the README, docs/results.md and the pages about findings and speed have to be."""
     return {
-        README: _filled(README, summary()),
+        README: _filled(README, f"{chess_summary()}\n\n{pommerman_summary()}"),
+        FINDINGS: _filled(FINDINGS, pommerman_summary()),
         RESULTS: page(),
         GUIDE: _filled(GUIDE, f"{speed_tables.goals()}\n\n{speed_tables.others()}"),
     }
@@ -311,7 +325,7 @@ def _filled(path: Path, text: str) -> str:
 
 
 def main() -> None:
-    """Writes both pages, or with `--check` ends with 1 where one is not what it would be."""
+    """Writes these pages, or with `--check` ends with 1 where one is not what it would be."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a page is out of date")
     check = parser.parse_args().check

@@ -2,12 +2,13 @@
 
 python benchmarks/training_speed.py DATA [--game chess] [--network NAME] [--samples 60000] [--device cuda]
                                     [--ways float32 "float32, channels last" bf16 "bf16, channels last"] [--rounds 1]
-                                    [--threads 1] [--processes 1] [--compiled] [--record]
+                                    [--threads 1] [--encoders 2] [--processes 1] [--compiled] [--record]
 
 DATA is a dataset, or an import with train and validation in it. One network learns, with one process; what is measured
 on the way is left out of the time. Of several processes each trains a network of its own, as experts are trained side
 by side, and their rates are added up. Several ways to compute take turns, so many rounds of them: their ratio to the
-first is the median over rounds, by processor time, for what else the machine does. With --compiled no network learns:
+first is the median over rounds, by processor time, for what else the machine does. On a GPU both are by the clock, from
+steps after the first, as many as --samples make but 64 at least. With --compiled no network learns:
 steps are tried plain and compiled by torch, in turns, so many rounds of them; a row has the quickest of each, their
 ratio, and the seconds that compiling takes.
 """
@@ -26,6 +27,7 @@ from typing import Any
 
 import torch
 import torch._inductor.config
+from probing import Probe, probe_training
 from record import add_option, append
 
 from moemcts.game import Game
@@ -50,6 +52,7 @@ def main() -> None:
     parser.add_argument("--ways", nargs="+", choices=[str(way) for way in WAYS], default=["float32"])
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--encoders", type=int, help="threads that encode batches; as in a training by default")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--compiled", action="store_true", help="steps alone, plain and by torch.compile")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -94,6 +97,8 @@ def measured(options: argparse.Namespace) -> list[dict[str, object]]:
         measured_samples=1000,
         threads=options.threads,
     )
+    if options.encoders:
+        settings = settings.model_copy(update={"encoders": options.encoders, "prefetch": options.encoders + 4})
     config = LearningConfig(game=options.game, network=network, training=settings)
     rates: dict[str, list[float]] = {way: [] for way in options.ways}
     spent: dict[str, list[float]] = {way: [] for way in options.ways}
@@ -101,15 +106,16 @@ def measured(options: argparse.Namespace) -> list[dict[str, object]]:
     for _ in range(options.rounds):
         for way in WAYS:
             if str(way) in rates:
-                began = time.process_time()
-                found = train(config.model_copy(update={"training": with_way(settings, way)}), game, sources)
-                spent[str(way)].append(time.process_time() - began)
-                rates[str(way)].append(found["rate"])
-                waiting[str(way)] = found["waiting"]
+                one = config.model_copy(update={"training": with_way(settings, way)})
+                found, cost = timed(one, game, sources, options.samples)
+                spent[str(way)].append(cost)
+                rates[str(way)].append(found.rate)
+                waiting[str(way)] = found.waiting
     first = spent[options.ways[0]]
     rows: list[dict[str, object]] = []
     for way in options.ways:
         more = f", {options.threads} threads" if options.threads > 1 else ""
+        more += f", {options.encoders} encoders" if options.encoders else ""
         row: dict[str, object] = {
             "name": f"training, {options.game}, {network}, {options.device} {way}{more}",
             "value": round(statistics.median(rates[way])),
@@ -162,12 +168,26 @@ def compared(options: argparse.Namespace) -> list[dict[str, object]]:
     return rows
 
 
-def train(config: LearningConfig, game: Game, sources: Sources) -> dict[str, Any]:
+def timed(config: LearningConfig, game: Game, sources: Sources, num_samples: int) -> tuple[Probe, float]:
+    """Trains a network once; returns how fast that was, and what it cost to compare with: seconds of a processor.
+
+    On a GPU, whose first steps choose and load kernels, these are left out, and seconds per sample are by the clock.
+    """
+    if config.training.device.startswith("cuda"):
+        steps = max(64, round(num_samples / config.training.batch_size))
+        probe = probe_training(config, game, sources, num_steps=steps)
+        return probe, 1 / probe.rate
+    began = time.process_time()
+    found = train(config, game, sources)
+    return found, time.process_time() - began
+
+
+def train(config: LearningConfig, game: Game, sources: Sources) -> Probe:
     """Trains a network once; returns its positions per second and the share of the time that it waited."""
-    found: dict[str, Any] = {}
+    found: list[Probe] = []
 
     def follow(state: Any) -> None:
-        found.update(rate=state.samples_per_second, waiting=state.waiting)
+        found[:] = [Probe(state.samples_per_second, state.waiting)]
 
     with tempfile.TemporaryDirectory() as folder:
         train_experts(
@@ -180,7 +200,7 @@ def train(config: LearningConfig, game: Game, sources: Sources) -> dict[str, Any
             experts_folder=Path(folder) / "experts",
             on_progress=follow,
         )
-    return found
+    return found[0]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,67 @@
+"""Folders as files of a size that travels: 16 MiB each, 64 MiB and eight files at a time are what comes back."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import IO
+
+PART = 15 * 2**20
+MOST_PARTS = 4
+STATES = "stages"
+"""The folders of a training that only one that goes on needs."""
+RESUME, GOOD = "resume.safetensors", "good.safetensors"
+"""States of a stage; where there is the first it is the newer one."""
+
+
+def pack(folder: Path, target: Path, *, is_done: bool) -> list[Path]:
+    """Writes a folder into parcels `NAME.tar.gz.00`, `.01`, ... and returns them.
+
+    What is not done has with it the newest state of its training, unless that makes it larger than what travels.
+    """
+    for old in parts(folder.name, target):
+        old.unlink()
+    found = _packed(folder, target, with_states=not is_done)
+    if len(found) > MOST_PARTS and not is_done:
+        print(f"{folder.name}: its state is larger than what travels and stays here", flush=True)
+        found = _packed(folder, target, with_states=False)
+    return found
+
+
+def unpack(name: str, source: Path, target: Path) -> bool:
+    """Puts the folder of that name into `target`, whatever parcels of it there are; returns whether there are any."""
+    found = parts(name, source)
+    if found:
+        with io.BytesIO(b"".join(part.read_bytes() for part in found)) as file, tarfile.open(fileobj=file) as archive:
+            archive.extractall(target, filter="data")
+    return bool(found)
+
+
+def parts(name: str, folder: Path) -> list[Path]:
+    """Returns the parcels of a name, in order."""
+    return sorted(folder.glob(f"{name}.tar.gz.*"))
+
+
+def _packed(folder: Path, target: Path, *, with_states: bool) -> list[Path]:
+    for old in parts(folder.name, target):
+        old.unlink()
+    with tempfile.TemporaryFile() as file:
+        # Weights are all but random: more effort makes them no smaller.
+        with tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as archive:
+            for path in sorted(folder.rglob("*")):
+                inside = path.relative_to(folder)
+                is_older = path.name == GOOD and (path.parent / RESUME).exists()
+                if path.is_file() and not is_older and (with_states or STATES not in inside.parts):
+                    archive.add(path, str(folder.name / inside))
+        file.seek(0)
+        return _split(file, folder.name, target)
+
+
+def _split(file: IO[bytes], name: str, target: Path) -> list[Path]:
+    written: list[Path] = []
+    while part := file.read(PART):
+        written.append(target / f"{name}.tar.gz.{len(written):02}")
+        written[-1].write_bytes(part)
+    return written

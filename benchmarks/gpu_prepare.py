@@ -1,0 +1,106 @@
+"""Lays into `.gpu/` what a bare machine with a GPU lacks, which gets nothing but a copy of the working tree.
+
+    benchmarks/gpu_plan.sh --prepare GAMES [PARCELS] [--python=3.12]
+
+The compiled core, what it is registered by, packages that torch does not bring, games, and parcels to go on from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from record import commit
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / ".gpu"
+MISSING = ("pydantic", "tomli-w")
+"""With what they need. Images for GPUs have torch, numpy, scipy, safetensors, typer, rich, matplotlib and the like."""
+ROOM = 64 * 2**20
+"""Bytes that travel."""
+CALLS = (
+    "check speed",
+    "rise-single resnet-single",
+    "rise-separated self-play",
+    "rise-staged",
+    "resnet-separated",
+)
+"""What is asked in one call each, in the order of its worth."""
+
+
+def main() -> None:
+    """Fills the folder and says what to carry and to call."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("games", type=Path, help="folder of PGN files, plain or compressed")
+    parser.add_argument("parcels", type=Path, nargs="?", help="folder of what came back before")
+    parser.add_argument("--python", default="3.12", help="version of the interpreter there")
+    options = parser.parse_args()
+    FOLDER.mkdir(exist_ok=True)
+    lay_core()
+    lay_packages(FOLDER / "site", options.python)
+    copy(options.games, "*.pgn*", FOLDER / "games")
+    if options.parcels:
+        copy(options.parcels, "*.tar.gz.*", FOLDER / "parcels")
+    (FOLDER / "commit").write_text(commit() + "\n")
+    size = travelling()
+    print(f"{size / 2**20:.1f} MiB would travel, of {ROOM >> 20}")
+    if size > ROOM:
+        raise SystemExit("that is too much: leave out some games that are learned from")
+    print("\ncarry: .gpu\nA call each, of 600 seconds at most, one after the other while the machine waits:")
+    for pieces in CALLS:
+        print(f'  benchmarks/gpu_plan.sh "$OUT" {pieces}')
+    print("Then, here, with the folder of what came back of each call:")
+    print("  benchmarks/gpu_plan.sh FOLDER --collect --record")
+
+
+def lay_core() -> None:
+    """Copies the core, which every later version of Python loads under its new name, and what names the plugins."""
+    spec = importlib.util.find_spec("._core", "moemcts")
+    if spec is None or spec.origin is None:
+        raise SystemExit("expected a compiled core, found none; install the package first: ./uvw sync")
+    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+        raise SystemExit(f"expected a core for Linux on x86-64, this one is for {sys.platform} on {platform.machine()}")
+    shutil.copyfile(spec.origin, FOLDER / "_core.abi3.so")
+    found = importlib.metadata.distribution("moemcts")
+    about = FOLDER / "site" / f"moemcts-{found.version}.dist-info"
+    about.mkdir(parents=True, exist_ok=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: moemcts\nVersion: {found.version}\n")
+    (about / "entry_points.txt").write_text(found.read_text("entry_points.txt") or "")
+
+
+def lay_packages(site: Path, version: str) -> None:
+    """Fetches what is missing there, unless it lies here already."""
+    if (site / "pydantic").exists():
+        return
+    words = ["pip", "install", "--quiet", "--target", str(site), "--only-binary", ":all:"]
+    words += ["--python-version", version, "--python-platform", "x86_64-manylinux_2_28", *MISSING]
+    subprocess.run([str(ROOT / "uvw"), *words], check=True)
+
+
+def copy(source: Path, pattern: str, target: Path) -> None:
+    """Copies files into a folder that has no others."""
+    files = sorted(source.glob(pattern))
+    if not files:
+        raise SystemExit(f"expected files {pattern} in {source}, found none")
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
+    for file in files:
+        shutil.copyfile(file, target / file.name)
+
+
+def travelling() -> int:
+    """Returns the bytes of the working tree that git does not ignore, and of the folder."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    files = [ROOT / name for name in names if name] + list(FOLDER.rglob("*"))
+    return sum(path.stat().st_size for path in files if path.is_file())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""How many samples per second a network learns from once it is under way."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from moemcts.game import Game
+from moemcts.learn.training.progress import Progress
+from moemcts.learn.training.stage import CHECK_INTERVAL
+from moemcts.plugins import plugins
+from moemcts.runs.arms import single_arm
+from moemcts.runs.learning import train_experts
+from moemcts.runs.settings import LearningConfig
+from moemcts.runs.sources import Sources
+
+
+class Probe(NamedTuple):
+    """What was measured between two looks at the loss, which wait for a GPU."""
+
+    rate: float
+    """Samples per second by the clock."""
+    waiting: float
+    """Share of the time in which no batch was ready."""
+
+
+def probe_training(
+    config: LearningConfig, game: Game, sources: Sources, *, num_steps: int = 304, warm_up: int = 48
+) -> Probe:
+    """Returns how fast a single network learns in so many steps after the first.
+
+    Both numbers are rounded up to a multiple of `CHECK_INTERVAL`.
+    """
+    first, measured = (-(-steps // CHECK_INTERVAL) * CHECK_INTERVAL for steps in (warm_up, num_steps))
+    # With the last step comes a measurement, which is left out.
+    total = first + measured + 1
+    per_epoch = -(-len(sources.training) // config.training.batch_size)
+    per_step = len(sources.training) / per_epoch
+    # Steps are as fast with a low learning rate, and none of so few diverges.
+    quiet = {"epochs": total / per_epoch, "learning_rate": 1e-4}
+    quiet |= {"validation_interval": total, "save_interval": total + 1}
+    marks: dict[int, tuple[float, float]] = {}
+
+    def mark(state: Progress) -> None:
+        if state.step in (first, first + measured):
+            seconds = state.step * per_step / state.samples_per_second
+            marks[state.step] = (time.perf_counter(), seconds * state.waiting)
+
+    # The name of a network has all that the game completes it with, as in a training.
+    network = plugins().complete_network(config.network, game)
+    with tempfile.TemporaryDirectory() as folder:
+        train_experts(
+            config.model_copy(update={"training": config.training.model_copy(update=quiet), "network": network}),
+            game,
+            single_arm(network),
+            plugins().gate("none", game),
+            sources,
+            training_folder=Path(folder) / "training",
+            experts_folder=Path(folder) / "experts",
+            on_progress=mark,
+        )
+    (began, before), (ended, after) = marks[first], marks[first + measured]
+    seconds = ended - began
+    return Probe(measured * per_step / seconds, (after - before) / seconds)
