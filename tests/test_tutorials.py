@@ -141,8 +141,11 @@ def test_an_engine_is_asked_from_python_and_matched(folder: Path, monkeypatch: p
 
 def test_the_engine_takes_what_lichess_bot_is_told(folder: Path) -> None:
     blocks = BLOCK.findall((TUTORIALS / "lichess-bot.md").read_text())
-    options = [yaml.safe_load(text)["engine"]["uci_options"] for kind, text in blocks if kind == "yaml"]
+    sections = [yaml.safe_load(text) for kind, text in blocks if kind == "yaml"]
+    options = [section["engine"]["uci_options"] for section in sections]
     assert [one["Model_Directory"] for one in options] == ["weights:chess", "weights:antichess"]
+    # Experts play the game that they were made for, and Chess960 is another one than chess.
+    assert [section["challenge"]["variants"] for section in sections] == [["standard"], ["antichess"]]
     with chess.engine.SimpleEngine.popen_uci(["moemcts", "uci", "--experts", "weights:chess"], timeout=60) as engine:
         engine.configure(options[0])
         assert engine.play(chess.Board(), chess.engine.Limit(nodes=8)).move in chess.Board().legal_moves
