@@ -45,7 +45,8 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         "measured_samples": 4000,
         "threads": 1,
     }
-    training |= {"device": options.device, "policy_weight": 0.99, "value_weight": 0.01, "augment": False}
+    training |= {"policy_weight": 1 - options.value_weight, "value_weight": options.value_weight}
+    training |= {"device": options.device, "augment": False}
     training |= (
         {"batch_size": 2048, "optimiser": "nag", "learning_rate": 0.14, "momentum": 0.95, "precision": "bf16"}
         if on_gpu
@@ -87,7 +88,7 @@ def rows(experiment: Experiment, numbers: dict[str, Any]) -> list[dict[str, obje
     config = experiment.config
     seen = config.training.epochs * len(experiment.sources().training)
     common: dict[str, object] = {"network": config.network, "seeds": config.num_seeds, "seed": config.seed}
-    common |= {"samples_per_pass": round(seen)}
+    common |= {"samples_per_pass": round(seen), "value_weight": config.training.value_weight}
     last = config.seed + config.num_seeds - 1
     which = f"seed {config.seed}" if config.num_seeds == 1 else f"seeds {config.seed} to {last}"
     found: list[dict[str, object]] = []
@@ -154,6 +155,7 @@ def main() -> None:
     parser.add_argument("--network", help=f"{LARGE} on a GPU, a small residual network on a CPU by default")
     parser.add_argument("--scheme", action="append", help=f"one of several schemes; {', '.join(SCHEMES)} by default")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--value-weight", type=float, default=0.01, help="of the loss, the rest is the policy's")
     parser.add_argument("--simulations", type=int, default=100, help="per move of a match")
     parser.add_argument("--games", type=int, default=100, help="per scheme and seed; four times as many without search")
     parser.add_argument("--openings", default="", help="file of start positions; random plies where none is named")

@@ -1,0 +1,93 @@
+"""Which size of network learns most from master games in so many minutes of a core: size against data.
+
+python benchmarks/chess_sizes.py DATA [--minutes 4] [--network 'resnet?channels=32&blocks=4'] ... [--record]
+
+DATA is that of `chess_comparison.py`, whose settings the trainings have. Each network is trained by one process on as
+many samples as it learns from in the time, measured before, and then answers the positions of May 2017.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import tempfile
+from pathlib import Path
+
+from chess_comparison import settings, training_rate
+from record import add_option, append
+
+from moemcts.learn.assessment import phase_losses
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+from moemcts.learn.training.trainer import Trainer
+from moemcts.plugins import plugins
+from moemcts.runs.settings import ExperimentConfig, validate
+from moemcts.runs.sources import open_sources
+from moemcts.work import Report, num_cores, workers
+
+SIZES = ((16, 3), (24, 4), (32, 4), (48, 4))
+"""Channels and blocks of the networks that are tried where none is named."""
+
+
+def learned(options: argparse.Namespace, network: str, report: Report) -> dict[str, object]:
+    """Trains a network for the time that is given and returns its row."""
+    game = plugins().game("chess")
+    shape, num_actions = game.spec.observation_shape, game.spec.num_actions
+    network = plugins().complete_network(network, game)
+    config = validate(settings(argparse.Namespace(**vars(options) | {"network": network})), ExperimentConfig)
+    rate = training_rate(config, options.data)
+    with tempfile.TemporaryDirectory() as folder:
+        sources = open_sources(config.data, Path(folder), game)
+        held_out = sources.held_out(config.training.validation_fraction, options.seed)
+        num_samples = round(rate * 60 * options.minutes)
+        team = (
+            plugins()
+            .scheme("single")
+            .fit(
+                Trainer(config.training.model_copy(update={"epochs": num_samples / len(sources.training)})),
+                lambda: plugins().network(network, shape, num_actions),
+                sources.training,
+                plugins().gate("none", game),
+                Path(folder) / "training",
+                validation=sources.validation,
+            )
+        )
+        evaluator = TorchEvaluator(team.trained[0].network)
+        (found,) = phase_losses({network: evaluator}, held_out, plugins().gate("lichess", game))
+    return {
+        "name": f"chess, one network, {options.minutes:g} minutes of a core, {network}",
+        "network": network,
+        "minutes": options.minutes,
+        "samples": num_samples,
+        "parameters": sum(weights.numel() for weights in team.trained[0].network.parameters()),
+        "value_weight": config.training.value_weight,
+        "policy loss": round(found.policy["all"] or 0.0, 4),
+        "value loss": round(found.value["all"] or 0.0, 4),
+        "accuracy": round(found.accuracy["all"] or 0.0, 4),
+        "test_samples": len(held_out),
+        "seed": options.seed,
+    }
+
+
+def main() -> None:
+    """Trains as many at once as there are cores, prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="folder of an import with train, validation and test")
+    parser.add_argument("--minutes", type=float, default=4, help="of a core that each network learns for")
+    parser.add_argument("--network", action="append", dest="networks", help="one of several; four sizes by default")
+    parser.add_argument("--value-weight", type=float, default=0.01, help="of the loss, the rest is the policy's")
+    parser.add_argument("--seed", type=int, default=0)
+    add_option(parser)
+    # What a comparison says of arms and matches does not matter here.
+    parser.set_defaults(device="cpu", scheme=["separated"], seeds=1, simulations=100, games=1, openings="")
+    options = parser.parse_args()
+    heads = "value_channels=4&value_hidden=64"
+    networks = options.networks or [f"resnet?channels={channels}&blocks={blocks}&{heads}" for channels, blocks in SIZES]
+    rows = workers(num_cores()).map(functools.partial(learned, options), networks)
+    for row in rows:
+        print(*row.values())
+    if options.record:
+        append("chess_sizes", rows)
+
+
+if __name__ == "__main__":
+    main()
