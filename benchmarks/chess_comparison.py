@@ -31,6 +31,8 @@ from moemcts.runs.sources import Sources
 from moemcts.work import num_cores
 
 SCHEMES = ["separated", "staged", "weighted?a=4", "weighted?a=10"]
+VALUE_WEIGHT = 0.01
+"""Of the papers' loss, in which all are compared whatever they were trained with."""
 LARGE = "rise-v3.3"
 SMALL = "resnet?channels=32&blocks=4&value_channels=4&value_hidden=64"
 
@@ -98,7 +100,7 @@ def rows(experiment: Experiment, numbers: dict[str, Any]) -> list[dict[str, obje
         for row in networks:
             for phase in row["policy"]:
                 policy, value = row["policy"][phase], row["value"][phase]
-                loss = config.training.policy_weight * policy + config.training.value_weight * value
+                loss = (1 - VALUE_WEIGHT) * policy + VALUE_WEIGHT * value
                 one: dict[str, object] = {
                     "name": f"chess, {arm}, {row['name']}, {phase}, {which}",
                     "kind": "loss",
@@ -155,7 +157,9 @@ def main() -> None:
     parser.add_argument("--network", help=f"{LARGE} on a GPU, a small residual network on a CPU by default")
     parser.add_argument("--scheme", action="append", help=f"one of several schemes; {', '.join(SCHEMES)} by default")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--value-weight", type=float, default=0.01, help="of the loss, the rest is the policy's")
+    parser.add_argument(
+        "--value-weight", type=float, default=VALUE_WEIGHT, help="in training; the rest is the policy's"
+    )
     parser.add_argument("--simulations", type=int, default=100, help="per move of a match")
     parser.add_argument("--games", type=int, default=100, help="per scheme and seed; four times as many without search")
     parser.add_argument("--openings", default="", help="file of start positions; random plies where none is named")

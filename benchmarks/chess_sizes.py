@@ -13,7 +13,7 @@ import functools
 import tempfile
 from pathlib import Path
 
-from chess_comparison import settings, training_rate
+from chess_comparison import VALUE_WEIGHT, settings, training_rate
 from record import add_option, append
 
 from moemcts.learn.assessment import phase_losses
@@ -74,7 +74,9 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="folder of an import with train, validation and test")
     parser.add_argument("--minutes", type=float, default=4, help="of a core that each network learns for")
     parser.add_argument("--network", action="append", dest="networks", help="one of several; four sizes by default")
-    parser.add_argument("--value-weight", type=float, default=0.01, help="of the loss, the rest is the policy's")
+    parser.add_argument(
+        "--value-weight", type=float, default=VALUE_WEIGHT, help="of the loss; the rest is the policy's"
+    )
     parser.add_argument("--seed", type=int, default=0)
     add_option(parser)
     # What a comparison says of arms and matches does not matter here.

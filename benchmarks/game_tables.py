@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from published import CHESS_ELO, CHESS_LOSS
@@ -68,24 +69,30 @@ def _strength_of(rows: list[Row]) -> str:
 PHASES = ("opening", "middlegame", "endgame", "all")
 
 
-def comparison_cells() -> dict[tuple[int, str], dict[str, str]]:
-    """Returns what is known of each chess network by seed and arm; the arm `single` first."""
-    rows = list(latest("chess").values())
-    losses = {(row["seed"], row["arm"], row["row"], row["phase"]): row for row in rows if row["kind"] == "loss"}
-    elos = {(row["seed"], row["arm"], row["kind"]): row for row in rows if row["kind"] != "loss"}
-    teams = list(dict.fromkeys((seed, arm) for seed, arm, _, _ in losses))
-    singles = [next(team for team in teams if team[0] == seed) for seed in dict.fromkeys(seed for seed, _ in teams)]
-    cells: dict[tuple[int, str], dict[str, str]] = {}
-    for (seed, arm), network in [*((team, "single") for team in singles), *((team, "mixture") for team in teams)]:
+def comparisons() -> list[list[Row]]:
+    """Returns the rows of each comparison in chess, those of most seeds and games first."""
+    runs: dict[str, list[Row]] = {}
+    for row in latest("chess").values():
+        runs.setdefault(row["command"], []).append(row)
+    return sorted(runs.values(), key=lambda rows: (-rows[0]["seeds"], -sum(row.get("games", 0) for row in rows)))
+
+
+def comparison_cells(rows: list[Row]) -> dict[str, dict[str, str]]:
+    """Returns what is known of the networks of a comparison by arm; the arm `single` first."""
+    losses = {(row["arm"], row["row"], row["phase"]): row for row in rows if row["kind"] == "loss"}
+    elos = {(row["arm"], row["kind"]): row for row in rows if row["kind"] != "loss"}
+    arms = list(dict.fromkeys(arm for arm, _, _ in losses))
+    cells = {}
+    for arm, network in [(arms[0], "single"), *((arm, "mixture") for arm in arms)]:
         scheme = "single" if network == "single" else arm
-        cells[seed, scheme] = {
+        cells[scheme] = {
             "name": "single network" if network == "single" else f"experts, `{arm}`",
-            "seed": str(seed),
-            **{phase: f"{losses[seed, arm, network, phase]['value']:.4f}" for phase in PHASES},
-            "accuracy": f"{100 * losses[seed, arm, network, 'all']['accuracy']:.1f}",
+            **{phase: f"{losses[arm, network, phase]['value']:.4f}" for phase in PHASES},
+            "accuracy": f"{100 * losses[arm, network, 'all']['accuracy']:.1f}",
             "paper loss": f"{CHESS_LOSS[scheme][-1]:.4f}" if scheme in CHESS_LOSS else "–",
-            "searched": _elo(elos.get((seed, scheme, "searched"))),
-            "raw": _elo(elos.get((seed, scheme, "raw"))),
+            "searched": _elo(elos.get((scheme, "searched"))),
+            "by seed": _elo_by_seed(elos.get((scheme, "searched"))),
+            "raw": _elo(elos.get((scheme, "raw"))),
             "paper Elo": f"{CHESS_ELO[scheme]:+z.1f}" if scheme in CHESS_ELO else "–",
         }
     return cells
@@ -94,27 +101,62 @@ def comparison_cells() -> dict[tuple[int, str], dict[str, str]]:
 def _elo(row: Row | None) -> str:
     if row is None:
         return "–"
-    low, high = row["value"] - row["error"], row["value"] + row["error"]
-    return f"{row['value']:+z.1f} {bounds((low, high), digits=1)} ({row['games']})"
+    low, high = (_elo_at(score) for score in row["score_interval"])
+    return f"{row['value']:+z.1f} {bounds((low, high), digits=1)} ({row['games']:,})"
+
+
+def _elo_at(score: float) -> float | None:
+    return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
+
+
+def _elo_by_seed(row: Row | None) -> str:
+    return "–" if row is None else ", ".join(f"{one:+z.1f}" for one in row["elo_by_seed"])
 
 
 def comparison() -> str:
-    """Returns the losses of chess experts on the test set, and their Elo against the single network."""
-    rows = list(latest("chess").values())
+    """Returns the losses of chess experts on the test set, and their Elo against the single network, run by run."""
+    runs = comparisons()
+    how = (
+        "Loss (0.99 policy, 0.01 value) on positions of May 2017. Elo against the single network of the same seed, "
+        "games in brackets; the interval of 95 % is that of the score, over training seeds and openings."
+    )
+    sizes = list(latest("chess_sizes").values())
+    parts = [how, *map(_comparison_of, runs), *([_sizes(sizes)] if sizes else [])]
+    return "\n\n".join([*parts, origin([row for rows in [*runs, sizes] for row in rows])])
+
+
+def _comparison_of(rows: list[Row]) -> str:
     heads = (
-        "chess, gate `lichess` | seed | opening | middlegame | endgame | all | accuracy % | paper: all "
-        "| Elo, searching | Elo, no search | paper: Elo"
+        "chess, gate `lichess` | opening | middlegame | endgame | all | accuracy % | paper: all "
+        "| Elo, searching | by training seed | Elo, no search | paper: Elo"
     )
     one = next(row for row in rows if row["kind"] == "loss" and row["phase"] == "all")
-    match = next(row for row in rows if row["kind"] != "loss")
+    match = next(row for row in rows if row["kind"] == "searched")
+    last = one["seed"] + one["seeds"] - 1
+    seeds = f"Training seed {last}" if one["seeds"] == 1 else f"Training seeds {one['seed']} to {last}"
     how = (
-        f"Loss (0.99 policy, 0.01 value) on {one['test_samples']:,.0f} positions of May 2017; "
-        f"{one['samples_per_pass']:,} positions per pass, network `{one['network']}`. Elo against the single "
-        f"network of the same seed with the 95 % interval of cutechess, games in brackets, {match['simulations']} "
-        "simulations per move."
+        f"{seeds}; {one['samples_per_pass']:,} positions per "
+        f"pass, {one['test_samples']:,.0f} tested, network `{one['network']}`, trained with "
+        f"{one.get('value_weight', 0.01):g} value, {match['simulations']} simulations per move."
     )
-    cells = (list(row.values()) for row in comparison_cells().values())
-    return "\n\n".join([table(heads, cells), how, origin(rows)])
+    return "\n\n".join([table(heads, (list(row.values()) for row in comparison_cells(rows).values())), how])
+
+
+def _sizes(rows: list[Row]) -> str:
+    heads = "chess, one network | parameters | minutes of a core | positions | policy loss | value loss | accuracy %"
+    cells = (
+        [
+            f"`{row['network'].partition('&value')[0]}`",
+            f"{row['parameters']:,}",
+            f"{row['minutes']:g}",
+            f"{row['samples']:,}",
+            row["policy loss"],
+            row["value loss"],
+            f"{100 * row['accuracy']:.1f}",
+        ]
+        for row in rows
+    )
+    return table(heads, cells)
 
 
 def levels() -> str:

@@ -274,13 +274,16 @@ def page() -> str:
 
 
 def chess_summary() -> str:
-    """Returns what experts add to the single network in chess, of one seed."""
-    rows = [
-        [cells["name"], cells["searched"], cells["paper Elo"]]
-        for (seed, _), cells in game_tables.comparison_cells().items()
-        if seed == 0 and cells["name"].startswith("experts")
-    ]
-    return table("chess, Elo of experts by `lichess` over the single network, 95 % (games) | ours | paper", rows)
+    """Returns what experts add to the single network in chess, each scheme of the largest run that has it."""
+    shown: dict[str, list[str]] = {}
+    for rows in game_tables.comparisons():
+        for scheme, cells in game_tables.comparison_cells(rows).items():
+            if scheme != "single" and cells["searched"] != "–":
+                seeds = counted(rows[0]["seeds"], "seed")
+                shown.setdefault(scheme, [f"{cells['name']}, {seeds}", cells["searched"], cells["paper Elo"]])
+    return table(
+        "chess, Elo of experts by `lichess` over the single network, 95 % (games) | ours | paper", shown.values()
+    )
 
 
 def pommerman_summary() -> str:
