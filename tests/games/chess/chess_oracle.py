@@ -297,13 +297,13 @@ def pgn(moves: str = SCHOLAR, **tags: str) -> str:
     return "".join(f'[{name} "{value}"]\n' for name, value in tags.items()) + f"\n{moves}\n\n"
 
 
-def random_pgn(num_games: int, seed: int = 0) -> str:
-    """Returns games of random moves as python-chess writes them, cut after 60 plies."""
+def random_pgn(num_games: int, seed: int = 0, plies: int = 60) -> str:
+    """Returns games of random moves as python-chess writes them, cut after so many plies."""
     rng = np.random.default_rng(seed)
     games = []
     for number in range(num_games):
         board = chess.Board()
-        while not board.is_game_over(claim_draw=True) and board.ply() < 60:
+        while not board.is_game_over(claim_draw=True) and board.ply() < plies:
             moves = sorted(board.legal_moves, key=str)
             board.push(moves[int(rng.integers(len(moves)))])
         game = chess.pgn.Game.from_board(board)

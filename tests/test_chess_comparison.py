@@ -1,0 +1,84 @@
+"""The comparison of experts in chess trains, plays, and says in rows what came out; so does that of sizes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from moemcts.plugins import plugins
+
+ROOT = Path(__file__).parent
+sys.path[:0] = [str(ROOT.parent / "benchmarks"), str(ROOT / "games" / "chess")]
+NETWORK = "resnet?channels=4&blocks=1&value_channels=1&value_hidden=4"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from chess_oracle import random_pgn
+
+    from moemcts_chess.imports import RandomSplit, import_pgn
+
+    folder = tmp_path_factory.mktemp("games")
+    (folder / "games.pgn").write_text(random_pgn(20, plies=250))
+    split = RandomSplit(validation=0.2, test=0.2, seed=0)
+    import_pgn([folder / "games.pgn"], plugins().game("chess"), folder / "data", reference="chess", split=split)
+    return folder / "data"
+
+
+def called(script: str, monkeypatch: pytest.MonkeyPatch, *words: object) -> None:
+    monkeypatch.setattr(sys, "argv", [f"{script}.py", *map(str, words)])
+    __import__(script).main()
+
+
+def test_a_comparison_has_a_row_per_phase_and_match_and_goes_on(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import chess_comparison
+    import record
+    from game_tables import comparison_cells
+
+    monkeypatch.setattr(chess_comparison, "num_cores", lambda: 1)
+    monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
+    words = ["--samples", 600, "--seeds", 2, "--seed", 3, "--scheme", "separated", "--network", NETWORK]
+    words += ["--games", 2, "--simulations", 4, "--device", "cpu", "--value-weight", 0.2, "--record"]
+    for _ in range(2):
+        called("chess_comparison", monkeypatch, data, tmp_path / "run", *words)
+    written = [json.loads(line) for line in (tmp_path / "results" / "chess.jsonl").read_text().splitlines()]
+    rows = written[: len(written) // 2]
+    assert [row["value"] for row in rows] == [row["value"] for row in written[len(rows) :]]
+    # One network, three experts and their mixture, in three phases and all; a match with search and one without.
+    assert len(rows) == 5 * 4 + 2
+    assert {row["kind"] for row in rows} == {"loss", "searched", "raw"}
+    for row in rows:
+        assert row["command"].startswith("python chess_comparison.py DATA OUT --samples 600")
+        assert (row["seed"], row["seeds"], row["samples_per_pass"], row["value_weight"]) == (3, 2, 600, 0.2)
+        if row["kind"] == "loss":
+            assert row["value"] == pytest.approx(0.99 * row["policy"] + 0.01 * row["value_loss"], abs=1e-3)
+        else:
+            assert row["games"] == (4 if row["kind"] == "searched" else 16)
+            assert len(row["elo_by_seed"]) == 2
+    cells = comparison_cells(rows)
+    assert list(cells) == ["single", "separated"]
+    assert cells["separated"]["searched"].endswith("(4)")
+    assert "1.2897" in capsys.readouterr().out
+
+
+def test_sizes_learn_for_as_long_and_are_tested_alike(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import chess_sizes
+    import record
+
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
+    monkeypatch.setattr(chess_sizes, "num_cores", lambda: 1)
+    monkeypatch.setattr(chess_sizes, "training_rate", lambda config, folder: 3000.0)
+    called("chess_sizes", monkeypatch, data, "--minutes", 0.01, "--network", NETWORK, "--record")
+    (row,) = [json.loads(line) for line in (tmp_path / "chess_sizes.jsonl").read_text().splitlines()]
+    network = plugins().complete_network(NETWORK, plugins().game("chess"))
+    assert (row["network"], row["samples"], row["minutes"]) == (network, 1800, 0.01)
+    assert row["parameters"] > 1000
+    assert 0 <= row["accuracy"] <= 1
+    assert network in capsys.readouterr().out
