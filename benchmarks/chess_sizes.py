@@ -15,10 +15,9 @@ from pathlib import Path
 
 from chess_comparison import VALUE_WEIGHT, settings, training_rate
 from record import add_option, append
+from trainings import trained
 
-from moemcts.learn.assessment import phase_losses
-from moemcts.learn.inference.torch_evaluator import TorchEvaluator
-from moemcts.learn.training.trainer import Trainer
+from moemcts.learn.networks.layers import count_parameters
 from moemcts.plugins import plugins
 from moemcts.runs.settings import ExperimentConfig, validate
 from moemcts.runs.sources import open_sources
@@ -31,39 +30,25 @@ SIZES = ((16, 3), (24, 4), (32, 4), (48, 4))
 def learned(options: argparse.Namespace, network: str, report: Report) -> dict[str, object]:
     """Trains a network for the time that is given and returns its row."""
     game = plugins().game("chess")
-    shape, num_actions = game.spec.observation_shape, game.spec.num_actions
     network = plugins().complete_network(network, game)
     config = validate(settings(argparse.Namespace(**vars(options) | {"network": network})), ExperimentConfig)
     rate = training_rate(config, options.data)
     with tempfile.TemporaryDirectory() as folder:
         sources = open_sources(config.data, Path(folder), game)
-        held_out = sources.held_out(config.training.validation_fraction, options.seed)
         num_samples = round(rate * 60 * options.minutes)
-        team = (
-            plugins()
-            .scheme("single")
-            .fit(
-                Trainer(config.training.model_copy(update={"epochs": num_samples / len(sources.training)})),
-                lambda: plugins().network(network, shape, num_actions),
-                sources.training,
-                plugins().gate("none", game),
-                Path(folder) / "training",
-                validation=sources.validation,
-            )
-        )
-        evaluator = TorchEvaluator(team.trained[0].network)
-        (found,) = phase_losses({network: evaluator}, held_out, plugins().gate("lichess", game))
+        training = config.training.model_copy(update={"epochs": num_samples / len(sources.training)})
+        _, found = trained(training, game, network, "single", plugins().gate("none", game), sources, Path(folder) / "t")
     return {
         "name": f"chess, one network, {options.minutes:g} minutes of a core, {network}",
         "network": network,
         "minutes": options.minutes,
         "samples": num_samples,
-        "parameters": sum(weights.numel() for weights in team.trained[0].network.parameters()),
+        "parameters": count_parameters(plugins().network(network, game.spec.observation_shape, game.spec.num_actions)),
         "value_weight": config.training.value_weight,
         "policy loss": round(found.policy["all"] or 0.0, 4),
         "value loss": round(found.value["all"] or 0.0, 4),
         "accuracy": round(found.accuracy["all"] or 0.0, 4),
-        "test_samples": len(held_out),
+        "test_samples": round(found.counts["all"]),
         "seed": options.seed,
     }
 

@@ -16,19 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from record import add_option, append
+from trainings import trained
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "games"))
 
-from moemcts.experts import ExpertSet
-from moemcts.learn.assessment import phase_losses
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.generation import generate
 from moemcts.learn.data.phase_statistics import agreement, phase_statistics
 from moemcts.learn.gates.fitting import fit_clusters
-from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.trainer import Trainer
 from moemcts.plugins import plugins
+from moemcts.runs.sources import Sources
 from moemcts_chess.imports import import_pgn
 
 HISTORY = " back,"
@@ -89,7 +87,6 @@ def _clusters(data: Dataset) -> list[dict[str, object]]:
 
 
 def _experts(data: Dataset, folder: Path, options: Any) -> list[dict[str, object]]:
-    spec = data.game.spec
     names = ("none", "steps", "mixedness", "learned")
     gates = {name: plugins().gate(name, data.game) for name in names} | {"kmeans": fit_clusters(data, 3, seed=0).gate}
     schemes = {"none": "single", "learned": "mixture"}
@@ -98,19 +95,15 @@ def _experts(data: Dataset, folder: Path, options: Any) -> list[dict[str, object
         settings = TrainerConfig(seed=seed, epochs=options.epochs, validation_fraction=0.1, device="cpu", threads=1)
         _, held_out = data.split(settings.validation_fraction, seed)
         for name, gate in gates.items():
-            team = (
-                plugins()
-                .scheme(schemes.get(name, "separated"))
-                .fit(
-                    Trainer(settings),
-                    lambda: plugins().network(NETWORK, spec.observation_shape, spec.num_actions),
-                    data,
-                    gate,
-                    folder / f"{name}-{seed}",
-                )
+            team, found = trained(
+                settings,
+                data.game,
+                NETWORK,
+                schemes.get(name, "separated"),
+                gate,
+                Sources(data),
+                folder / f"{name}-{seed}",
             )
-            evaluator = ExpertSet(team.gate, [TorchEvaluator(one.network) for one in team.trained])
-            (found,) = phase_losses({name: evaluator}, held_out, gates["none"])
             counted = phase_statistics(held_out, team.gate)
             row: dict[str, object] = {
                 "name": f"pommerman, {schemes.get(name, 'separated')} by {name}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 from published import ANTICHESS_GENERATIONS
 from tabulating import Row, field_matches, field_table, latest, origin, table
 
@@ -56,6 +58,33 @@ def generations() -> str:
         "Seconds by the clock, of one process on two cores with other work on both. Losses at the end of a generation."
     )
     return "\n\n".join([note, table(heads, [*cells, *published]), origin(rows)])
+
+
+def chess_gates() -> str:
+    """Returns the losses of experts behind each gate of chess, beside the single network of the same seed."""
+    rows = list(latest("chess_gates").values())
+    losses = {(row["gate"], row["seed"]): 0.99 * row["policy loss"] + 0.01 * row["value loss"] for row in rows}
+    cells = []
+    for gate in dict.fromkeys(row["gate"] for row in rows):
+        of = [row for row in rows if row["gate"] == gate]
+        more = (f"{losses[gate, row['seed']] - losses['none', row['seed']]:+z.4f}" for row in of)
+        cells.append(
+            [
+                f"{of[0]['scheme']}, `{gate}`",
+                " / ".join(f"{100 * share:.0f}" for share in of[0]["shares"]),
+                f"{statistics.fmean(losses[gate, row['seed']] for row in of):.4f}",
+                "–" if gate == "none" else ", ".join(more),
+                f"{100 * statistics.fmean(row['accuracy'] for row in of):.1f}",
+            ]
+        )
+    one = rows[0]
+    note = (
+        f"Loss (0.99 policy, 0.01 value) on {one['test_samples']:,} positions of May 2017, mean over seeds; "
+        f"{one['samples']:,} positions for all phases together, network `{one['network']}`. With `mixture` every "
+        "expert learns from all of them."
+    )
+    heads = "chess | phases, % of positions | loss | more than the single network, by seed | accuracy %"
+    return "\n\n".join([table(heads, cells), note, origin(rows)])
 
 
 def solved() -> str:

@@ -210,6 +210,7 @@ SECTIONS = {
     "Games against engines, and other searches": game_tables.levels,
     "Experts behind another gate": game_tables.duels,
     "Gates found in data": game_tables.gates,
+    "Gates of chess: what experts behind them learn": learning_tables.chess_gates,
     "Opposite-coloured bishops": game_tables.bishops,
     "Speed of rules and search": speed,
     "The search beside what it was, and beside others": beside,
@@ -239,6 +240,7 @@ SECTIONS = {
 
 
 TABLES = {
+    "Gates of chess: what experts behind them learn": "chess_gates",
     "Experts behind another gate": "duels",
     "Generations of self-play": "generations",
     "Connect four against a perfect solver": "connect_four",

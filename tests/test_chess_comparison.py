@@ -82,3 +82,35 @@ def test_sizes_learn_for_as_long_and_are_tested_alike(
     assert row["parameters"] > 1000
     assert 0 <= row["accuracy"] <= 1
     assert network in capsys.readouterr().out
+
+
+def test_gates_learn_from_as_many_positions_and_go_on(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import chess_gates
+    import record
+    import tabulating
+    from learning_tables import chess_gates as shown
+
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
+    monkeypatch.setattr(tabulating, "RESULTS", tmp_path)
+    monkeypatch.setattr(chess_gates, "num_cores", lambda: 1)
+    words = ["--gate", "movecount?phases=2", "--gate", "kmeans", "--gate", "learned", "--network", NETWORK]
+    words += ["--samples", 600, "--seeds", 1, "--out", tmp_path / "out", "--record"]
+    called("chess_gates", monkeypatch, data, *words)
+    monkeypatch.setattr(chess_gates, "trained", None)
+    called("chess_gates", monkeypatch, data, *words)
+    written = [json.loads(line) for line in (tmp_path / "chess_gates.jsonl").read_text().splitlines()]
+    assert [row["policy loss"] for row in written[:4]] == [row["policy loss"] for row in written[4:]]
+    gates = [(row["gate"], row["scheme"], len(row["shares"])) for row in written[:4]]
+    assert gates == [
+        ("none", "single", 1),
+        ("movecount?phases=2", "separated", 2),
+        ("kmeans", "separated", 3),
+        ("learned", "mixture", 3),
+    ]
+    assert len({row["test_samples"] for row in written}) == 1
+    assert all("--out OUT" in row["command"] for row in written)
+    lines = shown().splitlines()
+    assert "–" in lines[2]
+    assert "separated, `kmeans`" in lines[4]

@@ -1,0 +1,38 @@
+"""Experts of a gate, trained and put to positions held out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from moemcts.experts import ExpertSet
+from moemcts.game import Game
+from moemcts.gates import PhaseGate
+from moemcts.learn.assessment import PhaseLosses, phase_losses
+from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.trainer import Trainer
+from moemcts.plugins import plugins
+from moemcts.runs.sources import Sources
+
+
+def trained(
+    settings: TrainerConfig, game: Game, network: str, scheme: str, gate: PhaseGate, sources: Sources, folder: Path
+) -> tuple[ExpertSet, PhaseLosses]:
+    """Returns experts that learned by a scheme, and their losses on all samples held out."""
+    shape, num_actions = game.spec.observation_shape, game.spec.num_actions
+    held_out = sources.held_out(settings.validation_fraction, settings.seed)
+    team = (
+        plugins()
+        .scheme(scheme)
+        .fit(
+            Trainer(settings),
+            lambda: plugins().network(network, shape, num_actions),
+            sources.training,
+            gate,
+            folder,
+            validation=sources.validation,
+        )
+    )
+    experts = ExpertSet(team.gate, [TorchEvaluator(one.network) for one in team.trained])
+    (losses,) = phase_losses({"all": experts}, held_out, plugins().gate("none", game))
+    return experts, losses
