@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 from published import CHESS_ELO, CHESS_LOSS
 from tabulating import Row, around, bounds, field_matches, field_table, latest, origin, table
 
+from moemcts.arena.rating import elo_of_score
 from moemcts.arena.verdict import counted
 from moemcts.report.leaderboard import leaderboard
 from moemcts.store import read_toml
@@ -106,7 +106,7 @@ def _elo(row: Row | None) -> str:
 
 
 def _elo_at(score: float) -> float | None:
-    return 400 * math.log10(score / (1 - score)) if 0 < score < 1 else None
+    return elo_of_score(score) if 0 < score < 1 else None
 
 
 def _elo_by_seed(row: Row | None) -> str:

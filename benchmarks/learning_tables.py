@@ -80,9 +80,10 @@ def chess_gates() -> str:
     one = rows[0]
     note = (
         f"Loss (0.99 policy, 0.01 value) on {one['test_samples']:,} positions of May 2017, mean over seeds; "
-        f"{one['samples']:,} positions for all phases together, network `{one['network']}`. With `mixture` every "
-        "expert learns from all of them."
+        f"{one['samples']:,} positions for all phases together, network `{one['network']}`."
     )
+    if any(row["scheme"] == "mixture" for row in rows):
+        note += " With `mixture` every expert learns from all of them."
     heads = "chess | phases, % of positions | loss | more than the single network, by seed | accuracy %"
     return "\n\n".join([table(heads, cells), note, origin(rows)])
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.arena.intervals import SeedEstimate, seed_interval
-from moemcts.arena.rating import Elo, elo
+from moemcts.arena.rating import Elo, elo, elo_of_score
 from moemcts.arena.records import GameRecord, num_duplicates
 from moemcts.arena.verdict import verdict
 from moemcts.report.contest import Contest
@@ -18,6 +18,26 @@ from moemcts.report.plots import Whisker, elo_ratings
 from moemcts.report.tables import Table
 
 POINTS = {"win": 1.0, "tie": 0.5, "loss": 0.0, None: 0.5}
+
+
+@dataclass(frozen=True)
+class EloRange:
+    """A score and its interval in Elo; an end is None where the score there is 0 or 1."""
+
+    difference: float
+    """Where the score itself is 0 or 1, the end that there is; 0 where there is none."""
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, found: SeedEstimate) -> EloRange:
+        """Returns what a score less one half is."""
+        value, low, high = (_elo_at(0.5 + score) for score in (found.mean, *found.interval))
+        return cls(next((one for one in (value, low, high) if one is not None), 0.0), low, high)
+
+    def __str__(self) -> str:
+        low, high = ("…" if end is None else f"{end:+z.1f}" for end in (self.low, self.high))
+        return f"{self.difference:+z.1f} [{low}, {high}]"
 
 
 @dataclass(frozen=True)
@@ -30,16 +50,15 @@ class AgainstSingle(Contest):
             found = self.scores(arm)
             low, high = (100 * bound for bound in found.interval)
             words = verdict(100 * found.mean, (low, high), found.num_observations, observations="games")
-            elo_text = _elo(self.games(arm))
-            lines.append(f"{arm} against the single network: Elo {elo_text}; score over one half, {words}.")
+            lines.append(f"{arm} against the single network: Elo {EloRange.of(found)}; score over one half, {words}.")
         return lines
 
     def section(self, title: str, label: str) -> Section:
         units = "training seeds and openings" if len(self.results) > 1 else "openings"
         caption = (
             f"{self.limit}; against the single network of the same training seed, every opening from both sides; "
-            f"{self.describe_seeds()}. Elo with the 95 % error that cutechess prints, which takes games as independent "
-            f"and holds for these networks; the score in percent has a 95 % interval over {units}."
+            f"{self.describe_seeds()}. The score in percent has a 95 % interval over {units}; Elo is that score "
+            "with its interval in another unit."
         )
         columns = ["experts", "games", "wins", "draws", "losses", "Elo", "score %", "Elo by seed", "repeated", "plies"]
         figure = Figure(
@@ -47,7 +66,7 @@ class AgainstSingle(Contest):
             elo_ratings(
                 [self._whisker(arm) for arm in self.arms], title=f"Elo against the single network, {title.lower()}"
             ),
-            f"{title}: Elo of {self.num_games} games per arm with the 95 % error of cutechess.",
+            f"{title}: Elo of {self.num_games} games per arm with the 95 % interval over {units}.",
         )
         return Section(title, tables=[Table(columns, [self._row(arm) for arm in self.arms], caption)], figures=[figure])
 
@@ -86,7 +105,7 @@ class AgainstSingle(Contest):
             arm,
             len(games),
             *(outcomes.count(kind) for kind in ("win", "tie", "loss")),
-            str(_elo(games)),
+            str(EloRange.of(found)),
             f"{50 + 100 * found.mean:.1f} [{low:.1f}, {high:.1f}]",
             # Without errors, which would make this the widest column.
             ", ".join(str(_elo(result.games(arm))).partition(" ± ")[0] for result in self.results),
@@ -95,10 +114,14 @@ class AgainstSingle(Contest):
         ]
 
     def _whisker(self, arm: str) -> Whisker:
-        games = self.games(arm)
-        found = _elo(games)
-        note = f"{len(games)} games"
-        return Whisker(label=arm, value=found.difference, low=found.low, high=found.high, note=note)
+        found = EloRange.of(self.scores(arm))
+        return Whisker(
+            label=arm, value=found.difference, low=found.low, high=found.high, note=f"{len(self.games(arm))} games"
+        )
+
+
+def _elo_at(score: float) -> float | None:
+    return elo_of_score(score) if 0 < score < 1 else None
 
 
 def _elo(games: Sequence[GameRecord]) -> Elo:

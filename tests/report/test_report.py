@@ -17,6 +17,7 @@ import pytest
 
 from moemcts.arena import Difference, GameRecord, MatchResult, Outcome
 from moemcts.arena.ranking import Ranking, fit_ratings
+from moemcts.arena.rating import elo_of_score
 from moemcts.errors import MoemctsError
 from moemcts.learn.assessment import PhaseLosses
 from moemcts.report import Figure, Report, Section, Table, write_report
@@ -234,16 +235,28 @@ def test_a_caption_says_where_p_is_from() -> None:
     assert one.difference("experts").p_value == found.p_value
 
 
-def test_a_training_seed_that_won_every_game_has_a_bound_and_no_estimate() -> None:
-    def seed(outcomes: Sequence[Outcome]) -> MatchResult:
-        games = tuple(
-            record(index, "experts", outcome, index // 2, index % 2) for index, outcome in enumerate(outcomes)
-        )
-        return MatchResult("tiny", ("experts",), 2, "experts", 0.5, games)
+def duel(outcomes: Sequence[Outcome]) -> MatchResult:
+    games = tuple(record(index, "experts", outcome, index // 2, index % 2) for index, outcome in enumerate(outcomes))
+    return MatchResult("tiny", ("experts",), 2, "experts", 0.5, games)
 
-    contest = AgainstSingle((seed(["win"] * 10), seed(["win", "loss"] * 5), seed(["loss"] * 10)), limit="no search")
+
+def test_a_training_seed_that_won_every_game_has_a_bound_and_no_estimate() -> None:
+    contest = AgainstSingle((duel(["win"] * 10), duel(["win", "loss"] * 5), duel(["loss"] * 10)), limit="no search")
     (table,) = contest.section("Policy alone", "raw").tables
-    assert dict(zip(table.columns, table.rows[0], strict=True))["Elo by seed"] == "> +182.7, +0.0, < -182.7"
+    row = dict(zip(table.columns, table.rows[0], strict=True))
+    assert row["Elo by seed"] == "> +182.7, +0.0, < -182.7"
+    # Over three seeds that disagree as much as they can, nothing is known.
+    assert row["Elo"] == "+0.0 […, …]"
+
+
+def test_elo_has_the_interval_of_its_score() -> None:
+    alike = AgainstSingle((duel(["win", "tie", "loss", "win"] * 25),), limit="no search")
+    found = alike.scores("experts")
+    low, high = (elo_of_score(0.5 + end) for end in found.interval)
+    (table,) = alike.section("Policy alone", "raw").tables
+    shown = dict(zip(table.columns, table.rows[0], strict=True))["Elo"]
+    assert shown == f"{elo_of_score(0.625):+.1f} [{low:+.1f}, {high:+.1f}]"
+    assert shown in alike.summary()[0]
 
 
 def test_the_widest_table_fits_the_page() -> None:
