@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from game_tables import elo_range
 from probing import probe_training
 from published import CHESS_ELO, CHESS_LOSS
 from record import add_option, append
@@ -142,7 +143,7 @@ def show(found: list[dict[str, object]]) -> None:
         if row["kind"] in ("searched", "raw"):
             published_elo = CHESS_ELO.get(str(row["arm"]))
             beside = f" [{published_elo:+z.1f}]" if published_elo and row["kind"] == "searched" else ""
-            print(f"{row['name']}: Elo {row['value']:+} ± {row['error']} in {row['games']} games{beside}")
+            print(f"{row['name']}: Elo {elo_range(row)} in {row['games']} games{beside}")
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from published import CHESS_ELO, CHESS_LOSS
 from tabulating import Row, around, bounds, field_matches, field_table, latest, origin, table
 
-from moemcts.arena.rating import elo_of_score
+from moemcts.arena.rating import EloRange
 from moemcts.arena.verdict import counted
 from moemcts.report.leaderboard import leaderboard
 from moemcts.store import read_toml
@@ -101,12 +101,12 @@ def comparison_cells(rows: list[Row]) -> dict[str, dict[str, str]]:
 def _elo(row: Row | None) -> str:
     if row is None:
         return "–"
-    low, high = (_elo_at(score) for score in row["score_interval"])
-    return f"{row['value']:+z.1f} {bounds((low, high), digits=1)} ({row['games']:,})"
+    return f"{elo_range(row)} ({row['games']:,})"
 
 
-def _elo_at(score: float) -> float | None:
-    return elo_of_score(score) if 0 < score < 1 else None
+def elo_range(row: Row) -> EloRange:
+    """Returns the Elo of a match in chess, with the interval of its score over training seeds and openings."""
+    return EloRange.of((row["wins"] + row["draws"] / 2) / row["games"], row["score_interval"])
 
 
 def _elo_by_seed(row: Row | None) -> str:

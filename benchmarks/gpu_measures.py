@@ -236,8 +236,8 @@ class Measures:
         networks = [TorchEvaluator(self._network(size, number)) for number in range(min(num_networks, batch))]
         parts = [network.evaluate_planes(planes[number::num_networks]) for number, network in enumerate(networks)]
         places = np.argsort(np.concatenate([np.arange(batch)[number::num_networks] for number in range(len(parts))]))
-        logits, value = (np.concatenate([getattr(part, name) for part in parts]) for name in ("logits", "value"))
-        return Evaluation(logits[places], value[places])
+        whole = Evaluation.joined(parts)
+        return Evaluation(whole.logits[places], whole.value[places])
 
     def _inference(self, evaluator: TorchEvaluator, batch: int, size: str) -> Row:
         """Returns evaluations per second of planes that lie ready."""

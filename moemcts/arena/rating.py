@@ -46,6 +46,26 @@ class Elo:
         return f"< {self.high:+z.1f}"
 
 
+@dataclass(frozen=True)
+class EloRange:
+    """A score and its interval in Elo; an end is None where the score there is 0 or 1."""
+
+    difference: float
+    """Where the score itself is 0 or 1, the end that there is; 0 where there is none."""
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def of(cls, score: float, interval: Sequence[float]) -> EloRange:
+        """Returns what a score and the two ends of its interval, in [0, 1], are."""
+        value, low, high = (elo_of_score(one) if 0 < one < 1 else None for one in (score, *interval))
+        return cls(next((one for one in (value, low, high) if one is not None), 0.0), low, high)
+
+    def __str__(self) -> str:
+        low, high = ("…" if end is None else f"{end:+z.1f}" for end in (self.low, self.high))
+        return f"{self.difference:+z.1f} [{low}, {high}]"
+
+
 def elo_of_score(score: float) -> float:
     """Returns the difference in Elo at which `score`, between 0 and 1 exclusive, is expected."""
     # From zero, so that an even score gives 0.0 and not -0.0.

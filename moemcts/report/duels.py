@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from moemcts.arena.intervals import SeedEstimate, seed_interval
-from moemcts.arena.rating import Elo, elo, elo_of_score
+from moemcts.arena.rating import Elo, EloRange, elo
 from moemcts.arena.records import GameRecord, num_duplicates
 from moemcts.arena.verdict import verdict
 from moemcts.report.contest import Contest
@@ -18,26 +18,6 @@ from moemcts.report.plots import Whisker, elo_ratings
 from moemcts.report.tables import Table
 
 POINTS = {"win": 1.0, "tie": 0.5, "loss": 0.0, None: 0.5}
-
-
-@dataclass(frozen=True)
-class EloRange:
-    """A score and its interval in Elo; an end is None where the score there is 0 or 1."""
-
-    difference: float
-    """Where the score itself is 0 or 1, the end that there is; 0 where there is none."""
-    low: float | None
-    high: float | None
-
-    @classmethod
-    def of(cls, found: SeedEstimate) -> EloRange:
-        """Returns what a score less one half is."""
-        value, low, high = (_elo_at(0.5 + score) for score in (found.mean, *found.interval))
-        return cls(next((one for one in (value, low, high) if one is not None), 0.0), low, high)
-
-    def __str__(self) -> str:
-        low, high = ("…" if end is None else f"{end:+z.1f}" for end in (self.low, self.high))
-        return f"{self.difference:+z.1f} [{low}, {high}]"
 
 
 @dataclass(frozen=True)
@@ -50,7 +30,7 @@ class AgainstSingle(Contest):
             found = self.scores(arm)
             low, high = (100 * bound for bound in found.interval)
             words = verdict(100 * found.mean, (low, high), found.num_observations, observations="games")
-            lines.append(f"{arm} against the single network: Elo {EloRange.of(found)}; score over one half, {words}.")
+            lines.append(f"{arm} against the single network: Elo {_in_elo(found)}; score over one half, {words}.")
         return lines
 
     def section(self, title: str, label: str) -> Section:
@@ -105,7 +85,7 @@ class AgainstSingle(Contest):
             arm,
             len(games),
             *(outcomes.count(kind) for kind in ("win", "tie", "loss")),
-            str(EloRange.of(found)),
+            str(_in_elo(found)),
             f"{50 + 100 * found.mean:.1f} [{low:.1f}, {high:.1f}]",
             # Without errors, which would make this the widest column.
             ", ".join(str(_elo(result.games(arm))).partition(" ± ")[0] for result in self.results),
@@ -114,14 +94,16 @@ class AgainstSingle(Contest):
         ]
 
     def _whisker(self, arm: str) -> Whisker:
-        found = EloRange.of(self.scores(arm))
+        found = _in_elo(self.scores(arm))
         return Whisker(
             label=arm, value=found.difference, low=found.low, high=found.high, note=f"{len(self.games(arm))} games"
         )
 
 
-def _elo_at(score: float) -> float | None:
-    return elo_of_score(score) if 0 < score < 1 else None
+def _in_elo(found: SeedEstimate) -> EloRange:
+    """Returns a score less one half as Elo."""
+    low, high = found.interval
+    return EloRange.of(0.5 + found.mean, (0.5 + low, 0.5 + high))
 
 
 def _elo(games: Sequence[GameRecord]) -> Elo:
