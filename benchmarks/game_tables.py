@@ -300,9 +300,18 @@ def urgency() -> str:
 def duels() -> str:
     """Returns matches of two agents."""
     rows = list(latest("duels").values())
-    cells = ([row["name"], "-".join(map(str, row["counts"])), _elo_of(row)] for row in rows)
-    heads = "who plays whom | won-tied-lost | Elo of the first, 95 %, openings the unit"
-    return "\n\n".join([table(heads, cells), origin(rows)])
+    cells = (
+        [
+            row["name"],
+            "-".join(map(str, row["counts"])),
+            _elo_of(row),
+            ", ".join(f"{one:+z.1f}" for one in row.get("by training", ())) or "–",
+        ]
+        for row in rows
+    )
+    heads = "who plays whom | won-tied-lost | Elo of the first, 95 % | by training"
+    how = "The unit of an interval is the opening; of several trainings, each of which plays itself, the training."
+    return "\n\n".join([table(heads, cells), how, origin(rows)])
 
 
 def _elo_of(row: Row) -> str:

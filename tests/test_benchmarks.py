@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import shlex
 import shutil
@@ -18,6 +19,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from moemcts.arena.duel import DuelResult
+from moemcts.arena.outcomes import last_one_standing
+from moemcts.arena.rating import elo_of_score
+from moemcts.arena.records import GameRecord
 from moemcts.game import Game
 from moemcts.gates import SinglePhase
 from moemcts.learn.checkpoint import save_experts
@@ -135,6 +140,68 @@ def test_a_match_of_two_is_a_row(
         told = {"agents": [{**won, "pentanomial_elo": elo}], "num_duplicates": 0, "seed": 5}
         row = duel_match.read("mine", told)
         assert (row["value"], row["interval"], row["counts"], row["games"]) == (value, interval, [9, 1, 0], 10)
+
+
+def test_two_ways_to_play_with_the_same_experts_are_compared_over_trainings(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    import expert_duels
+    import record
+    from trained_for_tests import save_team
+
+    monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
+    teams = [str(save_team(tmp_path / f"team-{seed}", seed=seed)) for seed in (3, 4)]
+    words = ["mine", "--game", "tictactoe", *(word for team in teams for word in ("--experts", team))]
+    words += ["--first", "simulations=64&leaves=1", "--second", "simulations=0", "--games", "6", "--seed", "5"]
+    words += ["--out", str(tmp_path / "games"), "--record"]
+    monkeypatch.setattr(sys, "argv", ["expert_duels.py", *words])
+    expert_duels.main()
+    files = sorted((tmp_path / "games").glob("*.jsonl"))
+    assert [file.name for file in files] == ["0.jsonl", "1.jsonl"]
+    starts = [{json.loads(line)["start_key"] for line in file.read_text().splitlines()[1:]} for file in files]
+    assert not starts[0] & starts[1]
+    kept = [file.read_bytes() for file in files]
+    expert_duels.main()
+    assert [file.read_bytes() for file in files] == kept
+    rows = [json.loads(line) for line in (tmp_path / "results" / "duels.jsonl").read_text().splitlines()]
+    assert rows[0] == rows[1]
+    assert (rows[0]["games"], sum(rows[0]["counts"]), len(rows[0]["by training"])) == (12, 12, 2)
+    assert rows[0]["value"] > 0
+    assert str(tmp_path) not in rows[0]["command"]
+
+
+def test_the_interval_of_two_ways_to_play_is_over_trainings() -> None:
+    from expert_duels import summary
+
+    def training(*got: float) -> DuelResult:
+        """Returns a match of two agents with what the first one got, an opening from both sides."""
+        seatings = (("first", "second"), ("second", "first"))
+        records = [
+            GameRecord(
+                index=i,
+                label="",
+                agents=seatings[i % 2],
+                opening=f"opening {i // 2}",
+                start_key=i // 2,
+                focus=None,
+                returns=(one, -one) if i % 2 == 0 else (-one, one),
+                outcome=None,
+                plies=5,
+                truncated=False,
+                moves=((i,),),
+            )
+            for i, one in enumerate(got)
+        ]
+        return DuelResult("tictactoe", ("first", "second"), seatings, last_one_standing, None, tuple(records))
+
+    row = summary("mine", [training(1, 0, 0, 0), training(1, 1, 1, 0), training(1, -1, 0, 1)])
+    assert (row["counts"], row["games"], row["duplicates"]) == ([6, 5, 1], 12, 0)
+    assert row["by training"] == [88.7, 338.0, 88.7]
+    # 5/8, 7/8 and 5/8 over three trainings: a mean of 17/24, a variance of 1/48, Student's t of two degrees.
+    low, high = (17 / 24 + sign * 4.303 / math.sqrt(3 * 48) for sign in (-1, 1))
+    assert row["value"] == round(elo_of_score(17 / 24), 1)
+    assert row["interval"] == [round(elo_of_score(low), 1), None]
+    assert high > 1
 
 
 def test_a_row_of_all_agents_counts_all_games() -> None:

@@ -1,0 +1,100 @@
+"""Two ways to play with the same experts, over several trainings of them, as a row of results.
+
+    python benchmarks/expert_duels.py NAME --experts FOLDER [--experts FOLDER ...] --first OPTIONS --second OPTIONS
+                                      --out OUT [--game chess] [--games 200] [--simulations 100] [--seed 1]
+                                      [--openings FILE] [--workers 1] [--record]
+
+Each folder's experts play themselves, once with the first options and once with the second, such as `routing=majority`
+and `routing=each`, every opening from both sides and each training on openings of its own. The row has the Elo of the
+first options with its interval over trainings and openings. The same command goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from record import add_option, append
+
+from moemcts.arena.duel import DuelResult
+from moemcts.arena.intervals import seed_interval
+from moemcts.arena.playing import Watch
+from moemcts.arena.rating import EloRange
+from moemcts.arena.records import num_duplicates
+from moemcts.cli.progress import ConsoleProgress
+from moemcts.references import extend_reference, parse_reference
+from moemcts.runs.match import Match, MatchPlan, going_on
+
+
+def main() -> None:
+    """Plays and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", help="of the row: what is compared, with whose experts, and how")
+    parser.add_argument("--experts", action="append", required=True, help="a folder, once per training")
+    parser.add_argument("--first", required=True, help="options of the agent whose Elo is told")
+    parser.add_argument("--second", required=True, help="options of the other one")
+    parser.add_argument("--game", default="chess")
+    parser.add_argument("--games", type=int, default=200, help="of each training")
+    parser.add_argument("--simulations", type=int, default=100, help="per move")
+    parser.add_argument("--seed", type=int, default=1, help="of the first training's openings")
+    parser.add_argument("--openings", type=Path, help="file of start positions; random plies where none is named")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True, help="folder for the games")
+    add_option(parser)
+    options = parser.parse_args()
+    results = [play(options, number) for number in range(len(options.experts))]
+    row = summary(options.name, results) | {"simulations": options.simulations, "seed": options.seed}
+    print(*row.values())
+    if options.record:
+        append("duels", [row])
+
+
+def play(options: argparse.Namespace, number: int) -> DuelResult:
+    """Plays the experts of one training against themselves, or what of that is not in its file."""
+    path = options.out / f"{number}.jsonl"
+    first, second = (agent(options.experts[number], said) for said in (options.first, options.second))
+    plan = MatchPlan(
+        game=options.game,
+        agents=(first, second),
+        num_games=options.games,
+        seed=options.seed + number,
+        openings=options.openings,
+        limits={"simulations": options.simulations},
+        num_workers=options.workers,
+    )
+    options.out.mkdir(parents=True, exist_ok=True)
+    match = Match(going_on(plan, path))
+    with ConsoleProgress().task(f"training {number}", "games") as advance:
+        result = match.play(path, watch=Watch(lambda state: advance(state.num_finished, match.num_games)))
+    if not isinstance(result, DuelResult):
+        raise TypeError(f"expected agents that play each other, got {result}")
+    return result
+
+
+def agent(experts: str, options: str) -> str:
+    """Returns the reference of experts with options written as `routing=majority&leaves=8`."""
+    return extend_reference(experts, parse_reference(f"?{options}")[1])
+
+
+def summary(name: str, results: Sequence[DuelResult]) -> dict[str, object]:
+    """Returns the row of one match per training, each between the same two ways to play."""
+    scores = [result.scores(result.names[0]) for result in results]
+    openings = [[record.opening for record in result.records] for result in results]
+    found = seed_interval([[one - 0.5 for one in each] for each in scores], openings, bounds=(-0.5, 0.5))
+    elo = EloRange.of(0.5 + found.mean, [0.5 + bound for bound in found.interval])
+    points = [point for each in scores for point in each]
+    return {
+        "name": name,
+        "value": round(elo.difference, 1),
+        "unit": "Elo more than the second agent",
+        "interval": [None if end is None else round(end, 1) for end in (elo.low, elo.high)],
+        "counts": [points.count(one) for one in (1.0, 0.5, 0.0)],
+        "games": len(points),
+        "by training": [round(result.elo(result.names[0]).difference, 1) for result in results],
+        "duplicates": sum(num_duplicates(result.records) for result in results),
+    }
+
+
+if __name__ == "__main__":
+    main()
