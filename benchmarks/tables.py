@@ -19,14 +19,8 @@ from tabulating import Row, around, latest, origin, table
 from moemcts.arena.verdict import counted
 
 ROOT = Path(__file__).parent.parent
-
-
 README, RESULTS, FINDINGS = ROOT / "README.md", ROOT / "docs" / "results.md", ROOT / "docs" / "findings.md"
-
-
 GUIDE = ROOT / "docs" / "guides" / "speed.md"
-
-
 BEGIN, END = "<!-- results -->", "<!-- /results -->"
 
 
@@ -210,7 +204,7 @@ SECTIONS = {
     "Pommerman: phase experts against one network": game_tables.strength,
     "Pommerman: what of a network helps its search": game_tables.ablations,
     "Games against engines, and other searches": game_tables.levels,
-    "Experts behind another gate": game_tables.duels,
+    "The same experts searched in other ways": game_tables.duels,
     "Gates found in data": game_tables.gates,
     "Gates of chess: what experts behind them learn": learning_tables.chess_gates,
     "Opposite-coloured bishops": game_tables.bishops,
@@ -243,7 +237,7 @@ SECTIONS = {
 
 TABLES = {
     "Gates of chess: what experts behind them learn": "chess_gates",
-    "Experts behind another gate": "duels",
+    "The same experts searched in other ways": "duels",
     "Generations of self-play": "generations",
     "Connect four against a perfect solver": "connect_four",
     "Experts from random weights, at equal self-play": "selfplay_schemes",
@@ -260,8 +254,6 @@ TABLES = {
     "Hours of what is not finished": "estimates",
     "Estimates and what became of them": "estimated_runs",
 }
-
-
 """Sections that wait for the first row of their table."""
 
 
@@ -297,21 +289,23 @@ def pommerman_summary() -> str:
         if row["kind"] == "searched" and row["arm"] in POMMERMAN_POINTS:
             run = (row.get("label", ""), row["run_command"])
             runs.setdefault(run, {})[row["arm"]] = row
-    shown = (arms for arms in runs.values() if arms.keys() == POMMERMAN_POINTS.keys())
-    rows = [_run_cells(arms) for arms in sorted(shown, key=lambda arms: -arms["steps"]["games"])]
+    whole = POMMERMAN_POINTS.keys()
+    shown = (arms for arms in runs.values() if arms.keys() == whole or any("pooled" in row for row in arms.values()))
+    rows = [_run_cells(arms) for arms in sorted(shown, key=lambda arms: -max(row["games"] for row in arms.values()))]
     gates = (f"by `{gate}`" for gate in POMMERMAN_POINTS)
     heads = " | ".join(["Pommerman, points of games won by experts over the single network, 95 %", *gates])
     return table(heads, [*rows, ["the paper, 250 simulations", *POMMERMAN_POINTS.values()]])
 
 
 def _run_cells(arms: dict[str, Row]) -> list[str]:
-    """Returns what a run was, and its difference by each gate."""
-    one = arms["steps"]
+    """Returns what a run was, and its difference by each gate that it has."""
+    one = next(iter(arms.values()))
     words = [f"{one['simulations']} simulations", f"`{one['network'].partition('?')[0]}`"]
     words += [f"{one['samples']:,} samples", counted(one["training_seeds"], "seed"), f"{one['games']:,} games"]
     if one.get("rollout_plies"):
         words.insert(1, f"rollouts of {one['rollout_plies']} plies")
-    return [", ".join(words), *(game_tables.strength_row(arms[gate])[5] for gate in POMMERMAN_POINTS)]
+    found = (game_tables.strength_row(arms[gate])[5] if gate in arms else "–" for gate in POMMERMAN_POINTS)
+    return [", ".join(words), *found]
 
 
 def pages() -> dict[Path, str]:

@@ -204,6 +204,31 @@ def test_the_interval_of_two_ways_to_play_is_over_trainings() -> None:
     assert high > 1
 
 
+def test_runs_that_differ_in_their_seeds_are_pooled() -> None:
+    from pooled_seeds import pooled
+
+    def run(label: str, seed: int, *means: float, **more: object) -> dict[tuple[str, str], Any]:
+        row = {"game": "pommerman", "kind": "searched", "scheme": "separated", "network": "tiny", "label": label}
+        row |= {"simulations": 50, "rollout_plies": 0, "samples": 1000, "seed": seed, "training_seeds": len(means)}
+        row |= {"games": 10 * len(means), "wins": 6 * len(means), "ties": len(means), "losses": 3 * len(means)}
+        row |= {"unit": "share of games won", "run_command": f"run --seed {seed}", **more}
+        found = {"wins": 0.0, "interval": [], "num_pairs": row["games"], "seed_means": list(means)}
+        arms = {"single": None, "steps": found, "only": found} if label == "a" else {"single": None, "steps": found}
+        return {(arm, "searched"): {**row, "arm": arm, "difference": one} for arm, one in arms.items()}
+
+    single, steps = pooled([run("a", 0, 0.1, 0.0, 0.2), run("b", 3, 0.1)], "both")
+    assert single["difference"] is None
+    assert steps["name"] == "pommerman, steps, searched, both"
+    assert (steps["games"], steps["wins"], steps["training_seeds"], steps["seeds"]) == (40, 24, 4, [0, 1, 2, 3])
+    assert steps["difference"]["seed_means"] == [0.1, 0.0, 0.2, 0.1]
+    # A deviation of 0.0816 over four, Student's t of three degrees.
+    assert steps["difference"]["interval"] == pytest.approx([0.1 - 0.1299, 0.1 + 0.1299], abs=1e-4)
+    with pytest.raises(ValueError, match=r"different training seeds, got \[0, 1, 2, 2\]"):
+        pooled([run("a", 0, 0.1, 0.0, 0.2), run("b", 2, 0.1)], "both")
+    with pytest.raises(ValueError, match="one samples, got 1000, 2000"):
+        pooled([run("a", 0, 0.1), run("b", 2, 0.1, samples=2000)], "both")
+
+
 def test_a_row_of_all_agents_counts_all_games() -> None:
     from field_match import together
 

@@ -1,0 +1,79 @@
+"""One row per arm of runs that differ in their training seeds alone.
+
+    python benchmarks/pooled_seeds.py --run LABEL --run LABEL [--run LABEL ...] --label LABEL [--record]
+
+The runs are those that `benchmarks/strength.py` recorded with these labels; of the gates, those that all of them have.
+The interval is Student's over all training seeds, each of which counts the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+
+from record import add_option, append
+from strength import named
+from tabulating import Row, latest
+
+from moemcts.arena.intervals import mean_interval, wilson_interval
+
+ALIKE = ("game", "arm", "kind", "scheme", "network", "simulations", "rollout_plies", "samples")
+"""What runs have to agree in."""
+COUNTS = ("games", "wins", "ties", "losses", "training_seeds")
+
+
+def pooled(runs: Sequence[Mapping[tuple[str, str], Row]], label: str) -> list[Row]:
+    """Returns a row for each arm and kind that all runs have; `runs` are their rows by arm and kind.
+
+    Raises ValueError for runs that differ in more than their seeds, or share one.
+    """
+    found: list[Row] = []
+    for key in runs[0]:
+        if not all(key in run for run in runs):
+            continue
+        rows = [run[key] for run in runs]
+        for what in ALIKE:
+            if len({row[what] for row in rows}) > 1:
+                raise ValueError(f"expected runs with one {what}, got {', '.join(str(row[what]) for row in rows)}")
+        seeds = [seed for row in rows for seed in range(row["seed"], row["seed"] + row["training_seeds"])]
+        if len(set(seeds)) < len(seeds):
+            raise ValueError(f"expected different training seeds, got {seeds}")
+        row = {"name": named(f"{rows[0]['game']}, {key[0]}, {key[1]}", label), "label": label}
+        row |= {what: rows[0][what] for what in ALIKE} | {what: sum(one[what] for one in rows) for what in COUNTS}
+        row |= {"value": round(row["wins"] / row["games"], 4), "unit": rows[0]["unit"]}
+        row |= {"interval": list(wilson_interval(row["wins"], row["games"])), "difference": _difference(rows)}
+        row |= {"seed": seeds[0], "seeds": seeds, "pooled": [one["label"] for one in rows]}
+        found.append(row | {"run_command": "; ".join(one["run_command"] for one in rows)})
+    return found
+
+
+def _difference(rows: Sequence[Row]) -> dict[str, object] | None:
+    if any(row["difference"] is None for row in rows):
+        return None
+    means = [mean for row in rows for mean in row["difference"]["seed_means"]]
+    found = mean_interval(means)
+    pairs = sum(row["difference"]["num_pairs"] for row in rows)
+    return {"wins": found.mean, "interval": list(found.interval), "num_pairs": pairs, "seed_means": means}
+
+
+def main() -> None:
+    """Prints the rows; appends them to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", action="append", required=True, dest="runs", help="label of a recorded run")
+    parser.add_argument("--label", required=True, help="of the rows")
+    add_option(parser)
+    options = parser.parse_args()
+    known = latest("strength").values()
+    runs = [{(row["arm"], row["kind"]): row for row in known if row.get("label") == one} for one in options.runs]
+    for label, run in zip(options.runs, runs, strict=True):
+        if not run:
+            raise SystemExit(f"no rows with the label {label!r}")
+    found = pooled(runs, options.label)
+    for row in found:
+        print(row["name"], row["value"], row["interval"], row["games"], row["difference"])
+    if options.record:
+        append("strength", found)
+
+
+if __name__ == "__main__":
+    main()
