@@ -8,8 +8,8 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from moemcts.game import BoolArray, FloatArray, GameSpec, Player, Views
-from moemcts.native import identities, playouts
+from moemcts.game import BoolArray, FloatArray, GameSpec, Views
+from moemcts.native import Identity, identities, playouts
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,12 @@ class Evaluation:
         """Returns the rows of several, one after the other; raises ValueError where there is none."""
         whole = list(parts)
         return cls(np.concatenate([part.logits for part in whole]), np.concatenate([part.value for part in whole]))
+
+
+def check_alike(value: FloatArray, other: FloatArray) -> None:
+    """Raises ValueError where of two values to be put together one is for the viewing player, the other for all."""
+    if value.shape[1:] != other.shape[1:]:
+        raise ValueError(f"expected values of one shape, [N] or [N, P], got {value.shape} and {other.shape}")
 
 
 class Evaluator(Protocol):
@@ -88,7 +94,8 @@ class RolloutEvaluator:
 
 
 class CachedEvaluator:
-    """Remembers what an evaluator thinks of views, by their positions' keys and players: it is asked once for each.
+    """Remembers what an evaluator thinks of views, by their positions' keys, plies and players: it is asked once for
+    each.
 
     Beyond so many views, those that were asked about first are forgotten.
     """
@@ -101,8 +108,8 @@ class CachedEvaluator:
             raise ValueError(f"expected no cache of answers that depend on their batch, got one of {size}")
         self._evaluator = evaluator
         self._size = size
-        self._rows: dict[tuple[int, Player], int] = {}
-        self._owners: list[tuple[int, Player]] = []
+        self._rows: dict[Identity, int] = {}
+        self._owners: list[Identity] = []
         """Whose each row is."""
         self._oldest = 0
         self._logits = self._value = np.empty(0, dtype=np.float32)
@@ -114,7 +121,7 @@ class CachedEvaluator:
         places = [self._rows.get(name, -1) for name in names]
         new = [row for row, place in enumerate(places) if place < 0]
         # The same position may be new twice: it is asked about once.
-        asked: dict[tuple[int, Player], int] = {names[row]: row for row in new}
+        asked: dict[Identity, int] = {names[row]: row for row in new}
         self.hits += len(names) - len(asked)
         self.misses += len(asked)
         if not asked:
@@ -123,6 +130,7 @@ class CachedEvaluator:
         if not self._owners:
             self._logits = np.empty((self._size, *fresh.logits.shape[1:]), dtype=np.float32)
             self._value = np.empty((self._size, *fresh.value.shape[1:]), dtype=np.float32)
+        check_alike(self._value, fresh.value)
         order = {name: row for row, name in enumerate(asked)}
         answers = [order[names[row]] for row in new]
         # Before anything is forgotten: what is known is taken from rows that new ones may come into.
@@ -131,7 +139,7 @@ class CachedEvaluator:
         self._keep(list(asked), fresh)
         return Evaluation(logits, value)
 
-    def _keep(self, names: Sequence[tuple[int, Player]], evaluation: Evaluation) -> None:
+    def _keep(self, names: Sequence[Identity], evaluation: Evaluation) -> None:
         """Keeps the last `size` rows, in place of the oldest."""
         start = max(len(names) - self._size, 0)
         rows = [(self._oldest + i) % self._size for i in range(len(names) - start)]

@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 
 from moemcts.errors import unknown_name
-from moemcts.evaluation import Evaluation, Evaluator
+from moemcts.evaluation import Evaluation, Evaluator, check_alike
 from moemcts.game import FloatArray, IntArray, Views
 from moemcts.gates import HardGate, PhaseGate
 
@@ -128,6 +128,7 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
         if probabilities is None or value is None:
             probabilities = np.zeros((len(views), evaluation.logits.shape[1]), dtype=np.float32)
             value = np.zeros((len(views), *evaluation.value.shape[1:]), dtype=np.float32)
+        check_alike(value, evaluation.value)
         probabilities[rows] += share[:, None] * _softmax(evaluation.logits)
         value[rows] += (share * evaluation.value.T).T
     if probabilities is None or value is None:
@@ -204,6 +205,7 @@ def _route(views: Views, phases: IntArray, experts: Sequence[Evaluator]) -> Eval
         if logits is None or value is None:
             logits = np.empty((len(views), *part.logits.shape[1:]), dtype=part.logits.dtype)
             value = np.empty((len(views), *part.value.shape[1:]), dtype=part.value.dtype)
+        check_alike(value, part.value)
         # Straight to where they belong: put together first, they would be copied twice.
         logits[rows], value[rows] = part.logits, part.value
     if logits is None or value is None:

@@ -117,11 +117,15 @@ class ObservationBuffer:
         return self._room
 
 
-def identities(views: Views) -> list[tuple[int, Player]]:
-    """Returns the key of each view's position, with the viewing player."""
+Identity = tuple[int, int, Player]
+"""What tells a view from others: the key of its position, its ply, the viewing player."""
+
+
+def identities(views: Views) -> list[Identity]:
+    """Returns the identity of each view; a position may come up at several plies, which gates may tell apart."""
     if are_native(views):
-        return list(zip(views.keys().tolist(), views.players().tolist(), strict=True))
-    return [(view.state.key(), view.player) for view in (views[row] for row in range(len(views)))]
+        return list(zip(views.keys().tolist(), views.plies().tolist(), views.players().tolist(), strict=True))
+    return [(view.state.key(), view.state.ply, view.player) for view in (views[row] for row in range(len(views)))]
 
 
 def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:

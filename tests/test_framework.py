@@ -19,7 +19,7 @@ from moemcts.evaluation import (
     UniformEvaluator,
     policy_probabilities,
 )
-from moemcts.experts import ExpertSet, route_each, route_majority, route_mixture
+from moemcts.experts import ExpertSet, Routing, route_each, route_majority, route_mixture
 from moemcts.game import Packed, Views
 from moemcts.gates import PlyGate, SinglePhase
 from moemcts.plugins import plugins
@@ -109,6 +109,18 @@ def test_a_mixture_is_convex_in_probabilities_and_values() -> None:
     assert probabilities[:, 2] == pytest.approx([0.25, 0.25], abs=1e-5)
     assert probabilities[:, 5] == pytest.approx([0.75, 0.75], abs=1e-5)
     assert evaluation.value == pytest.approx([-0.5, -0.5])
+
+
+@pytest.mark.parametrize("routing", [route_each, route_mixture])
+def test_experts_of_one_set_value_the_same_players(routing: Routing) -> None:
+    class Both:
+        def evaluate(self, views: Views) -> Evaluation:
+            value = np.tile(np.array([0.5, -0.5], np.float32), (len(views), 1))
+            return Evaluation(np.zeros((len(views), 7), np.float32), value)
+
+    team = ExpertSet(PlyGate([3]), [Both(), Constant(0.1)], routing=routing)
+    with pytest.raises(ValueError, match=r"values of one shape, \[N\] or \[N, P\], got \(2, 2\) and \(1,\)"):
+        team.evaluate(some_views(OPENING, LATE))
 
 
 def test_hard_weights_mix_to_what_each_expert_says() -> None:

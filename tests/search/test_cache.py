@@ -9,7 +9,9 @@ from games_for_tests import HashedTree, NativeConnectFour, TreeGame
 from moemcts.agents import Decision, Seat
 from moemcts.errors import UsageError
 from moemcts.evaluation import CachedEvaluator, Evaluation, RolloutEvaluator, UniformEvaluator
+from moemcts.experts import ExpertSet
 from moemcts.game import Game, Views
+from moemcts.gates import PlyGate
 from moemcts.naming import resolve_agent
 from moemcts.native import identities
 from moemcts.plugins import plugins
@@ -81,7 +83,7 @@ def test_views_of_one_position_by_two_players_are_two() -> None:
     game = plugins().game("pommerman")
     state = game.initial_state(0)
     views = game.views([(state, player) for player in range(4)])
-    assert identities(views) == [(state.key(), player) for player in range(4)]
+    assert identities(views) == [(state.key(), 0, player) for player in range(4)]
     cache = CachedEvaluator(UniformEvaluator(game.spec))
     cache.evaluate(views)
     assert (cache.hits, cache.misses) == (0, 4)
@@ -92,7 +94,28 @@ def test_keys_of_packed_views_are_those_of_their_positions() -> None:
     state = game.initial_state()
     views = game.views([(state, 0), (state.play([state.legal_actions(0)[0]]), 1)])
     packed = game.unpack(game.pack([view.state for view in views]), views.players())
-    assert identities(packed) == identities(views) == [(view.state.key(), view.player) for view in views]
+    expected = [(view.state.key(), view.state.ply, view.player) for view in views]
+    assert identities(packed) == identities(views) == expected
+
+
+def test_a_position_that_comes_up_later_is_asked_about_again() -> None:
+    """A gate may tell them apart: one of breakthrough has the ply in no key."""
+    game = plugins().game("breakthrough?rows=6&columns=3")
+    early, late = (game.parse_state(f"bbb/bw./.../.../wb./www w {ply}") for ply in (6, 8))
+    assert early.key() == late.key()
+
+    class Constant:
+        def __init__(self, value: float) -> None:
+            self._value = value
+
+        def evaluate(self, views: Views) -> Evaluation:
+            logits = np.zeros((len(views), game.spec.num_actions), np.float32)
+            return Evaluation(logits, np.full(len(views), self._value, np.float32))
+
+    cache = CachedEvaluator(ExpertSet(PlyGate([8]), [Constant(0.25), Constant(0.5)]))
+    for state, value in ((early, 0.25), (late, 0.5), (early, 0.25)):
+        assert cache.evaluate(game.views([(state, 0)])).value.tolist() == [value]
+    assert (cache.hits, cache.misses) == (1, 2)
 
 
 def test_a_cache_that_makes_no_sense_is_refused() -> None:
