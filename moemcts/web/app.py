@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from moemcts.errors import MissingExtra, MoemctsError, UsageError
 from moemcts.plugins import plugins
@@ -173,7 +172,7 @@ def _fault(headers: Mapping[str, str]) -> Refusal | None:
         # A name of someone else that leads here would let their pages read the answers (DNS rebinding).
         return Refusal(403, f"expected to be called {', '.join(HOSTS)}, got {host[:80]!r}")
     origin = headers.get("origin")
-    if origin is not None and (urlsplit(origin).scheme != "http" or urlsplit(origin).netloc != host):
+    if origin is not None and origin != f"http://{host}":
         return Refusal(403, f"expected a page of this server, got one of {origin[:80]!r}")
     length = headers.get("content-length", "0")
     if not length.isdigit():

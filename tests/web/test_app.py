@@ -249,6 +249,7 @@ def test_pages_and_boards_are_served(client: TestClient) -> None:
         "null",
         "file://",
         "http://localhost.example.org",
+        "http://[",
     ],
 )
 def test_pages_of_others_are_refused(origin: str, client: TestClient) -> None:
