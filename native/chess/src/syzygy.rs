@@ -103,8 +103,10 @@ fn ranked<S: Position + Clone + Syzygy>(tables: &Tablebase<S>, position: &S) -> 
         let mut after = position.clone();
         after.play_unchecked(action);
         let dtz = tables.probe_dtz(&after)?;
-        let wdl = -AmbiguousWdl::from_dtz_and_halfmoves(dtz, after.halfmoves());
         let is_end = after.is_checkmate() || after.variant_outcome().is_known();
+        // Who has won on the hundredth half-move has won.
+        let counter = if is_end { 0 } else { after.halfmoves() };
+        let wdl = -AmbiguousWdl::from_dtz_and_halfmoves(dtz, counter);
         // The order of `Tablebase::best_move`, after the outcome with the counter as it stands.
         let zeroes = action.is_zeroing();
         let key = (Reverse(wdl), !is_end, zeroes ^ dtz.is_negative(), Reverse(dtz.ignore_rounding()));

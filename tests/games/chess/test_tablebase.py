@@ -80,6 +80,16 @@ def test_a_win_that_comes_after_the_fifty_moves_is_a_draw(game: ChessGame, table
     assert tables.values(game.views([(in_time, 0), (late, 0)])).tolist() == [1.0, 0.0]
 
 
+def test_a_mate_on_the_hundredth_half_move_is_a_win(game: ChessGame, tables: Tablebase) -> None:
+    root = game.parse_state("7k/8/5KQ1/8/8/8/8/8 w - - 99 100")
+    moves = tables.ranked(root)
+    assert moves is not None
+    assert game.format_action(root, 0, moves[0].action) == "g6g7"
+    assert (moves[0].wdl, moves[0].value) == (2, 1.0)
+    # All else is a draw: the counter is full.
+    assert {move.value for move in moves if root.play([move.action]).termination != "checkmate"} == {0.0}
+
+
 def test_moves_are_worth_what_python_chess_says(
     game: ChessGame, tables: Tablebase, oracle: chess.syzygy.Tablebase
 ) -> None:
