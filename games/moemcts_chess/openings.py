@@ -76,16 +76,15 @@ def _epd(game: ChessGame, place: str, line: str) -> Start:
 
 
 def _end(game: ChessGame, read: PgnGame, plies: int | None) -> State:
-    if read.errors:
+    moves = list(read.mainline_moves())
+    if read.errors and (plies is None or len(moves) < plies):
         raise ValueError(str(read.errors[0]))
     start = read.board()
     expected = type(board(game.variant, game.initial_state().fen()))
     if type(start) is not expected:
         raise ValueError(f"expected a game of {game.variant}, got one of {type(start).uci_variant}")
     state = game.parse_state(read.headers.get("FEN", "startpos"))
-    for ply, move in enumerate(read.mainline_moves()):
-        if ply == plies:
-            break
+    for ply, move in enumerate(moves[:plies]):
         if not state.active_players:
             raise ValueError(f"the game is over after {ply} plies, {state.termination}, and {move.uci()} follows")
         player = state.active_players[0]
@@ -95,16 +94,18 @@ def _end(game: ChessGame, read: PgnGame, plies: int | None) -> State:
 
 @functools.cache
 def _builder() -> Any:
-    """Returns what makes games for python-chess; errors are kept, not logged."""
+    """Returns what makes games for python-chess, of their main lines alone; errors are kept, not logged."""
+    pgn = python_chess().pgn
 
-    class Builder(python_chess().pgn.GameBuilder):  # type: ignore[misc]
+    class Builder(pgn.GameBuilder):  # type: ignore[misc]
         def handle_error(self, error: Exception) -> None:
             self.game.errors.append(error)
 
+        def begin_variation(self) -> Any:
+            return pgn.SKIP
+
         def end_variation(self) -> None:
-            # Behind an illegal move python-chess closes variations that it has never opened.
-            if len(self.variation_stack) > 1:
-                super().end_variation()
+            """Does nothing: a variation that was skipped, or stands behind an illegal move, was never opened."""
 
     return Builder
 
