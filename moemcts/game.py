@@ -121,6 +121,13 @@ class State(ABC):
     def key(self) -> int:
         """Returns 64 bits over all that the rest of the game depends on."""
 
+    def position_key(self) -> int:
+        """Returns 64 bits over what is there now, whatever led to it: by it openings are told apart.
+
+        The key, unless a game's key knows the past as well, as chess needs it for repetitions.
+        """
+        return self.key()
+
 
 def discounts(before: State, after: State, discount: float, num_players: int) -> NDArray[np.float64]:
     """Returns what the value of each player after a step is worth before it, `[P]`.

@@ -16,19 +16,12 @@ from moemcts.play import random_action
 
 Order = Literal["sequential", "random"]
 
-
 RANDOM_PLIES = 4
 """Moves at random before the games of games that always start alike."""
-
-
 BOARDS_PER_SEED = 1_000_000
 """Start positions that are set aside for the games of one seed."""
-
-
 MOST_IN_VAIN = 1000
 """Games in a row that may end before an opening is found."""
-
-
 MOST_REPEATED = 1000
 """Positions in a row that may have been there before, until they are taken again."""
 
@@ -108,10 +101,11 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
                 state = state.play([random_action(state, player, rng) for player in players])
         num_in_vain = 0 if state.active_players else num_in_vain + 1
         if state.active_players:
-            num_repeated = num_repeated + 1 if state.key() in seen else 0
+            key = state.position_key()
+            num_repeated = num_repeated + 1 if key in seen else 0
             if not 0 < num_repeated <= MOST_REPEATED:
                 openings.append(Opening(f"seed {seed}", state))
-                seen.add(state.key())
+                seen.add(key)
         seed += 1
     return openings
 
@@ -162,7 +156,7 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
                 faults.append(f"{start.place}: the game is over")
             else:
                 name = f"{start.place} ({start.name})" if start.name else start.place
-                openings.setdefault(start.state.key(), Opening(name, start.state))
+                openings.setdefault(start.state.position_key(), Opening(name, start.state))
     except (OSError, UnicodeDecodeError) as error:
         raise MoemctsError(f"cannot read the openings {path}: {getattr(error, 'strerror', None) or error}") from error
     if not openings:

@@ -48,7 +48,7 @@ class GameRecord:
     """Names, by player."""
     opening: str
     start_key: int
-    """What `key_of` says of the start position."""
+    """What `key_of` says of the start position, whatever led to it."""
     focus: Player | None
     returns: tuple[float, ...]
     """What was decided when the game stopped, by player."""
@@ -104,8 +104,8 @@ class GameRecord:
 
 
 def key_of(start: State) -> int:
-    """Returns the key of a start position as 64 bits, not negative."""
-    return start.key() & _64_BITS
+    """Returns the `position_key` of a start position as 64 bits, not negative."""
+    return start.position_key() & _64_BITS
 
 
 def num_duplicates(games: Sequence[GameRecord]) -> int:

@@ -127,6 +127,8 @@ def make(experiment: Experiment, progress: Progress) -> Report:
     from moemcts.report.findings import findings
     from moemcts.report.page import write_report
 
+    if complaint := experiment.boards.complaint:
+        progress.say(f"warning: {complaint}")
     with experiment.opened(), experiment.timed():
         experiment.work(progress)
         report = findings(experiment.outcomes())

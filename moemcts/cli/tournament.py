@@ -83,7 +83,8 @@ def tournament(
     """Play many agents against each other and rate them, or experts against a single network over many limits."""
     from moemcts.arena.adjudication import check_adjudicable, parse_adjudication
     from moemcts.arena.games import Conditions
-    from moemcts.arena.openings import first_board, starts
+    from moemcts.arena.openings import first_board, read_openings, starts
+    from moemcts.cli.progress import ConsoleProgress
     from moemcts.plugins import plugins
 
     named = Named(preset, experts, baseline, nodes, milliseconds, batch_sizes)
@@ -97,16 +98,17 @@ def tournament(
         check_adjudicable(made)
     # Two seatings at least share an opening.
     num_openings = -(-num_games // 2)
+    if openings is None:
+        boards = starts(made, num_openings, random_plies=random_plies, seed=first_board(seed))
+    else:
+        suite = read_openings(made, openings)
+        if suite.complaint:
+            ConsoleProgress().say(f"warning: {suite.complaint}")
+        boards = suite.choose(num_openings, "random", seed)
     event = Event(
         game=made,
         num_games=num_games,
-        openings=starts(
-            made,
-            num_openings,
-            path=openings,
-            random_plies=random_plies,
-            seed=first_board(seed) if openings is None else seed,
-        ),
+        openings=boards,
         conditions=Conditions(seed=seed, max_parallel=parallel, adjudication=conduct, agent_timeout=agent_timeout),
         folder=None if out is None else out / "games",
     )

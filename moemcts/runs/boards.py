@@ -10,7 +10,7 @@ from typing import Any
 from moemcts.agents import Agent
 from moemcts.arena.games import Conditions
 from moemcts.arena.match import MatchResult
-from moemcts.arena.openings import Opening, first_board, starts
+from moemcts.arena.openings import Opening, first_board, read_openings, starts
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.schedules import MatchSchedule, Remake, match_schedule
 from moemcts.game import Game
@@ -37,6 +37,12 @@ class Boards:
             random_plies=config.random_plies,
             seed=self.first(seed),
         )
+
+    @property
+    def complaint(self) -> str:
+        """One line on what of the file of openings is not played from; empty where there is nothing."""
+        file = self.config.match.openings
+        return read_openings(self.game, Path(file)).complaint if file else ""
 
     def schedule(
         self,

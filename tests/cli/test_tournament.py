@@ -50,6 +50,20 @@ def test_tournaments_of_other_seeds_begin_elsewhere(
     assert not openings[0] & openings[1]
 
 
+def test_bad_lines_of_openings_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "openings.txt").write_text("X...O....\nnonsense\nX...O....\n")
+    command = f"--game tictactoe --openings {tmp_path / 'openings.txt'}"
+    assert run(f"tournament {command} --agent random --agent flat?playouts=1 --games 2", monkeypatch) == 0
+    told = "openings.txt has 1 bad entry: line 2: "
+    assert told in capsys.readouterr().err
+    run_options = f"run {command.partition(' --openings')[0]} --preset smoke --out {tmp_path / 'run'}"
+    settings = f"--set match.openings={tmp_path / 'openings.txt'} --set match.games=2 --set match.raw_games=0"
+    assert run(f"{run_options} --gate plies?cuts=3 {settings} --set data.samples=200", monkeypatch) == 0
+    assert told in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [

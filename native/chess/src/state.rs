@@ -237,6 +237,10 @@ impl State for Chess {
         let past = [self.path, u64::from(self.repetitions), counters, rules, newer, older];
         Ok(past.into_iter().fold(self.hash, zobrist::mix))
     }
+
+    fn position_key(&self) -> Result<u64, Infallible> {
+        Ok(self.hash)
+    }
 }
 
 impl Observe for Chess {

@@ -64,6 +64,10 @@ macro_rules! native_game {
                 Ok(moemcts_tree::State::key(&self.0)?)
             }
 
+            fn position_key(&self) -> PyResult<u64> {
+                Ok(moemcts_tree::State::position_key(&self.0)?)
+            }
+
             fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
                 slf
             }

@@ -1,5 +1,6 @@
 //! What the search needs to know of a game, and nothing more.
 
+use crate::error::SearchError;
 use crate::rng::Rng;
 
 /// A seat at the table, `0..num_players`, or `CHANCE`.
@@ -118,6 +119,21 @@ pub trait State: Clone {
 
     /// Returns 64 bits over all that the rest of the game depends on.
     fn key(&self) -> Result<u64, Self::Error>;
+
+    /// Returns 64 bits over what is there now, whatever led to it.
+    fn position_key(&self) -> Result<u64, Self::Error> {
+        self.key()
+    }
+}
+
+/// Returns who moves now; an error where that is somebody who does not play.
+pub(crate) fn playing<S: State>(state: &S, num_players: usize) -> Result<Players, SearchError<S::Error>> {
+    let active = state.active_players()?;
+    let mut unknown = active.without(Players::all(num_players)).without(Players::CHANCE).iter();
+    match unknown.next() {
+        Some(player) => Err(SearchError::UnknownPlayer { player, num_players }),
+        None => Ok(active),
+    }
 }
 
 /// Returns whether the returns of all these players are final.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from moemcts.arena import read_openings
+from moemcts.arena.openings import random_openings
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
 
@@ -97,6 +98,35 @@ def test_ends_of_the_lines_of_a_pgn_file_are_openings(tmp_path: Path) -> None:
     assert ends[0] == "r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3"
     assert ends[2].startswith("r1bqk2r/pppp1ppp/2n2n2/2b1p3/2B1P3/5N2/PPPP1PPP/RNBQ1RK1 w kq - 6 5")
     assert fens(path, plies=2)[0] == "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2"
+
+
+@pytest.mark.parametrize(
+    ("moves", "plies", "end"),
+    [
+        ("1. d4 d5 (1... Nf6 2. Qh9 e6) 2. c4 e6 *", None, "rnbqkbnr/ppp2ppp/4p3/3p4/2PP4/8/PP2PPPP/RNBQKBNR w"),
+        ("1. e4 e5 2. Ke3 *", 2, "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w"),
+        ("1. e4 e5 2. Ke3 *", 0, "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w"),
+    ],
+)
+def test_what_is_wrong_elsewhere_in_a_game_is_no_fault_of_its_opening(
+    moves: str, plies: int | None, end: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "book.pgn"
+    path.write_text(f"{moves}\n")
+    assert read_openings(CHESS, path, plies=plies).faults == ()
+    (found,) = fens(path, plies=plies)
+    assert found.startswith(end)
+
+
+def test_openings_that_transpose_are_one(tmp_path: Path) -> None:
+    path = tmp_path / "book.pgn"
+    path.write_text("1. d4 d5 2. c4 e6 3. Nc3 Nf6 *\n\n1. c4 e6 2. d4 d5 3. Nc3 Nf6 *\n")
+    suite = read_openings(CHESS, path)
+    assert [opening.name for opening in suite.openings] == ["game 1"]
+    assert suite.num_repeated == 1
+    drawn = random_openings(CHESS, 3000, num_plies=4)
+    boards = {" ".join(opening.start.fen().split()[:4]) for opening in drawn}  # type: ignore[union-attr]
+    assert len(boards) == 3000
 
 
 def test_lines_of_chess960_start_from_their_positions(tmp_path: Path) -> None:
