@@ -79,7 +79,8 @@ def _protocol_channel() -> TextIO:
 def _gates() -> list[str]:
     from moemcts.plugins import Plugins, plugins
 
-    return sorted(Plugins.for_game(plugins().gates, "chess"))
+    # One that is learned has no name until it is a file.
+    return sorted(name for name, gate in Plugins.for_game(plugins().gates, "chess").items() if not gate.is_learned)
 
 
 def _freeze() -> None:

@@ -86,7 +86,10 @@ def load(
     if experts is None:
         remark("no experts: thinks of material, squares and the variant's aim; set Model_Directory to some")
     elif (chosen := options.text("Game_Phase_Definition")) != GATE_OF_THE_EXPERTS:
-        experts = _behind(chosen, experts, game, remark)
+        try:
+            experts = _behind(chosen, experts, game, remark)
+        except MoemctsError as error:
+            fail(error)
     evaluator: Evaluator = experts or GlanceEvaluator(game)
     tables = None
     if folders := options.text("SyzygyPath"):

@@ -12,14 +12,25 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     /// are forgotten.
     pub fn reroot(&mut self, state: &S, depth: u32) -> Result<bool, S::Error> {
         let key = state.key()?;
-        for node in u32::from(self.is_restricted)..self.nodes.len() as NodeId {
-            if matches!(self.nodes[node as usize].status, Status::Expanded | Status::Proven)
-                && self.nodes[node as usize].num_seats > 0
-                && !self.nodes[node as usize].is_scouted()
-                && self.depth(node) <= depth
-                && self.states[node as usize].key()? == key
+        let mut depths: Vec<u32> = Vec::with_capacity(self.nodes.len());
+        for (i, node) in self.nodes.iter().enumerate() {
+            // How many nodes where players move lie above it; its parent was created before it.
+            depths.push(match node.parent {
+                NONE => 0,
+                parent => depths[parent as usize] + u32::from(self.nodes[parent as usize].status != Status::Chance),
+            });
+            if depths[i] <= depth
+                && matches!(node.status, Status::Expanded | Status::Proven)
+                && node.num_seats > 0
+                && !node.is_scouted()
+                && !(self.is_restricted && i == ROOT as usize)
+                && self.states[i].key()? == key
             {
-                self.keep_below(node);
+                let node = i as NodeId;
+                // A large tree is copied in as much time as a quick move has.
+                if node != ROOT || self.has_waiting() {
+                    self.keep_below(node);
+                }
                 self.states[ROOT as usize] = state.clone();
                 self.is_restricted = false;
                 return Ok(true);
@@ -28,13 +39,9 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok(false)
     }
 
-    /// Returns how many nodes where players move lie above a node.
-    fn depth(&self, node: NodeId) -> u32 {
-        let above = std::iter::successors(Some(node), |&n| {
-            let parent = self.nodes[n as usize].parent;
-            (parent != NONE).then_some(parent)
-        });
-        above.skip(1).filter(|&n| self.nodes[n as usize].status != Status::Chance).count() as u32
+    /// Returns whether anything in it waits for an evaluation or for a reply.
+    fn has_waiting(&self) -> bool {
+        self.in_flight > 0 || !self.suspended.is_empty() || self.nodes.iter().any(|n| n.status == Status::Pending)
     }
 
     fn keep_below(&mut self, root: NodeId) {

@@ -7,14 +7,21 @@ import random
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import chess
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from moemcts.evaluation import UniformEvaluator
+from moemcts.search import SearchConfig
+from moemcts_chess.game import ChessGame
+from moemcts_chess.uci.loading import Knowledge
 from moemcts_chess.uci.options import VARIANTS
+from moemcts_chess.uci.report import Reporter
 from moemcts_chess.uci.session import Session
+from moemcts_chess.uci.thinking import Limits, Task, Thinking
 
 Talk = Callable[..., list[str]]
 TABLES = Path(__file__).parent.parent / "syzygy"
@@ -65,6 +72,33 @@ def test_another_gate_can_choose_among_the_experts(talk: Talk, experts: Path) ->
     assert "trained behind gate lichess, movecount chooses" in remarks(lines)
     lines = talk(setup, "setoption name Game_Phase_Definition value none", "position startpos", "go nodes 20")
     assert "gate none has 1 phases, there are 3 experts" in remarks(lines)
+
+
+@pytest.mark.parametrize("gate", ["kmeans", "learned"])
+def test_a_gate_that_is_learned_first_is_no_choice(talk: Talk, experts: Path, gate: str) -> None:
+    lines = talk("uci")
+    (choices,) = (line for line in lines if line.startswith("option name Game_Phase_Definition"))
+    assert f"var {gate}" not in choices
+    setup = f"setoption name Model_Directory value {experts}"
+    lines = talk(setup, f"setoption name Game_Phase_Definition value {gate}", "isready", "go nodes 20")
+    assert f"got {gate!r}" in remarks(lines) or f"got {gate}" in remarks(lines)
+    assert "readyok" in lines
+    assert answer(lines)
+
+
+@pytest.mark.parametrize(("seconds", "is_kept"), [(None, True), (1.0, True), (0.1, False)])
+def test_a_tree_that_takes_too_long_to_go_on_with_is_left(seconds: float | None, is_kept: bool) -> None:
+    """In the time that a copy of half a million nodes takes, a quick move is lost on time."""
+    game = ChessGame("chess")
+    task = Task(
+        knowledge=Knowledge(game=game, evaluator=UniformEvaluator(game.spec)),
+        state=game.initial_state(),
+        config=SearchConfig(),
+        limits=Limits(nodes=100, simulations=100, seconds=seconds),
+        kept=SimpleNamespace(num_nodes=60_000),
+    )
+    thinking = Thinking(task, Reporter(task.knowledge, print, num_lines=1, shows_wdl=False, most_nodes=100), print)
+    assert thinking.affordable_tree() == (task.kept if is_kept else None)
 
 
 @pytest.mark.parametrize(
