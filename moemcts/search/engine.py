@@ -74,7 +74,11 @@ class Search:
         self._native.limit(simulations)
 
     def select(self) -> Views:
-        """Returns the views of new leaves of all trees; none when every tree has met a limit."""
+        """Returns the views of new leaves of all trees; none when every tree has met a limit.
+
+        Raises what the game or a signal's handler raises, and after that, or after an evaluation was refused,
+        ValueError until the next `reset`: leaves were found that nobody was told of.
+        """
         while True:
             views: Views = self._native.select()
             if not (self._asks_outside and self._reply()) or len(views):

@@ -45,7 +45,7 @@ class SearchResult:
     pruned: IntArray | None = None
     """With forced playouts: visits without what was forced; None otherwise."""
     foreseen: IntArray | None = None
-    """Where a search may end early: the visits that it would have had in the end; None otherwise."""
+    """Where the search ended early: the visits that it would have had in the end; None otherwise."""
     improved: FloatArray | None = None
     """With the Gumbel root: the improved policy, which knows more than visits; None otherwise."""
     chosen: Action | None = None
@@ -97,7 +97,7 @@ class SearchResult:
             fields |= _recommended(config.gumbel, noise, raw)
         if config is not None and config.forced_playouts > 0 and "visits" in raw:
             fields["pruned"] = _unforced(config, raw)
-        if config is not None and config.early_end is not None and "visits" in raw:
+        if fields.pop("is_foreseen") and config is not None and config.early_end is not None:
             fields["foreseen"] = _foreseen(config, config.early_end, raw)
         sums, proofs = fields.pop("value_sums"), fields.pop("proof_values")
         means = sums / np.maximum(fields["visits"], 1)

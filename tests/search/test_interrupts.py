@@ -26,6 +26,15 @@ def proven(threads):
     search = Search(game, SearchConfig(simulations=4_000_000_000, num_threads=threads))
     search.reset(game.views(roots), list(range(4)))
     search.run(UniformEvaluator(game.spec))
+def short(threads):
+    # Each tree makes fewer descents than those between two looks at signals: only the thread that waits hears of one.
+    game = plugins().game("connect-four")
+    roots = game.views([(game.initial_state(), 0)] * 2000)
+    search = Search(game, SearchConfig(simulations=10**9, leaves_per_tree=60, num_threads=threads))
+    while True:
+        search.reset(roots, list(range(2000)))
+        search.backup(UniformEvaluator(game.spec).evaluate(search.select()))
+        search.select()
 # Not while modules are still imported, on a machine that is busy: the interrupt has to come in the loop.
 plugins().game("chess"), plugins().game("pommerman")
 threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
@@ -46,6 +55,7 @@ except KeyboardInterrupt:
         "plugins().game('chess').views([(plugins().game('chess').initial_state(), 0)]).playouts(2**31, 0)",
         "proven(1)",
         "proven(2)",
+        "short(2)",
     ],
 )
 def test_an_interrupt_ends_a_native_loop(call: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, Tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moemcts.agents import Decision, Seat
+from moemcts.agents import Decision, RandomAgent, Seat
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
 from moemcts.experts import ExpertSet
@@ -66,6 +67,18 @@ def test_files_do_not_name_a_share_of_none() -> None:
 def test_the_tree_has_no_more_nodes_than_allowed(nodes: int, leaves: int) -> None:
     config = SearchConfig(simulations=None, nodes=nodes, leaves_per_tree=leaves)
     assert search(NativeConnectFour(), config).num_nodes == nodes
+
+
+@pytest.mark.parametrize("replies", ["kept", "drawn"])
+@pytest.mark.parametrize("name", ["connect-four", "chess"])
+def test_a_descent_under_way_is_all_that_exceeds_the_nodes_where_opponents_are_asked(name: str, replies: str) -> None:
+    game = plugins().game(name)
+    for nodes, leaves in itertools.product((2, 3, 10, 50), (1, 8, 64)):
+        config = SearchConfig(simulations=None, nodes=nodes, leaves_per_tree=leaves, replies=replies)
+        found = Search(game, config, opponents=RandomAgent())
+        found.reset(game.views([(game.initial_state(), 0)]), [0])
+        (result,) = found.run(UniformEvaluator(game.spec))
+        assert result.num_nodes <= nodes + 1
 
 
 def test_nodes_alone_stop_a_search_that_finds_nothing_new() -> None:

@@ -14,12 +14,20 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::any::Any;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 /// A searched tree that may be gone on with; it fits only the kind of search that made it.
 #[pyclass(frozen, module = "moemcts._core")]
-pub struct KeptTree(Mutex<Option<Box<dyn Any + Send>>>);
+pub struct KeptTree {
+    tree: Mutex<Option<Box<dyn Any + Send>>>,
+    /// How many nodes it has, or had when it was kept.
+    #[pyo3(get)]
+    num_nodes: usize,
+}
+
+/// Nodes of a tree from which on it is freed on the side: that takes as long as a quick move has.
+const LARGE: usize = 10_000;
 
 /// Who plays the seats of one tree that are not searched.
 #[derive(FromPyObject)]
@@ -114,7 +122,7 @@ impl<B: Binding> Core<B> {
         let search = &mut self.search;
         let signals = Signals::default();
         let stop = || signals.came();
-        let selected = match (self.is_parallel, B::IS_NATIVE) {
+        let selected = match (self.is_parallel && has_threads(), B::IS_NATIVE) {
             (true, _) => py.detach(|| search.select_parallel(&stop)),
             (false, true) => py.detach(|| search.select(&stop)),
             (false, false) => search.select(&stop),
@@ -234,6 +242,7 @@ impl<B: Binding> Core<B> {
             }
             result.set_item("evaluation", PyArray1::from_slice(py, &tree.values[..self.num_players]))?;
             result.set_item("plies_left", tree.plies_left())?;
+            result.set_item("is_foreseen", tree.is_foreseen())?;
             result.set_item("num_nodes", tree.nodes.len())?;
             result.set_item("num_simulations", tree.simulations)?;
             result.set_item("mean_depth", tree.depth_sum as f64 / f64::from(tree.simulations.max(1)))?;
@@ -268,7 +277,8 @@ impl<B: Binding> Core<B> {
     {
         self.viewers.clear();
         self.selected = 0..0;
-        self.search.take().into_iter().map(|tree| KeptTree(Mutex::new(Some(Box::new(tree))))).collect()
+        let trees = self.search.take().into_iter();
+        trees.map(|tree| KeptTree { num_nodes: tree.nodes.len(), tree: Mutex::new(Some(Box::new(tree))) }).collect()
     }
 
     fn state(&self, tree: u32, node: u32) -> B::State {
@@ -294,7 +304,8 @@ impl<B: Binding> Core<B> {
         let mut tree = ground.unwrap_or_default();
         // A root where nobody is searched would be played on from, with the agents' replies.
         let active = crate::game::active_players(&state)?;
-        if !active.contains(CHANCE) && !active.and(searched).contains(player) {
+        let is_searched = player < self.num_players && active.and(searched).contains(player);
+        if !active.contains(CHANCE) && !is_searched {
             return Err(PyValueError::new_err(format!(
                 "expected a root where player {player} is active and searched, got active players {:?}",
                 crate::game::numbered(active)
@@ -306,14 +317,31 @@ impl<B: Binding> Core<B> {
 
     /// Returns a kept tree from the position on, where it fits this search and holds that position.
     fn regrow(&self, kept: &KeptTree, state: &B::State, player: Player) -> PyResult<Option<Tree<B::State, B::Agent>>> {
-        let grown = kept.0.lock().ok().and_then(|mut tree| tree.take());
-        let Some(Ok(tree)) = grown.map(|tree| tree.downcast::<Tree<B::State, B::Agent>>()) else { return Ok(None) };
-        let mut tree = *tree;
+        let Some(mut grown) = kept.tree.lock().ok().and_then(|mut tree| tree.take()) else { return Ok(None) };
         let levels = 2 * self.num_players as u32;
-        let is_found =
-            tree.draws_replies == self.search.config.draws_replies && tree.reroot(state, levels).map_err(Into::into)?;
-        Ok((is_found && tree.seats_of(0).any(|seat| seat.player() == player)).then_some(tree))
+        let is_found = match grown.downcast_mut::<Tree<B::State, B::Agent>>() {
+            Some(tree) => {
+                tree.draws_replies == self.search.config.draws_replies
+                    && tree.reroot(state, levels).map_err(Into::into)?
+                    && tree.seats_of(0).any(|seat| seat.player() == player)
+            }
+            None => false,
+        };
+        if is_found {
+            return Ok(grown.downcast().ok().map(|tree| *tree));
+        }
+        if B::IS_NATIVE && kept.num_nodes >= LARGE {
+            // Where no thread can be had, it is freed here.
+            drop(std::thread::Builder::new().spawn(move || drop(grown)));
+        }
+        Ok(None)
     }
+}
+
+/// Returns whether the threads of all searches are in this process: they stay behind where one is forked.
+fn has_threads() -> bool {
+    static OWNER: OnceLock<u32> = OnceLock::new();
+    *OWNER.get_or_init(std::process::id) == std::process::id()
 }
 
 type SearchOf<B> = Search<<B as Binding>::State, <B as Binding>::Agent>;

@@ -27,8 +27,14 @@ pub enum SearchError<E> {
     ChanceRoot,
     /// An evaluator's value is out of range.
     ValueRange { row: usize, value: f32 },
+    /// The game let somebody move who does not play it.
+    UnknownPlayer { player: Player, num_players: usize },
+    /// A player has more actions than a node can number.
+    TooManyActions { player: Player, most: usize },
     /// Whoever waits for the search wants it to end.
     Interrupted,
+    /// The search ended in an error, and its trees are not whole.
+    Failed,
 }
 
 impl<E> From<E> for SearchError<E> {
@@ -66,7 +72,14 @@ impl<E> fmt::Display for SearchError<E> {
             Self::ValueRange { row, value } => {
                 write!(f, "expected values in [-1, 1] from the evaluator, got {value} in row {row}")
             }
+            Self::UnknownPlayer { player, num_players } => {
+                write!(f, "expected active players below {num_players}, the game gave {player}")
+            }
+            Self::TooManyActions { player, most } => {
+                write!(f, "expected at most {most} actions of a player, the game gave player {player} more")
+            }
             Self::Interrupted => write!(f, "interrupted"),
+            Self::Failed => write!(f, "expected a search that is reset after an error, got one that is gone on with"),
         }
     }
 }

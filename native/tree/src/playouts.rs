@@ -2,7 +2,7 @@
 
 use crate::chance;
 use crate::error::SearchError;
-use crate::game::{all_decided, decided, step_discount, Action, Player, Players, State, CHANCE};
+use crate::game::{all_decided, decided, playing, step_discount, Action, Player, Players, State, CHANCE};
 use crate::rng::Rng;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -326,7 +326,7 @@ impl Tree {
     fn node<S: State>(&self, state: &S, depth: u32, config: &PlayoutConfig) -> Result<Node, SearchError<S::Error>> {
         let mut seats = Vec::new();
         let is_below = depth < config.depth;
-        let players = state.active_players()?;
+        let players = playing(state, self.num_players)?;
         let is_chance = is_below && players.contains(CHANCE);
         for player in players.iter().filter(|&player| is_below && !is_chance && self.chooses(player, config)) {
             let mut actions = Vec::new();

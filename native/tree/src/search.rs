@@ -46,6 +46,8 @@ pub struct Search<S, A> {
     started: Instant,
     pub num_batches: u64,
     pub num_rows: u64,
+    /// Whether an error left leaves behind that nobody asks about any more.
+    has_failed: bool,
 }
 
 impl<S: State, A: Agent<S>> Search<S, A> {
@@ -59,6 +61,7 @@ impl<S: State, A: Agent<S>> Search<S, A> {
             started: Instant::now(),
             num_batches: 0,
             num_rows: 0,
+            has_failed: false,
         }
     }
 
@@ -87,24 +90,30 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         self.rows.clear();
         self.awaiting.clear();
         self.outstanding = 0;
+        self.has_failed = false;
         std::mem::take(&mut self.trees)
     }
 
     /// Descends in all trees; returns the new rows, none when the search is over.
+    ///
+    /// After an error it fails until the next `reset`: leaves were found that nobody was told of.
     pub fn select(&mut self, stop: Stop<'_>) -> Result<Range<usize>, SearchError<S::Error>> {
         let num_nodes: usize = self.trees.iter().map(|tree| tree.nodes.len()).sum();
-        if self.trees.len() > 1 && num_nodes >= MANY_NODES {
-            return self.select_in_turns(stop);
-        }
-        let Self { config, trees, started, .. } = self;
-        let leaves: Result<_, _> = trees.iter_mut().map(|tree| collect(tree, config, *started, stop)).collect();
-        Ok(self.note(leaves?))
+        let leaves = if self.has_failed {
+            Err(SearchError::Failed)
+        } else if self.trees.len() > 1 && num_nodes >= MANY_NODES {
+            self.collect_in_turns(stop)
+        } else {
+            let Self { config, trees, started, .. } = self;
+            trees.iter_mut().map(|tree| collect(tree, config, *started, stop)).collect()
+        };
+        self.noted(leaves)
     }
 
-    /// Does what `select` does in a few trees at a time; the result is the same.
+    /// Returns the leaves of all trees, collected in a few of them at a time; they are the same.
     ///
     /// Each step of a descent waits for memory. Those of other trees are made meanwhile, and change nothing in it.
-    fn select_in_turns(&mut self, stop: Stop<'_>) -> Result<Range<usize>, SearchError<S::Error>> {
+    fn collect_in_turns(&mut self, stop: Stop<'_>) -> Result<Vec<Vec<Descent>>, SearchError<S::Error>> {
         let Self { config, trees, started, .. } = self;
         let mut leaves: Vec<Vec<Descent>> = Vec::new();
         leaves.resize_with(trees.len(), Vec::new);
@@ -132,18 +141,21 @@ impl<S: State, A: Agent<S>> Search<S, A> {
                 }
             }
         }
-        Ok(self.note(leaves))
+        Ok(leaves)
     }
 
     /// Does what `select` does with all cores; the result is the same.
     ///
-    /// This thread asks `stop` meanwhile, the others do not.
+    /// This thread asks `stop` meanwhile, the others do not; an answer that comes after the last leaf counts too.
     pub fn select_parallel(&mut self, stop: Stop<'_>) -> Result<Range<usize>, SearchError<S::Error>>
     where
         S: Send,
         A: Send,
         S::Error: Send,
     {
+        if self.has_failed {
+            return Err(SearchError::Failed);
+        }
         let config = &self.config;
         let started = self.started;
         let trees = &mut self.trees;
@@ -158,13 +170,14 @@ impl<S: State, A: Agent<S>> Search<S, A> {
             });
             loop {
                 match finds.recv_timeout(LOOK) {
+                    Ok(_) if stops() => return Err(SearchError::Interrupted),
                     Ok(leaves) => return leaves,
                     Err(RecvTimeoutError::Timeout) => is_stopped.store(stop(), Ordering::Relaxed),
                     Err(RecvTimeoutError::Disconnected) => return Err(SearchError::Interrupted),
                 }
             }
         });
-        Ok(self.note(leaves?))
+        self.noted(leaves)
     }
 
     pub fn row(&self, row: usize) -> Option<&Row> {
@@ -197,7 +210,18 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         };
         self.outstanding -= 1;
         let tree = &mut self.trees[found.tree as usize];
-        tree.receive(found.node, found.seat, row, logits, value, &self.config)
+        let received = tree.receive(found.node, found.seat, row, logits, value, &self.config);
+        self.has_failed |= received.is_err();
+        received
+    }
+
+    /// Numbers the views of new leaves, or remembers that there is no going on.
+    fn noted(
+        &mut self,
+        leaves: Result<Vec<Vec<Descent>>, SearchError<S::Error>>,
+    ) -> Result<Range<usize>, SearchError<S::Error>> {
+        self.has_failed |= leaves.is_err();
+        Ok(self.note(leaves?))
     }
 
     fn note(&mut self, leaves: Vec<Vec<Descent>>) -> Range<usize> {

@@ -196,12 +196,20 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         self.is_foreseen || self.is_done(config)
     }
 
+    /// Returns whether a limit is met, if what descents that wait for replies will add is counted: a node after the
+    /// reply, and one before the next reply where replies are drawn at every descent.
     pub fn is_done(&self, config: &Config) -> bool {
+        let num_nodes = self.nodes.len() + self.suspended.len() * (1 + usize::from(self.draws_replies));
         let root = &self.nodes[ROOT as usize];
         matches!(root.status, Status::Terminal | Status::Proven)
             || (root.visits > 0 || self.in_flight > 0)
                 && (self.simulations + self.in_flight >= config.limits.simulations
-                    || self.nodes.len() >= config.limits.nodes as usize)
+                    || num_nodes >= config.limits.nodes as usize)
+    }
+
+    /// Returns whether the search ends because more simulations would hardly change what it recommends.
+    pub fn is_foreseen(&self) -> bool {
+        self.is_foreseen
     }
 
     /// Returns the plies to the end of the game along the line that proved the root.

@@ -6,7 +6,7 @@ use super::{Scratch, Tree};
 use crate::chance;
 use crate::config::Config;
 use crate::error::SearchError;
-use crate::game::{all_decided, decided, step_discount, Action, Agent, Player, Players, State, CHANCE};
+use crate::game::{all_decided, decided, playing, step_discount, Action, Agent, Player, Players, State, CHANCE};
 use crate::memory;
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
@@ -76,7 +76,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let first_reply = self.replies.len();
         let (status, active) = loop {
             let state = &self.states[node as usize];
-            let active = state.active_players()?;
+            let active = playing(state, self.num_players)?;
             if active.and(self.searched).is_empty() && self.is_decided(state, active)? {
                 state.returns(&mut self.values[start..])?;
                 break (Status::Terminal, active);
@@ -163,6 +163,9 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let num_actions = config.num_actions;
         if let Some(&action) = actions.iter().find(|&&action| action as usize >= num_actions) {
             return Err(SearchError::ActionRange { action, num_actions });
+        }
+        if actions.len() > Seat::MOST_MOVES {
+            return Err(SearchError::TooManyActions { player, most: Seat::MOST_MOVES });
         }
         Ok(Seat::new(player, self.moves.extend(actions), actions.len() as u32))
     }

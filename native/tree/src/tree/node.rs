@@ -86,6 +86,9 @@ impl Node {
 }
 
 impl Seat {
+    /// Actions that a seat can number.
+    pub const MOST_MOVES: usize = (1 << PLAYER_SHIFT) - 1;
+
     pub(super) fn new(player: Player, first_move: MoveId, num_moves: u32) -> Self {
         Self {
             value_sum: 0.0,
@@ -109,7 +112,7 @@ impl Seat {
 
     #[inline]
     pub fn num_moves(&self) -> u32 {
-        self.num_moves_and_player & ((1 << PLAYER_SHIFT) - 1)
+        self.num_moves_and_player & Self::MOST_MOVES as u32
     }
 }
 

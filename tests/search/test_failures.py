@@ -1,0 +1,137 @@
+"""What a search does where a game, an evaluator or a user stops it in the middle."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from games_for_tests import HashedTree, NativeConnectFour, TreeGame, TreeState
+
+from moemcts.evaluation import Evaluation, UniformEvaluator
+from moemcts.game import Action, Game, Player, State
+from moemcts.native import playout_search
+from moemcts.search import Search, SearchConfig
+
+RULES = TreeGame(seed=5, num_players=2, branching=9, depth=12, simultaneous=False)
+
+
+class Interrupted(HashedTree):
+    """A game that is interrupted while the n-th action is played."""
+
+    plays_left = -1
+
+    def initial_state(self, seed: int = 0) -> State:
+        game = self
+
+        class Position(TreeState):
+            def play(self, actions):  # type: ignore[no-untyped-def]
+                game.plays_left -= 1
+                if not game.plays_left:
+                    raise KeyboardInterrupt
+                return super().play(actions)
+
+        return Position(self.rules)
+
+
+def begun(game: Game, **options: object) -> Search:
+    search = Search(game, SearchConfig(simulations=200, leaves_per_tree=8, **options))
+    search.reset(game.views([(game.initial_state(), 0)] * 2), [0, 1])
+    return search
+
+
+def test_a_search_that_was_interrupted_is_not_gone_on_with() -> None:
+    game = Interrupted(RULES)
+    search, evaluator = begun(game), UniformEvaluator(game.spec)
+    for _ in range(4):
+        search.backup(evaluator.evaluate(search.select()))
+    game.plays_left = 6
+    with pytest.raises(KeyboardInterrupt):
+        search.select()
+    with pytest.raises(ValueError, match="expected a search that is reset after an error"):
+        search.run(evaluator)
+    assert all(0 < result.num_simulations < 200 for result in search.results())
+    search.reset(game.views([(game.initial_state(), 0)] * 2), [0, 1])
+    assert [result.num_simulations for result in search.run(evaluator)] == [200, 200]
+
+
+@pytest.mark.parametrize("num_threads", [1, 2])
+def test_a_search_that_refused_an_evaluation_is_not_gone_on_with(num_threads: int) -> None:
+    game = NativeConnectFour()
+    search, evaluator = begun(game, num_threads=num_threads), UniformEvaluator(game.spec)
+    search.backup(evaluator.evaluate(search.select()))
+    views = search.select()
+    logits = np.zeros((len(views), 7), np.float32)
+    logits[1] = np.nan
+    with pytest.raises(ValueError, match="NaN or infinity in row 1"):
+        search.backup(Evaluation(logits, np.zeros(len(views), np.float32)))
+    with pytest.raises(ValueError, match="expected a search that is reset after an error"):
+        search.select()
+
+
+def test_an_evaluation_of_the_wrong_size_may_be_given_again() -> None:
+    game = NativeConnectFour()
+    search, evaluator = begun(game), UniformEvaluator(game.spec)
+    views = search.select()
+    with pytest.raises(ValueError, match="for 2 views"):
+        search.backup(Evaluation(np.zeros((1, 7), np.float32), np.zeros(1, np.float32)))
+    search.backup(evaluator.evaluate(views))
+    assert [result.num_simulations for result in search.run(evaluator)] == [200, 200]
+
+
+class Strangers(HashedTree):
+    """A game in which somebody moves who does not play."""
+
+    def initial_state(self, seed: int = 0) -> State:
+        class Position(TreeState):
+            @property
+            def active_players(self) -> tuple[Player, ...]:
+                return (0,) if not self.path else (2,)
+
+            def legal_actions(self, player: Player) -> list[Action]:
+                return [0, 1]
+
+        return Position(self.rules)
+
+
+def test_somebody_who_does_not_play_is_no_active_player() -> None:
+    game = Strangers(RULES)
+    with pytest.raises(ValueError, match="expected active players below 2, the game gave 2"):
+        begun(game).run(UniformEvaluator(game.spec))
+    views = game.views([(game.initial_state(), 0)])
+    with pytest.raises(ValueError, match="expected active players below 2, the game gave 2"):
+        playout_search(views, game.spec, [0], playouts=10, exploration=1.4)
+
+
+@pytest.mark.parametrize("player", [2, 31, 32, 34])
+def test_a_root_seen_by_nobody_who_plays_is_refused(player: Player) -> None:
+    game = HashedTree(RULES)
+    search = Search(game, SearchConfig(simulations=10))
+    with pytest.raises(ValueError, match=f"where player {player} is active and searched"):
+        search.reset(game.views([(game.initial_state(), player)]), [0])
+
+
+FORKED = """
+import os, sys
+from games_for_tests import NativeConnectFour
+from moemcts.evaluation import UniformEvaluator
+from moemcts.search import Search, SearchConfig
+def visits():
+    game = NativeConnectFour()
+    search = Search(game, SearchConfig(simulations=50, num_threads=2))
+    search.reset(game.views([(game.initial_state(), 0)] * 4), list(range(4)))
+    return [result.visits.tolist() for result in search.run(UniformEvaluator(game.spec))]
+found = visits()
+child = os.fork()
+if not child:
+    os._exit(found != visits())
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that forks")
+def test_a_process_that_is_forked_after_a_search_with_threads_searches() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=120, env=environment)
