@@ -61,6 +61,8 @@ class _Views(Generic[_S]):
 class KeptTree:
     @property
     def num_nodes(self) -> int: ...
+    @property
+    def root_key(self) -> int | None: ...
 
 # All numbers of the configuration are one dictionary: `SearchConfig.options`.
 class _Search:

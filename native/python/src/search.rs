@@ -24,6 +24,9 @@ pub struct KeptTree {
     /// How many nodes it has, or had when it was kept.
     #[pyo3(get)]
     num_nodes: usize,
+    /// The key of its root; None of an empty search's, and where a game in Python fails to say.
+    #[pyo3(get)]
+    root_key: Option<u64>,
 }
 
 /// Nodes of a tree from which on it is freed on the side: that takes as long as a quick move has.
@@ -277,8 +280,12 @@ impl<B: Binding> Core<B> {
     {
         self.viewers.clear();
         self.selected = 0..0;
-        let trees = self.search.take().into_iter();
-        trees.map(|tree| KeptTree { num_nodes: tree.nodes.len(), tree: Mutex::new(Some(Box::new(tree))) }).collect()
+        let kept = |tree: Tree<B::State, B::Agent>| KeptTree {
+            num_nodes: tree.nodes.len(),
+            root_key: tree.states.first().and_then(|root| root.key().ok()),
+            tree: Mutex::new(Some(Box::new(tree))),
+        };
+        self.search.take().into_iter().map(kept).collect()
     }
 
     fn state(&self, tree: u32, node: u32) -> B::State {

@@ -86,8 +86,11 @@ def test_a_gate_that_is_learned_first_is_no_choice(talk: Talk, experts: Path, ga
     assert answer(lines)
 
 
-@pytest.mark.parametrize(("seconds", "is_kept"), [(None, True), (1.0, True), (0.1, False)])
-def test_a_tree_that_takes_too_long_to_go_on_with_is_left(seconds: float | None, is_kept: bool) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "is_root", "is_kept"),
+    [(None, False, True), (1.0, False, True), (0.1, False, False), (0.1, True, True)],
+)
+def test_a_tree_that_takes_too_long_to_go_on_with_is_left(seconds: float | None, is_root: bool, is_kept: bool) -> None:
     """In the time that a copy of half a million nodes takes, a quick move is lost on time."""
     game = ChessGame("chess")
     task = Task(
@@ -95,7 +98,7 @@ def test_a_tree_that_takes_too_long_to_go_on_with_is_left(seconds: float | None,
         state=game.initial_state(),
         config=SearchConfig(),
         limits=Limits(nodes=100, simulations=100, seconds=seconds),
-        kept=SimpleNamespace(num_nodes=60_000),
+        kept=SimpleNamespace(num_nodes=60_000, root_key=game.initial_state().key() if is_root else 0),
     )
     thinking = Thinking(task, Reporter(task.knowledge, print, num_lines=1, shows_wdl=False, most_nodes=100), print)
     assert thinking.affordable_tree() == (task.kept if is_kept else None)
