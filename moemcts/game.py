@@ -124,7 +124,7 @@ class State(ABC):
     def position_key(self) -> int:
         """Returns 64 bits over what is there now, whatever led to it: by it openings are told apart.
 
-        The key, unless a game's key knows the past as well, as chess needs it for repetitions.
+        The key, unless a game's key knows the past as well, as rules about repetitions need it.
         """
         return self.key()
 

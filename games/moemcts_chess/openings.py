@@ -97,7 +97,7 @@ def _builder() -> Any:
     """Returns what makes games for python-chess, of their main lines alone; errors are kept, not logged."""
     pgn = python_chess().pgn
 
-    class Builder(pgn.GameBuilder):  # type: ignore[misc]
+    class Builder(pgn.GameBuilder):  # type: ignore[name-defined, misc]
         def handle_error(self, error: Exception) -> None:
             self.game.errors.append(error)
 
