@@ -49,6 +49,7 @@ class ExpertAgent:
     noise: float | None = None
     pruning_visits: int | None = None
     stop_tolerance: float | None = None
+    smart_pruning: bool | None = None
     only: Sequence[str] = ()
     baseline: str | None = None
     backend: str = AUTO
@@ -132,6 +133,7 @@ class ExpertAgent:
             "noise_fraction": self.noise,
             "pruning_visits": self.pruning_visits,
             "stop_tolerance": self.stop_tolerance,
+            "smart_pruning": self.smart_pruning,
         }
         settings = {**plugins().search_settings(game), **{key: one for key, one in said.items() if one is not None}}
         limits = {"simulations": self.simulations, "nodes": self.nodes, "seconds": self.seconds}

@@ -38,7 +38,16 @@ _OF_VARIANTS = (
     "stop_tolerance",
     "stop_share",
 )
-_LATER = ("uniform_share", "rollout_plies", "cache_size", "replies", "forced_playouts", *_OF_GUMBEL, *_OF_VARIANTS)
+_LATER = (
+    "uniform_share",
+    "rollout_plies",
+    "cache_size",
+    "replies",
+    "forced_playouts",
+    "smart_pruning",
+    *_OF_GUMBEL,
+    *_OF_VARIANTS,
+)
 _NOT_FOR_TREES = {
     "first_play_urgency",
     "temperature",
@@ -116,6 +125,9 @@ class SearchConfig(BaseModel):
     this since half as many simulations (virtual expansions, Ye et al. 2022: epsilon); 0 never."""
     stop_share: float = Field(default=0.2, ge=0, le=1)
     """With stop_tolerance: share of the simulations before which no search ends (r)."""
+    smart_pruning: bool = False
+    """Whether a search ends where the simulations that are left cannot change which action is visited most, as in lc0:
+    moves are those of whole searches, visits and values those made so far."""
     temperature: float = Field(default=0.0, ge=0)
     """Moves are drawn in proportion to visits ** (1 / temperature); 0 takes the most visited."""
     temperature_plies: int = Field(default=0, ge=0)
@@ -156,6 +168,8 @@ class SearchConfig(BaseModel):
             self._is_for_gumbel()
         if self.stop_tolerance > 0:
             self._is_foreseeable()
+        if self.smart_pruning:
+            self._is_prunable()
         return self
 
     def _is_for_gumbel(self) -> None:
@@ -175,6 +189,18 @@ class SearchConfig(BaseModel):
             raise ValueError("expected stop_tolerance 0 with root 'gumbel', which plans all simulations")
         if self.forced_playouts > 0:
             raise ValueError("expected stop_tolerance 0 with forced_playouts, which PUCT does not foresee")
+
+    def _is_prunable(self) -> None:
+        if self.simulations is None and self.nodes is None:
+            raise ValueError("expected simulations or nodes with smart_pruning, which asks what is left of them")
+        if self.root == "gumbel":
+            raise ValueError("expected no smart_pruning with root 'gumbel', which plans all simulations")
+        if self.temperature > 0 and self.temperature_plies > 0:
+            raise ValueError("expected temperature 0 with smart_pruning: moves that are drawn depend on all visits")
+        for option in ("forced_playouts", "q_veto_delta", "q_value_weight", "solver", "reuse"):
+            if value := getattr(self, option):
+                why = "moves depend on more than which action is visited most"
+                raise ValueError(f"expected no {option} with smart_pruning, got {value}: with it {why}")
 
     def exploration(self, visits: float) -> float:
         """Returns PUCT's factor of priors at a node of so many visits."""
@@ -236,6 +262,7 @@ class SearchConfig(BaseModel):
             "uniform_share": self.uniform_share,
             "replies": self.replies,
             "forced_playouts": self.forced_playouts,
+            "smart_pruning": self.smart_pruning,
             "gumbel": None if self.gumbel is None else (*astuple(self.gumbel), simulations),
             "unpruning": None if self.unpruning is None else astuple(self.unpruning),
             "early_end": None if self.early_end is None else astuple(self.early_end),

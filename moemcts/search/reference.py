@@ -90,10 +90,12 @@ class ReferenceSearch:
             return True
         if self.root.visits == 0 and not self.pending:
             return False
-        if self._is_foreseen():
-            return True
         options = self.config.options(self.spec)
         simulations, nodes = options["simulations"], options["nodes"]
+        if self._is_foreseen() or (
+            self.config.smart_pruning and self._is_move_certain(simulations - self.num_simulations)
+        ):
+            return True
         return (simulations is not None and self.num_simulations + self._num_held() >= simulations) or (
             nodes is not None and self.num_nodes >= nodes
         )
@@ -160,6 +162,13 @@ class ReferenceSearch:
             if q + u > best_score:
                 best, best_score = i, q + u
         return best
+
+    def _is_move_certain(self, num_left: int) -> bool:
+        """Returns whether at the root one action is ahead of all others by more visits than are left, for each seat."""
+        if self.root.is_pending:
+            return False
+        leads = [np.diff(sorted(seat.visits)[-2:]) for seat in self.root.seats]
+        return all(len(lead) == 0 or lead[0] > num_left for lead in leads)
 
     def _is_foreseen(self) -> bool:
         """Returns whether the rest of the search would change little, after a look where one is due."""

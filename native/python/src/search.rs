@@ -386,6 +386,7 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
             .map(|(visits, moves, thresholds)| Unpruning { visits, moves, thresholds: thresholds.into() }),
         early_end: option::<Option<(u32, u32, u32, f64)>>(options, "early_end")?
             .map(|(simulations, interval, least, tolerance)| EarlyEnd { simulations, interval, least, tolerance }),
+        smart_pruning: option(options, "smart_pruning")?,
         noise_fraction: option(options, "noise_fraction")?,
         noise_alpha: option(options, "noise_alpha")?,
         solver: option(options, "solver")?,

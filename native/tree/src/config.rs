@@ -23,6 +23,8 @@ pub struct Config {
     pub unpruning: Option<Unpruning>,
     /// When a search ends before its last simulation.
     pub early_end: Option<EarlyEnd>,
+    /// Whether a search ends where what is left of it cannot change which action is visited most.
+    pub smart_pruning: bool,
     pub noise_fraction: f64,
     pub noise_alpha: f64,
     /// Whether ends of the game prove positions above them.

@@ -193,7 +193,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     #[inline]
     pub fn is_over(&mut self, config: &Config) -> bool {
         self.look_ahead(config);
-        self.is_foreseen || self.is_done(config)
+        self.is_foreseen || self.is_done(config) || config.smart_pruning && self.is_move_certain(config)
     }
 
     /// Returns whether a limit is met, if what descents that wait for replies will add is counted: a node after the
@@ -205,6 +205,20 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             || (root.visits > 0 || self.in_flight > 0)
                 && (self.simulations + self.in_flight >= config.limits.simulations
                     || num_nodes >= config.limits.nodes as usize)
+    }
+
+    /// Returns whether at the root one action is ahead of all others by more visits than are left, for each seat.
+    fn is_move_certain(&self, config: &Config) -> bool {
+        let left = config.limits.simulations.saturating_sub(self.simulations);
+        let is_ahead = |seat: &Seat| {
+            let (mut first, mut second) = (0, 0);
+            for edge in self.edges_of(seat) {
+                second = second.max(first.min(edge.visits));
+                first = first.max(edge.visits);
+            }
+            seat.num_moves() == 1 || first - second > left
+        };
+        self.nodes[ROOT as usize].status == Status::Expanded && self.seats_of(ROOT).all(is_ahead)
     }
 
     /// Returns whether the search ends because more simulations would hardly change what it recommends.

@@ -1,0 +1,86 @@
+"""Smart pruning: searches end where the definition's do, and moves are those of whole searches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from games_for_tests import HashedTree, NativeConnectFour, TreeGame
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from searching_for_tests import HashedEvaluator, native_results, reference_visits
+
+from moemcts.search import SearchConfig
+
+configs = st.builds(
+    SearchConfig,
+    simulations=st.integers(1, 120),
+    smart_pruning=st.just(True),
+    c_init=st.sampled_from([0.5, 2.5]),
+    first_play_urgency=st.sampled_from(["loss", "draw", "reduction"]),
+    noise_fraction=st.sampled_from([0.0, 0.25]),
+    pruning_visits=st.sampled_from([0, 0, 10]),
+    unpruned_actions=st.just(2),
+    leaves_per_tree=st.sampled_from([1, 4]),
+)
+rules = st.builds(
+    TreeGame,
+    seed=st.integers(0, 1000),
+    num_players=st.integers(1, 3),
+    branching=st.integers(1, 6),
+    depth=st.integers(2, 7),
+    simultaneous=st.booleans(),
+    has_chance=st.booleans(),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(rules, configs, st.integers(0, 2**63))
+def test_a_search_ends_where_the_definition_does_with_the_move_of_a_whole_one(rules, config, seed):  # type: ignore[no-untyped-def]
+    game = HashedTree(rules)
+    root = game.initial_state()
+    player = root.active_players[-1]
+    evaluator = HashedEvaluator(game.spec.num_actions, 1)
+    expected = reference_visits(game, root, config, evaluator, seed)
+    (result,) = native_results(game, [(root, player)], config, evaluator, [seed])
+    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
+    whole = config.model_copy(update={"smart_pruning": False})
+    (searched,) = native_results(game, [(root, player)], whole, evaluator, [seed])
+    assert result.best_action == searched.best_action
+    assert result.num_simulations <= searched.num_simulations
+
+
+def test_an_easy_position_takes_about_half_of_the_simulations() -> None:
+    """Column 0 wins at once: it leads by more visits than are left soon after half of them."""
+    game = NativeConnectFour()
+    root = game.parse_state("0 1 0 1 0 1")
+    config = SearchConfig(simulations=400, smart_pruning=True)
+    (result,) = native_results(game, [(root, 0)], config, HashedEvaluator(7, 1), [0])
+    assert 200 < result.num_simulations < 300
+    assert result.best_action == 0
+
+
+def test_a_forced_move_is_not_searched() -> None:
+    game = HashedTree(TreeGame(seed=0, num_players=2, branching=1, depth=5, simultaneous=False, has_chance=False))
+    root = game.initial_state()
+    config = SearchConfig(simulations=400, smart_pruning=True)
+    (result,) = native_results(game, [(root, root.active_players[0])], config, HashedEvaluator(1, 1), [0])
+    assert (result.num_simulations, result.best_action) == (0, root.legal_actions(root.active_players[0])[0])
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"simulations": None, "seconds": 1.0}, "expected simulations or nodes with smart_pruning"),
+        ({"root": "gumbel"}, "expected no smart_pruning with root 'gumbel'"),
+        ({"temperature": 1.0, "temperature_plies": 10}, "expected temperature 0 with smart_pruning"),
+        ({"q_veto_delta": 0.4}, "expected no q_veto_delta with smart_pruning, got 0.4"),
+        ({"forced_playouts": 2.0}, "expected no forced_playouts"),
+        ({"solver": True}, "expected no solver"),
+        ({"reuse": True}, "expected no reuse"),
+    ],
+)
+def test_where_the_move_depends_on_more_it_is_refused(said: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SearchConfig(smart_pruning=True, **said)
+    assert "smart_pruning" not in SearchConfig().model_dump()
