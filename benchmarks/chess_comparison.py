@@ -24,9 +24,11 @@ from record import add_option, append
 
 from moemcts.cli.progress import ConsoleProgress
 from moemcts.cli.run import make
+from moemcts.learn.assessment import ALL, MIXTURE
 from moemcts.learn.data.dataset import Dataset
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment
+from moemcts.runs.arms import SINGLE
 from moemcts.runs.settings import ExperimentConfig, validate
 from moemcts.runs.sources import Sources
 from moemcts.work import num_cores
@@ -53,13 +55,14 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
     training |= (
         {"batch_size": 2048, "optimiser": "nag", "learning_rate": 0.14, "momentum": 0.95, "precision": "bf16"}
         if on_gpu
-        else {"batch_size": 256, "optimiser": "adamw", "learning_rate": 0.004}
+        else {"batch_size": 256, "optimiser": "adamw", "learning_rate": 0.004, "precision": options.precision}
     )
     return {
         "game": "chess",
         "gates": ["lichess"],
         "schemes": options.scheme or SCHEMES,
         "network": options.network or (LARGE if on_gpu else SMALL),
+        **({"other_networks": options.other_networks} if options.other_networks else {}),
         "seed": options.seed,
         "num_seeds": options.seeds,
         "workers": 1 if on_gpu else num_cores(),
@@ -90,38 +93,49 @@ def rows(experiment: Experiment, numbers: dict[str, Any]) -> list[dict[str, obje
     """Returns a row per network and phase, and one per match."""
     config = experiment.config
     seen = config.training.epochs * len(experiment.sources().training)
-    common: dict[str, object] = {"network": config.network, "seeds": config.num_seeds, "seed": config.seed}
-    common |= {"samples_per_pass": round(seen), "value_weight": config.training.value_weight}
+    common: dict[str, object] = {"seeds": config.num_seeds, "seed": config.seed, "samples_per_pass": round(seen)}
+    common |= {"value_weight": config.training.value_weight, "precision": config.training.precision}
     last = config.seed + config.num_seeds - 1
     which = f"seed {config.seed}" if config.num_seeds == 1 else f"seeds {config.seed} to {last}"
     found: list[dict[str, object]] = []
-    schemes = {arm.name: arm.scheme for arm in experiment.arms}
+    arms = {arm.name: arm for arm in experiment.arms}
+
+    def of(name: str) -> dict[str, object]:
+        """Returns whose row it is; arms of the first network do not name it."""
+        arm = arms[name]
+        said = arm.scheme if arm.network == config.network else f"{arm.scheme} {arm.network}"
+        return common | {"arm": said, "scheme": arm.scheme, "network": arm.network}
+
     for name, networks in numbers["losses"].items():
-        arm = schemes[name]
         for row in networks:
             for phase in row["policy"]:
                 policy, value = row["policy"][phase], row["value"][phase]
-                loss = (1 - VALUE_WEIGHT) * policy + VALUE_WEIGHT * value
-                one: dict[str, object] = {
-                    "name": f"chess, {arm}, {row['name']}, {phase}, {which}",
-                    "kind": "loss",
-                    "arm": arm,
-                }
-                one |= {"row": row["name"], "phase": phase, "value": round(loss, 4), "unit": "loss"}
-                one |= {"policy": round(policy, 4), "value_loss": round(value, 4)}
-                one |= {"accuracy": round(row["accuracy"][phase], 4), "test_samples": row["counts"][phase]}
-                found.append(one | common)
+                # Of arms the first network's stands beside each, by whose name it is known.
+                known = of(name) | ({"network": config.network} if row["name"] == SINGLE else {})
+                one = known | loss_row(policy, value) | {"row": row["name"], "phase": phase}
+                one |= {"name": f"chess, {known['arm']}, {row['name']}, {phase}, {which}"}
+                found.append(one | {"accuracy": round(row["accuracy"][phase], 4), "test_samples": row["counts"][phase]})
+    for name, numbers_of in numbers.get("other_singles", {}).items():
+        one = of(name) | loss_row(numbers_of["policy"]["mean"], numbers_of["value"]["mean"])
+        one |= {"row": MIXTURE, "phase": ALL, "name": f"chess, {one['arm']}, {MIXTURE}, {ALL}, {which}"}
+        found.append(one | {"accuracy": round(numbers_of["accuracy"]["mean"], 4)})
     for kind in ("searched", "raw"):
         for name, tally in numbers[kind].get("arms", {}).items():
-            arm = schemes[name]
-            one = {"name": f"chess, {arm}, {kind}, {which}", "kind": kind, "arm": arm, "unit": "Elo"}
+            one = of(name) | {"kind": kind, "unit": "Elo"}
+            one |= {"name": f"chess, {one['arm']}, {kind}, {which}"}
             one |= {"value": round(tally["elo"]["difference"], 1), "error": tally["elo"]["error"]}
             one |= {"games": tally["num_games"], "wins": tally["wins"], "draws": tally["ties"]}
             one |= {"losses": tally["losses"], "score_interval": tally["score_interval"]}
             one |= {"elo_by_seed": [round(elo["difference"], 1) for elo in tally["elo_by_seed"]]}
-            one |= {"simulations": config.search.simulations if kind == "searched" else 0}
-            found.append(one | common)
+            found.append(one | {"simulations": config.search.simulations if kind == "searched" else 0})
     return found
+
+
+def loss_row(policy: float, value: float) -> dict[str, object]:
+    """Returns what a row says of losses of policy and value, and of both weighted as in the papers."""
+    loss = (1 - VALUE_WEIGHT) * policy + VALUE_WEIGHT * value
+    terms = {"policy": round(policy, 4), "value_loss": round(value, 4)}
+    return {"kind": "loss", "value": round(loss, 4), "unit": "loss", **terms}
 
 
 def show(found: list[dict[str, object]]) -> None:
@@ -132,11 +146,14 @@ def show(found: list[dict[str, object]]) -> None:
     print(f"{'loss':34}", *(f"{phase:>22}" for phase in phases), "\n(the papers' in brackets)")
     for arm in arms:
         for name in dict.fromkeys(row["row"] for row in found if row["kind"] == "loss" and row["arm"] == arm):
-            scheme = "single" if name == "single" else arm
-            published = CHESS_LOSS.get(str(scheme)) if name in ("single", "mixture") else None
+            scheme = SINGLE if name == SINGLE else arm
+            published = CHESS_LOSS.get(str(scheme)) if name in (SINGLE, MIXTURE) else None
             cells = []
             for i, phase in enumerate(phases):
-                one = losses[arm, name, phase]
+                one = losses.get((arm, name, phase))
+                if one is None:
+                    cells.append("–")
+                    continue
                 cells.append(f"{one['value']:.4f}" + (f" [{published[i]:.4f}]" if published else " " * 9))
             print(f"{f'{arm}, {name}':34}", *(f"{cell:>22}" for cell in cells))
     for row in found:
@@ -156,6 +173,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2, help="trainings of everything from different weights")
     parser.add_argument("--seed", type=int, default=0, help="the first of them")
     parser.add_argument("--network", help=f"{LARGE} on a GPU, a small residual network on a CPU by default")
+    parser.add_argument(
+        "--other-network",
+        action="append",
+        default=[],
+        dest="other_networks",
+        help="one of others, each of which is a single network and experts too, against the first's single network",
+    )
+    parser.add_argument("--precision", default="float32", help="on a CPU: float32, bf16, or auto for the quickest")
     parser.add_argument("--scheme", action="append", help=f"one of several schemes; {', '.join(SCHEMES)} by default")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument(

@@ -101,6 +101,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/chess-gates"), help="folder of what is finished")
     add_option(parser)
     # What a comparison says of arms and matches does not matter here.
+    parser.set_defaults(other_networks=[], precision="float32")
     parser.set_defaults(device="cpu", scheme=["separated"], seed=0, simulations=100, games=2, openings="")
     options = parser.parse_args()
     tasks = [(name, seed) for seed in range(options.seeds) for name in (SINGLE, *(options.gates or GATES))]

@@ -34,8 +34,7 @@ def strength_row(row: Row) -> list[str]:
     if row["kind"] == "searched" and row.get("rollout_plies"):
         how += f", rollouts of {row['rollout_plies']} plies"
     # A second network is a long word; its first option tells it apart, and the command below has it whole.
-    arm = row["arm"].partition("&")[0]
-    name = ARMS.get(arm, f"`{arm}`" if arm.startswith("single") else f"experts by `{arm}`")
+    name = ARMS.get(row["arm"]) or arm_name(row["arm"]).replace("experts, ", "experts by ")
     return [f"{name}, {how}", str(games), f"{wins} [{low:.1f}, {high:.1f}]", ties, losses, against, by_seed]
 
 
@@ -85,9 +84,10 @@ def comparison_cells(rows: list[Row]) -> dict[str, dict[str, str]]:
     cells = {}
     for arm, network in [(arms[0], "single"), *((arm, "mixture") for arm in arms)]:
         scheme = "single" if network == "single" else arm
+        known = {phase: losses.get((arm, network, phase)) for phase in PHASES}
         cells[scheme] = {
-            "name": "single network" if network == "single" else f"experts, `{arm}`",
-            **{phase: f"{losses[arm, network, phase]['value']:.4f}" for phase in PHASES},
+            "name": "single network" if network == "single" else arm_name(arm),
+            **{phase: "–" if row is None else f"{row['value']:.4f}" for phase, row in known.items()},
             "accuracy": f"{100 * losses[arm, network, 'all']['accuracy']:.1f}",
             "paper loss": f"{CHESS_LOSS[scheme][-1]:.4f}" if scheme in CHESS_LOSS else "–",
             "searched": _elo(elos.get((scheme, "searched"))),
@@ -96,6 +96,12 @@ def comparison_cells(rows: list[Row]) -> dict[str, dict[str, str]]:
             "paper Elo": f"{CHESS_ELO[scheme]:+z.1f}" if scheme in CHESS_ELO else "–",
         }
     return cells
+
+
+def arm_name(arm: str) -> str:
+    """Returns what an arm is called in a table; of another network the first option tells it apart."""
+    short = arm.partition("&")[0]
+    return f"`{short}`" if arm.startswith("single") else f"experts, `{short}`"
 
 
 def _elo(row: Row | None) -> str:

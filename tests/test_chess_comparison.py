@@ -66,6 +66,42 @@ def test_a_comparison_has_a_row_per_phase_and_match_and_goes_on(
     assert "1.2897" in capsys.readouterr().out
 
 
+def test_arms_of_equal_cost_have_rows_of_their_own(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One network for as long as three experts, and a smaller one, alone and as experts."""
+    import chess_comparison
+    import record
+    from game_tables import comparison_cells
+
+    monkeypatch.setattr(chess_comparison, "num_cores", lambda: 1)
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
+    small = NETWORK.replace("channels=4", "channels=2")
+    words = [
+        "--samples",
+        600,
+        "--seeds",
+        1,
+        "--scheme",
+        "separated",
+        "--scheme",
+        "single?epochs=3",
+        "--network",
+        NETWORK,
+    ]
+    words += ["--other-network", small, "--games", 2, "--simulations", 2, "--device", "cpu", "--record"]
+    called("chess_comparison", monkeypatch, data, tmp_path / "run", *words)
+    rows = [json.loads(line) for line in (tmp_path / "chess.jsonl").read_text().splitlines()]
+    assert len({row["name"] for row in rows}) == len(rows)
+    cells = comparison_cells(rows)
+    others = [f"{arm} {small}&policy_planes=76" for arm in ("single", "separated", "single?epochs=3")]
+    assert set(cells) == {"single", "separated", "single?epochs=3", *others}
+    for arm, cell in cells.items():
+        assert float(cell["all"]) > 0
+        assert (cell["searched"] == "–") == (arm == "single")
+    assert cells[others[0]]["opening"] == "–" != cells[others[1]]["opening"]
+    channels = {row["arm"]: row["network"].partition("&")[0] for row in rows if row["kind"] == "searched"}
+    assert channels == {arm: f"resnet?channels={2 if arm in others else 4}" for arm in cells if arm != "single"}
+
+
 def test_sizes_learn_for_as_long_and_are_tested_alike(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
