@@ -57,6 +57,8 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         if on_gpu
         else {"batch_size": 256, "optimiser": "adamw", "learning_rate": 0.004, "precision": options.precision}
     )
+    if not on_gpu and options.precision == "bf16":
+        training["channels_last"] = True
     return {
         "game": "chess",
         "gates": ["lichess"],
@@ -180,7 +182,9 @@ def main() -> None:
         dest="other_networks",
         help="one of others, each of which is a single network and experts too, against the first's single network",
     )
-    parser.add_argument("--precision", default="float32", help="on a CPU: float32, bf16, or auto for the quickest")
+    parser.add_argument(
+        "--precision", choices=["float32", "bf16"], default="float32", help="on a CPU: float32, or bf16, channels last"
+    )
     parser.add_argument("--scheme", action="append", help=f"one of several schemes; {', '.join(SCHEMES)} by default")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument(
