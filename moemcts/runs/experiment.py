@@ -105,10 +105,11 @@ class Experiment(Run[ExperimentConfig]):
         """Returns one line on what is compared."""
         config = self.config
         data = config.data.describe()
-        experts = "; ".join([", ".join(self.gate_names.values()) or "no experts", ", ".join(config.schemes)])
+        gates = ", ".join(self.gate_names.values())
+        experts = f" against experts ({gates}; {', '.join(config.schemes)})" if gates else ""
         seeds = f"{config.num_seeds} training seed{'s' * (config.num_seeds > 1)}"
         return (
-            f"{config.game}: a single {config.network} against experts ({experts}), "
+            f"{config.game}: a single {config.network}{experts}, "
             f"{''.join(f'and the same of {network}, ' for network in config.other_networks)}"
             f"{data}, {seeds}, "
             f"{config.match.games} games per arm and seed at {config.search.simulations} simulations"

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from searching_for_tests import HashedEvaluator
 
-from moemcts.experts import ExpertSet
+from moemcts.agents import Seat
+from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Views
+from moemcts.gates import PlyGate
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.generation import generate
 from moemcts.learn.routings import MEASURED, measure_routings
 from moemcts.plugins import plugins
+from moemcts.search import SearchAgent, SearchConfig
 
 
 class Turned(HashedEvaluator):
@@ -55,3 +58,19 @@ def test_experts_that_think_alike_agree_under_every_routing(dataset: Dataset) ->
     assert all(one.agreement == 1 and one.kl < 1e-6 for one in measure_routings(team, dataset))
     with pytest.raises(ValueError, match="expected positions to measure routings on"):
         measure_routings(team, dataset.take(np.arange(0)))
+
+
+@pytest.mark.parametrize("routing", [*ROUTINGS, "queue"])
+def test_a_batch_of_one_leaf_is_searched_alike_by_every_routing(routing: str) -> None:
+    """Where the gate is hard, routings differ in what they do with leaves that come together."""
+    game = plugins().game("tictactoe")
+    state = game.parse_state("X........")
+    views, seats = game.views([(state, 1)]), [Seat(1, np.random.default_rng(0))]
+
+    def searched(routing: str, queue: int | None):  # type: ignore[no-untyped-def]
+        team = ExpertSet(PlyGate([3]), [HashedEvaluator(9, 1), Turned(9, 1)], routing=ROUTINGS.get(routing))
+        return SearchAgent(game, team, SearchConfig(simulations=60), queue=queue).think(views, seats)[0]
+
+    expected, found = searched("each", None), searched(routing, 1 if routing == "queue" else None)
+    assert found.visits.tolist() == expected.visits.tolist()
+    assert found.value == pytest.approx(expected.value, abs=1e-6)
