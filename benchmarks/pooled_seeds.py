@@ -3,7 +3,8 @@
     python benchmarks/pooled_seeds.py --run LABEL --run LABEL [--run LABEL ...] --label LABEL [--record]
 
 The runs are those that `benchmarks/strength.py` recorded with these labels; of the gates, those that all of them have.
-The interval is Student's over all training seeds, each of which counts the same.
+The interval is Student's over all training seeds, each of which counts the same; the p-value is that of flipping the
+signs of what they found.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from record import add_option, append
 from strength import named
 from tabulating import Row, latest
 
-from moemcts.arena.intervals import mean_interval, wilson_interval
+from moemcts.arena.intervals import mean_interval, sign_flip_test, wilson_interval
 
 ALIKE = ("game", "arm", "kind", "scheme", "network", "simulations", "rollout_plies", "samples")
 """What runs have to agree in."""
@@ -53,7 +54,8 @@ def _difference(rows: Sequence[Row]) -> dict[str, object] | None:
     means = [mean for row in rows for mean in row["difference"]["seed_means"]]
     found = mean_interval(means)
     pairs = sum(row["difference"]["num_pairs"] for row in rows)
-    return {"wins": found.mean, "interval": list(found.interval), "num_pairs": pairs, "seed_means": means}
+    told = {"wins": found.mean, "interval": list(found.interval), "num_pairs": pairs, "seed_means": means}
+    return told | {"p_value": sign_flip_test(means)}
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ import argparse
 import json
 import shlex
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,8 @@ def command_of(words: Sequence[str], config: Mapping[str, Any]) -> str:
     words = ["moemcts", *words]
     if "--out" in words:
         del words[words.index("--out") : words.index("--out") + 2]
-    done = subprocess.run([*words, "--dry-run", "--json"], capture_output=True, text=True, check=True)
+    called = [sys.executable, "-m", *words, "--dry-run", "--json"]
+    done = subprocess.run(called, capture_output=True, text=True, check=True)
     begun = flat(json.loads(done.stdout)["config"])
     made = flat(validate(config, ExperimentConfig).resolved_settings())
     changed = {path: value for path, value in made.items() if value != begun.get(path)}

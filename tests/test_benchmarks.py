@@ -223,6 +223,8 @@ def test_runs_that_differ_in_their_seeds_are_pooled() -> None:
     assert steps["difference"]["seed_means"] == [0.1, 0.0, 0.2, 0.1]
     # A deviation of 0.0816 over four, Student's t of three degrees.
     assert steps["difference"]["interval"] == pytest.approx([0.1 - 0.1299, 0.1 + 0.1299], abs=1e-4)
+    # Three that are not zero: of eight ways to set their signs, two have so large a sum.
+    assert steps["difference"]["p_value"] == 0.25
     with pytest.raises(ValueError, match=r"different training seeds, got \[0, 1, 2, 2\]"):
         pooled([run("a", 0, 0.1, 0.0, 0.2), run("b", 2, 0.1)], "both")
     with pytest.raises(ValueError, match="one samples, got 1000, 2000"):
