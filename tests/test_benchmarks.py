@@ -246,16 +246,19 @@ def test_the_command_of_a_run_says_what_was_changed_since_it_was_begun() -> None
 
     text = "moemcts run --game tictactoe --gate 'plies?cuts=4' --preset smoke --network 'mlp?width=8&layers=1' --seed 3"
     begun = shlex.split(text)[1:]
-    dry = subprocess.run(["moemcts", *begun, "--dry-run", "--json"], capture_output=True, text=True, check=True)
-    config = json.loads(dry.stdout)["config"]
+
+    def resolved(words: list[str]) -> Any:
+        called = [sys.executable, "-m", "moemcts", *words, "--dry-run", "--json"]
+        return json.loads(subprocess.run(called, capture_output=True, text=True, check=True).stdout)["config"]
+
+    config = resolved(begun)
     assert command_of(begun, config) == text
     config["num_seeds"], config["match"]["games"] = 7, 300
     command = command_of([*begun, "--out", "folder"], config)
     assert command == f"{text} --set num_seeds=7 --set match.games=300"
     fewer = ["--set", "num_seeds=1", "--out", "folder"]
     assert command_of([*begun, *fewer], config) == command
-    again = subprocess.run([*shlex.split(command), "--dry-run", "--json"], capture_output=True, text=True, check=True)
-    assert json.loads(again.stdout)["config"] == config
+    assert resolved(shlex.split(command)[1:]) == config
 
 
 def test_a_trainings_speed_is_that_of_the_completed_network_after_its_first_steps(
