@@ -179,10 +179,11 @@ training, have a lower loss; in 80 games each no difference is shown.
 
 **Pommerman**, the paper's experiment at its size, a million samples, five epochs and 250 simulations, half of the
 paper's games per seed: experts by `steps` win more, 61.6 % of 4,000 games where the single networks win 57.6 %, +4.0
-points [+0.1, +7.9] over eight training seeds, six of them above zero (+8.4, -0.6, -2.6, +8.2, +1.2, +5.0, +2.2, +10.2);
-the paper gained 5 to 11. The interval only just leaves zero out, flipping the signs of seeds gives p = 0.06, and `steps`
-is one of three gates that were asked about: at the border of what eight seeds can tell. By `mixedness`, where the paper gained as much, no difference is shown over five seeds, -3.4 [-7.1, +0.4]; by
-`opponents`, where it gained nothing, -0.3 [-4.1, +3.6].
+points [+0.1, +7.9] over eight training seeds, six of them above zero (+8.4, -0.6, -2.6, +8.2, +1.2, +5.0, +2.2,
++10.2); the paper gained 5 to 11. The interval only just leaves zero out, flipping the signs of seeds gives p = 0.06,
+and `steps` is one of three gates that were asked about: at the border of what eight seeds can tell. By `mixedness`,
+where the paper gained as much, no difference is shown over five seeds, -3.4 [-7.1, +0.4]; by `opponents`, where it
+gained nothing, -0.3 [-4.1, +3.6].
 
 **Pommerman**, stronger: the preset `laptop`, five seeds: 50 simulations with the single network win 91.8 % of 500
 games, where positions are valued twenty plies further on, with a constant in the network's place 86.0 % on the same
