@@ -1,4 +1,4 @@
-"""What progressive unpruning and virtual expansions are worth, and how many simulations the latter save.
+"""What progressive unpruning, virtual expansions and smart pruning are worth, and how many simulations are left.
 
 python benchmarks/variants.py weights:connect-four --game connect-four --simulations 200 --games 200 --record
 
@@ -22,6 +22,7 @@ VARIANTS = {
     "progressive unpruning from 10 visits": "pruning_visits=10",
     "virtual expansions, tolerance 0.1": "stop_tolerance=0.1",
     "virtual expansions, tolerance 0.3": "stop_tolerance=0.3",
+    "smart pruning": "smart_pruning=true",
 }
 
 
