@@ -173,9 +173,14 @@ FOUND = """\
 **Chess**, a small network, 1.2 million positions of master games a seed, five seeds: experts trained on their phase
 alone, at equal cost, have a higher loss than the single network in every phase, 2.6877 for 2.5963, and no difference is
 shown in 2,500 games at 100 simulations: -9.5 Elo [-25.0, +6.0], by seed +2.8, -18.1, -18.8, +5.6, -18.8. The papers'
-gain of +122, from 91 million positions seen seven times, is far outside. Of a larger
-network, one seed and 420,000 positions, experts trained in stages or with weights, which takes about three times the
-training, have a lower loss; in 80 games each no difference is shown.
+gain of +122, from 91 million positions seen seven times, is far outside.
+
+**Chess at equal cost**, the same network, 400,000 positions a seed, four seeds, 800 games an arm: experts trained in
+stages, which takes 2.7 times the training of one network, have a lower loss than that network, 2.8226 for 2.8441, as
+the papers found; but one network trained three times as long has 2.5914, and plays 24.8 Elo [+11.8, +37.8] better, by
+seed +24.4, +26.1, +27.9, +20.9, where `staged` shows no difference, -10.9 [-48.2, +26.2]. `separated`: loss 3.0953,
+-33.5 Elo [-82.4, +14.0]. Experts trained with weights were played in 80 games of one seed of a larger network: no
+difference shown.
 
 **Pommerman**, the paper's experiment at its size, a million samples, five epochs and 250 simulations, half of the
 paper's games per seed: experts by `steps` win more, 61.6 % of 4,000 games where the single networks win 57.6 %, +4.0
