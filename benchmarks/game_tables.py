@@ -34,7 +34,7 @@ def strength_row(row: Row) -> list[str]:
     if row["kind"] == "searched" and row.get("rollout_plies"):
         how += f", rollouts of {row['rollout_plies']} plies"
     # A second network is a long word; its first option tells it apart, and the command below has it whole.
-    name = ARMS.get(row["arm"]) or arm_name(row["arm"]).replace("experts, ", "experts by ")
+    name = ARMS.get(row["arm"]) or arm_name(row["arm"], "experts by")
     return [f"{name}, {how}", str(games), f"{wins} [{low:.1f}, {high:.1f}]", ties, losses, against, by_seed]
 
 
@@ -98,10 +98,10 @@ def comparison_cells(rows: list[Row]) -> dict[str, dict[str, str]]:
     return cells
 
 
-def arm_name(arm: str) -> str:
+def arm_name(arm: str, experts: str = "experts,") -> str:
     """Returns what an arm is called in a table; of another network the first option tells it apart."""
     short = arm.partition("&")[0]
-    return f"`{short}`" if arm.startswith("single") else f"experts, `{short}`"
+    return f"`{short}`" if arm.startswith("single") else f"{experts} `{short}`"
 
 
 def _elo(row: Row | None) -> str:

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
+from games_for_tests import TreeGame
+from hypothesis import strategies as st
 
 from moemcts.evaluation import Evaluation
 from moemcts.game import Game, Views
 from moemcts.search import Search
 from moemcts.search.reference import ReferenceSearch
+
+small_trees = st.builds(
+    TreeGame,
+    seed=st.integers(0, 1000),
+    num_players=st.integers(1, 3),
+    branching=st.integers(1, 6),
+    depth=st.integers(2, 7),
+    simultaneous=st.booleans(),
+    has_chance=st.booleans(),
+)
+"""The rules of random games, for what only the configuration varies."""
 
 
 class HashedEvaluator:

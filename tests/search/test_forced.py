@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from games_for_tests import HashedTree, NativeConnectFour, TreeGame
+from games_for_tests import HashedTree, NativeConnectFour
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searching_for_tests import HashedEvaluator, native_results, reference_visits
+from searching_for_tests import HashedEvaluator, native_results, reference_visits, small_trees
 
 from moemcts.evaluation import UniformEvaluator
 from moemcts.search import SearchConfig
@@ -22,19 +22,10 @@ configs = st.builds(
     noise_fraction=st.sampled_from([0.0, 0.25]),
     leaves_per_tree=st.sampled_from([1, 4]),
 )
-rules = st.builds(
-    TreeGame,
-    seed=st.integers(0, 1000),
-    num_players=st.integers(1, 3),
-    branching=st.integers(2, 5),
-    depth=st.integers(2, 7),
-    simultaneous=st.booleans(),
-    has_chance=st.booleans(),
-)
 
 
 @settings(max_examples=100, deadline=None)
-@given(rules, configs, st.integers(0, 2**63))
+@given(small_trees, configs, st.integers(0, 2**63))
 def test_native_visits_are_those_of_the_definition(rules, config, seed):  # type: ignore[no-untyped-def]
     game = HashedTree(rules)
     root = game.initial_state()

@@ -8,7 +8,7 @@ import pytest
 from games_for_tests import HashedTree, NativeConnectFour, TreeGame
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searching_for_tests import HashedEvaluator, native_results, reference_visits
+from searching_for_tests import HashedEvaluator, native_results, reference_visits, small_trees
 
 from moemcts.search import SearchConfig
 
@@ -23,19 +23,10 @@ configs = st.builds(
     unpruned_actions=st.just(2),
     leaves_per_tree=st.sampled_from([1, 4]),
 )
-rules = st.builds(
-    TreeGame,
-    seed=st.integers(0, 1000),
-    num_players=st.integers(1, 3),
-    branching=st.integers(1, 6),
-    depth=st.integers(2, 7),
-    simultaneous=st.booleans(),
-    has_chance=st.booleans(),
-)
 
 
 @settings(max_examples=150, deadline=None)
-@given(rules, configs, st.integers(0, 2**63))
+@given(small_trees, configs, st.integers(0, 2**63))
 def test_a_search_ends_where_the_definition_does_with_the_move_of_a_whole_one(rules, config, seed):  # type: ignore[no-untyped-def]
     game = HashedTree(rules)
     root = game.initial_state()
