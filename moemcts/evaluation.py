@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from moemcts.game import BoolArray, FloatArray, GameSpec, Views
-from moemcts.native import Identity, identities, playouts
+from moemcts.native import core, identities, playouts
 
 
 @dataclass(frozen=True)
@@ -108,47 +109,32 @@ class CachedEvaluator:
             raise ValueError(f"expected no cache of answers that depend on their batch, got one of {size}")
         self._evaluator = evaluator
         self._size = size
-        self._rows: dict[Identity, int] = {}
-        self._owners: list[Identity] = []
-        """Whose each row is."""
-        self._oldest = 0
+        self._index = core.CacheIndex(size)
         self._logits = self._value = np.empty(0, dtype=np.float32)
         self.hits = 0
         self.misses = 0
 
     def evaluate(self, views: Views) -> Evaluation:
         names = identities(views)
-        places = [self._rows.get(name, -1) for name in names]
-        new = [row for row, place in enumerate(places) if place < 0]
-        # The same position may be new twice: it is asked about once.
-        asked: dict[Identity, int] = {names[row]: row for row in new}
-        self.hits += len(names) - len(asked)
+        places, asked, answers = self._index.find(*names)
+        self.hits += len(views) - len(asked)
         self.misses += len(asked)
-        if not asked:
+        if not len(asked):
             return Evaluation(self._logits[places], self._value[places])
-        fresh = self._evaluator.evaluate(views.take(list(asked.values())))
-        if not self._owners:
+        fresh = self._evaluator.evaluate(views.take(asked) if len(asked) < len(views) else views)
+        if not len(self._logits):
             self._logits = np.empty((self._size, *fresh.logits.shape[1:]), dtype=np.float32)
             self._value = np.empty((self._size, *fresh.value.shape[1:]), dtype=np.float32)
         check_alike(self._value, fresh.value)
-        order = {name: row for row, name in enumerate(asked)}
-        answers = [order[names[row]] for row in new]
         # Before anything is forgotten: what is known is taken from rows that new ones may come into.
         logits, value = self._logits[places], self._value[places]
-        logits[new], value[new] = fresh.logits[answers], fresh.value[answers]
-        self._keep(list(asked), fresh)
+        new = np.flatnonzero(places < 0)
+        logits[new], value[new] = fresh.logits[answers[new]], fresh.value[answers[new]]
+        self._keep([column[asked] for column in names], fresh)
         return Evaluation(logits, value)
 
-    def _keep(self, names: Sequence[Identity], evaluation: Evaluation) -> None:
+    def _keep(self, names: Sequence[NDArray[Any]], evaluation: Evaluation) -> None:
         """Keeps the last `size` rows, in place of the oldest."""
-        start = max(len(names) - self._size, 0)
-        rows = [(self._oldest + i) % self._size for i in range(len(names) - start)]
-        for row, name in zip(rows, names[start:], strict=True):
-            if row < len(self._owners):
-                del self._rows[self._owners[row]]
-                self._owners[row] = name
-            else:
-                self._owners.append(name)
-            self._rows[name] = row
+        rows = self._index.keep(*names)
+        start = len(evaluation.value) - len(rows)
         self._logits[rows], self._value[rows] = evaluation.logits[start:], evaluation.value[start:]
-        self._oldest = (rows[-1] + 1) % self._size

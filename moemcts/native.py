@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts import _core as core
-from moemcts.game import FloatArray, GameSpec, IntArray, Player, State, Views
+from moemcts.game import FloatArray, GameSpec, IntArray, State, Views
 
 __all__ = [
     "Arms",
@@ -117,15 +117,16 @@ class ObservationBuffer:
         return self._room
 
 
-Identity = tuple[int, int, Player]
-"""What tells a view from others: the key of its position, its ply, the viewing player."""
+Identities = tuple[NDArray[np.uint64], IntArray, IntArray]
+"""What tells views from others: the keys of their positions, their plies, the viewing players, `[N]` each."""
 
 
-def identities(views: Views) -> list[Identity]:
+def identities(views: Views) -> Identities:
     """Returns the identity of each view; a position may come up at several plies, which gates may tell apart."""
     if are_native(views):
-        return list(zip(views.keys().tolist(), views.plies().tolist(), views.players().tolist(), strict=True))
-    return [(view.state.key(), view.state.ply, view.player) for view in (views[row] for row in range(len(views)))]
+        return views.keys(), views.plies(), views.players()
+    states = [views[row].state for row in range(len(views))]
+    return np.array([state.key() for state in states], np.uint64), views.plies(), views.players()
 
 
 def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:

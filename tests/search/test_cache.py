@@ -10,7 +10,7 @@ from moemcts.agents import Decision, Seat
 from moemcts.errors import UsageError
 from moemcts.evaluation import CachedEvaluator, Evaluation, RolloutEvaluator, UniformEvaluator
 from moemcts.experts import ExpertSet
-from moemcts.game import Game, Views
+from moemcts.game import Game, Player, Views
 from moemcts.gates import PlyGate
 from moemcts.naming import resolve_agent
 from moemcts.native import identities
@@ -41,6 +41,11 @@ def decisions(game: Game, evaluator: Counting, cache_size: int) -> list[Decision
         made += chosen
         state = state.play([decision.action for decision in chosen])
     return made
+
+
+def names(views: Views) -> list[tuple[int, int, Player]]:
+    """Returns the key, the ply and the player of each view."""
+    return list(zip(*(column.tolist() for column in identities(views)), strict=True))
 
 
 def told(made: list[Decision]) -> list[object]:
@@ -83,7 +88,7 @@ def test_views_of_one_position_by_two_players_are_two() -> None:
     game = plugins().game("pommerman")
     state = game.initial_state(0)
     views = game.views([(state, player) for player in range(4)])
-    assert identities(views) == [(state.key(), 0, player) for player in range(4)]
+    assert names(views) == [(state.key(), 0, player) for player in range(4)]
     cache = CachedEvaluator(UniformEvaluator(game.spec))
     cache.evaluate(views)
     assert (cache.hits, cache.misses) == (0, 4)
@@ -95,7 +100,7 @@ def test_keys_of_packed_views_are_those_of_their_positions() -> None:
     views = game.views([(state, 0), (state.play([state.legal_actions(0)[0]]), 1)])
     packed = game.unpack(game.pack([view.state for view in views]), views.players())
     expected = [(view.state.key(), view.state.ply, view.player) for view in views]
-    assert identities(packed) == identities(views) == expected
+    assert names(packed) == names(views) == expected
 
 
 def test_a_position_that_comes_up_later_is_asked_about_again() -> None:

@@ -1,6 +1,7 @@
 //! `moemcts._core`: the native search and the native games, as Python sees them.
 
 mod alpha_beta;
+mod cache_index;
 mod chess;
 mod chess_packed;
 mod classics;
@@ -20,6 +21,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::cache_index::CacheIndex;
     #[pymodule_export]
     use crate::chess::{chess_divisions, chess_measure, chess_measures, chess_pack};
     #[pymodule_export]

@@ -1,0 +1,210 @@
+//! Which views a cache of evaluations knows, and in which row of its arrays the answer lies.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// What tells a view from others: the key of its position, its ply, the viewing player.
+type Identity = (u64, i64, i64);
+
+/// For every view the row that is known, -1 where none is; the views to ask about, each once; for every view that is
+/// not known which of these it is, -1 for the others.
+type Found<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
+
+/// Mixes the words of an identity by multiplication; the keys of most games are hashes already.
+#[derive(Clone, Copy, Default)]
+struct WordHasher(u64);
+
+impl Hasher for WordHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
+    }
+
+    // Both halves of the product, so that every bit of a word reaches those that a table looks at.
+    fn write_u64(&mut self, word: u64) {
+        let product = u128::from(self.0.rotate_left(23) ^ word) * 0x9E37_79B9_7F4A_7C15;
+        self.0 = product as u64 ^ (product >> 64) as u64;
+    }
+
+    fn write_i64(&mut self, word: i64) {
+        self.write_u64(word as u64);
+    }
+}
+
+type Hashing = BuildHasherDefault<WordHasher>;
+
+/// The identities of what lies in the rows of a cache.
+#[pyclass(frozen, module = "moemcts._core")]
+pub struct CacheIndex(Mutex<Index>);
+
+impl CacheIndex {
+    fn index(&self) -> MutexGuard<'_, Index> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl CacheIndex {
+    /// Makes an index of so many rows that knows nothing.
+    #[new]
+    fn new(size: usize) -> PyResult<Self> {
+        if size == 0 {
+            return Err(PyValueError::new_err("expected at least one row"));
+        }
+        Ok(Self(Mutex::new(Index { size, ..Index::default() })))
+    }
+
+    /// Returns what is known of views, `[N]`, what has to be asked, `[M]`, and who waits for which answer, `[N]`.
+    fn find<'py>(
+        &self,
+        py: Python<'py>,
+        keys: PyReadonlyArray1<'py, u64>,
+        plies: PyReadonlyArray1<'py, i64>,
+        players: PyReadonlyArray1<'py, i64>,
+    ) -> PyResult<Found<'py>> {
+        let identities = zipped(&keys, &plies, &players)?;
+        let (places, asked, answers) = py.detach(|| self.index().find(&identities));
+        Ok((PyArray1::from_vec(py, places), PyArray1::from_vec(py, asked), PyArray1::from_vec(py, answers)))
+    }
+
+    /// Gives views rows, in place of the oldest, and returns these; where views are more than rows, of the last.
+    fn keep<'py>(
+        &self,
+        py: Python<'py>,
+        keys: PyReadonlyArray1<'py, u64>,
+        plies: PyReadonlyArray1<'py, i64>,
+        players: PyReadonlyArray1<'py, i64>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let identities = zipped(&keys, &plies, &players)?;
+        Ok(PyArray1::from_vec(py, py.detach(|| self.index().keep(&identities))))
+    }
+}
+
+fn zipped(
+    keys: &PyReadonlyArray1<u64>,
+    plies: &PyReadonlyArray1<i64>,
+    players: &PyReadonlyArray1<i64>,
+) -> PyResult<Vec<Identity>> {
+    let (keys, plies, players) = (keys.as_slice()?, plies.as_slice()?, players.as_slice()?);
+    if plies.len() != keys.len() || players.len() != keys.len() {
+        return Err(PyValueError::new_err("expected a key, a ply and a player of each view"));
+    }
+    Ok(keys.iter().zip(plies).zip(players).map(|((&key, &ply), &player)| (key, ply, player)).collect())
+}
+
+#[derive(Default)]
+struct Index {
+    size: usize,
+    rows: HashMap<Identity, usize, Hashing>,
+    /// Whose each row is.
+    owners: Vec<Identity>,
+    oldest: usize,
+}
+
+impl Index {
+    fn find(&self, identities: &[Identity]) -> (Vec<i64>, Vec<i64>, Vec<i64>) {
+        let mut places = vec![-1; identities.len()];
+        let mut answers = vec![-1; identities.len()];
+        let mut asked = Vec::new();
+        let mut numbers: HashMap<Identity, usize, Hashing> = HashMap::default();
+        for (row, identity) in identities.iter().enumerate() {
+            if let Some(&place) = self.rows.get(identity) {
+                places[row] = place as i64;
+                continue;
+            }
+            // The same position may be new twice: it is asked about once.
+            let number = *numbers.entry(*identity).or_insert_with(|| {
+                asked.push(row as i64);
+                asked.len() - 1
+            });
+            answers[row] = number as i64;
+        }
+        (places, asked, answers)
+    }
+
+    fn keep(&mut self, identities: &[Identity]) -> Vec<i64> {
+        let start = identities.len().saturating_sub(self.size);
+        let give = |identity: &Identity| {
+            let row = self.oldest;
+            if row == self.owners.len() {
+                self.owners.push(*identity);
+            } else {
+                let owner = std::mem::replace(&mut self.owners[row], *identity);
+                // It may have got another row since.
+                if self.rows.get(&owner) == Some(&row) {
+                    self.rows.remove(&owner);
+                }
+            }
+            self.rows.insert(*identity, row);
+            self.oldest = (row + 1) % self.size;
+            row as i64
+        };
+        identities[start..].iter().map(give).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::hash::BuildHasher;
+
+    use super::*;
+
+    fn index(size: usize) -> Index {
+        Index { size, ..Index::default() }
+    }
+
+    fn views(keys: &[u64]) -> Vec<Identity> {
+        keys.iter().map(|&key| (key, 0, 0)).collect()
+    }
+
+    #[test]
+    fn what_is_new_twice_is_asked_about_once() {
+        let mut index = index(8);
+        assert_eq!(index.keep(&views(&[7, 9])), [0, 1]);
+        let (places, asked, answers) = index.find(&views(&[5, 9, 5, 6, 7]));
+        assert_eq!((places, asked, answers), (vec![-1, 1, -1, -1, 0], vec![0, 3], vec![0, -1, 0, 1, -1]));
+    }
+
+    #[test]
+    fn plies_and_players_tell_views_apart() {
+        let mut index = index(8);
+        index.keep(&[(1, 2, 3)]);
+        assert_eq!(index.find(&[(1, 2, 3), (1, 3, 3), (1, 2, 0)]).0, [0, -1, -1]);
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten_first() {
+        let mut index = index(3);
+        // More than there is room for: the last three stay.
+        assert_eq!(index.keep(&views(&[1, 2, 3, 4])), [0, 1, 2]);
+        assert_eq!(index.find(&views(&[1, 2, 3, 4])).0, [-1, 0, 1, 2]);
+        assert_eq!(index.keep(&views(&[5, 6])), [0, 1]);
+        assert_eq!(index.find(&views(&[2, 3, 4, 5, 6])).0, [-1, -1, 2, 0, 1]);
+    }
+
+    #[test]
+    fn what_is_kept_twice_is_known_while_its_later_row_stands() {
+        let mut index = index(2);
+        assert_eq!(index.keep(&views(&[1, 1])), [0, 1]);
+        assert_eq!(index.keep(&views(&[2])), [0]);
+        assert_eq!(index.find(&views(&[1, 2])).0, [1, 0]);
+    }
+
+    #[test]
+    fn identities_that_differ_in_one_small_number_are_spread() {
+        let hash = |key: u64, ply: i64| Hashing::default().hash_one((key, ply, 0i64));
+        let all: Vec<u64> = (0..64).flat_map(|key| (0..8).map(move |ply| hash(key, ply))).collect();
+        let low: HashSet<u64> = all.iter().map(|word| word & 0xFFFF).collect();
+        let high: HashSet<u64> = all.iter().map(|word| word >> 48).collect();
+        assert!(low.len() > 500 && high.len() > 500, "{} {}", low.len(), high.len());
+    }
+}
