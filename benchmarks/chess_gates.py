@@ -1,11 +1,13 @@
 """What experts behind each gate of chess answer to the positions of May 2017, trained alike on master games.
 
-python benchmarks/chess_gates.py DATA [--samples 300000] [--seeds 2] [--gate lichess] ... [--out OUT] [--record]
+python benchmarks/chess_gates.py DATA [--samples 300000] [--seeds 2] [--gate lichess] ... [--games 200] [--out OUT]
+                                 [--record]
 
 DATA is that of `chess_comparison.py`, whose settings the trainings have: a single network, and experts trained apart by
 each gate, all of them together on as many samples as the single network. Experts of the gate `learned` are trained
-together, each on all samples, and so take as long as all of them. What is finished is kept in OUT, and called again
-with it the script goes on.
+together, each on all samples, and so take as long as all of them. With `--games` the three gates whose experts have the
+lowest loss play so many games of each seed against its single network. What is finished is kept in OUT, and called
+again with it the script goes on.
 """
 
 from __future__ import annotations
@@ -13,19 +15,23 @@ from __future__ import annotations
 import argparse
 import functools
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from chess_comparison import SMALL, VALUE_WEIGHT, settings
+from expert_duels import finished, summary
 from record import add_option, append
 from trainings import trained
 
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
+from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.data.phase_statistics import phase_statistics
 from moemcts.learn.gates.fitting import fit_clusters
 from moemcts.plugins import plugins
 from moemcts.runs.arms import file_label
+from moemcts.runs.match import MatchPlan
 from moemcts.runs.settings import ExperimentConfig, validate
 from moemcts.runs.sources import Sources, open_sources
 from moemcts.store import read_json, write_json
@@ -43,12 +49,14 @@ GATES = (
     CLUSTERS,
     LEARNED,
 )
+NUM_BEST = 3
+"""Gates whose experts play."""
 
 
 def learned(options: argparse.Namespace, task: tuple[str, int], report: Report) -> dict[str, Any]:
     """Trains behind a gate from a seed, unless that was done, and returns the row."""
     name, seed = task
-    folder = options.out / f"{file_label(name)}-{seed}"
+    folder = folder_of(options.out, name, seed)
     if (kept := folder / "row.json").exists():
         found: dict[str, Any] = read_json(kept)
         return found
@@ -76,8 +84,56 @@ def learned(options: argparse.Namespace, task: tuple[str, int], report: Report) 
         "mean plies": [round(phase.mean_ply, 1) for phase in counted.phases],
         "seed": seed,
     }
+    save_experts(
+        folder / "experts",
+        [one.network for one in team.trained],
+        game=game,
+        game_reference="chess",
+        gate=team.gate,
+        gate_reference=name,
+        network_reference=network,
+        scheme=scheme,
+        seed=seed,
+        data=sources.training.id,
+        measurements=[one.measurement for one in team.trained],
+    )
     write_json(kept, row)
     return row
+
+
+def folder_of(out: Path, name: str, seed: int) -> Path:
+    """Returns where what was trained behind a gate from a seed is kept."""
+    return out / f"{file_label(name)}-{seed}"
+
+
+def loss(row: dict[str, Any]) -> float:
+    """Returns the papers' loss of a row."""
+    return float(0.99 * row["policy loss"] + 0.01 * row["value loss"])
+
+
+def best(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Returns the gates whose experts have the lowest losses over all seeds, the lowest first."""
+    gates = {row["gate"] for row in rows} - {SINGLE}
+    return sorted(gates, key=lambda gate: statistics.fmean(loss(row) for row in rows if row["gate"] == gate))[:NUM_BEST]
+
+
+def played(options: argparse.Namespace, name: str, network: str) -> dict[str, object]:
+    """Plays experts behind a gate against the single network of the same seed, for each seed; returns the row."""
+    results = []
+    for seed in range(options.seeds):
+        experts, single = (str(folder_of(options.out, one, seed) / "experts") for one in (name, SINGLE))
+        plan = MatchPlan(
+            game="chess",
+            agents=(f"{experts}?leaves=8", f"{single}?leaves=8"),
+            num_games=options.games,
+            seed=seed,
+            openings=Path(options.openings) if options.openings else None,
+            limits={"simulations": options.simulations},
+            num_workers=num_cores(),
+        )
+        results.append(finished(plan, options.out / "games" / f"{file_label(name)}-{seed}.jsonl", f"{name}, {seed}"))
+    said = summary(f"chess, experts by {name} against one network, {options.samples:,} positions", results)
+    return said | {"gate": name, "network": network, "simulations": options.simulations, "samples": options.samples}
 
 
 def gate_of(name: str, game: Game, sources: Sources) -> PhaseGate:
@@ -96,13 +152,18 @@ def main() -> None:
     parser.add_argument("--gate", action="append", dest="gates", help="one of several; all by default")
     parser.add_argument("--network", default=SMALL)
     parser.add_argument(
+        "--precision", choices=["float32", "bf16"], default="float32", help="of training: float32, or bf16"
+    )
+    parser.add_argument(
         "--value-weight", type=float, default=VALUE_WEIGHT, help="of the loss; the rest is the policy's"
     )
     parser.add_argument("--out", type=Path, default=Path("runs/chess-gates"), help="folder of what is finished")
+    parser.add_argument("--games", type=int, default=0, help="of each seed, of the three gates with the lowest loss")
+    parser.add_argument("--simulations", type=int, default=100, help="per move of a game")
+    parser.add_argument("--openings", default="", help="file of start positions; random plies where none is named")
     add_option(parser)
-    # What a comparison says of arms and matches does not matter here.
-    parser.set_defaults(other_networks=[], precision="float32")
-    parser.set_defaults(device="cpu", scheme=["separated"], seed=0, simulations=100, games=2, openings="")
+    # What a comparison says of arms does not matter here.
+    parser.set_defaults(other_networks=[], device="cpu", scheme=["separated"], seed=0)
     options = parser.parse_args()
     tasks = [(name, seed) for seed in range(options.seeds) for name in (SINGLE, *(options.gates or GATES))]
     rows = workers(num_cores()).map(functools.partial(learned, options), tasks)
@@ -110,8 +171,12 @@ def main() -> None:
         of = [row for row in rows if row["gate"] == name]
         means = (statistics.fmean(row[key] for row in of) for key in ("policy loss", "value loss", "accuracy"))
         print(name, *(f"{mean:.4f}" for mean in means))
+    duels = [played(options, name, rows[0]["network"]) for name in (best(rows) if options.games else ())]
+    for duel in duels:
+        print(*duel.values())
     if options.record:
         append("chess_gates", rows)
+        append("duels", duels)
 
 
 if __name__ == "__main__":

@@ -52,7 +52,6 @@ def main() -> None:
 
 def play(options: argparse.Namespace, number: int) -> DuelResult:
     """Plays the experts of one training against themselves, or what of that is not in its file."""
-    path = options.out / f"{number}.jsonl"
     first, second = (agent(options.experts[number], said) for said in (options.first, options.second))
     plan = MatchPlan(
         game=options.game,
@@ -63,9 +62,14 @@ def play(options: argparse.Namespace, number: int) -> DuelResult:
         limits={"simulations": options.simulations},
         num_workers=options.workers,
     )
-    options.out.mkdir(parents=True, exist_ok=True)
+    return finished(plan, options.out / f"{number}.jsonl", f"training {number}")
+
+
+def finished(plan: MatchPlan, path: Path, title: str) -> DuelResult:
+    """Returns the games of agents that play each other, those in the file or what is missing of them played now."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     match = Match(going_on(plan, path))
-    with ConsoleProgress().task(f"training {number}", "games") as advance:
+    with ConsoleProgress().task(title, "games") as advance:
         result = match.play(path, watch=Watch(lambda state: advance(state.num_finished, match.num_games)))
     if not isinstance(result, DuelResult):
         raise TypeError(f"expected agents that play each other, got {result}")

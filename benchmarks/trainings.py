@@ -9,6 +9,7 @@ from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.learn.assessment import PhaseLosses, phase_losses
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+from moemcts.learn.schemes.scheme import Team
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.trainer import Trainer
 from moemcts.plugins import plugins
@@ -17,7 +18,7 @@ from moemcts.runs.sources import Sources
 
 def trained(
     settings: TrainerConfig, game: Game, network: str, scheme: str, gate: PhaseGate, sources: Sources, folder: Path
-) -> tuple[ExpertSet, PhaseLosses]:
+) -> tuple[Team, PhaseLosses]:
     """Returns experts that learned by a scheme, and their losses on all samples held out."""
     shape, num_actions = game.spec.observation_shape, game.spec.num_actions
     held_out = sources.held_out(settings.validation_fraction, settings.seed)
@@ -35,4 +36,4 @@ def trained(
     )
     experts = ExpertSet(team.gate, [TorchEvaluator(one.network) for one in team.trained])
     (losses,) = phase_losses({"all": experts}, held_out, plugins().gate("none", game))
-    return experts, losses
+    return team, losses

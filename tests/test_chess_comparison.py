@@ -120,7 +120,7 @@ def test_sizes_learn_for_as_long_and_are_tested_alike(
     assert network in capsys.readouterr().out
 
 
-def test_gates_learn_from_as_many_positions_and_go_on(
+def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import chess_gates
@@ -133,6 +133,7 @@ def test_gates_learn_from_as_many_positions_and_go_on(
     monkeypatch.setattr(chess_gates, "num_cores", lambda: 1)
     words = ["--gate", "movecount?phases=2", "--gate", "kmeans", "--gate", "learned", "--network", NETWORK]
     words += ["--samples", 600, "--seeds", 1, "--out", tmp_path / "out", "--record"]
+    words += ["--games", 2, "--simulations", 4]
     called("chess_gates", monkeypatch, data, *words)
     monkeypatch.setattr(chess_gates, "trained", None)
     called("chess_gates", monkeypatch, data, *words)
