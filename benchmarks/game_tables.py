@@ -28,6 +28,8 @@ def strength_row(row: Row) -> list[str]:
     if row["arm"] == "field":
         how = "chance level"
     against = by_seed = "–"
+    if each := row.get("wins_by_seed"):
+        by_seed = "wins % " + ", ".join(f"{100 * one * len(each) / games:.1f}" for one in each)
     if difference:
         against = f"{100 * difference['wins']:+z.1f} {bounds(difference['interval'], 100, 1)}"
         by_seed = ", ".join(f"{100 * mean:+z.1f}" for mean in difference.get("seed_means", ())) or "–"

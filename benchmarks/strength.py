@@ -35,6 +35,7 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
             row |= {"kind": kind, "value": round(tally["win_rate"], 4), "unit": "share of games won"}
             row |= {"interval": tally["win_interval"], "games": tally["num_games"]}
             row |= {"wins": tally["wins"], "ties": tally["ties"], "losses": tally["losses"]}
+            row |= {"wins_by_seed": [wins_of(result, arm) for result in numbers[kind]["by_seed"]]}
             row |= {"difference": numbers[kind]["differences"].get(arm), "scheme": ", ".join(config["schemes"])}
             others = (one for one in config.get("other_networks", ()) if arm.endswith(f" {one}"))
             network = next(others, config["network"])
@@ -44,6 +45,11 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
             row |= {"seed": config["seed"], "run_command": command}
             found.append(row)
     return found
+
+
+def wins_of(result: Mapping[str, Any], arm: str) -> int:
+    """Returns how many games an arm won with the networks of one training seed."""
+    return next(int(one["wins"]) for one in result["arms"] if one["name"] == arm)
 
 
 def command_of(words: Sequence[str], config: Mapping[str, Any]) -> str:
