@@ -1,12 +1,13 @@
-"""Two ways to play with the same experts, over several trainings of them, as a row of results.
+"""Two ways to play with experts, over several trainings of them, as a row of results.
 
     python benchmarks/expert_duels.py NAME --experts FOLDER [--experts FOLDER ...] --first OPTIONS --second OPTIONS
-                                      --out OUT [--game chess] [--games 200] [--simulations 100] [--seed 1]
-                                      [--openings FILE] [--workers 1] [--record]
+                                      --out OUT [--others FOLDER ...] [--game chess] [--games 200]
+                                      [--simulations 100] [--seed 1] [--openings FILE] [--workers 1] [--record]
 
 Each folder's experts play themselves, once with the first options and once with the second, such as `routing=majority`
-and `routing=each`, every opening from both sides and each training on openings of its own. The row has the Elo of the
-first options with its interval over trainings and openings. The same command goes on where it stopped.
+and `routing=each`, or with `--others` those of another folder of the same training, every opening from both sides and
+each training on openings of its own. The row has the Elo of the first options with its interval over trainings and
+openings. The same command goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="of the row: what is compared, with whose experts, and how")
     parser.add_argument("--experts", action="append", required=True, help="a folder, once per training")
+    parser.add_argument(
+        "--others", action="append", help="a folder to play against, once per training; the same experts"
+    )
     parser.add_argument("--first", required=True, help="options of the agent whose Elo is told")
     parser.add_argument("--second", required=True, help="options of the other one")
     parser.add_argument("--game", default="chess")
@@ -43,16 +47,20 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for the games")
     add_option(parser)
     options = parser.parse_args()
-    results = [play(options, number) for number in range(len(options.experts))]
+    others = options.others or options.experts
+    if len(others) != len(options.experts):
+        raise SystemExit(f"expected as many --others as --experts, got {len(others)} and {len(options.experts)}")
+    teams = zip(options.experts, others, strict=True)
+    results = [play(options, number, *folders) for number, folders in enumerate(teams)]
     row = summary(options.name, results) | {"simulations": options.simulations, "seed": options.seed}
     print(*row.values())
     if options.record:
         append("duels", [row])
 
 
-def play(options: argparse.Namespace, number: int) -> DuelResult:
-    """Plays the experts of one training against themselves, or what of that is not in its file."""
-    first, second = (agent(options.experts[number], said) for said in (options.first, options.second))
+def play(options: argparse.Namespace, number: int, experts: str, others: str) -> DuelResult:
+    """Plays the experts of one training against others, or what of that is not in its file."""
+    first, second = agent(experts, options.first), agent(others, options.second)
     plan = MatchPlan(
         game=options.game,
         agents=(first, second),

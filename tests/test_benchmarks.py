@@ -168,6 +168,15 @@ def test_two_ways_to_play_with_the_same_experts_are_compared_over_trainings(
     assert (rows[0]["games"], sum(rows[0]["counts"]), len(rows[0]["by training"])) == (12, 12, 2)
     assert rows[0]["value"] > 0
     assert str(tmp_path) not in rows[0]["command"]
+    # The second team with search against the first without, and the other way round.
+    others = [word for team in reversed(teams) for word in ("--others", team)]
+    monkeypatch.setattr(sys, "argv", ["expert_duels.py", *words[:-2], str(tmp_path / "others"), *others])
+    expert_duels.main()
+    played = [json.loads(line)["agents"] for line in (tmp_path / "others" / "0.jsonl").read_text().splitlines()[1:]]
+    assert {tuple(name.partition("?")[0] for name in agents) for agents in played} == {
+        tuple(teams),
+        tuple(reversed(teams)),
+    }
 
 
 def test_the_interval_of_two_ways_to_play_is_over_trainings() -> None:

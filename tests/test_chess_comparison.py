@@ -151,3 +151,26 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
     lines = shown().splitlines()
     assert "–" in lines[2]
     assert "separated, `kmeans`" in lines[4]
+
+
+def test_deaf_experts_see_a_position_of_chess960_as_one_of_chess(tmp_path: Path) -> None:
+    import torch
+    from chess960_plane import rewritten
+    from trained_for_tests import save_team
+
+    from moemcts.learn.checkpoint import load_networks
+
+    folder = save_team(tmp_path / "chess", game="chess", gate="lichess")
+    chess, chess960 = (plugins().game(name) for name in ("chess", "chess960"))
+    heard, deaf = (load_networks(team, chess960, plugins()) for team in rewritten(folder, tmp_path))
+    state = chess960.initial_state(5)
+    planes = torch.from_numpy(chess960.views([(state, 0)]).observations())
+    zero = planes.clone()
+    zero[:, chess960.spec.plane_names.index("is960")] = 0
+    originals = load_networks(folder, chess, plugins()).networks
+    for networks in zip(originals, heard.networks, deaf.networks, strict=True):
+        network, hearing, deafened = (one.eval() for one in networks)
+        with torch.inference_mode():
+            assert torch.equal(hearing(planes).logits, network(planes).logits)
+            assert torch.allclose(deafened(planes).logits, network(zero).logits, atol=1e-6)
+            assert not torch.allclose(deafened(planes).logits, hearing(planes).logits, atol=1e-4)

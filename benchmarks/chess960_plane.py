@@ -1,0 +1,73 @@
+"""Experts that learned chess, rewritten to play Chess960: as they are, and deaf to the plane that says so.
+
+    python benchmarks/chess960_plane.py EXPERTS OUT
+
+Writes OUT/heard and OUT/deaf, for `expert_duels.py --game chess960`. In chess that plane is always zero: what networks
+make of it in Chess960 are the weights that they began with. Deaf ones have zeros there, and see every position as one
+of chess.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from moemcts.learn.checkpoint import load_networks, save_experts
+from moemcts.plugins import plugins
+
+PLANE = "is960"
+
+
+def rewritten(experts: Path, out: Path) -> tuple[Path, Path]:
+    """Writes both, and returns the folders of those that hear the plane and of those that are deaf to it."""
+    game = plugins().game("chess960")
+    loaded = load_networks(experts, plugins().game("chess"), plugins())
+    manifest = loaded.manifest
+    gate = plugins().gate(manifest["gate"]["reference"], game)
+
+    def save(name: str, networks: Sequence[nn.Module]) -> Path:
+        return save_experts(
+            out / name,
+            networks,
+            game=game,
+            game_reference="chess960",
+            gate=gate,
+            gate_reference=manifest["gate"]["reference"],
+            network_reference=manifest["network"],
+            scheme=manifest["scheme"],
+            seed=manifest["seed"],
+            data=manifest["data"],
+        )
+
+    heard = save("heard", loaded.networks)
+    plane = game.spec.plane_names.index(PLANE)
+    for network in loaded.networks:
+        deafen(network, plane)
+    return heard, save("deaf", loaded.networks)
+
+
+@torch.no_grad()
+def deafen(network: nn.Module, plane: int) -> None:
+    """Sets to zero what the first convolution of a network makes of a plane; raises ValueError where there is none."""
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d):
+            module.weight[:, plane] = 0
+            return
+    raise ValueError("expected a network that begins with a convolution")
+
+
+def main() -> None:
+    """Writes the experts and prints where they are."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("experts", type=Path, help="a folder of experts of chess")
+    parser.add_argument("out", type=Path)
+    options = parser.parse_args()
+    print(*rewritten(options.experts, options.out), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
