@@ -387,6 +387,25 @@ def variants() -> str:
     return "\n\n".join([table(heads, cells), origin(rows)])
 
 
+def savings() -> str:
+    """Returns what options that change no move save."""
+    rows = list(latest("savings").values())
+    cells = (
+        [
+            f"`{row['agent']}`",
+            row["simulations"],
+            row["option"],
+            row["games"],
+            f"{row['value']:.2f}",
+            f"{row['ratio']:.2f}",
+        ]
+        for row in rows
+    )
+    note = "The same games, move by move."
+    heads = "agent | simulations | search | games | seconds of a core per game | times as fast"
+    return "\n\n".join([table(heads, cells), note, origin(rows)])
+
+
 def laws() -> str:
     """Returns in how many games of OpenSpiel the laws hold."""
     rows = list(latest("openspiel_laws").values())

@@ -179,6 +179,29 @@ def test_two_ways_to_play_with_the_same_experts_are_compared_over_trainings(
     }
 
 
+def test_savings_are_those_of_options_that_change_no_move(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import record
+    import savings
+    import tabulating
+    from game_tables import savings as shown
+    from trained_for_tests import save_team
+
+    for module in (record, tabulating):
+        monkeypatch.setattr(module, "RESULTS", tmp_path)
+    team = str(save_team(tmp_path / "team"))
+    words = ["--agent", team, "--game", "tictactoe", "--against", "random", "--games", "6", "--simulations", "40"]
+    monkeypatch.setattr(sys, "argv", ["savings.py", *words, "--record"])
+    savings.main()
+    rows = [json.loads(line) for line in (tmp_path / "savings.jsonl").read_text().splitlines()]
+    assert [row["option"] for row in rows] == list(savings.OPTIONS)
+    assert rows[0]["ratio"] == 1.0
+    assert all(row["value"] > 0 for row in rows)
+    assert "| smart pruning | 6 |" in shown()
+    monkeypatch.setattr(savings, "OPTIONS", {"as it is": "", "worse": "simulations=1"})
+    with pytest.raises(SystemExit, match="expected the same moves with simulations=1, got others"):
+        savings.main()
+
+
 def test_the_interval_of_two_ways_to_play_is_over_trainings() -> None:
     from expert_duels import summary
 

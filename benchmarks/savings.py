@@ -1,0 +1,79 @@
+"""What a cache of evaluations and smart pruning save where they change no move: seconds of a core per game.
+
+    python benchmarks/savings.py [--agent weights:pommerman] [--game pommerman] [--against simple] [--games 8]
+                                 [--simulations 250] [--rounds 1] [--record]
+
+An agent plays the same games, as it is named and with each of the options. One game is played before, so that
+everything is loaded; of several rounds the fastest counts. Moves that differ from those of the agent as it is named are
+an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from match_speed import processor_seconds
+from record import add_option, append
+
+from moemcts.references import extend_reference, parse_reference
+from moemcts.runs.match import Match, MatchPlan
+
+OPTIONS = {
+    "as it is": "",
+    "a cache": "cache_size=500000",
+    "smart pruning": "smart_pruning=true",
+    "both": "cache_size=500000&smart_pruning=true",
+}
+
+
+def played(options: argparse.Namespace, added: str) -> tuple[float, list[object]]:
+    """Returns the seconds of a core that all games took, and the moves of each."""
+    plan = MatchPlan(
+        game=options.game,
+        agents=(extend_reference(options.agent, parse_reference(f"?{added}")[1]),),
+        against=options.against,
+        num_games=options.games,
+        seed=options.seed,
+        limits={"simulations": options.simulations},
+    )
+    match = Match(plan)
+    started = processor_seconds()
+    result = match.play()
+    return processor_seconds() - started, [record.moves for record in result.records]
+
+
+def main() -> None:
+    """Plays and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--agent", default="weights:pommerman", help="as agents are named; options may follow")
+    parser.add_argument("--game", default="pommerman")
+    parser.add_argument("--against", default="simple", help="who sits in the other seats")
+    parser.add_argument("--games", type=int, default=8)
+    parser.add_argument("--simulations", type=int, default=250, help="per move")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    add_option(parser)
+    options = parser.parse_args()
+    _, moves = played(argparse.Namespace(**vars(options) | {"games": 1}), "")
+    seconds: dict[str, list[float]] = {name: [] for name in OPTIONS}
+    for _ in range(options.rounds):
+        for name, added in OPTIONS.items():
+            took, found = played(options, added)
+            seconds[name].append(took / options.games)
+            moves = found if name == "as it is" else moves
+            if found != moves:
+                raise SystemExit(f"expected the same moves with {added}, got others")
+    base = min(seconds["as it is"])
+    rows: list[dict[str, object]] = []
+    for name, taken in seconds.items():
+        what = f"{options.game}, {options.agent}, {options.simulations} simulations: {name}"
+        row: dict[str, object] = {"name": what, "agent": options.agent, "option": name, "game": options.game}
+        row |= {"value": round(min(taken), 3), "unit": "s of a core per game", "ratio": round(base / min(taken), 2)}
+        rows.append(row | {"simulations": options.simulations, "games": options.games, "seed": options.seed})
+        print(f"{what}: {min(taken):.3f} s of a core per game, {base / min(taken):.2f} times as fast")
+    if options.record:
+        append("savings", rows)
+
+
+if __name__ == "__main__":
+    main()
