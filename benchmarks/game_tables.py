@@ -401,7 +401,7 @@ def savings() -> str:
         ]
         for row in rows
     )
-    note = "The same games, move by move."
+    note = "The same games, move by move, once each: measured again, times differ by a tenth or two."
     heads = "agent | simulations | search | games | seconds of a core per game | times as fast"
     return "\n\n".join([table(heads, cells), note, origin(rows)])
 
