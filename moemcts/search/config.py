@@ -191,16 +191,21 @@ class SearchConfig(BaseModel):
             raise ValueError("expected stop_tolerance 0 with forced_playouts, which PUCT does not foresee")
 
     def _is_prunable(self) -> None:
+        if problem := self._what_pruning_forbids():
+            raise ValueError(f"{problem}; smart_pruning=false does without it")
+
+    def _what_pruning_forbids(self) -> str:
         if self.simulations is None and self.nodes is None:
-            raise ValueError("expected simulations or nodes with smart_pruning, which asks what is left of them")
+            return "expected simulations or nodes with smart_pruning, which asks what is left of them"
         if self.root == "gumbel":
-            raise ValueError("expected no smart_pruning with root 'gumbel', which plans all simulations")
+            return "expected no smart_pruning with root 'gumbel', which plans all simulations"
         if self.temperature > 0 and self.temperature_plies > 0:
-            raise ValueError("expected temperature 0 with smart_pruning: moves that are drawn depend on all visits")
+            return "expected temperature 0 with smart_pruning: moves that are drawn depend on all visits"
         for option in ("forced_playouts", "q_veto_delta", "q_value_weight", "solver", "reuse"):
             if value := getattr(self, option):
                 why = "moves depend on more than which action is visited most"
-                raise ValueError(f"expected no {option} with smart_pruning, got {value}: with it {why}")
+                return f"expected no {option} with smart_pruning, got {value}: with it {why}"
+        return ""
 
     def exploration(self, visits: float) -> float:
         """Returns PUCT's factor of priors at a node of so many visits."""
