@@ -22,6 +22,9 @@ from moemcts.learn.schemes.catalogue import check_positive
 from moemcts.learn.schemes.scheme import MakeNetwork, Scheme, Team
 from moemcts.learn.training.stages import Stage
 
+ORDERING = 100_000
+"""Positions, spread over all, by whose mean ply phases are numbered: a gate is asked about each."""
+
 if TYPE_CHECKING:
     from moemcts.learn.networks.gate import GateNetwork
     from moemcts.learn.training.trainer import Trainer
@@ -65,7 +68,8 @@ class Mixture(Scheme):
         """Trains experts together with a gate of the size of `gate`, which is not changed.
 
         The experts begin with different weights, for equal ones would stay equal; the trainer's seed decides them.
-        Phases are numbered by the mean ply of the training positions, weighed by the gate. Raises as `Scheme.fit`.
+        Phases are numbered by the mean ply of up to `ORDERING` training positions, weighed by the gate. Raises as
+        `Scheme.fit`.
         """
         import torch
 
@@ -96,14 +100,15 @@ def _learning(gate: PhaseGate) -> NetworkGate:
 
 
 def _order(gate: GateNetwork, dataset: Dataset) -> list[int]:
-    """Returns the phases by the mean ply of a dataset's positions, each weighed by the phase."""
+    """Returns the phases by the mean ply of positions spread over a dataset, each weighed by the phase."""
     import torch
 
+    rows = np.linspace(0, len(dataset) - 1, min(len(dataset), ORDERING)).astype(np.int64)
     plies = np.zeros(gate.last.out_features)
     totals = np.zeros_like(plies)
     with torch.inference_mode():
-        for start in range(0, len(dataset), CHUNK):
-            views = dataset.views(np.arange(start, min(start + CHUNK, len(dataset))))
+        for start in range(0, len(rows), CHUNK):
+            views = dataset.views(rows[start : start + CHUNK])
             weights = gate(torch.from_numpy(views.observations())).double().numpy()
             plies += weights.T @ views.plies()
             totals += weights.sum(axis=0)
