@@ -21,6 +21,7 @@ from moemcts.learn.networks import catalogue
 from moemcts.learn.networks.gate import GateNetwork
 from moemcts.learn.networks.mixture import MixtureNetwork, balance_loss
 from moemcts.learn.networks.outputs import value_of
+from moemcts.learn.schemes import mixture as schemes_mixture
 from moemcts.learn.schemes.catalogue import Separated
 from moemcts.learn.schemes.mixture import Mixture
 from moemcts.learn.schemes.scheme import Team
@@ -190,6 +191,29 @@ def test_gate_and_experts_learn(data: Dataset, tmp_path: Path) -> None:
     assert min(phase.share for phase in found.phases) > 0.05
     states = [one.network.state_dict() for one in team.trained]
     assert not torch.equal(states[0]["policy.2.weight"], states[1]["policy.2.weight"])
+
+
+def test_phases_are_numbered_by_some_positions_spread_over_all(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = fit(data, tmp_path)
+    asked: list[int] = []
+    views = Dataset.views
+
+    def noted(dataset: Dataset, rows: Any) -> Any:
+        asked.extend(rows.tolist())
+        return views(dataset, rows)
+
+    monkeypatch.setattr(schemes_mixture, "ORDERING", 100)
+    monkeypatch.setattr(Dataset, "views", noted)
+    # What was trained is read again: only the numbering is done anew.
+    again = fit(data, tmp_path)
+    training, _ = data.split(0.2, 0)
+    numbering = asked[-100:]
+    assert numbering[0] == 0
+    assert numbering[-1] == len(training) - 1
+    assert len(asked) < len(training)
+    assert same(whole, again)
 
 
 @pytest.mark.parametrize("changes", [{}, {"optimiser": "nag", "schedule": "one_cycle", "clip": 1.0}])
