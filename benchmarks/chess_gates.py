@@ -133,7 +133,8 @@ def played(options: argparse.Namespace, name: str, network: str) -> dict[str, ob
         )
         results.append(finished(plan, options.out / "games" / f"{file_label(name)}-{seed}.jsonl", f"{name}, {seed}"))
     said = summary(f"chess, experts by {name} against one network, {options.samples:,} positions", results)
-    return said | {"gate": name, "network": network, "simulations": options.simulations, "samples": options.samples}
+    said |= {"gate": name, "network": network, "samples": options.samples}
+    return said | {"simulations": options.simulations, "seed": options.seed}
 
 
 def gate_of(name: str, game: Game, sources: Sources) -> PhaseGate:

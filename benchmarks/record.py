@@ -27,13 +27,12 @@ def machine() -> str:
 
 
 def commit(root: Path = Path(__file__).parent.parent) -> str:
-    """Returns the commit that a checkout is at, with `+` where it has uncommitted changes."""
+    """Returns the commit that a checkout is at, with `+` where it has uncommitted changes other than new results."""
     done = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=False
     )
-    dirty = subprocess.run(
-        ["git", "status", "--porcelain", "--untracked-files=no"], cwd=root, capture_output=True, text=True, check=False
-    )
+    changes = ["git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!benchmarks/results"]
+    dirty = subprocess.run(changes, cwd=root, capture_output=True, text=True, check=False)
     return (done.stdout.strip() or "unknown") + ("+" if dirty.stdout.strip() else "")
 
 

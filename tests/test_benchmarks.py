@@ -179,6 +179,28 @@ def test_two_ways_to_play_with_the_same_experts_are_compared_over_trainings(
     }
 
 
+def test_new_results_make_no_commit_another(tmp_path: Path) -> None:
+    from record import commit
+
+    def git(*words: str) -> None:
+        who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    results = tmp_path / "benchmarks" / "results"
+    results.mkdir(parents=True)
+    for path in (results / "rows.jsonl", tmp_path / "code.py"):
+        path.write_text("1\n")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "one")
+    clean = commit(tmp_path)
+    assert len(clean) >= 7
+    (results / "rows.jsonl").write_text("2\n")
+    assert commit(tmp_path) == clean
+    (tmp_path / "code.py").write_text("2\n")
+    assert commit(tmp_path) == f"{clean}+"
+
+
 def test_savings_are_those_of_options_that_change_no_move(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import record
     import savings

@@ -147,6 +147,10 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
         ("learned", "mixture", 3),
     ]
     assert len({row["test_samples"] for row in written}) == 1
+    duels = [json.loads(line) for line in (tmp_path / "duels.jsonl").read_text().splitlines()]
+    assert duels[:3] == duels[3:]
+    assert {row["gate"] for row in duels} == {"movecount?phases=2", "kmeans", "learned"}
+    assert all((row["games"], sum(row["counts"]), row["seed"]) == (2, 2, 0) for row in duels)
     assert all("--out OUT" in row["command"] for row in written)
     lines = shown().splitlines()
     assert "–" in lines[2]
