@@ -1,4 +1,4 @@
-"""The tables of what was played and learned: losses, matches, gates, searches, suites."""
+"""The tables of what was played and learned: losses, matches, gates, suites."""
 
 from __future__ import annotations
 
@@ -247,15 +247,6 @@ def chess_data() -> str:
     return "\n\n".join([table(f"{heads} | games that go back, %", cells), measured, origin(rows.values())])
 
 
-def replies() -> str:
-    """Returns which opponents' replies make a search stronger, kept ones or drawn ones."""
-    rows = list(latest("replies").values())
-    cells = (
-        [row["name"], row["games"], f"{100 * row['value']:+z.1f} {bounds(row['interval'], 100, 1)}"] for row in rows
-    )
-    return "\n\n".join([table("opponents' replies | games | percent or points, 95 %", cells), origin(rows)])
-
-
 def ablations() -> str:
     """Returns what of a network makes its search stronger."""
     rows = list(latest("ablations").values())
@@ -282,28 +273,6 @@ def ablations() -> str:
     seeds = field_matches("rollouts of")
     parts = [table(heads, cells), how, also, field_table(data), *([more, field_table(seeds)] if seeds else [])]
     return "\n\n".join([*parts, origin([*rows, *data, *seeds])])
-
-
-def mates() -> str:
-    """Returns how many mates in three the solver proves."""
-    rows = list(latest("mates").values())
-    cells = ([row["name"], f"{row['value']} {row['unit']}"] for row in rows)
-    return "\n\n".join([table("mates in three, up to 100,000 simulations | proven", cells), origin(rows)])
-
-
-def urgency() -> str:
-    """Returns how first-play urgencies do against "loss"."""
-    rows = list(latest("urgency").values())
-    matches = field_matches("untried moves")
-    cells = [
-        [row["name"], row["games"], around(row["value"], row["interval"]), row["sprt"]["decision"]] for row in rows
-    ]
-    how = (
-        "A sequential test of 0 against 10 normalized Elo, or of what the command says: H1 stands for stronger than "
-        '"loss", H0 for not. In Pommerman it is a match against others, and the search hears the value alone.'
-    )
-    duels = table("equal simulations | games | Elo, 95 % | test", cells)
-    return "\n\n".join([duels, how, field_table(matches), origin([*rows, *matches])])
 
 
 def duels() -> str:
@@ -363,47 +332,6 @@ def suites() -> str:
         if section.title in ("Which gate", "Which routing", "At which cost")
     ]
     return "\n\n".join([note, table(f"{heads} | experts", cells), *answers, origin(rows)])
-
-
-def openspiel() -> str:
-    """Returns how quick searches in OpenSpiel's games are."""
-    rows = list(latest("openspiel").values())
-    cells = ([f"`{row['game']}`", row["search"], f"{row['value']:,}", row["ratio"]] for row in rows)
-    note = (
-        "Simulations per second of processor time, each from the game's first position; the ratio is to our search "
-        "with the same kind of leaf in the same run. OpenSpiel's search in C++ plays its games without Python."
-    )
-    return "\n\n".join([note, table("in | search | simulations/s | ratio", cells), origin(rows)])
-
-
-def variants() -> str:
-    """Returns what variants of the search score against the search without them, and what they save."""
-    rows = list(latest("variants").values())
-    cells = (
-        [row["name"], row["games"], f"{row['score']} [{row['interval'][0]}, {row['interval'][1]}]", row["simulations"]]
-        for row in rows
-    )
-    heads = "variant | games | score %, 95 % | simulations per move"
-    return "\n\n".join([table(heads, cells), origin(rows)])
-
-
-def savings() -> str:
-    """Returns what options that change no move save."""
-    rows = list(latest("savings").values())
-    cells = (
-        [
-            f"`{row['agent']}`",
-            row["simulations"],
-            row["option"],
-            row["games"],
-            f"{row['value']:.2f}",
-            f"{row['ratio']:.2f}",
-        ]
-        for row in rows
-    )
-    note = "The same games, move by move, once each: measured again, times differ by a tenth or two."
-    heads = "agent | simulations | search | games | seconds of a core per game | times as fast"
-    return "\n\n".join([table(heads, cells), note, origin(rows)])
 
 
 def laws() -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import game_tables
 import learning_tables
+import search_tables
 import speed_tables
 from published import POMMERMAN_POINTS
 from tabulating import Row, around, latest, origin, table
@@ -221,15 +222,15 @@ SECTIONS = {
     "Speed of networks": inference,
     "Speed of matches and training": arena,
     "Searches and the speed of their network": in_flight,
-    "First-play urgency with trained networks": game_tables.urgency,
-    "Variants of the search": game_tables.variants,
-    "What a cache and smart pruning save": game_tables.savings,
+    "First-play urgency with trained networks": search_tables.urgency,
+    "Variants of the search": search_tables.variants,
+    "What a cache and smart pruning save": search_tables.savings,
     "Games between masters, and the chess family's speed": game_tables.chess_data,
-    "Opponents' replies: kept or drawn": game_tables.replies,
-    "Mates in three": game_tables.mates,
+    "Opponents' replies: kept or drawn": search_tables.replies,
+    "Mates in three": search_tables.mates,
     "The UCI engine and its clock": uci,
     "The same experiment in many games": game_tables.suites,
-    "Searches in OpenSpiel's games": game_tables.openspiel,
+    "Searches in OpenSpiel's games": search_tables.openspiel,
     "Laws of OpenSpiel's games": game_tables.laws,
     "CartPole by search alone": game_tables.cartpole,
     "Learning with other libraries": libraries,

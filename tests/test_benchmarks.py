@@ -205,7 +205,7 @@ def test_savings_are_those_of_options_that_change_no_move(monkeypatch: pytest.Mo
     import record
     import savings
     import tabulating
-    from game_tables import savings as shown
+    from search_tables import savings as shown
     from trained_for_tests import save_team
 
     for module in (record, tabulating):
