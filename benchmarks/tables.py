@@ -180,7 +180,8 @@ gain of +122, from 91 million positions seen seven times, is far outside.
 stages, which takes 2.7 times the training of one network, have a lower loss than that network, 2.8226 for 2.8441, as
 the papers found; but one network trained three times as long has 2.5914, and plays 24.8 Elo [+11.8, +37.8] better, by
 seed +24.4, +26.1, +27.9, +20.9, where `staged` shows no difference, -10.9 [-48.2, +26.2]. `separated`: loss 3.0953,
--33.5 Elo [-82.4, +14.0]. Experts trained with weights were played in 80 games of one seed of a larger network: no
+-33.5 Elo [-82.4, +14.0]. Experts a third the size, `separated`, are far behind: loss 4.9083, -100.4 Elo [-206.0,
+-10.6] of 320 games. Experts trained with weights were played in 80 games of one seed of a larger network: no
 difference shown.
 
 **Pommerman**, the paper's experiment at its size, a million samples, five epochs and 250 simulations, half of the
