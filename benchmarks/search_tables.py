@@ -72,6 +72,6 @@ def savings() -> str:
         ]
         for row in rows
     )
-    note = "The same games, move by move, once each: measured again, times differ by a tenth or two."
+    note = "The same games, move by move: measured again, times differ by a tenth or two."
     heads = "agent | simulations | search | games | seconds of a core per game | times as fast"
     return "\n\n".join([table(heads, cells), note, origin(rows)])
