@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from game_tables import elo_range
 from probing import probe_training
-from published import CHESS_ELO, CHESS_LOSS
+from published import CHESS_ELO, CHESS_LOSS, VALUE_WEIGHT, chess_loss
 from record import add_option, append
 
 from moemcts.cli.progress import ConsoleProgress
@@ -34,8 +34,6 @@ from moemcts.runs.sources import Sources
 from moemcts.work import num_cores
 
 SCHEMES = ["separated", "staged", "weighted?a=4", "weighted?a=10"]
-VALUE_WEIGHT = 0.01
-"""Of the papers' loss, in which all are compared whatever they were trained with."""
 LARGE = "rise-v3.3"
 SMALL = "resnet?channels=32&blocks=4&value_channels=4&value_hidden=64"
 
@@ -135,9 +133,8 @@ def rows(experiment: Experiment, numbers: dict[str, Any]) -> list[dict[str, obje
 
 def loss_row(policy: float, value: float) -> dict[str, object]:
     """Returns what a row says of losses of policy and value, and of both weighted as in the papers."""
-    loss = (1 - VALUE_WEIGHT) * policy + VALUE_WEIGHT * value
     terms = {"policy": round(policy, 4), "value_loss": round(value, 4)}
-    return {"kind": "loss", "value": round(loss, 4), "unit": "loss", **terms}
+    return {"kind": "loss", "value": round(chess_loss(policy, value), 4), "unit": "loss", **terms}
 
 
 def show(found: list[dict[str, object]]) -> None:

@@ -19,8 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from chess_comparison import SMALL, VALUE_WEIGHT, settings
+from chess_comparison import SMALL, settings
 from expert_duels import finished, summary
+from published import VALUE_WEIGHT, chess_loss
 from record import add_option, append
 from trainings import trained
 
@@ -106,15 +107,15 @@ def folder_of(out: Path, name: str, seed: int) -> Path:
     return out / f"{file_label(name)}-{seed}"
 
 
-def loss(row: dict[str, Any]) -> float:
-    """Returns the papers' loss of a row."""
-    return float(0.99 * row["policy loss"] + 0.01 * row["value loss"])
-
-
 def best(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Returns the gates whose experts have the lowest losses over all seeds, the lowest first."""
-    gates = {row["gate"] for row in rows} - {SINGLE}
-    return sorted(gates, key=lambda gate: statistics.fmean(loss(row) for row in rows if row["gate"] == gate))[:NUM_BEST]
+
+    def loss(gate: str) -> float:
+        return statistics.fmean(
+            chess_loss(row["policy loss"], row["value loss"]) for row in rows if row["gate"] == gate
+        )
+
+    return sorted({row["gate"] for row in rows} - {SINGLE}, key=loss)[:NUM_BEST]
 
 
 def played(options: argparse.Namespace, name: str, network: str) -> dict[str, object]:

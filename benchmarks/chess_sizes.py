@@ -13,7 +13,8 @@ import functools
 import tempfile
 from pathlib import Path
 
-from chess_comparison import VALUE_WEIGHT, settings, training_rate
+from chess_comparison import settings, training_rate
+from published import VALUE_WEIGHT
 from record import add_option, append
 from trainings import trained
 

@@ -288,7 +288,7 @@ def duels() -> str:
         for row in rows
     )
     heads = "who plays whom | won-tied-lost | Elo of the first, 95 % | by training"
-    how = "The unit of an interval is the opening; of several trainings, each of which plays itself, the training."
+    how = "The unit of an interval is the opening; of several trainings it is the training."
     return "\n\n".join([table(heads, cells), how, origin(rows)])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 
-from published import ANTICHESS_GENERATIONS
+from published import ANTICHESS_GENERATIONS, chess_loss
 from tabulating import Row, field_matches, field_table, latest, origin, table
 
 
@@ -63,7 +63,7 @@ def generations() -> str:
 def chess_gates() -> str:
     """Returns the losses of experts behind each gate of chess, beside the single network of the same seed."""
     rows = list(latest("chess_gates").values())
-    losses = {(row["gate"], row["seed"]): 0.99 * row["policy loss"] + 0.01 * row["value loss"] for row in rows}
+    losses = {(row["gate"], row["seed"]): chess_loss(row["policy loss"], row["value loss"]) for row in rows}
     cells = []
     for gate in dict.fromkeys(row["gate"] for row in rows):
         of = [row for row in rows if row["gate"] == gate]

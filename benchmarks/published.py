@@ -10,6 +10,8 @@ CHESS_LOSS = {
     "weighted?a=10": [0.8887, 1.4834, 1.3036, 1.2483],
 }
 """Loss of the mixture in opening, middlegame, endgame and all (M2CTS paper, Table XIV)."""
+VALUE_WEIGHT = 0.01
+"""Of the papers' loss in chess, in which all are compared whatever they were trained with."""
 CHESS_ELO = {"separated": 122.2, "staged": 121.11, "weighted?a=4": 23.18, "weighted?a=10": 55.84}
 """Against the single network, mean over batch sizes (M2CTS paper, Table I)."""
 POMMERMAN_POINTS = {"steps": "+5 to +11", "mixedness": "+5 to +11", "opponents": "no gain"}
@@ -24,3 +26,8 @@ ANTICHESS_GENERATIONS = {
 }
 """Seconds of self-play and of training for 14,000 positions at 64 simulations and 15 epochs, on an RTX 4090 (the
 Antichess thesis, Table 5.2)."""
+
+
+def chess_loss(policy: float, value: float) -> float:
+    """Returns the papers' loss in chess of those of policy and value."""
+    return (1 - VALUE_WEIGHT) * policy + VALUE_WEIGHT * value

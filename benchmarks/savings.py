@@ -54,13 +54,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     add_option(parser)
     options = parser.parse_args()
-    _, moves = played(argparse.Namespace(**vars(options) | {"games": 1}), "")
+    played(argparse.Namespace(**vars(options) | {"games": 1}), "")
+    moves: list[object] | None = None
     seconds: dict[str, list[float]] = {name: [] for name in OPTIONS}
     for _ in range(options.rounds):
         for name, added in OPTIONS.items():
             took, found = played(options, added)
             seconds[name].append(took / options.games)
-            moves = found if name == "as it is" else moves
+            moves = found if moves is None else moves
             if found != moves:
                 raise SystemExit(f"expected the same moves with {added}, got others")
     base = min(seconds["as it is"])

@@ -22,12 +22,12 @@ from moemcts.learn.schemes.catalogue import check_positive
 from moemcts.learn.schemes.scheme import MakeNetwork, Scheme, Team
 from moemcts.learn.training.stages import Stage
 
-ORDERING = 100_000
-"""Positions, spread over all, by whose mean ply phases are numbered: a gate is asked about each."""
-
 if TYPE_CHECKING:
     from moemcts.learn.networks.gate import GateNetwork
     from moemcts.learn.training.trainer import Trainer
+
+ORDERING = 100_000
+"""Positions, spread over all, by whose mean ply phases are numbered: a gate is asked about each."""
 
 
 @dataclass(frozen=True, kw_only=True)
