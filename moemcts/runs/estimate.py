@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from moemcts.agents import Agent, Seat
-from moemcts.evaluation import Evaluator, UniformEvaluator
-from moemcts.game import CHANCE, Game, State
+from moemcts.agents import Agent, PolicyAgent, Seat
+from moemcts.evaluation import Evaluator
+from moemcts.game import CHANCE, Game, Player, State
 from moemcts.play import Table, play
 from moemcts.plugins import plugins
 from moemcts.runs.arms import SINGLE
 from moemcts.runs.experiment import MATCHES, Experiment
 from moemcts.runs.learning import data_players, games_file, reader_of
 from moemcts.runs.learning_cost import learning_cost
-from moemcts.search import Search, SearchConfig
-from moemcts.search.engine import Opponents
-from moemcts.search.rollouts import TruncatedRollouts
+from moemcts.search import SearchAgent
 
 BATCH = 128
 SIDE_BY_SIDE = 8
 """Games that are played at once to look at them."""
+LINES = 32
+"""Games in which decisions are searched side by side to see what they cost."""
 IMPORTED = 400_000.0
 """Positions per second that readers of files import, on a core or two."""
 FIRST_STEP = 0.5
@@ -156,16 +157,17 @@ def _matches(experiment: Experiment, played: Played) -> float:
     """Returns the seconds that all games take in one process."""
     config, game = experiment.config, experiment.game
     arms, num_players = experiment.contestants(), game.spec.num_players
-    limit = config.search.simulations or config.search.nodes or 100
     # The single network answers to experts where nobody else does.
     has_field = experiment.field.name != SINGLE
     searched_share = 1 / num_players if has_field else 1.0
-    side_by_side = min(config.match.parallel, len(arms) * config.match.games)
-    batch = min(max(1, side_by_side * config.search.leaves_per_tree), BATCH)
-    rates = {name: network_rate(game, name, played.states, batch)[0] for name in {arm.network for arm in arms}}
-    # Seconds for one position, and for one descent, of every arm.
-    evaluating = sum(1 / rates[arm.network] for arm in arms)
-    descending = len(arms) / search_rate(game, config.search, experiment.opponent_model(), played.states)
+    opponents, match = experiment.opponent_model(), config.match
+    # Seconds for a decision of every arm, with a search and without.
+    searching = deciding = 0.0
+    for reference, num_arms in Counter(arm.network for arm in arms).items():
+        evaluator = untrained(game, reference, match.backend, match.precision, match.device)
+        agent = SearchAgent(game, evaluator, config.search, opponents=opponents)
+        searching += num_arms * decision_seconds(game, agent, played.games)
+        deciding += num_arms * decision_seconds(game, PolicyAgent(evaluator), played.games)
     # Decisions of all players in the games of an arm.
     searched, raw = (
         config.num_seeds * num_games * played.samples_per_game
@@ -176,8 +178,7 @@ def _matches(experiment: Experiment, played: Played) -> float:
     if has_field and (config.data.agent or config.match.field):
         # One of who plays the data and who sits in the other seats may think longer.
         field = play_some(game, [experiment.field.agent({})] * num_players)
-    deciding = searched_share * (searched * limit * (descending + evaluating) + raw * evaluating)
-    return deciding + answered * field.seconds_per_sample
+    return searched_share * (searched * searching + raw * deciding) + answered * field.seconds_per_sample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,15 +257,45 @@ def _encoding_rate(game: Game, states: list[State]) -> float:
     return num_rows / (time.perf_counter() - started)
 
 
-def search_rate(game: Game, config: SearchConfig, opponents: Opponents, states: list[State]) -> float:
-    """Returns how many descents a search makes per second, evaluations left out."""
-    search = Search(game, config, opponents=opponents)
-    pairs = [(state, state.active_players[0]) for state in states][:32]
-    evaluator: Evaluator = UniformEvaluator(game.spec)
-    if config.rollout_plies:
-        evaluator = TruncatedRollouts(game, evaluator, config.rollout_plies, agents=opponents)
-    num_simulations, started = 0, time.perf_counter()
-    while time.perf_counter() - started < 0.2:
-        search.reset(game.views(pairs), list(range(len(pairs))))
-        num_simulations += sum(result.num_simulations for result in search.run(evaluator))
-    return num_simulations / (time.perf_counter() - started)
+def untrained(game: Game, reference: str, backend: str, precision: str | None, device: str) -> Evaluator:
+    """Returns an evaluator with the weights that a network begins with, run as the trained one will be; in float32
+    instead of int8, which needs trained weights.
+    """
+    from moemcts.learn.inference.evaluators import Inference, named_backend, named_precision
+    from moemcts.learn.inference.making import make
+
+    network = plugins().network(reference, game.spec.observation_shape, game.spec.num_actions).eval()
+    digits = "float32" if precision in (None, "int8") else precision
+    inference = Inference(named_backend(backend), named_precision(digits))
+    return make(network, game.spec.observation_shape, inference, device=device, name=reference)
+
+
+def decision_seconds(game: Game, agent: Agent, games: Sequence[Sequence[State]]) -> float:
+    """Returns how long an agent takes for decisions that follow each other in games, where what it found out before
+    helps.
+
+    Weights that have learned nothing rarely tell moves apart: where a search may end early, others let it do so more.
+    """
+    lines = [_own(states) for states in games[:LINES]]
+    seats = [Seat(player, np.random.default_rng(number)) for number, (player, _) in enumerate(lines)]
+    seconds = num_decisions = 0.0
+    for turn in range(max(len(states) for _, states in lines)):
+        here = [number for number, (_, states) in enumerate(lines) if turn < len(states)]
+        views = game.views([(lines[number][1][turn], lines[number][0]) for number in here])
+        started = time.perf_counter()
+        agent.act(views, [seats[number] for number in here])
+        spent = time.perf_counter() - started
+        if turn == 1:
+            # The first decision of a game, and of an agent, is like no other.
+            seconds = num_decisions = 0.0
+        seconds, num_decisions = seconds + spent, num_decisions + len(here)
+        if turn and seconds >= 0.3:
+            break
+    return seconds / num_decisions
+
+
+def _own(states: Sequence[State]) -> tuple[Player, list[State]]:
+    """Returns who moves first in the middle of a game, and the states from there in which they move."""
+    middle = states[len(states) // 3 :]
+    player = middle[0].active_players[0]
+    return player, [state for state in middle if player in state.active_players]

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 from moemcts.agents import RandomAgent
 from moemcts.naming import SELF
-from moemcts.runs.estimate import BATCH, FIGURE, TRAINING_COST, Estimate, network_rate, play_some, search_rate
+from moemcts.runs.estimate import (
+    BATCH,
+    FIGURE,
+    TRAINING_COST,
+    Estimate,
+    decision_seconds,
+    network_rate,
+    play_some,
+    untrained,
+)
+from moemcts.search import SearchAgent
 from moemcts.work import num_cores
 
 if TYPE_CHECKING:
@@ -35,9 +45,11 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     samples = config.games.samples or config.games.games * samples_per_game
     games = samples / samples_per_game
     rate, num_parameters = network_rate(game, config.network, states, min(config.games.parallel, BATCH))
-    each = 1 / search_rate(game, config.search, run.players.opponent_model(), states) + 1 / rate
+    evaluator = untrained(game, config.network, config.games.backend, config.games.precision, config.games.device)
+    agent = SearchAgent(game, evaluator, config.search, opponents=run.players.opponent_model())
     workers = config.workers if isinstance(config.workers, int) and config.workers else num_cores()
     full = config.search.simulations or config.search.nodes or 100
+    each = decision_seconds(game, agent, random_games.games) / full
     fast = config.games.fast_simulations or full // 4
     full = full if config.games.searched else 1
     per_move = config.games.full_share * full + (1 - config.games.full_share) * fast

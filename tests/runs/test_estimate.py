@@ -1,0 +1,60 @@
+"""What a decision is said to cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from moemcts.agents import Decision, RandomAgent, Seat
+from moemcts.game import Views
+from moemcts.plugins import plugins
+from moemcts.runs import estimate as estimates
+from moemcts.runs.estimate import decision_seconds, play_some, untrained
+
+
+class _Slow:
+    """Takes ten seconds for the first decisions and one for each that follows, by a clock of its own."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.asked: list[tuple[list[int], list[int]]] = []
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        self.now += len(views) if self.asked else 10
+        self.asked.append((views.plies().tolist(), [id(seat) for seat in seats]))
+        return [Decision(action=views[row].state.legal_actions(views[row].player)[0]) for row in range(len(views))]
+
+
+def test_a_decision_costs_what_it_does_where_another_went_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    game, slow = plugins().game("tictactoe"), _Slow()
+    games = play_some(game, [RandomAgent()] * 2).games[:5]
+    monkeypatch.setattr(estimates, "time", slow)
+    assert decision_seconds(game, slow, games) == 1
+    (plies, seats), (later, same) = slow.asked
+    assert len(plies) == 5
+    # The other player moves in between; a game that is over is left out.
+    known = dict(zip(seats, plies, strict=True))
+    assert all(ply == known[seat] + 2 for ply, seat in zip(later, same, strict=True))
+
+
+def test_a_game_of_one_decision_costs_what_that_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    game, slow = plugins().game("tictactoe"), _Slow()
+    monkeypatch.setattr(estimates, "time", slow)
+    assert decision_seconds(game, slow, [[game.initial_state()]]) == 10
+
+
+def test_weights_to_be_are_asked_as_those_that_are_trained_will_be() -> None:
+    game = plugins().game("tictactoe")
+    views = game.views([(game.initial_state(), 0)])
+    for backend, precision in (("torch", None), ("onnxruntime", "float32"), ("torch", "int8")):
+        evaluator = untrained(game, "resnet?channels=4&blocks=1", backend, precision, "cpu")
+        found = evaluator.evaluate(views)
+        assert found.logits.shape == (1, game.spec.num_actions)
+        assert np.isfinite(found.value).all()
