@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from published import CHESS_ELO, CHESS_LOSS
-from tabulating import Row, around, bounds, field_matches, field_table, latest, origin, table
+from tabulating import Row, around, bounds, field_matches, field_table, latest, origin, points, table
 
 from moemcts.arena.rating import EloRange
 from moemcts.arena.verdict import counted
@@ -31,7 +31,7 @@ def strength_row(row: Row) -> list[str]:
     if each := row.get("wins_by_seed"):
         by_seed = "wins % " + ", ".join(f"{100 * one * len(each) / games:.1f}" for one in each)
     if difference:
-        against = f"{100 * difference['wins']:+z.1f} {bounds(difference['interval'], 100, 1)}"
+        against = points(difference)
         by_seed = ", ".join(f"{100 * mean:+z.1f}" for mean in difference.get("seed_means", ())) or "–"
     if row["kind"] == "searched" and row.get("rollout_plies"):
         how += f", rollouts of {row['rollout_plies']} plies"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 
 from published import ANTICHESS_GENERATIONS, chess_loss
-from tabulating import Row, field_matches, field_table, latest, origin, table
+from tabulating import Row, field_matches, field_table, latest, origin, points, table
 
 
 def selfplay() -> str:
@@ -86,6 +86,35 @@ def chess_gates() -> str:
         note += " With `mixture` every expert learns from all of them."
     heads = "chess | phases, % of positions | loss | more than the single network, by seed | accuracy %"
     return "\n\n".join([table(heads, cells), note, origin(rows)])
+
+
+def pommerman_gates() -> str:
+    """Returns the losses of experts behind gates of Pommerman and their thresholds, beside the single networks."""
+    rows = list(latest("run_losses").values())
+    cells = (
+        [
+            f"`{row['arm']}`",
+            " / ".join(f"{100 * share:.0f}" for share in row["shares"].values()),
+            row["training_seeds"],
+            f"{row['loss']:.4f}",
+            f"{row['loss'] - row['single loss']:+z.4f}",
+            f"{100 * row['accuracy']:.1f} for {100 * row['single accuracy']:.1f}",
+            f"{points(row['difference'])} ({row['games']:,})" if row["difference"] else "–",
+        ]
+        for row in rows
+    )
+    one = rows[0]
+    note = (
+        f"Losses ({one['policy_weight']:g} policy, {1 - one['policy_weight']:g} value) on the samples that each seed "
+        f"holds out, of the single network on the same; `{one['network']}`, {one['scheme']}. Games at "
+        f"{one['simulations']} simulations against three SimpleAgents, intervals over training seeds and boards."
+    )
+    heads = (
+        "Pommerman, gate | phases, % of positions | seeds | loss | more than the single network | accuracy %, for the "
+        "single network's | wins, points (games)"
+    )
+    runs = "\n".join(f"- `{command}`" for command in dict.fromkeys(row["run_command"] for row in rows))
+    return "\n\n".join([table(heads, cells), note, runs, origin(rows)])
 
 
 def solved() -> str:

@@ -217,6 +217,7 @@ SECTIONS = {
     "The same experts searched in other ways": game_tables.duels,
     "Gates found in data": game_tables.gates,
     "Gates of chess: what experts behind them learn": learning_tables.chess_gates,
+    "Gates of Pommerman and their thresholds": learning_tables.pommerman_gates,
     "Opposite-coloured bishops": game_tables.bishops,
     "Speed of rules and search": speed,
     "The search beside what it was, and beside others": beside,
@@ -248,6 +249,7 @@ SECTIONS = {
 
 TABLES = {
     "Gates of chess: what experts behind them learn": "chess_gates",
+    "Gates of Pommerman and their thresholds": "run_losses",
     "The same experts searched in other ways": "duels",
     "Generations of self-play": "generations",
     "Connect four against a perfect solver": "connect_four",

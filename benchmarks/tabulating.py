@@ -45,6 +45,11 @@ def bounds(interval: Iterable[float | None], scale: float = 1, digits: int = 0) 
     return "[" + ", ".join("…" if end is None else f"{scale * end:+z.{digits}f}" for end in interval) + "]"
 
 
+def points(difference: Row) -> str:
+    """Returns by how many points of its games an arm won more than the single network, with the interval."""
+    return f"{100 * difference['wins']:+z.1f} {bounds(difference['interval'], 100, 1)}"
+
+
 def around(value: float, interval: Iterable[float | None]) -> str:
     """Returns a value with its interval."""
     return f"{value:+z.0f} {bounds(interval)}"
