@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from record import add_option, append
+from record import named as without_paths
 
 from moemcts.runs.settings import ExperimentConfig, flat, validate
 
@@ -71,7 +72,7 @@ def command_of(words: Sequence[str], config: Mapping[str, Any]) -> str:
             words[said[-1]] = setting
         else:
             words += ["--set", setting]
-    return shlex.join(words)
+    return shlex.join(without_paths(words))
 
 
 def named(name: str, label: str) -> str:
