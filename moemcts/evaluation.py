@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moemcts.game import BoolArray, FloatArray, GameSpec, Views
-from moemcts.native import core, identities, playouts
+from moemcts.native import Identities, core, identities, playouts
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ class CachedEvaluator:
 
     def evaluate(self, views: Views) -> Evaluation:
         names = identities(views)
-        places, asked, answers = self._index.find(*names)
+        places, asked, answers = self._index.find(names)
         self.hits += len(views) - len(asked)
         self.misses += len(asked)
         if not len(asked):
@@ -130,11 +129,12 @@ class CachedEvaluator:
         logits, value = self._logits[places], self._value[places]
         new = np.flatnonzero(places < 0)
         logits[new], value[new] = fresh.logits[answers[new]], fresh.value[answers[new]]
-        self._keep([column[asked] for column in names], fresh)
+        keys, plies, players = names
+        self._keep((keys[asked], plies[asked], players[asked]), fresh)
         return Evaluation(logits, value)
 
-    def _keep(self, names: Sequence[NDArray[Any]], evaluation: Evaluation) -> None:
+    def _keep(self, names: Identities, evaluation: Evaluation) -> None:
         """Keeps the last `size` rows, in place of the oldest."""
-        rows = self._index.keep(*names)
+        rows = self._index.keep(names)
         start = len(evaluation.value) - len(rows)
         self._logits[rows], self._value[rows] = evaluation.logits[start:], evaluation.value[start:]

@@ -19,6 +19,7 @@ from moemcts.game import FloatArray, GameSpec, IntArray, State, Views
 __all__ = [
     "Arms",
     "Ends",
+    "Identities",
     "NativeViews",
     "ObservationBuffer",
     "RollsOut",

@@ -11,6 +11,9 @@ use pyo3::prelude::*;
 /// What tells a view from others: the key of its position, its ply, the viewing player.
 type Identity = (u64, i64, i64);
 
+/// The identities of `N` views as Python has them, a column each.
+type Columns<'py> = (PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>);
+
 /// For every view the row that is known, -1 where none is; the views to ask about, each once; for every view that is
 /// not known which of these it is, -1 for the others.
 type Found<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
@@ -63,36 +66,20 @@ impl CacheIndex {
     }
 
     /// Returns what is known of views, `[N]`, what has to be asked, `[M]`, and who waits for which answer, `[N]`.
-    fn find<'py>(
-        &self,
-        py: Python<'py>,
-        keys: PyReadonlyArray1<'py, u64>,
-        plies: PyReadonlyArray1<'py, i64>,
-        players: PyReadonlyArray1<'py, i64>,
-    ) -> PyResult<Found<'py>> {
-        let identities = zipped(&keys, &plies, &players)?;
+    fn find<'py>(&self, py: Python<'py>, views: Columns<'py>) -> PyResult<Found<'py>> {
+        let identities = zipped(&views)?;
         let (places, asked, answers) = py.detach(|| self.index().find(&identities));
         Ok((PyArray1::from_vec(py, places), PyArray1::from_vec(py, asked), PyArray1::from_vec(py, answers)))
     }
 
     /// Gives views rows, in place of the oldest, and returns these; where views are more than rows, of the last.
-    fn keep<'py>(
-        &self,
-        py: Python<'py>,
-        keys: PyReadonlyArray1<'py, u64>,
-        plies: PyReadonlyArray1<'py, i64>,
-        players: PyReadonlyArray1<'py, i64>,
-    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let identities = zipped(&keys, &plies, &players)?;
+    fn keep<'py>(&self, py: Python<'py>, views: Columns<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let identities = zipped(&views)?;
         Ok(PyArray1::from_vec(py, py.detach(|| self.index().keep(&identities))))
     }
 }
 
-fn zipped(
-    keys: &PyReadonlyArray1<u64>,
-    plies: &PyReadonlyArray1<i64>,
-    players: &PyReadonlyArray1<i64>,
-) -> PyResult<Vec<Identity>> {
+fn zipped((keys, plies, players): &Columns) -> PyResult<Vec<Identity>> {
     let (keys, plies, players) = (keys.as_slice()?, plies.as_slice()?, players.as_slice()?);
     if plies.len() != keys.len() || players.len() != keys.len() {
         return Err(PyValueError::new_err("expected a key, a ply and a player of each view"));
