@@ -297,14 +297,22 @@ def chess_summary() -> str:
 
 
 def pommerman_summary() -> str:
-    """Returns what experts add to the single network in Pommerman, run by run, the largest first."""
+    """Returns what experts add to the single network in Pommerman, run by run, the largest first; of runs that were
+    pooled with others only what was not.
+    """
     runs: dict[tuple[object, ...], dict[str, Row]] = {}
     for row in latest("strength").values():
         if row["kind"] == "searched" and row["arm"] in POMMERMAN_POINTS:
             run = (row.get("label", ""), row["run_command"])
             runs.setdefault(run, {})[row["arm"]] = row
     whole = POMMERMAN_POINTS.keys()
-    shown = (arms for arms in runs.values() if arms.keys() == whole or any("pooled" in row for row in arms.values()))
+    pooled = {(label, arm) for arms in runs.values() for arm, row in arms.items() for label in row.get("pooled", ())}
+    shown = (
+        arms
+        for (label, _), arms in runs.items()
+        if any("pooled" in row for row in arms.values())
+        or (arms.keys() == whole and any((label, arm) not in pooled for arm in arms))
+    )
     rows = [_run_cells(arms) for arms in sorted(shown, key=lambda arms: -max(row["games"] for row in arms.values()))]
     gates = (f"by `{gate}`" for gate in POMMERMAN_POINTS)
     heads = " | ".join(["Pommerman, points of games won by experts over the single network, 95 %", *gates])
