@@ -148,7 +148,7 @@ class Experiment(Run[ExperimentConfig]):
 
     def do_all(self, parts: Sequence[Part], advance: Advance) -> None:
         """Does parts of one task in as many processes as the settings say: side by side, or each shared by all."""
-        tally = Tally(len(parts), advance)
+        tally = Tally([part.size for part in parts], advance)
         alone = [part for part in parts if part.share is None]
         hint = f"go on with moemcts run --resume {self.folder}, or set workers=1"
         crew = workers(min(self.num_workers, len(alone)), hint=hint)
@@ -191,7 +191,7 @@ class Experiment(Run[ExperimentConfig]):
         agents = self._agents(kind, seed, device)
         arms = {arm.name: agents[arm.name] for arm in self.contestants()}
         if kind == RAW:
-            arms |= self.field.extra(agents)
+            arms |= self.field.extra
         search = self.config.search.model_dump(mode="json") if kind == SEARCHED else None
         return self.boards.schedule(
             arms,
@@ -280,6 +280,7 @@ class Experiment(Run[ExperimentConfig]):
             name=f"{kind}-{seed}",
             task=MATCHES,
             unit="games",
+            size=self._num_games(kind) * (len(self.contestants()) + len(self.field.extra) * (kind == RAW)),
             do=functools.partial(self._play, kind, seed),
             decided_by={
                 "game": config.game,

@@ -35,9 +35,10 @@ class Field(ABC):
     def agent(self, agents: Mapping[str, Agent]) -> Agent:
         """Returns who sits there, given the agents of all arms by name."""
 
+    @property
     @abstractmethod
-    def extra(self, agents: Mapping[str, Agent]) -> dict[str, Agent]:
-        """Returns who else is measured beside networks without search."""
+    def extra(self) -> dict[str, Agent]:
+        """Who else is measured beside networks without search."""
 
     @abstractmethod
     def contest(self, results: Sequence[MatchResult], limit: str, singles: Collection[str]) -> Contest:
@@ -62,7 +63,8 @@ class AgentField(Field):
     def agent(self, agents: Mapping[str, Agent]) -> Agent:
         return self.player
 
-    def extra(self, agents: Mapping[str, Agent]) -> dict[str, Agent]:
+    @property
+    def extra(self) -> dict[str, Agent]:
         return {FIELD: self.player}
 
     def contest(self, results: Sequence[MatchResult], limit: str, singles: Collection[str]) -> Contest:
@@ -84,7 +86,8 @@ class SingleField(Field):
     def agent(self, agents: Mapping[str, Agent]) -> Agent:
         return agents[SINGLE]
 
-    def extra(self, agents: Mapping[str, Agent]) -> dict[str, Agent]:
+    @property
+    def extra(self) -> dict[str, Agent]:
         return {}
 
     def contest(self, results: Sequence[MatchResult], limit: str, singles: Collection[str]) -> Contest:

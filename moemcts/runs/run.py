@@ -45,6 +45,8 @@ class Part:
     """What people are shown; parts of one task depend on those of earlier ones only."""
     unit: str
     """What its progress is counted in."""
+    size: int | None = None
+    """How many of them it is, where that is known before it begins."""
     do: Callable[[Advance], None]
     """Does it, as far as it is not done."""
     share: Callable[[Advance, Workers], None] | None = None

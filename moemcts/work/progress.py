@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
@@ -32,18 +32,20 @@ class Silence:
 
 
 class Tally:
-    """Adds up the progress of parts; one that has not said how long it is counts as long as the others."""
+    """Adds up the progress of parts; one of which nobody has said how long it is counts as long as the others."""
 
-    def __init__(self, num_parts: int, advance: Advance) -> None:
-        self._num_parts = num_parts
+    def __init__(self, sizes: Sequence[int | None], advance: Advance) -> None:
+        """Takes how long each part is, where that is known before it begins."""
+        self._sizes = list(sizes)
         self._advance = advance
         self._done: dict[int, tuple[int, int]] = {}
 
     def note(self, part: int, state: tuple[int, int]) -> None:
         """Takes in what is done of a part, and its total."""
         self._done[part] = state
-        known = [total for _, total in self._done.values()]
-        expected = round(sum(known) * self._num_parts / len(known))
+        _, self._sizes[part] = state
+        known = [size for size in self._sizes if size is not None]
+        expected = round(sum(known) * len(self._sizes) / len(known))
         self._advance(sum(done for done, _ in self._done.values()), expected)
 
     def of(self, part: int) -> Advance:

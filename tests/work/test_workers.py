@@ -43,7 +43,7 @@ def test_one_worker_is_this_process() -> None:
 
 
 def test_a_process_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OMP_NUM_THREADS")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert Processes(2).map(tasks.threads, range(2)) == ["1", "1"]
     assert "OMP_NUM_THREADS" not in os.environ
 
@@ -129,8 +129,17 @@ def test_an_interrupt_reaches_each_worker_once_so_that_it_can_save(tmp_path: Pat
 
 def test_parts_that_have_not_said_how_long_they_are_count_as_the_others() -> None:
     seen: list[tuple[int, int]] = []
-    tally = Tally(3, lambda done, total: seen.append((done, total)))
+    tally = Tally([None] * 3, lambda done, total: seen.append((done, total)))
     tally.note(0, (5, 10))
     tally.note(2, (0, 20))
     tally.finish(0)
     assert seen == [(5, 30), (5, 45), (10, 45)]
+
+
+def test_parts_whose_length_is_known_count_as_long_as_they_are_before_they_begin() -> None:
+    seen: list[tuple[int, int]] = []
+    tally = Tally([10, 400], lambda done, total: seen.append((done, total)))
+    tally.note(0, (5, 10))
+    tally.finish(0)
+    tally.note(1, (1, 400))
+    assert seen == [(5, 410), (10, 410), (11, 410)]
