@@ -157,9 +157,9 @@ def _matches(experiment: Experiment, played: Played) -> float:
     """Returns the seconds that all games take in one process."""
     config, game = experiment.config, experiment.game
     arms, num_players = experiment.contestants(), game.spec.num_players
-    # The single network answers to experts where nobody else does.
+    # The single network answers to experts where nobody else does. Who searches lasts longer than others.
     has_field = experiment.field.name != SINGLE
-    searched_share = 1 / num_players if has_field else 1.0
+    own = played.most_per_game if has_field else played.samples_per_game
     opponents, match = experiment.opponent_model(), config.match
     # Seconds for a decision of every arm, with a search and without.
     searching = deciding = 0.0
@@ -168,17 +168,14 @@ def _matches(experiment: Experiment, played: Played) -> float:
         agent = SearchAgent(game, evaluator, config.search, opponents=opponents)
         searching += num_arms * decision_seconds(game, agent, played.games)
         deciding += num_arms * decision_seconds(game, PolicyAgent(evaluator), played.games)
-    # Decisions of all players in the games of an arm.
-    searched, raw = (
-        config.num_seeds * num_games * played.samples_per_game
-        for num_games in (config.match.games, config.match.raw_games)
-    )
-    answered = (searched + raw) * len(arms) * (1 - searched_share)
+    # Games of an arm.
+    searched, raw = (config.num_seeds * num_games for num_games in (match.games, match.raw_games))
+    answered = (searched + raw) * len(arms) * (played.samples_per_game - own)
     field = played
     if has_field and (config.data.agent or config.match.field):
         # One of who plays the data and who sits in the other seats may think longer.
         field = play_some(game, [experiment.field.agent({})] * num_players)
-    return searched_share * (searched * searching + raw * deciding) + answered * field.seconds_per_sample
+    return own * (searched * searching + raw * deciding) + answered * field.seconds_per_sample
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,6 +188,8 @@ class Played:
     seconds_per_sample: float
     samples_per_game: float
     """Decisions of all players."""
+    most_per_game: float
+    """Decisions of the player who decides most often."""
     learned_share: float
     """Share of these that are of the agent in the first seat."""
 
@@ -198,6 +197,7 @@ class Played:
 def play_some(game: Game, agents: Sequence[Agent]) -> Played:
     """Returns what a moment of games of some agents, one per seat, shows, one game at least."""
     games: list[list[State]] = []
+    decisions: list[Counter[Player]] = []
     num_samples, num_learned, started = 0, 0, time.perf_counter()
     num_players = game.spec.num_players
     while time.perf_counter() - started < 0.4 or not games:
@@ -212,13 +212,16 @@ def play_some(game: Game, agents: Sequence[Agent]) -> Played:
             for seed in seeds
         ]
         found: dict[int, list[State]] = {id(table): [] for table in tables}
+        deciding: dict[int, Counter[Player]] = {id(table): Counter() for table in tables}
         for steps in play(game, tables):
             for step in steps:
                 if step.players != (CHANCE,):
                     found[id(step.table)].append(step.state)
+                    deciding[id(step.table)].update(step.players)
                     num_samples += len(step.players)
                     num_learned += sum(agents[player] is agents[0] for player in step.players)
         games += found.values()
+        decisions += deciding.values()
     seconds = time.perf_counter() - started
     states = [state for one in games for state in one]
     return Played(
@@ -226,6 +229,7 @@ def play_some(game: Game, agents: Sequence[Agent]) -> Played:
         games=games,
         seconds_per_sample=seconds / num_samples,
         samples_per_game=num_samples / len(games),
+        most_per_game=sum(max(one.values()) for one in decisions) / len(games),
         learned_share=num_learned / num_samples,
     )
 

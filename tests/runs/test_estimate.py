@@ -14,6 +14,12 @@ from moemcts.runs import estimate as estimates
 from moemcts.runs.estimate import decision_seconds, play_some, untrained
 
 
+def test_who_decides_most_often_is_found_in_every_game() -> None:
+    found = play_some(plugins().game("tictactoe"), [RandomAgent()] * 2)
+    # Whoever begins moves as often as the other, or once more.
+    assert found.most_per_game == sum(-(-len(states) // 2) for states in found.games) / len(found.games)
+
+
 class _Slow:
     """Takes ten seconds for the first decisions and one for each that follows, by a clock of its own."""
 
