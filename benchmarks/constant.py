@@ -31,7 +31,7 @@ def main() -> None:
         game, UniformEvaluator(game.spec), config.search, opponents=experiment.opponent_model(), name="constant"
     )
     outcomes = []
-    for seed in range(config.num_seeds):
+    for seed in config.training_seeds:
         boards = experiment.boards.openings(seed, config.match.games)
         field = experiment.field.agent({})
         schedule = match_schedule(game, {"constant": agent}, field, num_games=config.match.games, openings=boards)

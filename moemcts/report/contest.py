@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,8 @@ class Contest(ABC):
 
     results: tuple[MatchResult, ...]
     """One per training seed."""
+    seeds: tuple[int, ...]
+    """Those seeds."""
     limit: str
     """How moves were chosen, in words."""
 
@@ -66,7 +67,7 @@ class Contest(ABC):
         """Returns how many training seeds there are, in words."""
         return f"{len(self.results)} training seed{'s' * (len(self.results) > 1)}"
 
-
-def seeds_apart(results: Sequence[MatchResult]) -> Iterator[tuple[int, MatchResult]]:
-    """Yields the training seeds with their matches where there are several, to be shown one by one."""
-    yield from enumerate(results if len(results) > 1 else ())
+    def by_seed(self) -> list[tuple[int, MatchResult]]:
+        """Returns the training seeds with their matches where there are several, to be shown one by one."""
+        pairs = list(zip(self.seeds, self.results, strict=True))
+        return pairs if len(pairs) > 1 else []

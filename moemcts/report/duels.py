@@ -65,6 +65,7 @@ class AgainstSingle(Contest):
                 }
                 for arm in self.arms
             },
+            "seeds": list(self.seeds),
             "by_seed": [result.to_json() for result in self.results],
         }
 

@@ -11,7 +11,7 @@ import numpy as np
 from moemcts.arena.intervals import SeedEstimate, seed_interval, wilson_interval
 from moemcts.arena.outcomes import Tally
 from moemcts.arena.verdict import verdict
-from moemcts.report.contest import Contest, seeds_apart
+from moemcts.report.contest import Contest
 from moemcts.report.page import Figure, Section
 from moemcts.report.plots import Whisker, win_rates
 from moemcts.report.tables import Table, p_text, points
@@ -93,6 +93,7 @@ class AgainstField(Contest):
                 if arm != self.baseline
                 for found in [self.difference(arm)]
             },
+            "seeds": list(self.seeds),
             "by_seed": [result.to_json() for result in self.results],
         }
 
@@ -147,7 +148,7 @@ class AgainstField(Contest):
             rows.append(_whisker(arm, tally, note=f"{tally.num_games} games", is_baseline=is_baseline))
             rows += [
                 _whisker(f"seed {seed}", result.summary(arm).tally, is_baseline=is_baseline, is_part=True)
-                for seed, result in seeds_apart(self.results)
+                for seed, result in self.by_seed()
             ]
         return rows
 

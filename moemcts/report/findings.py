@@ -24,7 +24,7 @@ def findings(outcomes: Outcomes) -> Report:
         sections.append(raw.section("Without search", "raw"))
     sections += [_alone(name, outcomes) for name in outcomes.singles]
     sections += [_learning(team, outcomes) for team in outcomes.teams]
-    sections += [_phases(phases) for phases in outcomes.phases]
+    sections += [_phases(phases, outcomes.searched.seeds[0]) for phases in outcomes.phases]
     sections.append(Section("How it was made", outcomes.making))
     return Report(
         title=outcomes.title,
@@ -108,16 +108,16 @@ def loss_weights(settings: Any) -> dict[str, float]:
     return {name: settings["training"][name] for name in ("policy_weight", "value_weight")}
 
 
-def _phases(phases: Phases) -> Section:
+def _phases(phases: Phases, seed: int) -> Section:
     shares = phase_shares({"training data": [phases.counts[name] for name in phases.names]}, phases.names)
     figures = [
         Figure(f"shares-{phases.label}", shares, f"Phases of the {phases.num_samples:,} training samples."),
-        *_timeline(phases),
+        *_timeline(phases, seed),
     ]
     return Section(f"The phases of {phases.gate}", phases.text, figures=figures)
 
 
-def _timeline(phases: Phases) -> list[Figure]:
+def _timeline(phases: Phases, seed: int) -> list[Figure]:
     game = phases.timeline
     if game is None:
         return []
@@ -133,7 +133,7 @@ def _timeline(phases: Phases) -> list[Figure]:
     )
     opening = f" after an opening of {game.first_ply} plies" if game.first_ply else ""
     caption = (
-        f"The first game of seed 0{opening}, seen by player {game.player} where it had to move, {len(game.plies)} "
+        f"The first game of seed {seed}{opening}, seen by player {game.player} where it had to move, {len(game.plies)} "
         f"times: the phases, and what the experts expected of it. It ended as a {game.outcome} at ply {game.last_ply}."
     )
     return [Figure(f"timeline-{phases.label}", image, caption)]

@@ -213,7 +213,7 @@ class DoUnit:
 
         config = experiment.config
         held_out = experiment.sources().held_out(config.training.validation_fraction, config.seed)
-        team = experiment.experts(arm, 0)
+        team = experiment.experts(arm, config.seed)
         scheme = plugins().scheme(arm.scheme)
         return {
             "cost": round(scheme.cost(team.gate.num_phases), 3),
@@ -250,7 +250,12 @@ class DoUnit:
             agents[one.name] = SearchAgent(
                 experiment.game,
                 experiment.experts(
-                    one, 0, config.match.backend, config.match.precision, ROUTINGS.get(other), config.match.device
+                    one,
+                    config.seed,
+                    config.match.backend,
+                    config.match.precision,
+                    ROUTINGS.get(other),
+                    config.match.device,
                 ),
                 search,
                 opponents=model,
@@ -261,12 +266,12 @@ class DoUnit:
             {one.name: agents[one.name] for one in field.contestants([single, arm])},
             field.agent(agents),
             config.match.games,
-            0,
-            {"search": search.model_dump(mode="json"), "routing": routing, **experiment.weights_of(0)},
+            config.seed,
+            {"search": search.model_dump(mode="json"), "routing": routing, **experiment.weights_of(config.seed)},
         )
         label = f"further-{arm.label}-{budget}-{routing}"
-        result = experiment.boards.play(schedule, 0, label=label, baseline=single.name)
-        return field.contest([result], f"{budget} simulations per move", [single.name])
+        result = experiment.boards.play(schedule, config.seed, label=label, baseline=single.name)
+        return field.contest([result], f"{budget} simulations per move", [single.name], [config.seed])
 
 
 def _points(contest: Contest, arm: Arm) -> tuple[int, float, float, float]:

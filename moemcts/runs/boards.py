@@ -97,4 +97,4 @@ class Boards:
 
     def first(self, seed: int) -> int:
         """Returns the number of the first board of a training seed."""
-        return first_board(self.config.seed * MOST_SEEDS + seed + 1)
+        return first_board(self.config.seed * MOST_SEEDS + self.config.training_seeds.index(seed) + 1)

@@ -98,8 +98,8 @@ class Experiment(Run[ExperimentConfig]):
 
     @property
     def seeds(self) -> range:
-        """The training seeds, counted from that of the configuration."""
-        return range(self.config.num_seeds)
+        """The training seeds: that of the configuration and those after it."""
+        return self.config.training_seeds
 
     def describe(self) -> str:
         """Returns one line on what is compared."""
@@ -207,6 +207,7 @@ class Experiment(Run[ExperimentConfig]):
         from moemcts.learn.training.ranks import device_here
 
         sources, device = self.sources(), device_here(self.config.training.device)
+        first = self.seeds[0]
         experts = {(arm.name, seed): self.experts(arm, seed, device=device) for arm in self.arms for seed in self.seeds}
         losses = held_out_losses(self.config, self.single, self.teams, sources, experts)
         searched, raw = (self._results(kind) for kind in (SEARCHED, RAW))
@@ -215,21 +216,23 @@ class Experiment(Run[ExperimentConfig]):
             title=f"{self.config.game}: {', '.join(self.gate_names.values()) or 'a single network'}",
             making=self._making(),
             settings=self.config.model_dump(mode="json"),
-            searched=self.field.contest(searched, f"{self.config.search.simulations} simulations per move", singles),
-            raw=self.field.contest(raw, "the policy's best action", singles) if raw else None,
+            searched=self.field.contest(
+                searched, f"{self.config.search.simulations} simulations per move", singles, self.seeds
+            ),
+            raw=self.field.contest(raw, "the policy's best action", singles, self.seeds) if raw else None,
             singles={
                 arm.name: single_losses(self.config, arm, sources, experts)
                 for arm in (self.single, *self.other_singles)
             },
-            single_metrics=measurements(self._training_folder(self.single, 0)),
+            single_metrics=measurements(self._training_folder(self.single, first)),
             teams=tuple(
                 Learned(
                     name=arm.name,
                     label=arm.label,
                     is_single=arm.is_single,
-                    phase_names=experts[arm.name, 0].gate.phase_names,
+                    phase_names=experts[arm.name, first].gate.phase_names,
                     losses=losses[arm.name],
-                    metrics=measurements(self._training_folder(arm, 0)),
+                    metrics=measurements(self._training_folder(arm, first)),
                 )
                 for arm in self.teams
             ),
@@ -241,12 +244,14 @@ class Experiment(Run[ExperimentConfig]):
     ) -> Phases:
         arm = next(arm.name for arm in self.teams if arm.gate == gate)
         record = result.games(arm)[0]
-        openings = {opening.name: opening.start for opening in self.boards.openings(0, self.config.match.games)}
-        timeline = timeline_of(record, openings[record.opening], self.game, experts[arm, 0])
+        openings = {
+            opening.name: opening.start for opening in self.boards.openings(self.seeds[0], self.config.match.games)
+        }
+        timeline = timeline_of(record, openings[record.opening], self.game, experts[arm, self.seeds[0]])
         names = list(self.gate_names.values())
         name = self.gate_names[gate]
         label = file_labels(names)[names.index(name)]
-        return describe_phases(name, label, experts[arm, 0].gate, sources.training, timeline)
+        return describe_phases(name, label, experts[arm, self.seeds[0]].gate, sources.training, timeline)
 
     def _making(self) -> str:
         config = self.config
@@ -269,7 +274,7 @@ class Experiment(Run[ExperimentConfig]):
                 "network": arm.network,
                 "gate": arm.gate,
                 "scheme": arm.scheme,
-                **training_settings(self.config, seed),
+                **training_settings(self.config.training, seed),
             },
         )
 

@@ -41,8 +41,10 @@ class Field(ABC):
         """Who else is measured beside networks without search."""
 
     @abstractmethod
-    def contest(self, results: Sequence[MatchResult], limit: str, singles: Collection[str]) -> Contest:
-        """Returns the matches of all training seeds as a report reads them.
+    def contest(
+        self, results: Sequence[MatchResult], limit: str, singles: Collection[str], seeds: Sequence[int]
+    ) -> Contest:
+        """Returns the matches of training seeds, one of each, as a report reads them.
 
         `limit` says how moves were chosen, `singles` are the arms of one network for all phases.
         """
@@ -67,8 +69,10 @@ class AgentField(Field):
     def extra(self) -> dict[str, Agent]:
         return {FIELD: self.player}
 
-    def contest(self, results: Sequence[MatchResult], limit: str, singles: Collection[str]) -> Contest:
-        return AgainstField(tuple(results), limit=limit, field=self.name, singles=singles)
+    def contest(
+        self, results: Sequence[MatchResult], limit: str, singles: Collection[str], seeds: Sequence[int]
+    ) -> Contest:
+        return AgainstField(tuple(results), tuple(seeds), limit=limit, field=self.name, singles=singles)
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,10 @@ class SingleField(Field):
     def extra(self) -> dict[str, Agent]:
         return {}
 
-    def contest(self, results: Sequence[MatchResult], limit: str, singles: Collection[str]) -> Contest:
-        return AgainstSingle(tuple(results), limit=limit)
+    def contest(
+        self, results: Sequence[MatchResult], limit: str, singles: Collection[str], seeds: Sequence[int]
+    ) -> Contest:
+        return AgainstSingle(tuple(results), tuple(seeds), limit=limit)
 
 
 def make_field(reference: str, game: Game) -> Field:

@@ -31,8 +31,8 @@ def held_out_losses(
     found: dict[str, list[PhaseLosses]] = {}
     for arm in teams:
         by_seed = []
-        for seed in range(config.num_seeds):
-            held_out = sources.held_out(config.training.validation_fraction, config.seed + seed)
+        for seed in config.training_seeds:
+            held_out = sources.held_out(config.training.validation_fraction, seed)
             team = experts[arm.name, seed]
             alone: dict[str, Evaluator] = {single.name: experts[single.name, seed]}
             by_seed.append(phase_losses(alone | team_evaluators(team), held_out, team.gate))
@@ -47,8 +47,8 @@ def single_losses(
     from moemcts.learn.assessment import phase_losses
 
     found = []
-    for seed in range(config.num_seeds):
-        held_out = sources.held_out(config.training.validation_fraction, config.seed + seed)
+    for seed in config.training_seeds:
+        held_out = sources.held_out(config.training.validation_fraction, seed)
         team = experts[single.name, seed]
         found += phase_losses({f"seed {seed}": team}, held_out, team.gate)
     return found

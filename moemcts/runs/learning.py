@@ -21,6 +21,7 @@ from moemcts.work.progress import Advance
 
 if TYPE_CHECKING:
     from moemcts.learn.data.reading import Reader
+    from moemcts.learn.training.config import TrainerConfig
     from moemcts.learn.training.progress import OnProgress
     from moemcts.learn.training.ranks import Ranks
 
@@ -59,9 +60,9 @@ def check_data(config: LearningConfig, game: Game) -> None:
         data_players(config, game)
 
 
-def training_settings(config: LearningConfig, seed: int) -> dict[str, Any]:
-    """Returns the settings that decide a training, by dotted path; `seed` is added to that of the configuration."""
-    settings = config.training.model_copy(update={"seed": config.seed + seed}).identity()
+def training_settings(config: TrainerConfig, seed: int) -> dict[str, Any]:
+    """Returns the settings that decide a training of a seed, by dotted path."""
+    settings = config.model_copy(update={"seed": seed}).identity()
     return {f"training.{key}": value for key, value in settings.items()}
 
 
@@ -93,11 +94,11 @@ def train_experts(
     experts_folder: Path,
     on_progress: OnProgress,
     ranks: Ranks | None = None,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> None:
     """Trains one expert per phase and writes them with their manifest; goes on with what was interrupted.
 
-    `seed` is added to that of the configuration.
+    `seed` is that of the configuration where none is given.
     """
     from moemcts.learn.checkpoint import save_experts
     from moemcts.learn.training.ranks import ALONE
@@ -105,7 +106,7 @@ def train_experts(
 
     ranks = ranks or ALONE
     shape, num_actions = game.spec.observation_shape, game.spec.num_actions
-    settings = config.training.model_copy(update={"seed": config.seed + seed})
+    settings = config.training.model_copy(update={"seed": config.seed if seed is None else seed})
     scheme = plugins().scheme(arm.scheme)
     team = scheme.fit(
         Trainer(

@@ -218,7 +218,7 @@ class ExperimentConfig(LearningConfig):
     gate_names: list[str] = []
     """What tables and folders call the gates: as they were written, where `gates` say more. The run writes both."""
     num_seeds: int = Field(default=3, ge=1, le=MOST_SEEDS)
-    """Trainings from different random weights."""
+    """Trainings from different random weights: of `seed` and of the numbers after it."""
     workers: int = Field(default=0, ge=0)
     """Processes that train and play; 0 takes one per core. Results are the same."""
     search: SearchConfig = SearchConfig()
@@ -228,6 +228,11 @@ class ExperimentConfig(LearningConfig):
     def networks(self) -> list[str]:
         """All networks, that of the single network which all are compared with first."""
         return [self.network, *self.other_networks]
+
+    @property
+    def training_seeds(self) -> range:
+        """The seed of each training."""
+        return range(self.seed, self.seed + self.num_seeds)
 
     @model_validator(mode="after")
     def _arms_differ(self) -> Self:

@@ -85,7 +85,7 @@ class Training(Run[TrainingConfig]):
                 "network": self.config.network,
                 "gate": self.config.gate,
                 "scheme": self.config.scheme,
-                **training_settings(self.config, 0),
+                **training_settings(self.config.training, self.config.seed),
             },
         )
         return [data, train]

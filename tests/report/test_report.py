@@ -209,26 +209,30 @@ def test_a_caption_names_the_baseline_only_where_it_is_and_as_it_is() -> None:
 
 
 def test_few_games_are_said_to_be_too_few_before_anything_else() -> None:
-    contest = AgainstField((small_result(),), limit="8 simulations", field="somebody")
+    contest = AgainstField((small_result(),), (0,), limit="8 simulations", field="somebody")
     assert contest.caveats()[0].startswith("Too few games to tell: 4 per arm.")
-    many = AgainstField((small_result(),) * 13, limit="8 simulations", field="somebody")
+    many = AgainstField((small_result(),) * 13, tuple(range(13)), limit="8 simulations", field="somebody")
     assert many.num_games >= 50
     assert many.caveats() == []
 
 
 def test_what_is_drawn_and_played_is_what_captions_name() -> None:
-    one, three = (AgainstField((small_result(),) * n, limit="8 simulations", field="somebody") for n in (1, 3))
+    one, three = (
+        AgainstField((small_result(),) * n, tuple(range(n)), limit="8 simulations", field="somebody") for n in (1, 3)
+    )
     assert "each training seed" not in one.section("With search", "searched").figures[0].caption
     assert "small: each training seed" in three.section("With search", "searched").figures[0].caption
     assert "`field`" not in one.section("With search", "searched").tables[0].caption
     games = [replace(game, label=FIELD if game.label == "experts" else "single") for game in small_result().records]
     with_field = replace(small_result(), arms=(FIELD, "single"), records=tuple(games))
-    caption = AgainstField((with_field,), limit="none", field="somebody").section("Raw", "raw").tables[0].caption
+    caption = AgainstField((with_field,), (0,), limit="none", field="somebody").section("Raw", "raw").tables[0].caption
     assert "The arm `field` is somebody itself in the arm's seat" in caption
 
 
 def test_a_caption_says_where_p_is_from() -> None:
-    one, three = (AgainstField((small_result(),) * n, limit="8 simulations", field="somebody") for n in (1, 3))
+    one, three = (
+        AgainstField((small_result(),) * n, tuple(range(n)), limit="8 simulations", field="somebody") for n in (1, 3)
+    )
     for contest, text in ((one, "p is from signs of whole boards flipped"), (three, "p is from the same t")):
         assert text in contest.section("With search", "searched").tables[0].caption
     (found,) = (result.difference("experts") for result in one.results)
@@ -241,7 +245,9 @@ def duel(outcomes: Sequence[Outcome]) -> MatchResult:
 
 
 def test_a_training_seed_that_won_every_game_has_a_bound_and_no_estimate() -> None:
-    contest = AgainstSingle((duel(["win"] * 10), duel(["win", "loss"] * 5), duel(["loss"] * 10)), limit="no search")
+    contest = AgainstSingle(
+        (duel(["win"] * 10), duel(["win", "loss"] * 5), duel(["loss"] * 10)), (0, 1, 2), limit="no search"
+    )
     (table,) = contest.section("Policy alone", "raw").tables
     row = dict(zip(table.columns, table.rows[0], strict=True))
     assert row["Elo by seed"] == "> +182.7, +0.0, < -182.7"
@@ -250,7 +256,7 @@ def test_a_training_seed_that_won_every_game_has_a_bound_and_no_estimate() -> No
 
 
 def test_elo_has_the_interval_of_its_score() -> None:
-    alike = AgainstSingle((duel(["win", "tie", "loss", "win"] * 25),), limit="no search")
+    alike = AgainstSingle((duel(["win", "tie", "loss", "win"] * 25),), (0,), limit="no search")
     found = alike.scores("experts")
     low, high = (elo_of_score(0.5 + end) for end in found.interval)
     (table,) = alike.section("Policy alone", "raw").tables
@@ -260,7 +266,7 @@ def test_elo_has_the_interval_of_its_score() -> None:
 
 
 def test_the_widest_table_fits_the_page() -> None:
-    contest = AgainstField((small_result(),) * 3, limit="8 simulations", field="somebody")
+    contest = AgainstField((small_result(),) * 3, (4, 5, 6), limit="8 simulations", field="somebody")
     table = contest.section("With search", "searched").tables[0]
     text = re.sub(r"<thead>.*?</thead>", "", rendered("table.html", table=table), flags=re.DOTALL)
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", text)]

@@ -190,6 +190,27 @@ def test_more_training_seeds_go_on_with_what_was_made(copy: Path, tmp_path: Path
     assert report.numbers == whole.numbers
 
 
+def test_a_training_is_called_by_its_seed_wherever_it_is_named(tmp_path: Path) -> None:
+    run = experiment(tmp_path / "run", seed=4, num_seeds=2)
+    report = make(run, Silence())
+    assert sorted(path.name for path in (run.folder / "experts").iterdir()) == [
+        "plies-4",
+        "plies-5",
+        "single-4",
+        "single-5",
+    ]
+    assert [path.name for path in sorted((run.folder / "matches").iterdir())][-2:] == [
+        "searched-4.jsonl",
+        "searched-5.jsonl",
+    ]
+    assert report.numbers["searched"]["seeds"] == [4, 5]
+    text = (run.folder / "report" / "report.md").read_text()
+    assert "| seed 4 |" in text
+    assert "| seed 5 |" in text
+    assert "The first game of seed 4" in text
+    assert "seed 0" not in text
+
+
 def test_networks_of_several_sizes_are_arms_beside_the_first(copy: Path, tmp_path: Path) -> None:
     larger = "resnet?channels=8&blocks=1"
     changes = {"other_networks": [larger], "schemes": ["separated", "single?epochs=3"]}
