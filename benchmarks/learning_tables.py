@@ -1,8 +1,9 @@
-"""The tables of what was learned from self-play."""
+"""The tables of what networks learned: losses behind gates, self-play, positions that are solved."""
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 
 from published import ANTICHESS_GENERATIONS, chess_loss
 from tabulating import Row, field_matches, field_table, latest, origin, points, table
@@ -88,9 +89,19 @@ def chess_gates() -> str:
     return "\n\n".join([table(heads, cells), note, origin(rows)])
 
 
+_RECIPE = ("network", "scheme", "policy_weight", "simulations")
+"""What experts have to agree in to be in one table."""
+
+
 def pommerman_gates() -> str:
-    """Returns the losses of experts behind gates of Pommerman and their thresholds, beside the single networks."""
-    rows = list(latest("run_losses").values())
+    """Returns the losses of experts of Pommerman beside the single networks, a table per recipe they learned by."""
+    recipes: dict[tuple[object, ...], list[Row]] = {}
+    for row in latest("run_losses").values():
+        recipes.setdefault(tuple(row[key] for key in _RECIPE), []).append(row)
+    return "\n\n".join(_losses(rows) for rows in recipes.values())
+
+
+def _losses(rows: Sequence[Row]) -> str:
     cells = (
         [
             f"`{row['arm']}`",

@@ -198,10 +198,10 @@ games, where positions are valued twenty plies further on, with a constant in th
 boards; on others 92.3 % of 1,000 games, 100 simulations 93.7 % of 1,000, and 1,000 simulations 95.8 % of 1,000. Over
 five training seeds with a thousand games an arm and seed, as many as in the paper, no difference is shown, and the
 paper's gains by the first two gates are outside: `steps` +0.7 points [-0.9, +2.2], `mixedness` +0.6 [-1.6, +2.7],
-`opponents` +1.3 [-0.8, +3.5]; the single networks win 90.6 %. Ten other seeds, with 1,300 games an arm together, say the
-same: -1.1 [-4.0, +1.8], +0.4 [-1.9, +2.6] and -0.8 [-3.0, +1.4]. Where positions are valued as they are, larger networks
-win 67.8 % of 180 games, a constant 38.9 %, and experts fewer, by less than what three seeds differ by. Without search
-nobody is as good as SimpleAgent, whose games they learned from.
+`opponents` +1.3 [-0.8, +3.5]; the single networks win 90.6 %. Ten other seeds, with 1,300 games an arm together, say
+the same: -1.1 [-4.0, +1.8], +0.4 [-1.9, +2.6] and -0.8 [-3.0, +1.4]. Where positions are valued as they are, larger
+networks win 67.8 % of 180 games, a constant 38.9 %, and experts fewer, by less than what three seeds differ by.
+Without search nobody is as good as SimpleAgent, whose games they learned from.
 
 At equal cost, in Pommerman, one seed and 100 games an arm, no difference is shown either: `separated` and `staged`
 experts by `steps` -4.0 points each [-14.6, +6.6] and [-16.2, +8.2], one network trained as long as three experts +1.0

@@ -2,7 +2,8 @@
 
 python benchmarks/variants.py weights:connect-four --game connect-four --simulations 200 --games 200 --record
 
-Each variant plays the search without it, by the same network, from openings of a few random moves.
+Each variant, or those named by `--variant`, plays the search without it, by the same network, from openings of a few
+random moves.
 """
 
 from __future__ import annotations
@@ -44,10 +45,11 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=200)
     parser.add_argument("--games", type=int, default=200)
     parser.add_argument("--random-plies", type=int, default=4)
+    parser.add_argument("--variant", action="append", choices=VARIANTS, dest="variants", help="all without it")
     record.add_option(parser)
     options = parser.parse_args()
     base = f"{options.network}?simulations={options.simulations}"
-    agents = {f"{base}&{setting}": name for name, setting in VARIANTS.items()}
+    agents = {f"{base}&{VARIANTS[name]}": name for name in options.variants or VARIANTS}
     plan = MatchPlan(
         game=options.game,
         agents=tuple(agents),
