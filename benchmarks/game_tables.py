@@ -37,6 +37,8 @@ def strength_row(row: Row) -> list[str]:
         how += f", rollouts of {row['rollout_plies']} plies"
     # A second network is a long word; its first option tells it apart, and the command below has it whole.
     name = ARMS.get(row["arm"]) or arm_name(row["arm"], "experts by")
+    if "over" in row:
+        return [f"{name} over {arm_name(row['over'], 'experts by')}, {how}", str(games), *"–––", against, by_seed]
     return [f"{name}, {how}", str(games), f"{wins} [{low:.1f}, {high:.1f}]", ties, losses, against, by_seed]
 
 

@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--label", required=True, help="of the rows")
     add_option(parser)
     options = parser.parse_args()
-    known = latest("strength").values()
+    known = [row for row in latest("strength").values() if "over" not in row]
     runs = [{(row["arm"], row["kind"]): row for row in known if row.get("label") == one} for one in options.runs]
     for label, run in zip(options.runs, runs, strict=True):
         if not run:

@@ -1,8 +1,10 @@
 """Records what a finished run found: one row per arm, searched and raw.
 
-python benchmarks/strength.py RUN [--label LABEL] [--commit COMMIT] [--record]
+python benchmarks/strength.py RUN [--label LABEL] [--pair ARM OTHER] [--commit COMMIT] [--record]
 
-Runs are told apart by their labels: rows with the same one take the place of earlier ones.
+Runs are told apart by their labels: rows with the same one take the place of earlier ones. For each pair a further row
+says how much more often the one arm wins than the other, neither of them the single network; name those that were meant
+before the games were played.
 """
 
 from __future__ import annotations
@@ -48,6 +50,26 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
     return found
 
 
+def between(rows: Sequence[Mapping[str, Any]], run: Path, pair: tuple[str, str]) -> dict[str, object]:
+    """Returns the row of an arm that is compared with another than the single network; `rows` are those of the run.
+
+    Raises ValueError for a pair that the report has not.
+    """
+    arm, other = pair
+    known = json.loads((run / "report" / "numbers.json").read_text())["searched"]["between"]
+    for one in known:
+        sign = {(arm, other): 1, (other, arm): -1}.get((one["arm"], one["other"]))
+        if sign is not None:
+            found = dict(one, wins=sign * one["wins"], interval=sorted(sign * bound for bound in one["interval"]))
+            found["seed_means"] = [sign * mean for mean in one["seed_means"]]
+            (row,) = (row for row in rows if (row["arm"], row["kind"]) == (arm, "searched"))
+            name = f"{row['game']}, {arm} over {other}, searched"
+            return dict(row, name=named(name, row["label"]), over=other, difference=found)
+    raise ValueError(
+        f"expected a pair of {sorted({one[key] for one in known for key in ('arm', 'other')})}, got {pair}"
+    )
+
+
 def wins_of(result: Mapping[str, Any], arm: str) -> int:
     """Returns how many games an arm won with the networks of one training seed."""
     return next(int(one["wins"]) for one in result["arms"] if one["name"] == arm)
@@ -85,10 +107,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="folder of a finished run")
     parser.add_argument("--label", default="", help="which run it is")
+    parser.add_argument("--pair", nargs=2, action="append", default=[], metavar=("ARM", "OTHER"), help="of two arms")
     parser.add_argument("--commit", help="that played it, where it is not this checkout's")
     add_option(parser)
     options = parser.parse_args()
     found = rows(options.run, options.label)
+    found += [between(found, options.run, tuple(pair)) for pair in options.pair]
     for row in found:
         row |= {"commit": options.commit} if options.commit else {}
         print(row["name"], row["value"], row["interval"], row["games"])

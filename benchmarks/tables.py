@@ -304,7 +304,7 @@ def pommerman_summary() -> str:
     """
     runs: dict[tuple[object, ...], dict[str, Row]] = {}
     for row in latest("strength").values():
-        if row["kind"] == "searched" and row["arm"] in POMMERMAN_POINTS:
+        if row["kind"] == "searched" and row["arm"] in POMMERMAN_POINTS and "over" not in row:
             run = (row.get("label", ""), row["run_command"])
             runs.setdefault(run, {})[row["arm"]] = row
     whole = POMMERMAN_POINTS.keys()

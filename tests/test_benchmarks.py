@@ -315,6 +315,23 @@ def test_the_command_of_a_run_says_what_was_changed_since_it_was_begun() -> None
     assert resolved(shlex.split(command)[1:]) == config
 
 
+def test_a_pair_of_arms_is_turned_around_where_it_is_asked_for_so(tmp_path: Path) -> None:
+    from strength import between
+
+    found = {"arm": "staged", "other": "steps", "wins": 0.2, "interval": [-0.1, 0.5], "seed_means": [0.1, 0.3]}
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / "numbers.json").write_text(json.dumps({"searched": {"between": [found]}}))
+    rows = [{"game": "nim", "arm": arm, "kind": "searched", "label": "small"} for arm in ("steps", "staged")]
+    row = between(rows, tmp_path, ("steps", "staged"))
+    assert (row["name"], row["over"]) == ("nim, steps over staged, searched, small", "staged")
+    difference = row["difference"]
+    assert isinstance(difference, dict)
+    assert (difference["wins"], difference["interval"]) == (-0.2, [-0.5, 0.1])
+    assert difference["seed_means"] == [-0.1, -0.3]
+    with pytest.raises(ValueError, match=r"expected a pair of \['staged', 'steps'\]"):
+        between(rows, tmp_path, ("steps", "weighted"))
+
+
 def test_a_trainings_speed_is_that_of_the_completed_network_after_its_first_steps(
     game: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -65,10 +66,11 @@ class AgainstField(Contest):
                 row += [f"{100 * found.mean:+z.1f} {points(found.interval, signed=True)}", p_text(found.p_value)]
             rows.append([*row, f"{self._mean_plies(arm):.0f}"])
         columns = ["arm", "games", "wins %", "ties %", "losses %", "wins against single, points", "p", "plies"]
+        tables = [Table(columns, rows, self._caption()), *self._between(), self._seats()]
         parts = "; small: each training seed" if len(self.results) > 1 else ""
         return Section(
             title,
-            tables=[Table(columns, rows, self._caption()), self._seats()],
+            tables=tables,
             figures=[
                 Figure(
                     f"wins-{label}",
@@ -81,25 +83,20 @@ class AgainstField(Contest):
     def numbers(self) -> dict[str, Any]:
         return {
             "arms": {arm: self.pooled(arm).to_json() for arm in self.arms},
-            "differences": {
-                arm: {
-                    "wins": found.mean,
-                    "interval": list(found.interval),
-                    "num_pairs": found.num_observations,
-                    "seed_means": list(found.seed_means),
-                    "p_value": found.p_value,
-                }
-                for arm in self.arms
-                if arm != self.baseline
-                for found in [self.difference(arm)]
-            },
+            "differences": {arm: _to_json(self.difference(arm)) for arm in self.arms if arm != self.baseline},
+            "between": [
+                {"arm": arm, "other": other, **_to_json(self.difference(arm, other))} for arm, other in self._pairs()
+            ],
             "seeds": list(self.seeds),
             "by_seed": [result.to_json() for result in self.results],
         }
 
-    def difference(self, arm: str) -> SeedEstimate:
-        """Returns how much more often an arm wins than the single network, over paired games and training seeds."""
-        each = [result.difference(arm) for result in self.results]
+    def difference(self, arm: str, other: str | None = None) -> SeedEstimate:
+        """Returns how much more often an arm wins than another, by default the single network.
+
+        It is over paired games and training seeds.
+        """
+        each = [result.difference(arm, other) for result in self.results]
         return seed_interval([one.win_differences for one in each], [one.boards for one in each])
 
     def pooled(self, arm: str) -> Tally:
@@ -124,6 +121,22 @@ class AgainstField(Contest):
             f"games; the difference in wins is paired, {difference}. The Wilson intervals hold for these networks, not "
             "for others like them."
         )
+
+    def _pairs(self) -> list[tuple[str, str]]:
+        return list(itertools.combinations(self.others, 2))
+
+    def _between(self) -> list[Table]:
+        rows = []
+        for arm, other in self._pairs():
+            found = self.difference(arm, other)
+            difference = f"{100 * found.mean:+z.1f} {points(found.interval, signed=True)}"
+            rows.append([arm, other, difference, p_text(found.p_value)])
+        columns = ["arm", "over", "wins, points", "p"]
+        caption = (
+            "The other arms among themselves, paired in the same way. Of many pairs some seem to differ by chance: ask "
+            "about those that were meant before the games were played."
+        )
+        return [Table(columns, rows, caption)] if rows else []
 
     def _mean_plies(self, arm: str) -> float:
         return float(np.mean([game.plies for game in self.games(arm)]))
@@ -151,6 +164,16 @@ class AgainstField(Contest):
                 for seed, result in self.by_seed()
             ]
         return rows
+
+
+def _to_json(found: SeedEstimate) -> dict[str, Any]:
+    return {
+        "wins": found.mean,
+        "interval": list(found.interval),
+        "num_pairs": found.num_observations,
+        "seed_means": list(found.seed_means),
+        "p_value": found.p_value,
+    }
 
 
 def _whisker(label: str, tally: Tally, *, note: str = "", is_baseline: bool, is_part: bool = False) -> Whisker:

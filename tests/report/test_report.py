@@ -239,6 +239,24 @@ def test_a_caption_says_where_p_is_from() -> None:
     assert one.difference("experts").p_value == found.p_value
 
 
+def test_arms_that_are_no_baseline_are_compared_among_themselves() -> None:
+    single, experts = (
+        [game for game in small_result().records if game.label == name] for name in ("single", "experts")
+    )
+    best = [replace(game, label="best", outcome="win") for game in single]
+    result = replace(small_result(), arms=("single", "experts", "best"), records=(*single, *experts, *best))
+    contest = AgainstField((result,) * 2, (7, 8), limit="8 simulations", field="somebody")
+    main, between, seats = contest.section("With search", "searched").tables
+    assert [row[0] for row in main.rows] == ["single", "experts", "best"]
+    assert [row[:2] for row in between.rows] == [["experts", "best"]]
+    # Of four games the experts won two, the best all.
+    assert str(between.rows[0][2]).startswith("-50.0 [")
+    (pair,) = contest.numbers()["between"]
+    assert (pair["arm"], pair["other"], pair["wins"], pair["num_pairs"]) == ("experts", "best", -0.5, 8)
+    assert contest.numbers()["seeds"] == [7, 8]
+    assert "seat 0" in seats.columns
+
+
 def duel(outcomes: Sequence[Outcome]) -> MatchResult:
     games = tuple(record(index, "experts", outcome, index // 2, index % 2) for index, outcome in enumerate(outcomes))
     return MatchResult("tiny", ("experts",), 2, "experts", 0.5, games)
