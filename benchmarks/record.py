@@ -59,7 +59,11 @@ def named(arguments: Sequence[str]) -> Iterator[str]:
     """Yields arguments, in place of whole paths what they are for: where something lies on a machine is its own."""
     option = ""
     for argument in arguments:
-        yield (option.lstrip("-").upper() or "PATH") if argument.startswith("/") else argument
+        setting, _, value = argument.partition("=")
+        if argument.startswith("/"):
+            yield option.lstrip("-").upper() or "PATH"
+        else:
+            yield f"{setting}={setting.rpartition('.')[2].upper()}" if value.startswith("/") else argument
         option = argument
 
 

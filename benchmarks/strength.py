@@ -22,6 +22,7 @@ from record import add_option, append
 from record import named as without_paths
 
 from moemcts.runs.settings import ExperimentConfig, flat, validate
+from moemcts.store import read_toml
 
 
 def rows(run: Path, label: str) -> list[dict[str, object]]:
@@ -44,7 +45,7 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
             network = next(others, config["network"])
             row |= {"network": network, "simulations": config["search"]["simulations"] * (kind != "raw")}
             row |= {"rollout_plies": config["search"].get("rollout_plies", 0)}
-            row |= {"samples": config["data"]["samples"], "training_seeds": config["num_seeds"]}
+            row |= {"samples": samples_of(config), "training_seeds": config["num_seeds"]}
             row |= {"seed": config["seed"], "run_command": command}
             found.append(row)
     return found
@@ -68,6 +69,12 @@ def between(rows: Sequence[Mapping[str, Any]], run: Path, pair: tuple[str, str])
     raise ValueError(
         f"expected a pair of {sorted({one[key] for one in known for key in ('arm', 'other')})}, got {pair}"
     )
+
+
+def samples_of(config: Mapping[str, Any]) -> int:
+    """Returns how many samples the networks of a run learned from, of its own games or of a dataset."""
+    data = config["data"]
+    return int(data["samples"] or read_toml(Path(data["folder"]) / "manifest.toml")["num_samples"])
 
 
 def wins_of(result: Mapping[str, Any], arm: str) -> int:
