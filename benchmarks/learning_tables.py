@@ -121,8 +121,8 @@ def _losses(rows: Sequence[Row]) -> str:
         f"{one['simulations']} simulations against three SimpleAgents, intervals over training seeds and boards."
     )
     heads = (
-        "Pommerman, gate | phases, % of positions | seeds | loss | more than the single network | accuracy %, for the "
-        "single network's | wins, points (games)"
+        "Pommerman, experts by | phases, % of positions | seeds | loss | more than the single network "
+        "| accuracy %, for the single network's | wins, points (games)"
     )
     runs = "\n".join(f"- `{command}`" for command in dict.fromkeys(row["run_command"] for row in rows))
     return "\n\n".join([table(heads, cells), note, runs, origin(rows)])

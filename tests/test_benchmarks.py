@@ -315,6 +315,13 @@ def test_the_command_of_a_run_says_what_was_changed_since_it_was_begun() -> None
     assert resolved(shlex.split(command)[1:]) == config
 
 
+def test_rows_say_what_a_path_is_for_and_not_where_it_is() -> None:
+    from record import named
+
+    given = ["/home/me/run", "--data", "/home/me/games", "--set", "data.folder=/home/me/games", "--set", "a=b/c"]
+    assert list(named(given)) == ["PATH", "--data", "DATA", "--set", "data.folder=FOLDER", "--set", "a=b/c"]
+
+
 def test_a_pair_of_arms_is_turned_around_where_it_is_asked_for_so(tmp_path: Path) -> None:
     from strength import between
 
