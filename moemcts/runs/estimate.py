@@ -18,6 +18,7 @@ from moemcts.runs.arms import SINGLE
 from moemcts.runs.experiment import MATCHES, Experiment
 from moemcts.runs.learning import data_players, games_file, reader_of
 from moemcts.runs.learning_cost import learning_cost
+from moemcts.runs.times import duration
 from moemcts.search import SearchAgent
 
 BATCH = 128
@@ -104,15 +105,6 @@ def estimate(experiment: Experiment) -> Estimate:
             + config.num_seeds * sum(rates[arm.network][1] * 4 * 3 * one.trainings * 2 for arm, one in work.items())
         ),
     )
-
-
-def duration(seconds: float) -> str:
-    """Returns a time in words."""
-    if seconds < 1:
-        return "under 1 s"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"
 
 
 def _size(num_bytes: int) -> str:

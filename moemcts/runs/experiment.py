@@ -12,6 +12,7 @@ from moemcts.agents import Agent, PolicyAgent
 from moemcts.arena.match import MatchResult
 from moemcts.arena.records import Lineup
 from moemcts.arena.schedules import MatchSchedule
+from moemcts.arena.verdict import counted
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.naming import check_backend, opponents_named
@@ -28,10 +29,11 @@ from moemcts.runs.resolution import with_field, with_gates, with_inference, with
 from moemcts.runs.run import Part, Run
 from moemcts.runs.settings import ExperimentConfig
 from moemcts.runs.sources import Sources, open_sources
+from moemcts.runs.times import Timed, describe_times
 from moemcts.search import SearchAgent
 from moemcts.search.engine import Opponents
 from moemcts.work import Report, Workers, num_cores, workers
-from moemcts.work.progress import Advance, Tally
+from moemcts.work.progress import Advance, Progress, Tally
 
 if TYPE_CHECKING:
     from moemcts.experts import ExpertSet, Routing
@@ -146,6 +148,10 @@ class Experiment(Run[ExperimentConfig]):
         """In how many processes its parts are done."""
         return self.config.workers or num_cores()
 
+    def work(self, progress: Progress) -> None:
+        """Does all parts that are not done yet, and writes down how long that took."""
+        super().work(Timed(progress, self.folder))
+
     def do_all(self, parts: Sequence[Part], advance: Advance) -> None:
         """Does parts of one task in as many processes as the settings say: side by side, or each shared by all."""
         tally = Tally([part.size for part in parts], advance)
@@ -256,10 +262,13 @@ class Experiment(Run[ExperimentConfig]):
     def _making(self) -> str:
         config = self.config
         found = [f"- gate `{name}` is `{gate}` here\n" for gate, name in self.gate_names.items() if gate != name]
+        times = describe_times(self.folder)
+        took = f"- took {times}; {counted(self.num_workers, 'worker')}\n" if times else ""
         return (
             f"- {self.describe()}\n{''.join(found)}"
             f"- schemes `{', '.join(config.schemes)}`, network `{config.network}`, seed {config.seed}\n"
             f"{self.describe_environment()}\n"
+            f"{took}"
             "- all settings: `config.toml`; all games: `matches/`; all measurements: `training/*/metrics.jsonl`"
         )
 

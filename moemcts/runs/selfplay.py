@@ -25,6 +25,7 @@ from moemcts.runs.selfplay_judging import Judging
 from moemcts.runs.selfplay_learning import Learning
 from moemcts.runs.selfplay_players import LEAGUE, Players, PlayParts
 from moemcts.runs.selfplay_settings import SelfPlayConfig
+from moemcts.runs.times import duration
 from moemcts.store import read_toml, write_bytes
 from moemcts.work import Processes, Workers, num_cores, workers
 from moemcts.work.beside import Beside
@@ -321,8 +322,6 @@ class SelfPlay(Run[SelfPlayConfig]):
         )
 
     def _seconds_left(self, generation: int, share: float) -> str:
-        from moemcts.runs.estimate import duration
-
         times = [one["seconds"] for one in self.timings() if "part" in one and one["part"] != START]
         if generation < 2 or not times:
             return ""

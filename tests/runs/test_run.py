@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -11,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,6 +27,7 @@ from moemcts.runs.arms import file_label, make_arms
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.learning import measurements
 from moemcts.runs.settings import validate
+from moemcts.runs.times import Timed, describe_times, starts
 from moemcts.store import exclusive, read_toml, write_text, write_toml
 from moemcts.work.progress import Silence
 
@@ -263,6 +266,42 @@ def test_a_lost_environment_costs_its_lines_of_the_report_only(copy: Path, conte
         (copy / "env.json").write_text(content)
     make(Experiment.load(copy), Silence())
     assert "versions are not known" in (copy / "report" / "report.md").read_text()
+
+
+def test_a_run_says_how_long_it_took_in_all_its_starts(copy: Path) -> None:
+    (first,) = starts(copy)
+    assert list(first) == ["games to learn from", "training", "matches"]
+    assert all(seconds >= 0 for seconds in first.values())
+
+    edit(copy, lambda values: values["match"].update(games=8))
+    make(Experiment.load(copy), Silence())
+    assert starts(copy)[0] == first
+    assert list(starts(copy)[1]) == ["matches"]
+    words = describe_times(copy)
+    assert " in 2 starts: games to learn from " in words
+    assert words in (copy / "report" / "report.md").read_text()
+
+
+def test_an_interrupted_start_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    minutes = itertools.count(0, 70)
+    monkeypatch.setattr("moemcts.runs.times.time", SimpleNamespace(monotonic=lambda: next(minutes)))
+
+    def train() -> None:
+        with Timed(Silence(), tmp_path).task("training", "steps") as advance:
+            advance(1, 2)
+            assert starts(tmp_path) == [{"training": 140}], "while it goes on"
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train()
+    assert starts(tmp_path) == [{"training": 210}]
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"starts": 3}', '{"starts": [{"training": "long"}]}'])
+def test_lost_times_cost_their_line_of_the_report_only(content: str, copy: Path) -> None:
+    (copy / "times.json").write_text(content)
+    make(Experiment.load(copy), Silence())
+    assert "- took" not in (copy / "report" / "report.md").read_text()
 
 
 def test_a_folder_is_a_run_from_its_last_file_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,88 @@
+"""How long the tasks of a run took, all its starts together."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from moemcts.arena.verdict import counted
+from moemcts.errors import MoemctsError
+from moemcts.store import read_json, write_json
+from moemcts.work.progress import Advance, Progress
+
+TIMES = "times.json"
+_SECONDS_BETWEEN_NOTES = 60.0
+
+
+class Timed:
+    """Shows tasks as another progress does, and keeps how long each start of a run spent on them, in its `times.json`.
+
+    Seconds of wall time, written down once a minute: a kill loses less than that. They decide nothing.
+    """
+
+    def __init__(self, progress: Progress, folder: Path) -> None:
+        """Takes the folder of the run; a start is noted there with its first task."""
+        self._progress = progress
+        self._folder = folder
+        self._earlier = starts(folder)
+        self._seconds: dict[str, float] = {}
+
+    @contextmanager
+    def task(self, name: str, unit: str) -> Iterator[Advance]:
+        """Opens a task of that progress, and times it."""
+        noted = time.monotonic()
+
+        def note() -> None:
+            nonlocal noted
+            now = time.monotonic()
+            self._seconds[name] = self._seconds.get(name, 0.0) + now - noted
+            noted = now
+            told = {task: round(seconds, 1) for task, seconds in self._seconds.items()}
+            write_json(self._folder / TIMES, {"starts": [*self._earlier, told]})
+
+        with self._progress.task(name, unit) as advance:
+
+            def advance_and_note(done: int, total: int) -> None:
+                advance(done, total)
+                if time.monotonic() - noted >= _SECONDS_BETWEEN_NOTES:
+                    note()
+
+            try:
+                yield advance_and_note
+            finally:
+                note()
+
+    def say(self, text: str) -> None:
+        """Shows one line."""
+        self._progress.say(text)
+
+
+def starts(folder: Path) -> list[dict[str, float]]:
+    """Returns the seconds of wall time that each start of a run spent on each task; none where that is not known."""
+    # Without them a run goes on all the same.
+    with contextlib.suppress(MoemctsError, TypeError, ValueError, KeyError, AttributeError):
+        if (folder / TIMES).exists():
+            found = read_json(folder / TIMES)["starts"]
+            return [{str(task): float(seconds) for task, seconds in start.items()} for start in found]
+    return []
+
+
+def describe_times(folder: Path) -> str:
+    """Returns how long a run took so far, in words; empty where that is not known."""
+    known = starts(folder)
+    tasks = dict.fromkeys(task for start in known for task in start)
+    total = {task: sum(start.get(task, 0.0) for start in known) for task in tasks}
+    shares = ", ".join(f"{task} {duration(seconds)}" for task, seconds in total.items())
+    return f"{duration(sum(total.values()))} in {counted(len(known), 'start')}: {shares}" if known else ""
+
+
+def duration(seconds: float) -> str:
+    """Returns a time in words."""
+    if seconds < 1:
+        return "under 1 s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:,.1f} h"
