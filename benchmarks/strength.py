@@ -119,7 +119,10 @@ def main() -> None:
     add_option(parser)
     options = parser.parse_args()
     found = rows(options.run, options.label)
-    found += [between(found, options.run, tuple(pair)) for pair in options.pair]
+    try:
+        found += [between(found, options.run, tuple(pair)) for pair in options.pair]
+    except ValueError as error:
+        parser.error(str(error))
     for row in found:
         row |= {"commit": options.commit} if options.commit else {}
         print(row["name"], row["value"], row["interval"], row["games"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ class AgainstField(Contest):
                 row += [f"{100 * found.mean:+z.1f} {points(found.interval, signed=True)}", p_text(found.p_value)]
             rows.append([*row, f"{self._mean_plies(arm):.0f}"])
         columns = ["arm", "games", "wins %", "ties %", "losses %", "wins against single, points", "p", "plies"]
-        tables = [Table(columns, rows, self._caption()), *self._between(), self._seats()]
+        tables = [Table(columns, rows, self._caption()), *self._between_table(), self._seats()]
         parts = "; small: each training seed" if len(self.results) > 1 else ""
         return Section(
             title,
@@ -84,9 +85,7 @@ class AgainstField(Contest):
         return {
             "arms": {arm: self.pooled(arm).to_json() for arm in self.arms},
             "differences": {arm: _to_json(self.difference(arm)) for arm in self.arms if arm != self.baseline},
-            "between": [
-                {"arm": arm, "other": other, **_to_json(self.difference(arm, other))} for arm, other in self._pairs()
-            ],
+            "between": [{"arm": arm, "other": other, **_to_json(found)} for arm, other, found in self._between],
             "seeds": list(self.seeds),
             "by_seed": [result.to_json() for result in self.results],
         }
@@ -122,13 +121,13 @@ class AgainstField(Contest):
             "for others like them."
         )
 
-    def _pairs(self) -> list[tuple[str, str]]:
-        return list(itertools.combinations(self.others, 2))
+    @cached_property
+    def _between(self) -> list[tuple[str, str, SeedEstimate]]:
+        return [(arm, other, self.difference(arm, other)) for arm, other in itertools.combinations(self.others, 2)]
 
-    def _between(self) -> list[Table]:
+    def _between_table(self) -> list[Table]:
         rows = []
-        for arm, other in self._pairs():
-            found = self.difference(arm, other)
+        for arm, other, found in self._between:
             difference = f"{100 * found.mean:+z.1f} {points(found.interval, signed=True)}"
             rows.append([arm, other, difference, p_text(found.p_value)])
         columns = ["arm", "over", "wins, points", "p"]
