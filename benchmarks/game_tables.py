@@ -7,7 +7,7 @@ from pathlib import Path
 from published import CHESS_ELO, CHESS_LOSS
 from tabulating import Row, around, bounds, field_matches, field_table, latest, origin, points, table
 
-from moemcts.arena.rating import EloRange
+from moemcts.arena.rating import EloRange, elo
 from moemcts.arena.verdict import counted
 from moemcts.report.leaderboard import leaderboard
 from moemcts.store import read_toml
@@ -69,6 +69,7 @@ def _strength_of(rows: list[Row]) -> str:
     return "\n\n".join([*heading, table(heads, map(strength_row, rows)), how])
 
 
+COUNTS = ("wins", "draws", "losses")
 PHASES = ("opening", "middlegame", "endgame", "all")
 
 
@@ -178,7 +179,7 @@ def levels() -> str:
     # Ratings are against the mean of their round robin: those of an earlier one are no part of the table.
     newest = {_round_robin(row): row for row in sorted(ratings, key=lambda row: str(row["date"]))}
     shown = {row["name"]: row["name"].replace(", levels", "").replace("&", " ") for row in against}
-    games = [[shown[row["name"]], row["wins"], row["draws"], row["losses"], bounds(row["interval"])] for row in against]
+    games = [[shown[row["name"]], *(row[key] for key in COUNTS), bounds(_elo_bounds(row))] for row in against]
     means = [
         [row["name"].partition("rating: ")[2].replace("&", " "), row["games"], around(row["value"], row["interval"])]
         for row in sorted(ratings, key=lambda row: (_round_robin(row), -row["value"]))
@@ -192,6 +193,12 @@ def levels() -> str:
     heads = "antichess, two round robins: equal simulations, equal time | games | Elo against its mean, 95 %"
     engines = table("against engines | wins | draws | losses | Elo, 95 %", games)
     return "\n\n".join([engines, table(heads, means), how, origin([*against, *ratings])])
+
+
+def _elo_bounds(row: Row) -> tuple[float | None, float | None]:
+    # From the counts: what rows say themselves was narrower where few games were not all won.
+    found = elo(*(row[key] for key in COUNTS))
+    return found.low, found.high
 
 
 def _round_robin(row: Row) -> str:

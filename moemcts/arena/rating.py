@@ -19,7 +19,6 @@ ELO_PER_SIGMA = 800 / math.log(10)
 MOST_ELO = 2000
 """Of a sequential test; at this difference one game of 100,000 is lost."""
 _Z95_TWO_SIDED = 1.959963984540054
-_Z95_ONE_SIDED = 1.6448536269514722
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,12 +199,22 @@ def _elo_of_counts(counts: Sequence[int], *, num_games_each: int, quantile: floa
         bounds = elo_of_score(low), elo_of_score(high)
         error = (bounds[1] - bounds[0]) / 2
         return Elo(difference=difference, error=error, low=bounds[0], high=bounds[1], num_games=num_games)
-    one_sided = _Z95_ONE_SIDED * spread if variance else (1 - math.pow(0.05, 1 / total)) / 2
-    if mean >= 0.5:
-        low = max(mean - one_sided, 0.05 / total)
-        return Elo(difference=difference, error=None, low=elo_of_score(low), high=None, num_games=num_games)
-    high = min(mean + one_sided, 1 - 0.05 / total)
-    return Elo(difference=difference, error=None, low=None, high=elo_of_score(high), num_games=num_games)
+    better = max(mean, 1 - mean)
+    bound = elo_of_score(_least_score(better, total) if variance else better - (1 - math.pow(0.05, 1 / total)) / 2)
+    ends: dict[str, float | None] = {"low": bound, "high": None} if mean >= 0.5 else {"low": None, "high": -bound}
+    return Elo(difference=difference, error=None, num_games=num_games, **ends)
+
+
+def _least_score(mean: float, total: float) -> float:
+    """Returns the one-sided 95 % bound of a score whose entries differ, as if they were won or lost whole.
+
+    Clopper and Pearson's (1934), with a broken number of entries won: nothing varies more for its mean, and so close to
+    1 the variance that is seen says little. It falls with every point that is lost.
+    """
+    from scipy.special import betaincinv
+
+    won = mean * total
+    return float(betaincinv(won, total - won + 1, 0.05))
 
 
 def _moments(counts: Sequence[float]) -> tuple[float, float, float]:

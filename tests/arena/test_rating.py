@@ -123,6 +123,28 @@ def test_all_games_won_gives_a_lower_bound_only() -> None:
     assert str(elo(0, 0, 10)) == "< -182.7"
 
 
+def test_a_lost_point_never_proves_more() -> None:
+    bounds = [elo(*counts).low or -math.inf for counts in ((10, 0, 0), (9, 1, 0), (8, 2, 0), (9, 0, 1))]
+    assert bounds == sorted(bounds, reverse=True)
+    assert (elo(99, 1, 0).low or math.inf) < (elo(100, 0, 0).low or 0)
+    assert (pentanomial_elo((0, 0, 0, 1, 24)).low or math.inf) < (pentanomial_elo((0, 0, 0, 0, 25)).low or 0)
+    # Nine of ten whole wins: Clopper and Pearson's bound is 0.6058.
+    assert elo(9, 0, 1).low == pytest.approx(elo_of_score(0.6058), abs=0.1)
+
+
+def test_bounds_of_nearly_all_points_hold_in_19_of_20_matches() -> None:
+    rng = np.random.default_rng(0)
+    for num_games, win, draw in ((10, 0.74, 0.26), (20, 0.85, 0.15), (100, 0.95, 0.04)):
+        held, num_matches = 0, 1000
+        for counts in rng.multinomial(num_games, [win, draw, max(0.0, 1 - win - draw)], size=num_matches):
+            found = elo(*map(int, counts))
+            low = -math.inf if found.low is None else found.low
+            high = math.inf if found.high is None else found.high
+            held += low <= elo_of_score(win + draw / 2) <= high
+        # Of 1,000, 930 is nearly three deviations below 95 %.
+        assert held >= 930
+
+
 @pytest.mark.parametrize(
     ("num_pairs", "text"),
     # Of a share that 5 % of samples miss, 1 - 0.05 ** (1 / n), half the points may be lost.
