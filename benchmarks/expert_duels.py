@@ -22,7 +22,7 @@ from moemcts.arena.duel import DuelResult
 from moemcts.arena.intervals import seed_interval
 from moemcts.arena.playing import Watch
 from moemcts.arena.rating import EloRange
-from moemcts.arena.records import num_duplicates
+from moemcts.arena.records import boards_of, num_duplicates
 from moemcts.cli.progress import ConsoleProgress
 from moemcts.references import extend_reference, parse_reference
 from moemcts.runs.match import Match, MatchPlan, going_on
@@ -92,7 +92,7 @@ def agent(experts: str, options: str) -> str:
 def summary(name: str, results: Sequence[DuelResult]) -> dict[str, object]:
     """Returns the row of one match per training, each between the same two ways to play."""
     scores = [result.scores(result.names[0]) for result in results]
-    openings = [[record.opening for record in result.records] for result in results]
+    openings = [boards_of(result.records) for result in results]
     found = seed_interval([[one - 0.5 for one in each] for each in scores], openings, bounds=(-0.5, 0.5))
     elo = EloRange.of(0.5 + found.mean, [0.5 + bound for bound in found.interval])
     points = [point for each in scores for point in each]

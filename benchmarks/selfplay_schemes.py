@@ -124,7 +124,7 @@ def play(options: argparse.Namespace, arm: str, seed: int) -> tuple[list[int], f
     names = [str(experts(run_of(options.out, one, seed))) for one in (arm, BASELINE)]
     command = ["match", "--game", options.game, "--games", str(options.games), "--json", "--out", str(path)]
     command += [word for name in names for word in ("--agent", f"{name}?simulations={options.simulations}")]
-    command += ["--against", options.against] if options.against else ["--random-plies", "2"]
+    command += ["--against", options.against] if options.against else ["--random-plies", "4", "--seed", str(seed)]
     done = subprocess.run([sys.executable, "-m", "moemcts", *command], check=True, stdout=subprocess.PIPE)
     found = json.loads(done.stdout)
     tallies = found["arms" if options.against else "agents"]

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from moemcts.arena.intervals import Estimate, mcnemar_test, mean_interval, sign_flip_test
 from moemcts.arena.outcomes import Tally, points
-from moemcts.arena.records import GameRecord, num_duplicates, terminations
+from moemcts.arena.records import GameRecord, boards_of, num_duplicates, terminations
 from moemcts.arena.schedules import MatchSchedule
 from moemcts.arena.verdict import verdict
 from moemcts.errors import unknown_name
@@ -118,9 +118,7 @@ class MatchResult:
         return ArmSummary(
             name=arm,
             tally=Tally.of([game.outcome for game in games]),
-            score=mean_interval(
-                [self._score(game) for game in games], [game.opening for game in games], bounds=(0.0, 1.0)
-            ),
+            score=mean_interval([self._score(game) for game in games], boards_of(games), bounds=(0.0, 1.0)),
             mean_plies=sum(game.plies for game in games) / max(len(games), 1),
             by_seat=tuple(
                 Tally.of([game.outcome for game in games if game.focus == seat]) for seat in range(self.num_seats)
@@ -134,7 +132,7 @@ class MatchResult:
         baseline = self.baseline if baseline is None else baseline
         theirs = {(game.opening, game.focus): game for game in self.games(baseline)}
         pairs = [(game, theirs[key]) for game in self.games(arm) if (key := (game.opening, game.focus)) in theirs]
-        boards = tuple(ours.opening for ours, _ in pairs)
+        boards = tuple(boards_of([game for pair in pairs for game in pair])[::2])
         wins = tuple(float(ours.outcome == "win") - float(other.outcome == "win") for ours, other in pairs)
         scores = [self._score(ours) - self._score(other) for ours, other in pairs]
         num_only_arm, num_only_baseline = wins.count(1.0), wins.count(-1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, Self
 
@@ -111,6 +111,20 @@ def key_of(start: State) -> int:
 def num_duplicates(games: Sequence[GameRecord]) -> int:
     """Returns how many games repeat an earlier one: same agents in the same seats, same start, same moves."""
     return len(games) - len({(game.agents, game.label, game.focus, game.start_key, game.moves) for game in games})
+
+
+def boards_of(games: Sequence[GameRecord]) -> list[str]:
+    """Returns the board of each game: the name of its opening, or of an earlier one with the very same games.
+
+    An opening that was drawn twice is played twice alike by who does not play at random: that is one observation.
+    """
+    played: dict[str, set[Hashable]] = {}
+    for game in games:
+        once = (game.agents, game.label, game.focus, game.start_key, game.moves)
+        played.setdefault(game.opening, set()).add(once)
+    first: dict[Hashable, str] = {}
+    boards = {opening: first.setdefault(frozenset(alike), opening) for opening, alike in played.items()}
+    return [boards[game.opening] for game in games]
 
 
 def terminations(games: Sequence[GameRecord]) -> dict[str, int]:

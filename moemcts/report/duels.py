@@ -10,7 +10,7 @@ import numpy as np
 
 from moemcts.arena.intervals import SeedEstimate, seed_interval
 from moemcts.arena.rating import Elo, EloRange, elo
-from moemcts.arena.records import GameRecord, num_duplicates
+from moemcts.arena.records import GameRecord, boards_of, num_duplicates
 from moemcts.arena.verdict import verdict
 from moemcts.report.contest import Contest
 from moemcts.report.page import Figure, Section
@@ -74,7 +74,7 @@ class AgainstSingle(Contest):
         games = [result.games(arm) for result in self.results]
         return seed_interval(
             [[POINTS[game.outcome] - 0.5 for game in one] for one in games],
-            [[game.opening for game in one] for one in games],
+            [boards_of(one) for one in games],
             bounds=(-0.5, 0.5),
         )
 

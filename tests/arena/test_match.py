@@ -27,6 +27,7 @@ from moemcts.arena import (
 from moemcts.arena.adjudication import Adjudication
 from moemcts.arena.journal import Journal
 from moemcts.arena.rating import Sprt
+from moemcts.arena.records import boards_of
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 
 GAME = StayOrLeave(4, length=30)
@@ -47,6 +48,15 @@ def test_every_arm_plays_the_same_boards_and_seats() -> None:
     for game in result.records:
         assert game.agents[game.focus or 0] == game.label
         assert game.agents.count("field") == 3
+
+
+def test_an_opening_that_was_drawn_twice_and_played_alike_is_one_board() -> None:
+    first, second, *_ = small_match(num_games=8).games("single")
+    games = [replace(game, opening=name) for name in "abc" for game in (first, second)]
+    assert boards_of(games) == ["a"] * 6
+    # Whoever plays at random plays it otherwise, which is an observation of its own.
+    assert boards_of([*games[:5], replace(second, opening="c", moves=first.moves)]) == ["a"] * 4 + ["c"] * 2
+    assert boards_of([replace(first, opening="a"), replace(first, opening="b", start_key=1)]) == ["a", "b"]
 
 
 def test_equal_arms_play_equal_games() -> None:
