@@ -100,6 +100,20 @@ class SingleField(Field):
         return AgainstSingle(tuple(results), tuple(seeds), limit=limit)
 
 
+@dataclass(frozen=True)
+class SinglesField(SingleField):
+    """The single network in all other seats of a game of more than two; it is an arm too, to compare with."""
+
+    def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
+        return list(arms)
+
+    def contest(
+        self, results: Sequence[MatchResult], limit: str, singles: Collection[str], seeds: Sequence[int]
+    ) -> Contest:
+        field = "the single network of the same training seed"
+        return AgainstField(tuple(results), tuple(seeds), limit=limit, field=field, singles=singles)
+
+
 def make_field(reference: str, game: Game) -> Field:
     """Returns the field that a user names; where none is named, the game's default agent or the single network.
 
@@ -107,7 +121,7 @@ def make_field(reference: str, game: Game) -> Field:
     """
     name = reference or plugins().default_agent(game) or SINGLE
     if name == SINGLE:
-        return SingleField()
+        return SingleField() if game.spec.num_players == 2 else SinglesField()
     # To search within every step of a search would be too slow.
     model = usual_opponents(game) if names_experts(name) else name
     return AgentField(name, resolve_agent(name, game), model, experts_of([name]))
