@@ -22,7 +22,7 @@ from moemcts.work.progress import Advance
 
 @dataclass(frozen=True, kw_only=True)
 class Duel:
-    """Two agents against each other; where there are more seats, the second sits in all but one."""
+    """Two agents against each other."""
 
     game: Game
     agents: Mapping[str, Agent]
@@ -34,19 +34,20 @@ class Duel:
     identity: Mapping[str, Any]
     """What else decides the games."""
     journal: Path
+    seating: Sequence[str]
+    """Who sits where in the first game on an opening; in the others everybody moves on by one seat."""
     sprt: Sprt | None = None
     remake: Remake | None = None
     """What other processes need to play it."""
 
     def play(self, workers: Workers, advance: Advance) -> DuelResult:
         """Plays what is not played yet, and returns all games."""
-        first, second = self.agents
         schedule = duel_schedule(
             self.game,
             {name: Named(agent, name) for name, agent in self.agents.items()},
             num_games=self.num_games,
             openings=self.openings,
-            seating=(first, *[second] * (self.game.spec.num_players - 1)),
+            seating=self.seating,
             identity=self.identity,
             remake=self.remake,
         )
@@ -61,6 +62,22 @@ class Duel:
             watch=Watch(on_progress=lambda state: advance(state.num_finished, self.num_games)),
         )
         return DuelResult.of(schedule, records, sprt=self.sprt)
+
+
+def in_turn(game: Game, first: str, second: str) -> tuple[str, ...]:
+    """Returns the seats of two agents that have as many each: only then are equals expected to score one half.
+
+    Raises ValueError for a game of an odd number of players.
+    """
+    num_players = game.spec.num_players
+    if num_players % 2:
+        raise ValueError(f"expected a game in which two agents have as many seats each, got one of {num_players}")
+    return (first, second) * (num_players // 2)
+
+
+def one_against_all(game: Game, first: str, second: str) -> tuple[str, ...]:
+    """Returns the seats where the second agent has all but one: what ratings are fitted to, whatever is expected."""
+    return (first, *[second] * (game.spec.num_players - 1))
 
 
 def manifest_digest(experts: Path) -> str:

@@ -10,11 +10,10 @@ from typing import Any
 from moemcts.agents import Agent
 from moemcts.arena.openings import Opening, first_board, starts
 from moemcts.arena.rating import Sprt
-from moemcts.arena.schedules import duel_seatings
 from moemcts.errors import UsageError
 from moemcts.learn.loop.players import quiet
 from moemcts.naming import contestants, experts_of
-from moemcts.runs.gauntlet import Duel, is_promoted, manifest_digest
+from moemcts.runs.gauntlet import Duel, in_turn, is_promoted, manifest_digest, one_against_all
 from moemcts.runs.generations import PROMOTED
 from moemcts.runs.selfplay_players import Players, name_of
 from moemcts.store import read_json, write_json
@@ -38,13 +37,11 @@ class Judging:
 
     def _test(self) -> Sprt | None:
         rule = self.config.promotion
-        if rule.rule != "sprt":
+        if rule.rule == "none":
             return None
         try:
-            seatings = duel_seatings(self.game, ("newest", "champion"))
-            if len(seatings) != 2:
-                raise ValueError(f"expected two seatings for rule 'sprt', got {len(seatings)}; try 'score'")
-            return Sprt(elo0=rule.elo0, elo1=rule.elo1, model="logistic")
+            in_turn(self.game, "newest", "champion")
+            return Sprt(elo0=rule.elo0, elo1=rule.elo1, model="logistic") if rule.rule == "sprt" else None
         except ValueError as error:
             raise UsageError(f"promotion in {self.config.game}: {error}") from None
 
@@ -67,6 +64,7 @@ class Judging:
             parallel=self.config.games.parallel,
             identity=self._identity([generation, champion], search.model_dump(mode="json"), rule.simulations),
             journal=self.folder / "matches" / f"promote-{generation:04d}.jsonl",
+            seating=in_turn(self.game, newest, name_of(champion)),
             sprt=self._sprt,
         ).play(Here(), advance)
         self.on_disk.say(
@@ -103,6 +101,7 @@ class Judging:
                 parallel=gauntlet.parallel,
                 identity=self._identity(own, search.model_dump(mode="json"), gauntlet.simulations) | theirs,
                 journal=self.folder / "matches" / f"measure-{generation:04d}-{number}.jsonl",
+                seating=one_against_all(self.game, name_of(generation), name),
             ).play(Here(), lambda done, total, n=number: advance(n * total + done, len(others) * total))  # type: ignore[misc]
             tally = result.tally(name_of(generation))
             found.append(
@@ -133,7 +132,8 @@ class Judging:
         )
 
     def _openings(self, num_games: int, generation: int) -> list[Opening]:
-        return starts(self.game, -(-num_games // self.game.spec.num_players), seed=self._board(generation))
+        # Each is played from two seatings.
+        return starts(self.game, -(-num_games // 2), seed=self._board(generation))
 
     def _board(self, generation: int) -> int:
         return first_board(self.config.seed + 1) + generation * 10_000
