@@ -26,7 +26,7 @@ class Adjudication:
     draw_moves: int = 4
     """for this many moves of each side in a row (0: no draws),"""
     draw_from: int = 30
-    """and each side has made this many since the start of the game."""
+    """and each side has made this many in the game; an opening's do not count."""
     resign_value: float = 0.867
     """Lost for the side whose own v stays at or below minus this, 600 centipawns,"""
     resign_moves: int = 5
@@ -68,15 +68,15 @@ class Adjudicator:
 
     def __init__(self, rules: Adjudication) -> None:
         self._rules = rules
+        self._num_moves = 0
+        """Of both sides, from where the game started."""
         self._level = 0
         """Moves in a row, of both sides, with a value near zero."""
         self._losing = [0, 0]
         """Moves in a row of each side with a value that is lost."""
 
-    def note(
-        self, players: Sequence[Player], decisions: Sequence[Decision], ply: int
-    ) -> Literal["draw", "resignation"] | None:
-        """Takes in the decisions that led to `ply`, and returns how the game has ended, if so.
+    def note(self, players: Sequence[Player], decisions: Sequence[Decision]) -> Literal["draw", "resignation"] | None:
+        """Takes in the next decisions of the game, and returns how it has ended, if so.
 
         Who expects nothing neither agrees to a draw nor resigns; moves at once are no answers to each other.
         """
@@ -88,9 +88,10 @@ class Adjudicator:
         rules = self._rules
         (player,), (decision,) = players, decisions
         value = decision.value
+        self._num_moves += 1
         self._level = self._level + 1 if value is not None and abs(value) <= rules.draw_value else 0
         self._losing[player] = self._losing[player] + 1 if value is not None and value <= -rules.resign_value else 0
-        if rules.draw_moves and ply // 2 >= rules.draw_from and self._level >= 2 * rules.draw_moves:
+        if rules.draw_moves and self._num_moves // 2 >= rules.draw_from and self._level >= 2 * rules.draw_moves:
             return "draw"
         if rules.resign_moves and self._losing[player] >= rules.resign_moves:
             return "resignation"

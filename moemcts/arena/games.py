@@ -131,7 +131,7 @@ class _Running(Table):
         self.moves.append(tuple(decision.action for decision in step.decisions))
         if self.keeps_thoughts:
             self.decisions.append(tuple(map(_kept, step.decisions)))
-        how = self.adjudicator and self.adjudicator.note(step.players, step.decisions, self.state.ply)
+        how = self.adjudicator and self.adjudicator.note(step.players, step.decisions)
         # A game that the rules have ended keeps the result they gave it.
         if how and self.players:
             self.adjudicated = how, step.players[0]

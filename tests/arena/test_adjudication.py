@@ -22,12 +22,14 @@ PAPERS = Adjudication()
 
 
 def ends(
-    values: Sequence[float | None], *, rules: Adjudication = PAPERS, plies_before: int = 0
+    values: Sequence[float | None], *, rules: Adjudication = PAPERS, moves_before: int = 0
 ) -> tuple[int, str] | None:
     """Returns after how many values, of White and Black in turn, the game ends, and how."""
     adjudicator = Adjudicator(rules)
+    for number in range(moves_before):
+        adjudicator.note([number % 2], [Decision(action=0, value=None)])
     for number, value in enumerate(values):
-        how = adjudicator.note([number % 2], [Decision(action=0, value=value)], plies_before + number + 1)
+        how = adjudicator.note([number % 2], [Decision(action=0, value=value)])
         if how:
             return number + 1, how
     return None
@@ -35,9 +37,9 @@ def ends(
 
 def test_a_draw_takes_four_moves_of_each_side_after_move_thirty() -> None:
     assert ends([0.06, -0.06] * 50) == (60, "draw")
-    assert ends([0.06, -0.06] * 50, plies_before=80) == (8, "draw")
-    assert ends([0.06] * 7 + [0.07] + [0.0] * 9, plies_before=80) == (16, "draw")
-    assert ends([0.0] * 7, plies_before=80) is None
+    assert ends([0.06, -0.06] * 50, moves_before=80) == (8, "draw")
+    assert ends([0.06] * 7 + [0.07] + [0.0] * 9, moves_before=80) == (16, "draw")
+    assert ends([0.0] * 7, moves_before=80) is None
 
 
 def test_one_side_alone_does_not_agree_to_a_draw() -> None:
@@ -96,9 +98,12 @@ class Says:
         return [Decision(action=0, value=self._value)] * len(seats)
 
 
-def played(first: float | None, second: float | None) -> GameRecord:
-    game = plugins().game("antichess")
-    lineup = Lineup(agents=[FirstMove(first), FirstMove(second)], focus=0)
+def played(
+    first: float | None, second: float | None, *, name: str = "antichess", opening: str | None = None
+) -> GameRecord:
+    game = plugins().game(name)
+    start = 0 if opening is None else game.parse_state(opening)
+    lineup = Lineup(agents=[FirstMove(first), FirstMove(second)], focus=0, opening=start)
     return next(iter(play_games(game, [lineup], Conditions(adjudication=PAPERS, keep_thoughts=True))))
 
 
@@ -116,6 +121,11 @@ def test_who_resigns_has_lost() -> None:
     assert [[decision.value for decision in joint] for joint in record.decisions] == [[0.5], [-0.9]] * 5
     assert tuple(tuple(decision.action for decision in joint) for joint in record.decisions) == record.moves
     assert GameRecord.from_json(record.to_json()) == record
+
+
+def test_moves_before_the_opening_do_not_count() -> None:
+    record = played(0.0, 0.0, name="chess", opening="4k3/p7/8/8/8/8/P7/R3K2R w - - 0 40")
+    assert (record.termination, record.plies) == ("draw", 60)
 
 
 def test_games_of_agents_that_say_nothing_are_played_out() -> None:

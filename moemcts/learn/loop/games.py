@@ -243,7 +243,7 @@ class _Game(Table):
     def _resign(self, step: Step[_Game]) -> None:
         if self.adjudicator is None or self.resigner >= 0 or not self.players:
             return
-        if self.adjudicator.note(step.players, step.decisions, self.state.ply) == "resignation":
+        if self.adjudicator.note(step.players, step.decisions) == "resignation":
             self.resigner = step.players[0]
             if not self.is_played_on:
                 self.close()
