@@ -15,12 +15,12 @@ import numpy as np
 from moemcts.agents import Agent
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.games import Conditions, Progress
-from moemcts.arena.openings import Opening
+from moemcts.arena.openings import Opening, openings_from_seeds
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.ranking import Ranking, Ratings, fit_ratings
 from moemcts.arena.rating import Elo, elo
 from moemcts.arena.records import num_duplicates
-from moemcts.arena.schedules import duel_schedule
+from moemcts.arena.schedules import duel_schedule, duel_seatings
 from moemcts.errors import unknown_name
 from moemcts.game import Game
 
@@ -80,9 +80,14 @@ class TournamentResult:
         return losses, draws, wins
 
     def elo(self, name: str, other: str) -> Elo | None:
-        """Returns by how much Elo one agent is stronger, from their games alone; None where they never met."""
+        """Returns by how much Elo one agent is stronger, from their games alone.
+
+        None where they never met, and where a duel of theirs is not even (`DuelResult.is_even`): then equals do not
+        score one half, and `ratings` says who is stronger.
+        """
         losses, draws, wins = self.counts(name, other)
-        return elo(wins, draws, losses) if losses + draws + wins else None
+        is_even = all(one.is_even for one in self.duels if name in one.names and other in one.names)
+        return elo(wins, draws, losses) if is_even and losses + draws + wins else None
 
     def to_json(self) -> dict[str, Any]:
         """Returns what the games say as JSON values, without the games."""
@@ -121,12 +126,13 @@ class TournamentPlan:
     `round-robin`: every pair, or every set of as many agents as there are seats; where there are fewer agents than
     seats, all sit at one table. `gauntlet`: the first against each of the others, who takes all other seats.
     `ladder`: `rounds` times, neighbours by the rating so far sit together, as many as there are seats, so that
-    agents meet those of their strength; the first round goes by the order in which they are named.
+    agents meet those of their strength; the first round goes by the order in which they are named. Every round has
+    openings of its own as long as there are enough; each one after that has those of the first again.
     """
 
     kind: Kind = "round-robin"
     num_games: int
-    """At every table; all play the same openings, with random numbers of their own."""
+    """At every table; all of a round play the same openings, with random numbers of their own."""
     rounds: int = 1
     openings: Sequence[Opening] | None = None
     identity: Callable[[Sequence[str]], Mapping[str, Any]] | None = None
@@ -167,7 +173,7 @@ def play_tournament(
             game,
             {name: agents[name] for name in table.names},
             num_games=plan.num_games,
-            openings=plan.openings,
+            openings=_openings(game, plan, table),
             seating=table.seating,
             identity=None if plan.identity is None else plan.identity(table.names),
         )
@@ -180,6 +186,16 @@ def play_tournament(
         )
         duels.append(DuelResult.of(schedule, records, score=conditions.score))
     return TournamentResult(game.spec.name, plan.kind, names, tuple(duels))
+
+
+def _openings(game: Game, plan: TournamentPlan, table: Table) -> Sequence[Opening]:
+    """Returns where the games of a table start; however many rounds follow, those of a round are the same."""
+    num_openings = -(-plan.num_games // len(duel_seatings(game, table.names, table.seating)))
+    first = table.round * num_openings
+    if plan.openings is None:
+        return openings_from_seeds(num_openings, first=first)
+    own = plan.openings[first : first + num_openings]
+    return own if len(own) == num_openings else plan.openings
 
 
 def _seed(seed: int, table: Table) -> int:

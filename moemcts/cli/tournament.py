@@ -98,13 +98,15 @@ def tournament(
         check_adjudicable(made)
     # Two seatings at least share an opening.
     num_openings = -(-num_games // 2)
+    # Of every round of a ladder.
+    most = num_openings * ((rounds or ROUNDS) if kind == LADDER else 1)
     if openings is None:
-        boards = starts(made, num_openings, random_plies=random_plies, seed=first_board(seed))
+        boards = starts(made, most, random_plies=random_plies, seed=first_board(seed))
     else:
         suite = read_openings(made, openings)
         if suite.complaint:
             ConsoleProgress().say(f"warning: {suite.complaint}")
-        boards = suite.choose(num_openings, "random", seed)
+        boards = suite.choose(max(num_openings, min(most, len(suite.openings))), "random", seed)
     event = Event(
         game=made,
         num_games=num_games,

@@ -12,6 +12,7 @@ from games_of_the_arena import Leaver, StayOrLeave
 
 from moemcts.agents import Agent, Decision, RandomAgent, Seat
 from moemcts.arena.games import Conditions, Progress
+from moemcts.arena.openings import openings_from_seeds
 from moemcts.arena.tournament import Kind, TournamentPlan, TournamentResult, play_tournament
 from moemcts.errors import AgentFailure, Failure, UsageError
 from moemcts.game import Game, Views
@@ -84,6 +85,16 @@ def test_in_a_gauntlet_only_the_first_meets_everybody() -> None:
     assert wins > losses
 
 
+def test_there_is_no_elo_where_one_of_two_has_more_seats() -> None:
+    agents = leavers(0.1, 0.2)
+    uneven = play(StayOrLeave(4), agents, "gauntlet", num_games=8)
+    assert uneven.elo(*agents) is None
+    assert [pair["elo"] for pair in uneven.to_json()["crosstable"]] == [None]
+    assert play(StayOrLeave(4), agents, num_games=8).elo(*agents) is not None
+    # Three at four seats: one of them has two.
+    assert play(StayOrLeave(4), leavers(0.1, 0.2, 0.3), num_games=8).elo(*agents) is None
+
+
 @pytest.mark.parametrize(("num_agents", "num_tables"), [(2, 1), (4, 1), (6, 15)])
 def test_many_seats_are_filled_by_all_sets_of_agents(num_agents: int, num_tables: int) -> None:
     game = StayOrLeave(4)
@@ -110,6 +121,25 @@ def test_a_ladder_seats_neighbours_and_winners_move_up() -> None:
     ]
     assert seen[-1] == (len(result.duels) - 1, len(result.duels))
     assert result.standings() == list(reversed(agents))
+
+
+def boards(result: TournamentResult) -> list[set[str]]:
+    return [{record.opening for record in one.records} for one in result.duels]
+
+
+def test_rounds_of_a_ladder_play_other_openings_while_there_are_enough(tmp_path: Path) -> None:
+    game, agents = StayOrLeave(2), leavers(0.4, 0.1)
+    two = play(game, agents, "ladder", rounds=2, num_games=4, folder=tmp_path)
+    assert boards(two) == [{"seed 0", "seed 1"}, {"seed 2", "seed 3"}]
+    three = play(game, agents, "ladder", rounds=3, num_games=4, folder=tmp_path)
+    assert three.duels[:2] == two.duels
+    assert boards(three)[2] == {"seed 4", "seed 5"}
+    plan = TournamentPlan(kind="ladder", num_games=4, rounds=3, openings=openings_from_seeds(5, first=7))
+    assert boards(play_tournament(game, agents, plan, Conditions())) == [
+        {"seed 7", "seed 8"},
+        {"seed 9", "seed 10"},
+        {"seed 7", "seed 8"},
+    ]
 
 
 def test_a_tournament_goes_on_and_grows(tmp_path: Path) -> None:
