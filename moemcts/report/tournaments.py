@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from moemcts.arena.duel import DuelResult
-from moemcts.arena.rating import Elo
+from moemcts.arena.rating import Elo, elo_of_score, score_of_elo
 from moemcts.arena.records import num_duplicates
 from moemcts.arena.tournament import TournamentResult
 from moemcts.report.page import Figure, Report, Section
@@ -51,7 +52,7 @@ def grid_report(
     num_games = len(any_duel.records)
     caption = (
         f"{any_duel.game}: Elo over the baseline with the 95 % error that cutechess prints, {num_games} games per "
-        "cell; a bound alone where all games went one way. Means are over the cells that have an error."
+        "cell; a bound alone where the games allow no error. Means are the Elo of the mean score of all their cells."
     )
     nodes, times = ({cell: value for cell, value in grid.items() if cell[1].endswith(unit)} for unit in ("nodes", "ms"))
     sections = [
@@ -74,7 +75,7 @@ def grid_report(
     }
     mean = _mean(grid, rows=_axes(grid)[0], columns=_axes(grid)[1])
     num_repeated = sum(num_duplicates(one.records) for one in duels.values())
-    summary = f"mean over {len(grid)} matches: {mean or 'no'} Elo over the baseline"
+    summary = f"mean over {len(grid)} matches: {mean or 'no finite'} Elo over the baseline"
     if num_repeated:
         summary += f"; {num_repeated} games repeat an earlier one of their match move for move"
     return Report(f"{any_duel.game}: experts against a single network, by {rows}", summary, sections, numbers)
@@ -119,7 +120,10 @@ def ratings_figure(result: TournamentResult) -> matplotlib.figure.Figure:
 
 
 def grid_table(grid: Grid, *, corner: str, caption: str) -> Table:
-    """Returns Elo with its interval, rows and columns in the order in which they first come, and means of both."""
+    """Returns Elo with its interval, rows and columns in the order in which they first come, and means of both.
+
+    A mean is the Elo of the mean score of all its cells; None where that is 0 or 1.
+    """
     rows, columns = _axes(grid)
     lines: list[list[Cell]] = []
     for row in rows:
@@ -133,7 +137,7 @@ def grid_table(grid: Grid, *, corner: str, caption: str) -> Table:
 def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str) -> matplotlib.figure.Figure:
     """Returns a line per row with error bars over the columns, as Figures 4, 6 and 33 of the M2CTS paper have it.
 
-    Where all games went one way, an open arrow stands at the one bound there is.
+    Where there is no error, an open arrow stands at the one bound there is.
     """
     rows, columns = _axes(grid)
     with drawing():
@@ -159,7 +163,8 @@ def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str) -> matplotli
             for x, cell in cells:
                 if cell.error is None:
                     arrow = "^" if cell.low is not None else "v"
-                    axes.plot([x], [cell.difference], **(look | {"marker": arrow, "markerfacecolor": PAPER}))
+                    bound = [end for end in (cell.low, cell.high) if end is not None]
+                    axes.plot([x], bound, **(look | {"marker": arrow, "markerfacecolor": PAPER}))
         axes.axhline(0, color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         axes.annotate(
             "the baseline", (0.0, 0), xycoords=("axes fraction", "data"), xytext=(3, 3), textcoords="offset points",
@@ -214,6 +219,14 @@ def _axes(grid: Grid) -> tuple[list[str], list[str]]:
 
 
 def _mean(grid: Grid, *, rows: Sequence[str], columns: Sequence[str]) -> str | None:
-    cells = [grid[row, column] for row in rows for column in columns if (row, column) in grid]
-    known = [cell.difference for cell in cells if cell.error is not None]
-    return f"{np.mean(known):+z.1f}" if known else None
+    scores = [_score_of(grid[row, column]) for row in rows for column in columns if (row, column) in grid]
+    mean = fmean(scores) if scores else 0.0
+    return f"{elo_of_score(mean):+z.1f}" if 0 < mean < 1 else None
+
+
+def _score_of(cell: Elo) -> float:
+    """Returns the score whose Elo a cell is."""
+    # The estimate is the bound itself only where all games were won, or lost.
+    if cell.error is None and cell.difference in (cell.low, cell.high):
+        return float(cell.low is not None)
+    return score_of_elo(cell.difference)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from moemcts.arena.rating import Elo
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.report.page import Report, Section
 from moemcts.report.tables import Table
@@ -133,6 +134,8 @@ def has_program(name: str) -> bool:
 
 def shown(value: Any) -> str | None:
     """Returns a number, or several, as a table shows them."""
+    if isinstance(value, Mapping) and value.keys() == Elo.__dataclass_fields__.keys():
+        return str(Elo(**value))
     if isinstance(value, Mapping) and "difference" in value:
         error = value.get("error")
         return f"{value['difference']:+z.1f}" + ("" if error is None else f" ± {error:.1f}")

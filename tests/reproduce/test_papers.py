@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import typer
 
+from moemcts.arena.rating import elo
 from moemcts.cli.app import make_app
 from moemcts.cli.main import main
 from moemcts.errors import UsageError
@@ -102,6 +104,11 @@ def test_a_path_finds_keys_with_points_items_and_all_items() -> None:
     assert look_up(value, "a.5.b") is None
     assert look_up(value, "nothing") is None
     assert shown({"difference": 12.34, "error": None}) == "+12.3"
+
+
+def test_a_bound_is_shown_as_one() -> None:
+    assert shown(asdict(elo(10, 0, 0))) == "> +182.7"
+    assert shown([asdict(elo(0, 0, 10)), asdict(elo(5, 5, 5))]) == f"< -182.7 / {elo(5, 5, 5)}"
 
 
 def test_the_page_of_the_documents_is_written_from_the_list(monkeypatch: pytest.MonkeyPatch) -> None:

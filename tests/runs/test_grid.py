@@ -11,6 +11,7 @@ import torch
 
 from moemcts.agents import Seat
 from moemcts.arena.openings import read_openings, starts
+from moemcts.arena.rating import elo, elo_of_score
 from moemcts.cli.main import main
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.evaluation import Evaluation
@@ -21,6 +22,7 @@ from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.inference.fidelity import Fidelity
 from moemcts.naming import resolve_agent
 from moemcts.plugins import plugins
+from moemcts.report.tournaments import grid_lines, grid_table
 from moemcts.runs.grid import Limit, grid_cells, impact_cells, limits_of
 
 NETWORK = "resnet?channels=4&blocks=1"
@@ -127,6 +129,20 @@ def test_cells_say_who_plays_whom_and_for_how_long() -> None:
     for bad in (lambda: limits_of([], []), lambda: limits_of([0], []), lambda: grid_cells("a", "b", [], limits)):
         with pytest.raises(UsageError, match="expected"):
             bad()
+
+
+def test_cells_without_an_error_count_in_means_and_are_drawn_at_their_bound() -> None:
+    won, nearly, even = elo(10, 0, 0), elo(9, 0, 1), elo(4, 2, 4)
+    grid = {("a", "8 nodes"): won, ("a", "16 nodes"): even, ("b", "8 nodes"): nearly, ("c", "8 nodes"): elo(0, 0, 10)}
+    assert nearly.error is None
+    table = grid_table(grid, corner="", caption="")
+    means = {str(row[0]): row[-1] for row in table.rows}
+    expected = {"a": 0.75, "b": 0.9, "mean": (1 + 0.5 + 0.9 + 0) / 4}
+    assert means == {name: f"{elo_of_score(score):+z.1f}" for name, score in expected.items()} | {"c": None}
+    bounds = {("b", "8 nodes"): nearly, ("c", "8 nodes"): elo(1, 0, 9)}
+    lines = grid_lines(bounds, title="", xlabel="", legend="").axes[0].lines
+    arrows = {line.get_marker(): [*np.asarray(line.get_ydata())] for line in lines if line.get_marker() in ("^", "v")}
+    assert arrows == {"^": [nearly.low], "v": [elo(1, 0, 9).high]}
 
 
 def test_games_start_differently_where_the_game_does_not() -> None:
