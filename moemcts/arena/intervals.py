@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Interval = tuple[float, float]
 
-_FEWEST_DEGREES = 14
+FEWEST_DEGREES = 14
 """Of a Student's t that is close to normal."""
 
 
@@ -154,7 +154,7 @@ def seed_interval(
     than their games allow, the variance of the games is used in its place; where these all agree, the one that
     the interval of `mean_interval` stands for. With one seed the interval is that of `mean_interval`, the p-value
     that of `sign_flip_test`, and neither says anything of other seeds. Seeds that share boards are not independent
-    in what the boards add to the effect: give each seed its own openings.
+    in what the boards add to the effect: give each seed its own openings, or a file that is much larger than it plays.
     """
     if not groups:
         raise ValueError("expected the games of at least one training seed, got none")
@@ -221,7 +221,7 @@ def _variance_of_mean(values: ArrayLike, clusters: ArrayLike | None) -> tuple[fl
 def _doubt(found: Estimate, confidence: float) -> float:
     """Returns the error of a mean whose groups all agree, from the side on which its interval reaches furthest."""
     # That interval is exact for few groups too, so it has no heavy tails to be divided by.
-    degrees = max(found.num_clusters - 1, _FEWEST_DEGREES)
+    degrees = max(found.num_clusters - 1, FEWEST_DEGREES)
     return max(found.high - found.mean, found.mean - found.low) / t_quantile((1 + confidence) / 2, degrees)
 
 

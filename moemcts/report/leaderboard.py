@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from moemcts.arena.intervals import t_quantile
+from moemcts.arena.intervals import FEWEST_DEGREES, t_quantile
 from moemcts.errors import DamagedFile, UsageError
 from moemcts.report.page import Report, Section
 from moemcts.report.tables import Cell, Table
@@ -19,6 +19,8 @@ from moemcts.report.tables import Cell, Table
 KEYS = ("suite", "game", "gate", "scheme", "simulations", "routing")
 """What rows of one line of the leaderboard share; they differ in their seeds."""
 NUMBERS = ("simulations", "seed", "games", "points", "low", "high", "hours")
+MOST = "most"
+"""The points of who wins every game; rows of older suites do not say."""
 LOSSES = ("loss_single", "loss_mixture")
 ORIGIN = ("command", "commit", "machine", "date")
 EACH = "each"
@@ -52,7 +54,7 @@ def checked_row(row: object, place: str) -> dict[str, Any]:
         raise DamagedFile(f"{place}: expected a row of a suite, got {json.dumps(row)[:40]!r}; {_HINT}")
     if missing := [key for key in (*KEYS, *NUMBERS, *LOSSES, *ORIGIN) if key not in row]:
         raise DamagedFile(f"{place}: expected a row of a suite, but it has no {missing[0]!r}; {_HINT}")
-    for key in (*NUMBERS, *(key for key in LOSSES if row[key] is not None)):
+    for key in (*NUMBERS, *(key for key in LOSSES if row[key] is not None), *({MOST} & row.keys())):
         if not isinstance(row[key], int | float):
             raise DamagedFile(f"{place}: expected a number as {key!r}, got {row[key]!r}; {_HINT}")
     return row
@@ -104,7 +106,8 @@ def _line(rows: Sequence[Row]) -> dict[str, Any]:
         # As `seed_interval`: what seeds differ by holds the noise of their games, unless they are alike by chance.
         variance = max(statistics.variance(means), statistics.fmean(map(_variance, rows)))
         half = t_quantile(0.975, len(rows) - 1) * math.sqrt(variance / len(rows))
-        low, high = mean - half, mean + half
+        most = min(row.get(MOST, 100.0) for row in rows)
+        low, high = max(mean - half, -most), min(mean + half, most)
     return {
         **{key: rows[0][key] for key in KEYS},
         "seeds": len(rows),
@@ -120,8 +123,12 @@ def _line(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _variance(row: Row) -> float:
-    """Returns that of a row's points, back from its interval; games have at most as many openings."""
-    return float(((row["high"] - row["low"]) / 2 / t_quantile(0.975, max(row["games"] - 1, 1))) ** 2)
+    """Returns that of a row's points, back from the end of its interval that is farther: the other may be cut off.
+
+    Games have at most as many openings; of few that all agree the interval has no heavy tails, as in `seed_interval`.
+    """
+    half = max(row["high"] - row["points"], row["points"] - row["low"])
+    return float((half / t_quantile(0.975, max(row["games"] - 1, FEWEST_DEGREES))) ** 2)
 
 
 def _mean_routings(found: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -183,10 +183,10 @@ class DoUnit:
         # Its folder may be older than the suite's file: a row says what was played.
         own = (experiment.config.search.simulations or 0, EACH)
         further = [pair for pair in unit.played if pair != own]
-        rows = [self._row(unit, arm, *own, _points(outcomes.searched, arm)) for arm in experiment.teams]
+        rows = [self._row(unit, arm, *own, _Points.of(outcomes.searched, arm)) for arm in experiment.teams]
         for budget, routing in further:
             for arm in experiment.teams:
-                found = _points(self._further(experiment, arm, budget, routing), arm)
+                found = _Points.of(self._further(experiment, arm, budget, routing), arm)
                 rows.append(self._row(unit, arm, budget, routing, found))
         measured = {arm.name: self._measured(experiment, arm) for arm in experiment.teams}
         losses = {team.name: {row.name: row for row in team.losses} for team in outcomes.teams}
@@ -220,10 +220,7 @@ class DoUnit:
             "routings": {one.routing: one.to_json() for one in measure_routings(team, held_out, seed=config.seed)},
         }
 
-    def _row(
-        self, unit: Unit, arm: Arm, budget: int, routing: str, found: tuple[int, float, float, float]
-    ) -> dict[str, Any]:
-        num_games, points, low, high = found
+    def _row(self, unit: Unit, arm: Arm, budget: int, routing: str, found: _Points) -> dict[str, Any]:
         return {
             "arm": arm.name,
             "suite": unit.suite,
@@ -233,10 +230,11 @@ class DoUnit:
             "simulations": budget,
             "routing": routing,
             "seed": unit.seed,
-            "games": num_games,
-            "points": round(points, 2),
-            "low": round(low, 2),
-            "high": round(high, 2),
+            "games": found.num_games,
+            "points": round(found.points, 2),
+            "low": round(found.low, 2),
+            "high": round(found.high, 2),
+            "most": found.most,
         }
 
     def _further(self, experiment: Experiment, arm: Arm, budget: int, routing: str) -> Contest:
@@ -274,16 +272,26 @@ class DoUnit:
         return field.contest([result], f"{budget} simulations per move", [single.name], [config.seed])
 
 
-def _points(contest: Contest, arm: Arm) -> tuple[int, float, float, float]:
-    """Returns the games of an arm, and by how many points it is above the single network, with an interval."""
-    numbers = contest.numbers()
-    if "differences" in numbers:
-        found = numbers["differences"][arm.name]
-        low, high = found["interval"]
-        return len(contest.games(arm.name)), 100 * found["wins"], 100 * low, 100 * high
-    one = numbers["arms"][arm.name]
-    low, high = one["score_interval"]
-    return one["num_games"], 100 * (one["score"] - 0.5), 100 * (low - 0.5), 100 * (high - 0.5)
+class _Points(NamedTuple):
+    """By how many points an arm is above the single network, with an interval."""
+
+    num_games: int
+    points: float
+    low: float
+    high: float
+    most: float
+    """Where every game is won: 50 against the single network itself, 100 where both play others."""
+
+    @classmethod
+    def of(cls, contest: Contest, arm: Arm) -> _Points:
+        numbers = contest.numbers()
+        if "differences" in numbers:
+            found = numbers["differences"][arm.name]
+            low, high = found["interval"]
+            return cls(len(contest.games(arm.name)), 100 * found["wins"], 100 * low, 100 * high, 100.0)
+        one = numbers["arms"][arm.name]
+        low, high = one["score_interval"]
+        return cls(one["num_games"], 100 * (one["score"] - 0.5), 100 * (low - 0.5), 100 * (high - 0.5), 50.0)
 
 
 def _read_kept(path: Path) -> list[dict[str, Any]]:

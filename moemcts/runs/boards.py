@@ -28,7 +28,11 @@ class Boards:
     config: ExperimentConfig
 
     def openings(self, seed: int, num_games: int) -> list[Opening]:
-        """Returns where the games of a training seed start, each for one game in every seat."""
+        """Returns where the games of a training seed start, each for one game in every seat.
+
+        A game's own starts are those of no other seed. Of a file each seed draws for itself, so two seeds may share
+        some of its positions.
+        """
         config = self.config.match
         return starts(
             self.game,

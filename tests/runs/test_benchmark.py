@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from moemcts.arena.intervals import seed_interval
 from moemcts.cli.main import main
 from moemcts.errors import UsageError
 from moemcts.learn.fingerprint import gate_fingerprint
@@ -60,6 +61,7 @@ def test_every_budget_and_routing_has_a_row_with_its_origin(suite: Path) -> None
     assert {(row["simulations"], row["routing"]) for row in rows} == {
         (2, "each"), (2, "majority"), (4, "each"), (4, "majority")
     }  # fmt: skip
+    assert {row["most"] for row in rows} == {50.0}
     assert all(row["games"] == 4 and row["low"] <= row["points"] <= row["high"] for row in rows)
     assert all(row.keys() >= {"command", "commit", "machine", "date", "seed", "hours", "loss_mixture"} for row in rows)
     report = (suite / "out" / "report" / "report.md").read_text()
@@ -199,9 +201,24 @@ def test_seeds_are_pooled_over_their_means() -> None:
 
 
 def test_seeds_that_are_alike_by_chance_are_as_uncertain_as_their_games() -> None:
-    (line,) = leaderboard(two_seeds(5.0, 5.0, low=-25.0, high=35.0), "two seeds").numbers["lines"]
-    # t of nine degrees of freedom is 2.262: a standard error of 30 / 2.262 each, of the mean less by the root of two.
-    assert line["high"] == pytest.approx(5 + 12.706 * 30 / 2.262 / 2**0.5, rel=1e-3)
+    (line,) = leaderboard(two_seeds(5.0, 5.0, low=-5.0, high=15.0), "two seeds").numbers["lines"]
+    # t of 14 degrees of freedom is 2.145: a standard error of 10 / 2.145 each, of the mean less by the root of two.
+    assert line["high"] == pytest.approx(5 + 12.706 * 10 / 2.145 / 2**0.5, rel=1e-3)
+
+
+def test_an_interval_over_seeds_is_that_of_their_games_and_within_what_is_possible() -> None:
+    boards = ["a", "a", "b", "b", "c", "c", "d", "d"]
+    alone = seed_interval([[0.5] * 8], [boards], bounds=(-0.5, 0.5))
+    found = seed_interval([[0.5] * 8] * 3, [boards] * 3, bounds=(-0.5, 0.5))
+    numbers = {"games": 8, "low": 100 * alone.low, "high": 100 * alone.high, "most": 50.0}
+    report = leaderboard(two_seeds(50.0, 50.0, 50.0, **numbers), "all won")
+    (line,) = report.numbers["lines"]
+    assert (line["points"], line["high"]) == (50.0, 50.0)
+    assert line["low"] == pytest.approx(100 * found.low) == pytest.approx(-19.8, abs=0.1)
+    assert "0 are better" in report.summary
+    del numbers["most"]
+    (line,) = leaderboard(two_seeds(50.0, 50.0, 50.0, **numbers), "of an older suite").numbers["lines"]
+    assert line["high"] == 100
 
 
 def test_joined_suites_are_lines_of_their_own_and_a_seed_counts_once() -> None:
