@@ -14,7 +14,8 @@ from moemcts.game import FloatArray, IntArray, Views
 class PhaseGate(Protocol):
     """Weighs the phases of the game for each view.
 
-    The docstring of a gate says its source, whether it is a function of the position alone, and whether a game
+    A soft gate inherits from it and has a name, phase names and `weights`; `HardGate` is for those with one phase per
+    view. The docstring of a gate says its source, whether it is a function of the position alone, and whether a game
     can go back to an earlier phase.
     """
 
@@ -22,11 +23,14 @@ class PhaseGate(Protocol):
     phase_names: tuple[str, ...]
 
     @property
-    def num_phases(self) -> int: ...
+    def num_phases(self) -> int:
+        """How many phases it tells apart, `K`."""
+        return len(self.phase_names)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         """What the gate was made with, as JSON values: a checkpoint stores it."""
+        return {}
 
     def weights(self, views: Views) -> FloatArray:
         """Returns how much each phase applies to each view, `[N, K]`, rows summing to one."""

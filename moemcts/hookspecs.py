@@ -69,7 +69,10 @@ def register_agents() -> Sequence[Registration]:  # type: ignore[empty-body]
 
 @hookspec
 def register_networks() -> Sequence[Registration]:  # type: ignore[empty-body]
-    """Returns networks; `make(observation_shape, num_actions, **options) -> torch.nn.Module`."""
+    """Returns networks; `make(observation_shape, num_actions, *, num_values=1, ...) -> torch.nn.Module`.
+
+    A game fills in the keywords `policy_planes` and `num_values` where a maker names them.
+    """
 
 
 @hookspec

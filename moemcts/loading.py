@@ -9,7 +9,7 @@ from typing import Any
 from moemcts import naming
 from moemcts.agents import Agent, Decision, Seat
 from moemcts.errors import UsageError
-from moemcts.game import Game, Player, State, Views
+from moemcts.game import CHANCE, Game, Player, State, Views
 from moemcts.play import seats_of
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
@@ -47,24 +47,37 @@ def _game_of(reference: str) -> Game[Any]:
 
 
 class LoadedAgent:
-    """An agent and its game: one position in, one decision out."""
+    """An agent and its game: one position in, one decision out.
+
+    Each player's seat keeps what the agent remembers and where its randomness is, from one decision to the next and
+    from one game to the next: `reset` before a new game makes it play like a fresh one.
+    """
 
     def __init__(self, agent: Agent, game: Game[Any], *, seed: int = 0) -> None:
         self.agent = agent
         self.game = game
-        self._seats = seats_of(game.spec.num_players, seed)
+        self.reset(seed)
+
+    def reset(self, seed: int = 0) -> None:
+        """Forgets what was remembered, and draws from a seed anew."""
+        self._seats = seats_of(self.game.spec.num_players, seed)
 
     @property
     def name(self) -> str:
         return self.agent.name
 
     def play(self, state: State, player: Player | None = None) -> Decision:
-        """Returns what the agent decides for `player`, who moves in `state`; it changes nothing.
+        """Returns what the agent decides for `player`, who moves in `state`, which it does not change.
 
         `state.play([decision.action])` is the position that follows in a game of turns. Where several players move
-        at once `player` says for whom. Raises ValueError for who does not move.
+        at once `player` says for whom. Raises ValueError for who does not move, and where chance does.
         """
         active = state.active_players
+        if CHANCE in active:
+            raise ValueError(
+                "expected a position in which a player moves, got one of chance; draw what happens: "
+                "state.play([moemcts.play.random_action(state, CHANCE, rng)])"
+            )
         if player is None and len(active) != 1:
             raise ValueError(f"expected a player, one of {list(active)} who move, got none")
         if player is not None and player not in active:

@@ -77,7 +77,14 @@ class Plugins:
         self.boards = _by_name("board", hook.register_boards())
 
     def game(self, reference: str) -> Game:
-        """Returns the game that a user names, such as `pommerman?env=PommeFFA-v1`."""
+        """Returns the game that a user names, such as `pommerman?env=PommeFFA-v1`.
+
+        Raises UsageError for one that there is none of, which says what plugins did not load: it may be theirs.
+        """
+        name, _ = parse_reference(reference)
+        broken = [f"plugin {info.name!r} did not load: {info.error}" for info in self.infos if info.error]
+        if broken and name not in self.games and not _member(self.games, name):
+            raise UsageError("; ".join([str(unknown_name("game", name, self.games)), *broken]))
         game: Game = self._make("game", self.games, reference)
         return game
 

@@ -13,7 +13,7 @@ from games_for_tests import HashedTree, TreeGame, TreeState
 from moemcts.agents import Decision
 from moemcts.evaluation import Evaluation
 from moemcts.game import CHANCE, Packed, Symmetry, Views
-from moemcts.gates import PlyGate
+from moemcts.gates import PhaseGate, PlyGate
 from moemcts.plugins import plugins
 from moemcts.testing import BrokenLaw, check_agent, check_evaluator, check_game, check_gate
 
@@ -73,6 +73,7 @@ def rising(state: TreeState) -> Any:
         ),
         ({"key": lambda self: 7}, "different keys"),
         ({"key": lambda self: -1}, "64 bits"),
+        ({"key": lambda self: np.uint64(TreeState.key(self))}, "whole numbers of 64 bits: got .*uint64"),
         ({"ply": property(lambda self: 3)}, "plies count up"),
     ],
 )
@@ -89,6 +90,15 @@ def test_a_game_that_never_ends_is_found() -> None:
 
     with pytest.raises(BrokenLaw, match="max_plies"):
         check_game(Endless())
+
+
+def test_a_game_that_is_a_ply_longer_than_it_says_is_found() -> None:
+    game = HashedTree(RULES)
+    longest = game.spec.max_plies
+    assert check_game(game)
+    game.spec = replace(game.spec, max_plies=longest - 1)
+    with pytest.raises(BrokenLaw, match=f"longer than max_plies: {longest - 1} plies"):
+        check_game(game)
 
 
 def test_a_state_that_changes_is_found() -> None:
@@ -177,3 +187,37 @@ def test_broken_gates_evaluators_and_agents_are_found() -> None:
 
     with pytest.raises(BrokenLaw, match="actions are legal"):
         check_agent(Cheat(), game)
+
+
+def test_answers_that_depend_on_the_batch_are_found() -> None:
+    game = HashedTree(RULES)
+
+    class Relative(PhaseGate):
+        """A soft gate; which phase it is depends on who else is asked about."""
+
+        name = "relative"
+        phase_names = ("early", "late")
+
+        def weights(self, views: Views) -> Any:
+            late = views.plies() / max(1, *views.plies())
+            return np.stack([1 - late, late], axis=1).astype(np.float32)
+
+    assert (Relative().num_phases, Relative().parameters) == (2, {})
+    with pytest.raises(BrokenLaw, match="do not depend on its batch: weights change with the other views"):
+        check_gate(Relative(), game)
+
+    class Normed:
+        """As a network is that was left in training, where batch norm looks at the whole batch."""
+
+        dtype = np.float32
+
+        def evaluate(self, views: Views) -> Evaluation:
+            planes = views.observations().reshape(len(views), -1)
+            logits = (planes - planes.mean(axis=0)) @ np.ones((planes.shape[1], 4))
+            return Evaluation(logits.astype(self.dtype), np.zeros(len(views), self.dtype))
+
+    with pytest.raises(BrokenLaw, match="rows do not influence each other: evaluations change with the other views"):
+        check_evaluator(Normed(), game)
+    Normed.dtype = np.float64
+    with pytest.raises(BrokenLaw, match="evaluations are float32: got float64"):
+        check_evaluator(Normed(), game)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import runpy
 from pathlib import Path
 
 import pytest
+from games_of_chance import Pig
 from trained_for_tests import save_team, shipped
 
 import moemcts
 from moemcts.errors import MoemctsError, UsageError
+from moemcts.game import CHANCE
 
 
 def test_a_game_is_played_to_its_end_by_experts_of_a_folder(tmp_path: Path) -> None:
@@ -49,6 +52,24 @@ def test_equal_seeds_play_equal_games() -> None:
     state = game.initial_state()
     first, again = (moemcts.load("random", game, seed=5) for _ in range(2))
     assert [first.play(state).action for _ in range(6)] == [again.play(state).action for _ in range(6)]
+
+
+def test_an_agent_that_was_reset_plays_like_a_fresh_one() -> None:
+    game = moemcts.make("pommerman")
+    agent, states = moemcts.load("simple", game), [game.initial_state(1)]
+    for _ in range(5):
+        joint = [agent.play(states[-1], player).action for player in states[-1].active_players]
+        states.append(states[-1].play(joint))
+    agent.reset()
+    for state, after in itertools.pairwise(states):
+        assert state.play([agent.play(state, player).action for player in state.active_players]) == after
+
+
+def test_nobody_plays_where_chance_moves() -> None:
+    game = Pig(20, 6)
+    rolling = next(state for state in map(game.initial_state().play, ([0], [1])) if CHANCE in state.active_players)
+    with pytest.raises(ValueError, match="got one of chance; draw what happens"):
+        moemcts.load("random", game).play(rolling)
 
 
 def test_an_agent_is_told_its_game() -> None:

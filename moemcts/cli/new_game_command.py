@@ -53,7 +53,8 @@ def new_game(
     marks = {
         "@NAME@": name,
         "@MODULE@": module,
-        "@CLASS@": "".join(word.capitalize() for word in words),
+        # Unlike all names that the plugin uses itself, whatever the game's is.
+        "@CLASS@": "".join(word.capitalize() for word in [*words, "game"]),
         "@TITLE@": " ".join(words).capitalize(),
     }
     templates = resources.files("moemcts.cli.new_game")
@@ -63,4 +64,6 @@ def new_game(
             text = text.replace(mark, value)
         write_text(folder / place.format(module=module), text)
     typer.echo(f"{folder}: a game of two players to change into your own\n")
-    typer.echo(f"pip install -e {folder}\nmoemcts check {name}\nmoemcts run --game {name} --gate taken --preset smoke")
+    typer.echo(
+        f"pip install -e {folder}\nmoemcts check {name}\nmoemcts run --game {name} --gate {name}-taken --preset smoke"
+    )

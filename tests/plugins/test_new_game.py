@@ -41,7 +41,7 @@ def run(*words: object, path: Path | None = None, ok: bool = True) -> str:
 def test_the_plugin_is_found_and_keeps_the_laws(plugin: Path) -> None:
     answer = run("check", NAME, path=plugin)
     assert f"game {NAME}" in answer
-    assert "gate taken" in answer
+    assert f"gate {NAME}-taken" in answer
 
 
 def test_the_plugin_passes_its_own_tests(plugin: Path) -> None:
@@ -54,7 +54,7 @@ def test_the_plugin_passes_its_own_tests(plugin: Path) -> None:
 
 def test_the_plugin_is_trained_at_once(plugin: Path, tmp_path: Path) -> None:
     changes = [word for change in TINY for word in ("--set", change)]
-    words = ["--game", NAME, "--gate", "taken", "--preset", "smoke", *changes, "--out", tmp_path / "run"]
+    words = ["--game", NAME, "--gate", f"{NAME}-taken", "--preset", "smoke", *changes, "--out", tmp_path / "run"]
     assert "report:" in run("run", *words, path=plugin)
 
 
