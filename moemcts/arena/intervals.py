@@ -36,7 +36,7 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class SeedEstimate:
-    """A mean over training seeds, with an interval that holds for a seed not tried."""
+    """A mean over training seeds, with an interval that holds for a seed not tried, on the same samples."""
 
     mean: float
     low: float
