@@ -10,7 +10,7 @@ import numpy as np
 
 from moemcts.errors import unknown_name
 from moemcts.evaluation import Evaluation, Evaluator, check_alike
-from moemcts.game import FloatArray, IntArray, Views
+from moemcts.game import FloatArray, Game, IntArray, Views
 from moemcts.gates import HardGate, PhaseGate
 
 Routing = Callable[[Views, FloatArray, Sequence[Evaluator]], Evaluation]
@@ -153,8 +153,9 @@ class ExpertQueue:
     expert of another phase.
     """
 
-    def __init__(self, experts: ExpertSet, *, batch_size: int) -> None:
+    def __init__(self, experts: ExpertSet, game: Game, *, batch_size: int) -> None:
         self._set = experts
+        self._game = game
         self._batch_size = batch_size
         self._waiting: list[list[tuple[Views, int, int]]] = [[] for _ in experts.experts]
 
@@ -176,16 +177,8 @@ class ExpertQueue:
             yield self._evaluate(phase, batch)
 
     def _evaluate(self, phase: int, batch: Sequence[tuple[Views, int, int]]) -> tuple[IntArray, Evaluation]:
-        parts: list[Evaluation] = []
-        start = 0
-        while start < len(batch):
-            views = batch[start][0]
-            end = start
-            while end < len(batch) and batch[end][0] is views:
-                end += 1
-            parts.append(self._set.experts[phase].evaluate(views.take([i for _, i, _ in batch[start:end]])))
-            start = end
-        return np.array([row for _, _, row in batch], dtype=np.int64), Evaluation.joined(parts)
+        together = self._game.views([views[i] for views, i, _ in batch])
+        return np.array([row for _, _, row in batch], dtype=np.int64), self._set.experts[phase].evaluate(together)
 
 
 def _softmax(logits: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from moemcts.evaluation import Evaluation
 from moemcts.experts import ROUTINGS, ExpertQueue, ExpertSet, route_each
-from moemcts.game import Views
+from moemcts.game import Game, Views
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.inference.quantise import agreement
 from moemcts.learn.threads import torch_threads
@@ -63,7 +63,7 @@ def measure_routings(
     with torch_threads(1):
         exact = Evaluation.joined(route_each(*both, team.experts) for both in zip(batches, weights, strict=True))
         for name in names:
-            evaluate = _evaluation(name, team, batches)
+            evaluate = _evaluation(name, team, dataset.game, batches)
             answers, seconds = evaluate(), []
             for _ in range(REPEATS):
                 started = time.process_time()
@@ -83,16 +83,16 @@ def measure_routings(
     return found
 
 
-def _evaluation(name: str, team: ExpertSet, batches: Sequence[Views]) -> Callable[[], Evaluation]:
+def _evaluation(name: str, team: ExpertSet, game: Game, batches: Sequence[Views]) -> Callable[[], Evaluation]:
     """Returns what evaluates all batches by a routing, the gate's work included."""
     if name != QUEUE:
         route = ROUTINGS[name]
         return lambda: Evaluation.joined(route(views, team.gate.weights(views), team.experts) for views in batches)
-    return lambda: _queued(team, batches)
+    return lambda: _queued(team, game, batches)
 
 
-def _queued(team: ExpertSet, batches: Sequence[Views]) -> Evaluation:
-    queue, start = ExpertQueue(team, batch_size=len(batches[0])), 0
+def _queued(team: ExpertSet, game: Game, batches: Sequence[Views]) -> Evaluation:
+    queue, start = ExpertQueue(team, game, batch_size=len(batches[0])), 0
     parts = []
     for views in batches:
         parts += list(queue.push(views, np.arange(start, start + len(views))))

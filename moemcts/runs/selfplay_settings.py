@@ -73,6 +73,11 @@ class SelfPlayConfig(RunConfig):
     def _is_limited(self) -> Self:
         if self.search.seconds is not None:
             raise ValueError("expected games that are the same every time: limit search by simulations, not seconds")
+        if self.search.smart_pruning:
+            raise ValueError(
+                "expected visits to learn from: with smart_pruning a search ends as soon as its move is sure, "
+                "and its visits say less; set search.smart_pruning=false"
+            )
         return self
 
 

@@ -106,7 +106,7 @@ class Search:
 
     def run_queued(self, experts: ExpertSet, *, batch_size: int) -> list[SearchResult]:
         """Searches like `run`, while leaves wait until the batch of their expert is full."""
-        queue = ExpertQueue(experts, batch_size=batch_size)
+        queue = ExpertQueue(experts, self.game, batch_size=batch_size)
         while True:
             views = self.select()
             is_idle = not len(views)

@@ -248,6 +248,9 @@ def test_queued_experts_see_only_their_phase_and_full_batches() -> None:
     one.reset(game.views([(game.initial_state(), 0)] * 16), list(range(16)))
     for result in one.run_queued(experts, batch_size=32):
         assert result.visits.sum() == 100
+    assert max(sizes) == 32
+    # Leaves of 16 trees, four each, whose phases part: by `each` no batch would be as full for long.
+    assert np.mean(sizes) > 24
 
 
 @pytest.mark.parametrize(
