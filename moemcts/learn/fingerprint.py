@@ -7,8 +7,9 @@ import json
 
 import numpy as np
 
-from moemcts.game import FloatArray, Game, Player, State
+from moemcts.game import CHANCE, FloatArray, Game, Player, State
 from moemcts.gates import PhaseGate
+from moemcts.play import random_action
 
 NUM_GAMES = 4
 NUM_PLIES = 48
@@ -62,8 +63,9 @@ def _sample_views(game: Game) -> list[tuple[State, Player]]:
             players = state.active_players
             if not players:
                 break
-            pairs += [(state, player) for player in players]
-            state = state.play([int(rng.choice(state.legal_actions(player))) for player in players])
+            # Chance sees nothing: a position in which it moves is no view of anyone.
+            pairs += [(state, player) for player in players if player != CHANCE]
+            state = state.play([random_action(state, player, rng) for player in players])
     return pairs
 
 

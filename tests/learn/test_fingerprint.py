@@ -1,10 +1,11 @@
 """A fingerprint changes exactly when what it stands for does."""
 
+from games_of_chance import Pig
 from learning_games import ShuffledTicTacToe, TicTacToe, crowd, thirds
 
-from moemcts.game import Action, Player, State
+from moemcts.game import CHANCE, Action, Player, State
 from moemcts.gates import PlyGate, SinglePhase
-from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
+from moemcts.learn.fingerprint import _sample_views, encoding_fingerprint, gate_fingerprint
 
 
 class RenamedTicTacToe(TicTacToe):
@@ -47,3 +48,10 @@ class LateGate(PlyGate):
 def test_a_gate_that_decides_otherwise_is_another_gate() -> None:
     other = LateGate([3, 6], thirds().phase_names)
     assert gate_fingerprint(other, TicTacToe()) != gate_fingerprint(thirds(), TicTacToe())
+
+
+def test_chance_sees_nothing_that_a_fingerprint_could_be_of() -> None:
+    game = Pig(10, 4)
+    assert all(player != CHANCE for _, player in _sample_views(game))
+    assert encoding_fingerprint(game) == encoding_fingerprint(Pig(10, 4))
+    assert gate_fingerprint(PlyGate([3]), game) != gate_fingerprint(PlyGate([4]), game)
