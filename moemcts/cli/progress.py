@@ -30,7 +30,7 @@ class ConsoleProgress:
 
     def __init__(self) -> None:
         # Where standard error is closed nobody looks on; rich would take standard output, which is for data.
-        self._console = Console(stderr=True, file=None if _is_open(sys.stderr) else io.StringIO())
+        self._console = Console(stderr=True, emoji=False, file=None if _is_open(sys.stderr) else io.StringIO())
 
     @contextmanager
     def task(self, name: str, unit: str, note: Callable[[], str] = str) -> Iterator[Advance]:

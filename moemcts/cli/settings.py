@@ -104,7 +104,7 @@ def _changes(changes: Sequence[str]) -> dict[str, Any]:
 
 
 def _check_effects(explicit: Mapping[str, Any], configuration: RunConfig) -> None:
-    from moemcts.runs.settings import NEEDED, WITHOUT_EFFECT, lookup
+    from moemcts.runs.settings import IDLE_WITH, NEEDED, WITHOUT_EFFECT, default_of, lookup
 
     values = configuration.model_dump()
     for master, idle in WITHOUT_EFFECT.items():
@@ -113,9 +113,16 @@ def _check_effects(explicit: Mapping[str, Any], configuration: RunConfig) -> Non
                 raise UsageError(
                     f"{path} has no effect where {master} is given, {lookup(values, master)!r}; leave one of them out"
                 )
+    # A file that a run has written says all its defaults.
+    chosen = {path for path in explicit if lookup(values, path) != default_of(type(configuration), path)}
     for path, master in NEEDED.items():
-        if path in explicit and not lookup(values, master):
+        if path in chosen and not lookup(values, master):
             raise UsageError(f"{path} has no effect without {master}; give both or leave {path} out")
+    for path, (master, idle_values) in IDLE_WITH.items():
+        if path in chosen and lookup(values, master) in idle_values:
+            raise UsageError(
+                f"{path} has no effect with {master}={lookup(values, master)}; change that or leave {path} out"
+            )
 
 
 def _check_needs(needs: Mapping[str, str], preset: str, configuration: RunConfig) -> None:

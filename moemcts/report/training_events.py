@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from moemcts.errors import MoemctsError
-from moemcts.learn.training.metrics_log import read_log
+from moemcts.learn.training.metrics_log import read_log, read_times
 from moemcts.report.curves import running_steps
 from moemcts.report.events import EVENTS, check_installed, writer
 from moemcts.report.outcomes import Entry
@@ -67,7 +67,7 @@ class TrainingEvents:
 
     def _copy(self, log: Path) -> None:
         entries = [entry for entry in read_log(log) if not entry.get("spike")]
-        timings = read_log(log.with_name(TIMINGS))
+        timings = read_times(log.with_name(TIMINGS))
         done = self._num_written.get(log, 0)
         if len(entries) == done:
             return

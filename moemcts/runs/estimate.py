@@ -12,6 +12,7 @@ import numpy as np
 from moemcts.agents import Agent, PolicyAgent, Seat
 from moemcts.evaluation import Evaluator
 from moemcts.game import CHANCE, Game, Player, State
+from moemcts.learn.training.config import TrainerConfig
 from moemcts.play import Table, play
 from moemcts.plugins import plugins
 from moemcts.runs.arms import SINGLE
@@ -73,7 +74,12 @@ def estimate(experiment: Experiment) -> Estimate:
     rates = {name: network_rate(game, name, played.states, BATCH) for name in config.networks}
     work = {
         arm: learning_cost(
-            plugins().scheme(arm.scheme), experiment.gate(arm.gate), game, played.games, config.training.epochs
+            plugins().scheme(arm.scheme),
+            experiment.gate(arm.gate),
+            game,
+            played.games,
+            config.training.epochs,
+            interval=_interval(config.training, sizes.learned),
         )
         for arm in experiment.arms
     }
@@ -119,6 +125,13 @@ class _Sizes:
     measured: float
     rated: float
     imported: float = 0.0
+
+
+def _interval(config: TrainerConfig, num_samples: float) -> float | None:
+    """Returns how often all samples could be learned from between measurements; None where each epoch has one."""
+    if config.validation_interval is None:
+        return None
+    return config.validation_interval * config.batch_size / max(num_samples, 1)
 
 
 def _sizes(experiment: Experiment) -> _Sizes:

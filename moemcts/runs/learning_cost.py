@@ -28,19 +28,29 @@ class LearningCost:
 
 
 def learning_cost(
-    scheme: Scheme, gate: PhaseGate, game: Game, games: Sequence[Sequence[State]], epochs: float
+    scheme: Scheme,
+    gate: PhaseGate,
+    game: Game,
+    games: Sequence[Sequence[State]],
+    epochs: float,
+    *,
+    interval: float | None = None,
 ) -> LearningCost:
-    """Returns what a scheme costs with a gate where games are like these; `epochs` is a stage's configured length."""
+    """Returns what a scheme costs with a gate where games are like these; `epochs` is a stage's configured length.
+
+    `interval` is how often all samples could be learned from between measurements; one epoch of the stage if None.
+    """
     game_of, plies, phases = _phases(gate, game, games)
     num_phases = gate.num_phases
     experts = [scheme.stages_of(phase, num_phases) for phase in range(num_phases)]
     if any(stages is None for stages in experts):
-        return LearningCost(scheme.cost(num_phases) * epochs, max(1.0, epochs), 1)
+        return LearningCost(scheme.cost(num_phases) * epochs, max(1.0, epochs / (interval or 1)), 1)
     steps = plan([stages or () for stages in experts])
+    lengths = [step.stage.epochs * epochs for step in steps]
+    passes = [_share(step.stage, game_of, plies, phases) * length for step, length in zip(steps, lengths, strict=True)]
+    measured = lengths if interval is None else [each / interval for each in passes]
     return LearningCost(
-        passes=sum(_share(step.stage, game_of, plies, phases) * step.stage.epochs * epochs for step in steps),
-        measurements=sum(max(1, math.ceil(step.stage.epochs * epochs)) for step in steps),
-        trainings=len(steps),
+        passes=sum(passes), measurements=sum(max(1, math.ceil(each)) for each in measured), trainings=len(steps)
     )
 
 

@@ -81,6 +81,7 @@ class Run(ABC, Generic[Config]):
         """Returns a new run of which nothing is written yet; raises UsageError where the folder holds one already."""
         check_path(folder)
         _check_free(folder, cls.noun)
+        _check_seed(config)
         # Whoever opens the folder has what its file says: so does who writes it.
         written: Any = validate(cls.resolved(config).resolved_settings(), cls.config_type)
         return cls(folder, written)
@@ -257,6 +258,15 @@ def _record(part: Part, *, is_done: bool) -> dict[str, Any]:
     values = {"decided_by": dict(part.decided_by), "extent": dict(part.extent), "done": is_done}
     plain: dict[str, Any] = as_read(values)
     return plain
+
+
+def _check_seed(config: RunConfig) -> None:
+    """Raises UsageError where the training has a seed of its own: a run's decides everything."""
+    if config.training.seed:
+        raise UsageError(
+            f"training.seed has no effect in a run, got {config.training.seed}; use seed, which decides everything "
+            "that is random"
+        )
 
 
 def _check_free(folder: Path, noun: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -300,9 +299,12 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     def _log(self, values: Mapping[str, Any]) -> None:
         """Adds a line to the file of times, which is another one each time."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self.folder / "timings.jsonl", "a") as file:
-            file.write(json.dumps(dict(values)) + "\n")
+        from moemcts.learn.training.metrics_log import MetricsLog
+
+        log = MetricsLog(self.folder / "timings.jsonl")
+        # Half a line of a process that was killed is no beginning of this one.
+        log.rewind(log.num_bytes)
+        log.append(values)
 
     def _speak(self, generation: int, speed: SpeedOfParts, share: float) -> None:
         """Says every minute how things stand."""
@@ -330,9 +332,9 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     def timings(self) -> list[dict[str, Any]]:
         """Returns the lines of the file of times."""
-        from moemcts.learn.training.metrics_log import read_log
+        from moemcts.learn.training.metrics_log import read_times
 
-        return read_log(self.folder / "timings.jsonl")
+        return read_times(self.folder / "timings.jsonl")
 
 
 _TASKS = {"games": "games", "train": "training", "promote": "promotion", "measure": "measurement"}

@@ -35,8 +35,15 @@ class Learning:
         """Told of phases with few samples."""
 
     def start(self, advance: Advance) -> None:
-        """Writes the experts of generation 0."""
+        """Writes the experts of generation 0; raises UsageError where the scheme cannot begin with them."""
+        from moemcts.learn.loop.training import Networks, check_beginning
+
         networks = self._first_networks()
+        general = Path(self.config.start).parent / GENERAL if self.config.start else None
+        first = Networks(experts=networks, general=self._network(general) if general and general.exists() else None)
+        check_beginning(self.scheme.all_stages(self.gate.num_phases), first)
+        if first.general is not None:
+            self._save_general(0, first.general)
         self._save(0, networks, data="", measurements=[])
         advance(len(networks), len(networks))
 
@@ -149,16 +156,18 @@ class Learning:
     def _networks(self, generation: int) -> Networks:
         from moemcts.learn.checkpoint import load_networks
         from moemcts.learn.loop.training import Networks
-        from moemcts.learn.weights import load_state, read_state
 
         loaded = load_networks(self.on_disk.experts(generation), self.game, plugins())
         path = self.on_disk.of(generation) / GENERAL
-        general = None
-        if path.exists():
-            spec = self.game.spec
-            general = plugins().network(self.config.network, spec.observation_shape, spec.num_actions)
-            load_state(general, read_state(path)[0], str(path))
-        return Networks(experts=loaded.networks, general=general)
+        return Networks(experts=loaded.networks, general=self._network(path) if path.exists() else None)
+
+    def _network(self, path: Path) -> Any:
+        from moemcts.learn.weights import load_state, read_state
+
+        spec = self.game.spec
+        network = plugins().network(self.config.network, spec.observation_shape, spec.num_actions)
+        load_state(network, read_state(path)[0], str(path))
+        return network
 
     def _save_general(self, generation: int, network: Any) -> None:
         from moemcts.learn.weights import network_state, write_state

@@ -35,8 +35,15 @@ NEEDED = {
     "data.reader": "data.games",
     "games.resign_moves": "games.resign_value",
     "games.played_on": "games.resign_value",
+    "learning.rate_factor": "learning.rate_steps",
 }
 """Settings, and those without which they have no effect."""
+IDLE_WITH: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "training.plateau_patience": ("training.schedule", ("constant", "one_cycle", "cosine")),
+    "training.plateau_factor": ("training.schedule", ("constant", "one_cycle", "cosine")),
+    "games.fast_simulations": ("games.full_share", (1.0,)),
+}
+"""Settings, and the values of others with which they have no effect."""
 SAMPLES = 200_000
 """Decisions of the games that are played where no preset says how many."""
 
@@ -376,6 +383,18 @@ def setting_names(kind: type[RunConfig]) -> list[str]:
         else:
             names.append(name)
     return names
+
+
+def default_of(kind: type[RunConfig], path: str) -> Any:
+    """Returns the value that the setting at a dotted path has where nothing is said; None where there is none."""
+    fields: Any = kind.model_fields
+    *sections, key = path.split(".")
+    for section in sections:
+        field = fields.get(section)
+        if field is None or not isinstance(field.annotation, type) or not issubclass(field.annotation, BaseModel):
+            return None
+        fields = field.annotation.model_fields
+    return fields[key].get_default(call_default_factory=True) if key in fields else None
 
 
 def lookup(values: Mapping[str, Any], path: str) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,7 +44,7 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
 
     A folder without a dataset may have one each in `train`, `validation` and `test`, as an import with splits leaves
     them. Raises MoemctsError where there is no dataset, ForeignData where it is of another game, UsageError where
-    one serves twice.
+    one serves twice, or two were played alike.
     """
     folders = _folders(config, own)
     found = {kind: _open(folder, game) for kind, folder in folders.items()}
@@ -50,10 +52,29 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
     if len(set(ids)) < len(ids):
         named = ", ".join(f"{kind} {folder}" for kind, folder in folders.items())
         raise UsageError(f"expected different samples to learn from and to measure on, got the same twice: {named}")
+    _check_apart(folders)
     training = found["training"]
     if config.is_given and config.samples:
         training = training.some_games(config.samples)
     return Sources(training, found.get("validation"), found.get("test"))
+
+
+def _check_apart(folders: Mapping[str, Path]) -> None:
+    """Raises UsageError where two datasets begin with the same games, however many of these each has."""
+    found: dict[str, str] = {}
+    for kind, folder in folders.items():
+        manifest = read_toml(folder / MANIFEST)
+        source = manifest.get("source", {})
+        if "agents" not in source or "seed" not in source:
+            continue
+        # A game depends on who plays it, on the seed and on its number alone.
+        played = json.dumps([manifest.get("game"), source["agents"], source["seed"]])
+        if played in found:
+            raise UsageError(
+                f"expected different games to learn from and to measure on, got those of {source['agents']} with seed "
+                f"{source['seed']} as {found[played]} and as {kind} {folder}; play one of them with another seed"
+            )
+        found[played] = f"{kind} {folder}"
 
 
 def _open(folder: Path, game: Game) -> Dataset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -190,17 +191,35 @@ class Training(Run[TrainingConfig]):
         return phase_losses(evaluators, held_out, experts.gate)
 
     def _leak(self, sources: Sources) -> str:
-        """Returns a warning where the baseline has learned from games that are held out here."""
-        if not self.config.baseline or sources.test or sources.validation:
+        """Returns a warning where the baseline may have learned from games that are held out here."""
+        if not self.config.baseline:
             return ""
-        manifest = read_toml(experts_in(Path(self.config.baseline)) / "manifest.toml")
-        if manifest["data"] != sources.training.id or manifest["seed"] == self.config.seed:
+        experts = experts_in(Path(self.config.baseline))
+        manifest = read_toml(experts / "manifest.toml")
+        apart = sources.test or sources.validation
+        if _whole(manifest["data"]) != _whole((apart or sources.training).id):
             return ""
+        if apart:
+            return f"The baseline was trained on the {sources.kind} samples themselves. Compare on others."
+        ours, theirs = self._split(sources), _split_of(experts)
+        if ours == theirs:
+            return ""
+        seeds = f"with seed {manifest['seed']}, not {self.config.seed}"
+        how = seeds if manifest["seed"] != self.config.seed else _difference(ours, theirs)
         return (
-            f"The baseline was trained on the same data with seed {manifest['seed']}, not {self.config.seed}: other "
-            "games were held out from it, it has learned from some of these. Compare on a test set, or with equal "
-            "seeds."
+            f"The baseline was trained on the same data {how}: other games were held out from it, it has learned from "
+            "some of these. Compare on a test set, or with equal seeds and an equal split."
         )
+
+    def _split(self, sources: Sources) -> dict[str, Any]:
+        """Returns what decides which games are held out here, as `_split_of` has it."""
+        data, training = sources.training.id, self.config.training
+        return {
+            "data": data,
+            "validation": data,
+            "seed": self.config.seed,
+            "validation_fraction": training.validation_fraction,
+        }
 
     def _making(self, sources: Sources) -> str:
         sets = {"training": sources.training, "validation": sources.validation, "test": sources.test}
@@ -212,6 +231,34 @@ class Training(Run[TrainingConfig]):
             f"{self.describe_environment()}\n"
             "- all settings: `config.toml`; all measurements: `training/metrics.jsonl`"
         )
+
+
+def _whole(data: str) -> str:
+    """Returns the name of the dataset of which samples are some games or all."""
+    return data.partition(",")[0]
+
+
+def _split_of(experts: Path) -> dict[str, Any]:
+    """Returns what decided which games were held out from experts; nothing where that is not known."""
+    from moemcts.learn.training.trainer import read_identity
+
+    inside = experts.name == "experts"
+    folder = experts.parent / "training" if inside else experts.parent.parent / "training" / experts.name
+    found = read_identity(folder) or {}
+    settings = found.get("config", {})
+    held_out = {key: settings.get(key) for key in ("seed", "validation_fraction")}
+    return {"data": found.get("data"), "validation": found.get("validation"), **held_out} if found else {}
+
+
+def _difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """Returns how another split differs from that of a run with the same seed, in words."""
+    if not theirs:
+        return "with a split that is not known here"
+    if theirs["data"] != ours["data"]:
+        return f"of which it saw {theirs['data']}, not {ours['data']}"
+    if theirs["validation"] != ours["validation"]:
+        return f"and measured on {theirs['validation']}"
+    return f"with validation_fraction {theirs['validation_fraction']}, not {ours['validation_fraction']}"
 
 
 def describe_speed(speed: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ import torch
 from learning_games import Board
 
 from moemcts.agents import Decision, RandomAgent, Seat
-from moemcts.errors import MoemctsError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import Game, GameSpec, Packed, Views
 from moemcts.gates import PlyGate
@@ -446,3 +446,28 @@ def test_optimisers_go_on_with_what_they_have_gathered(samples: Samples, tmp_pat
     assert not any(same(one, other) for one, other in zip(warm.experts, cold.experts, strict=True))
     steps = [int(read_state(folder / "1-2.safetensors")[0]["0.step"]) for folder in (kept.after, further.after)]
     assert steps[1] == 2 * steps[0]
+
+
+def test_what_a_stage_without_samples_has_gathered_is_kept_for_it(samples: Samples, tmp_path: Path) -> None:
+    before = Networks(experts=[network(0)] * 3)
+    kept = Optimisers(tmp_path / "none", tmp_path / "kept")
+    go_on(Trainer(CONFIG), Staged(), before, samples, PlyGate((3, 6), ()), tmp_path / "1", optimisers=kept)
+    further = Optimisers(kept.after, tmp_path / "further")
+    # No game comes to the middle phase: expert 0 learns 2-0 in place of 2-1-0.
+    go_on(Trainer(CONFIG), Staged(), before, samples, PlyGate((40, 41), ()), tmp_path / "2", optimisers=further)
+
+    def gathered(folder: Path) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    old, new = gathered(kept.after), gathered(further.after)
+    assert old.keys() == new.keys()
+    # Phase 0 alone has samples; it is the last stage of expert 0 and the first of the others.
+    assert {name for name in old if old[name] != new[name]} == {"0-2.safetensors", "1-0.safetensors", "2-0.safetensors"}
+
+
+def test_experts_that_differ_are_no_network_for_all_to_go_out_from(samples: Samples, tmp_path: Path) -> None:
+    experts, gate = [network(seed) for seed in range(3)], PlyGate((3, 6), ())
+    with pytest.raises(UsageError, match="expected one network to begin with, from which all experts go out, got 3"):
+        go_on(Trainer(CONFIG), GeneralFirst(), Networks(experts=experts), samples, gate, tmp_path / "1")
+    general = network(3)
+    go_on(Trainer(CONFIG), GeneralFirst(), Networks(experts=experts, general=general), samples, gate, tmp_path / "2")

@@ -7,17 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from games_of_chance import Pig
 from learning_games import TicTacToe, make_data, thirds
 from torch import nn
 from training_for_tests import EVERYTHING, Forgetful, config, fit_staged, lines_of, quiet, same, small_network
 
+from moemcts.agents import RandomAgent
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.gates import PlyGate, SinglePhase
 from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.data.generation import generate
 from moemcts.learn.networks import catalogue
 from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, Single, Weighted
+from moemcts.learn.training.metrics_log import MetricsLog, read_times
 from moemcts.learn.training.progress import Progress
 from moemcts.learn.training.ranks import device_here
+from moemcts.learn.training.schedule import ScheduleName, pace
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.training.trainer import Trainer
 
@@ -297,3 +302,50 @@ def test_devices_that_are_there_are_taken(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert [device_here(name) for name in ("cuda", "cuda:1", "auto")] == ["cuda", "cuda:1", "cuda"]
+
+
+def test_a_game_with_dice_is_learned_from(tmp_path: Path) -> None:
+    game, gate = Pig(10, 4), PlyGate([4], ["early", "late"])
+    data = Dataset.open(generate(game, [RandomAgent()] * 2, 200, seed=1, out=tmp_path / "data"), game)
+    trainer = Trainer(config(epochs=1))
+    team = Separated().fit(trainer, lambda: catalogue.mlp((6,), 2, width=8, layers=1), data, gate, tmp_path / "t")
+    assert [one.measurement["stage"] for one in team.trained] == ["early", "late"]
+
+
+def test_a_held_out_loss_that_is_no_number_is_named_without_a_spike_to_compare_with(tmp_path: Path) -> None:
+    class Failing(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.body, self.num_measured = small_network(), 0
+
+        def forward(self, planes: torch.Tensor) -> Any:
+            logits, value = self.body(planes)[:2]
+            self.num_measured += not self.training
+            return (logits * float("nan") if self.num_measured > 1 and not self.training else logits), value
+
+    data = make_data(tmp_path / "data")
+    with pytest.raises(MoemctsError, match=r"the held-out loss is nan at step \d+"):
+        Trainer(config(spike=None)).fit(Failing(), data, thirds(), EVERYTHING, tmp_path / "none")
+    with pytest.raises(MoemctsError, match=r"the held-out loss is nan at step \d+"):
+        Trainer(config(max_spikes=0)).fit(Failing(), data, thirds(), EVERYTHING, tmp_path / "spike")
+
+
+@pytest.mark.parametrize("schedule", ["one_cycle", "cosine"])
+def test_momentum_never_rises_above_its_highest(schedule: ScheduleName) -> None:
+    for momentum in (0.0, 0.7, 0.95):
+        found = [
+            pace(schedule, step, 100, learning_rate=0.1, momentum=momentum, min_momentum=0.8).momentum
+            for step in range(100)
+        ]
+        assert max(found) == pytest.approx(momentum)
+        assert min(found) >= min(momentum, 0.8) - 1e-9
+
+
+def test_half_a_line_of_times_costs_nothing_but_itself(tmp_path: Path) -> None:
+    path = tmp_path / "timings.jsonl"
+    path.write_text('{"stage": "all", "step": 1}\n{"stage": "al{"stage": "all", "step": 2}\n{"stage": "a')
+    assert read_times(path) == [{"stage": "all", "step": 1}]
+    log = MetricsLog(path)
+    log.rewind(log.num_bytes)
+    log.append({"stage": "all", "step": 3})
+    assert read_times(path) == [{"stage": "all", "step": 1}, {"stage": "all", "step": 3}]

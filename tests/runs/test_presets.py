@@ -154,3 +154,12 @@ def test_the_cost_of_a_scheme_is_that_of_the_phases_there_are() -> None:
     assert cost["distance?half_life=0.1"].passes == pytest.approx(2.0)
     assert cost["distance"].passes == pytest.approx(4.0)
     assert [cost[name].measurements for name in ("separated", "staged", "single")] == [4, 8, 2]
+
+
+def test_measurements_are_counted_by_their_interval() -> None:
+    game = plugins().game("tictactoe")
+    states, gate = [[game.initial_state(0)]], plugins().gate("none", game)
+    single = plugins().scheme("single")
+    assert learning_cost(single, gate, game, states, 2.0).measurements == 2
+    assert learning_cost(single, gate, game, states, 2.0, interval=0.3).measurements == 7
+    assert learning_cost(single, gate, game, states, 2.0, interval=5.0).measurements == 1

@@ -20,13 +20,18 @@ from trained_for_tests import with_gpus
 
 from moemcts.cli.main import main
 from moemcts.cli.run import make
+from moemcts.cli.settings import Given, read_settings
 from moemcts.cli.train import make as make_training
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+from moemcts.learn.data.generation import generate
+from moemcts.naming import resolve_agent
+from moemcts.plugins import plugins
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
 from moemcts.runs.arms import file_label, make_arms
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.learning import measurements
-from moemcts.runs.settings import validate
+from moemcts.runs.settings import DataConfig, validate
+from moemcts.runs.sources import Sources, open_sources
 from moemcts.runs.times import Timed, describe_times, starts
 from moemcts.store import exclusive, read_toml, write_text, write_toml
 from moemcts.work.progress import Silence
@@ -243,6 +248,26 @@ def test_networks_of_several_sizes_are_arms_beside_the_first(copy: Path, tmp_pat
     edit(run.folder, lambda values: values.update(other_networks=[]))
     with pytest.raises(ForeignData, match=r"part searched-0.*other_networks was .* and is None"):
         make(Experiment.load(run.folder), Silence())
+
+
+def test_the_single_network_of_a_game_of_four_is_an_arm_too(tmp_path: Path) -> None:
+    """One seat in four wins a quarter of even games: against one half every arm would be far worse than its equals."""
+    run = experiment(
+        tmp_path / "run",
+        game="pommerman?max_steps=20",
+        gates=["steps?cuts=5,12"],
+        search={"simulations": 2},
+        match={"games": 4, "field": "single"},
+    )
+    report = make(run, Silence())
+    assert [arm.name for arm in run.contestants()] == ["single", "steps?cuts=5,12"]
+    differences = report.numbers["searched"]["differences"]
+    assert list(differences) == ["steps?cuts=5,12"]
+    assert "Elo" not in report.summary
+    assert (
+        "against the single network of the same training seed in all other seats"
+        in (tmp_path / "run" / "report" / "report.md").read_text()
+    )
 
 
 def test_an_old_folder_without_parts_goes_on(copy: Path) -> None:
@@ -471,6 +496,11 @@ def test_the_arms_of_a_run_play_experts_that_were_trained_before(
         ("--data {data}/manifest.toml", "tictactoe reads no games from"),
         ("--data {data} --set data.agent=flat", "data.agent has no effect where data.folder is given"),
         ("--data {data} --validation {data} --set training.validation_fraction=0.2", "has no effect where data.valid"),
+        ("--set training.seed=5", "training.seed has no effect in a run, got 5; use seed"),
+        (
+            "--set training.schedule=constant --set training.plateau_patience=2",
+            "training.plateau_patience has no effect with training.schedule=constant",
+        ),
         ("--set seed=1e400", "seed: expected a number up to 1e+15, got inf"),
         ("--set training.epochs=inf", "training.epochs: expected a number up to 1e+15, got inf"),
         ("--set training.epochs=NaN", "training.epochs: expected a number up to 1e+15, got nan"),
@@ -573,3 +603,64 @@ def _is_alive(pid: int) -> bool:
         return status.read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def test_a_file_with_defaults_that_have_no_effect_is_read(trained: Path) -> None:
+    values = read_toml(trained / "config.toml")
+    assert (values["training"]["plateau_patience"], values["training"]["seed"]) == (5, 0)
+    found = read_settings(Given(config=trained / "config.toml"), TrainingConfig)
+    assert found.training.plateau_patience == 5
+
+
+def test_samples_that_begin_with_those_that_are_learned_from_are_refused(trained: Path, tmp_path: Path) -> None:
+    game = plugins().game("tictactoe")
+    agents = [resolve_agent("random", game)] * 2
+    for name, seed, num_samples, keep in (("a", 1, 300, 1.0), ("b", 1, 200, 1.0), ("c", 1, 300, 0.5), ("d", 2, 300, 1)):
+        generate(game, agents, num_samples, seed=seed, out=tmp_path / name, reference="tictactoe", keep=keep)
+
+    def opened(kind: str, name: str) -> Sources:
+        data = DataConfig(folder=str(tmp_path / "a"), **{kind: str(tmp_path / name)})
+        return open_sources(data, tmp_path / "own", game)
+
+    for kind in ("validation", "test"):
+        for name in ("b", "c"):
+            with pytest.raises(UsageError, match="expected different games to learn from and to measure on"):
+                opened(kind, name)
+        assert len(opened(kind, "d").training) == 300
+
+
+def test_a_baseline_that_may_have_learned_from_what_is_held_out_is_said_so(trained: Path, tmp_path: Path) -> None:
+    game = plugins().game("tictactoe")
+    agents = [resolve_agent("random", game)] * 2
+    for name, seed in (("data", 1), ("other", 2)):
+        generate(game, agents, 300, seed=seed, out=tmp_path / name, reference="tictactoe")
+
+    def made(name: str, *, data: dict[str, Any] | None = None, **changes: Any) -> Training:
+        settings = {**SMALL, "data": {"folder": str(tmp_path / "data"), **(data or {})}, **changes}
+        training = Training.create(tmp_path / name, validate(settings, TrainingConfig))
+        with training.opened():
+            training.work(Silence())
+        return training
+
+    baselines = {
+        "alike": made("alike"),
+        "with seed 1, not 0": made("seed", seed=1),
+        "and measured on": made("apart", data={"validation": str(tmp_path / "other")}),
+        "with validation_fraction 0.3, not 0.05": made(
+            "more", training={**SMALL["training"], "validation_fraction": 0.3}
+        ),
+        "of which it saw": made("part", data={"samples": 150}),
+        "a split that is not known": made("lost"),
+    }
+    (tmp_path / "lost" / "training" / "identity.json").unlink()
+    for words, baseline in baselines.items():
+        warning = made(f"to {baseline.folder.name}", baseline=str(baseline.folder)).outcomes().warning
+        assert (words in warning) if words != "alike" else not warning
+    whole = made("tested", data={"test": str(tmp_path / "other")}, baseline=str(tmp_path / "alike"))
+    assert not whole.outcomes().warning
+    seen = made(
+        "seen",
+        data={"folder": str(tmp_path / "other"), "test": str(tmp_path / "data")},
+        baseline=str(tmp_path / "alike"),
+    )
+    assert "trained on the test samples themselves" in seen.outcomes().warning

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +19,9 @@ from moemcts.arena.replays import read_jsonl
 from moemcts.cli.main import main
 from moemcts.cli.selfplay import make
 from moemcts.errors import ForeignData, UsageError
+from moemcts.learn.weights import read_state, state_digest
 from moemcts.runs import selfplay_judging
+from moemcts.runs.gauntlet import in_turn
 from moemcts.runs.generations import PLAYED
 from moemcts.runs.selfplay import SelfPlay
 from moemcts.runs.selfplay_players import Players
@@ -200,6 +204,24 @@ def test_who_is_not_promoted_does_not_play(tmp_path: Path) -> None:
     assert read_toml(run.on_disk.games(2) / "manifest.toml")["source"]["champion"] == 0
 
 
+@pytest.mark.parametrize("rule", [{"rule": "score", "score": 0.4}, {"rule": "sprt", "elo0": 0.0, "elo1": 400.0}])
+def test_equals_of_a_game_of_four_have_as_many_seats_where_one_is_to_be_promoted(
+    tmp_path: Path, rule: dict[str, Any]
+) -> None:
+    changes = {"game": "pommerman?max_steps=20", "gate": "none", "generations": 1, "gauntlet": {"games": 0}}
+    run = work(selfplay(tmp_path / "run", **changes, promotion={"games": 4, **rule}, search={"simulations": 2}))
+    records = [json.loads(line) for line in (tmp_path / "run/matches/promote-0001.jsonl").read_text().splitlines()]
+    seats = {tuple(record["agents"]) for record in records if "moves" in record}
+    assert seats == {("generation 1", "generation 0") * 2, ("generation 0", "generation 1") * 2}
+    assert run.on_disk.champion(1) in (0, 1)
+
+
+def test_nobody_is_promoted_where_two_agents_cannot_have_as_many_seats() -> None:
+    three: Any = SimpleNamespace(spec=SimpleNamespace(num_players=3))
+    with pytest.raises(ValueError, match="as many seats each, got one of 3"):
+        in_turn(three, "newest", "champion")
+
+
 def promoting(monkeypatch: pytest.MonkeyPatch, *generations: int) -> None:
     """Lets promotion matches end so that these generations are promoted, and no others."""
     names = {f"generation {one}" for one in generations}
@@ -252,6 +274,10 @@ def test_a_promotion_that_was_said_but_not_noted_is_not_judged_again(
         ({"games": {"opponents": "nobody"}}, "no agent named 'nobody'"),
         ({"games": {"device": "gpu"}}, "expected a device such as cpu, cuda or cuda:1, got 'gpu'"),
         ({"search": {"seconds": 1.0}}, "limit search by simulations, not seconds"),
+        (
+            {"search": {"smart_pruning": True, "temperature": 0.0, "temperature_plies": 0}},
+            "expected visits to learn from",
+        ),
         ({"targets": {"steps": 2, "td_lambda": 0.5}}, "expected steps or td_lambda"),
         ({"promotion": {"rule": "sprt", "elo0": 20.0}}, "promotion in tictactoe: expected elo0 < elo1"),
     ],
@@ -392,3 +418,31 @@ def test_what_is_killed_while_games_are_played_ahead_ends_as_the_unbroken_run(ah
 def test_a_generation_counts_what_its_size_is_given_in(tmp_path: Path) -> None:
     run = selfplay(tmp_path / "run", games={"samples": 20})
     assert {part.unit for part in run.parts() if part.name.startswith("games")} == {"samples"}
+
+
+def test_a_start_of_experts_that_differ_needs_the_network_they_go_out_from(tmp_path: Path) -> None:
+    first = work(selfplay(tmp_path / "first", generations=1, scheme="general_first", gauntlet={"games": 0}))
+    generation = first.on_disk.of(1)
+    further = selfplay(tmp_path / "second", start=str(generation / "experts"), scheme="general_first")
+    further.do("start", lambda done, total: None)
+    general = "general.safetensors"
+    assert state_of(further.on_disk.of(0) / general) == state_of(generation / general)
+    shutil.copytree(generation / "experts", tmp_path / "experts")
+    alone = selfplay(tmp_path / "third", start=str(tmp_path / "experts"), scheme="general_first")
+    with pytest.raises(UsageError, match="expected one network to begin with"):
+        alone.do("start", lambda done, total: None)
+
+
+def state_of(path: Path) -> str:
+    return state_digest(read_state(path)[0])
+
+
+def test_half_a_line_of_times_stops_nothing(tmp_path: Path) -> None:
+    run = selfplay(tmp_path / "run")
+    run.do("start", lambda done, total: None)
+    (line,) = run.timings()
+    path = run.folder / "timings.jsonl"
+    path.write_text(path.read_text() + '{"part": "ga{"part": "x"}\n{"part": "gam')
+    assert run.timings() == [line]
+    run._log({"part": "train-0001", "seconds": 1.0})
+    assert run.timings() == [line, {"part": "train-0001", "seconds": 1.0}]

@@ -59,8 +59,9 @@ def open_window(
 ) -> Samples:
     """Returns the samples of some generations, the games that are held out apart.
 
-    A game is held out in all generations or in none: about a share `held_out` of them, which the seed decides. `name`
-    names the samples, `newest` is the newest generation. Raises MoemctsError where there are too few.
+    A game is held out in all generations or in none, but for the exception of `held_out_games`: about a share
+    `held_out` of them, which the seed decides. `name` names the samples, `newest` is the newest generation. Raises
+    MoemctsError where there are too few.
     """
     made = None
     if not targets.is_result:
@@ -84,7 +85,8 @@ def open_window(
 def held_out_games(games: IntArray, fraction: float, seed: int) -> BoolArray:
     """Returns which samples are of games that are held out, `[N]`: the same ones whatever the window.
 
-    One game at least is held out and one is not, where there are two.
+    One game at least is held out and one is not, where there are two: so a window of so few games that none would be
+    held out measures on one that other windows may learn from.
     """
     numbers, of_sample = np.unique(games, return_inverse=True)
     chances = _uniform(numbers, seed)

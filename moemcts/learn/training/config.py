@@ -28,7 +28,8 @@ class TrainerConfig(BaseModel):
     momentum: float = Field(default=0.9, ge=0, lt=1)
     """The highest momentum; the first beta of adamw."""
     min_momentum: float = Field(default=0.8, ge=0, lt=1)
-    """The momentum of schedule one_cycle where the learning rate is highest."""
+    """The momentum of schedules one_cycle and cosine where the learning rate is highest; `momentum` where that is
+    less."""
     weight_decay: float = Field(default=1e-4, ge=0)
     """Pull of all parameters towards zero, batch norms included."""
     schedule: Literal["constant", "one_cycle", "cosine", "plateau"] = "constant"
@@ -70,7 +71,7 @@ class TrainerConfig(BaseModel):
     save_interval: int = Field(default=500, ge=1)
     """Steps between saved states, from which an interrupted training goes on."""
     seed: int = Field(default=0, ge=0)
-    """Decides initial weights, held-out games, order of samples and augmentation."""
+    """Decides initial weights, held-out games, order of samples and augmentation. Of a run `seed` does, not this."""
     precision: Literal["float32", "bf16", "auto"] = "float32"
     """bf16 computes the network in bfloat16 where torch deems it safe; weights, losses and optimiser stay float32. In
     place of auto, what is quickest for the network is tried and written down, channels_last with it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -39,6 +40,17 @@ class MetricsLog:
         if whole < self.num_bytes:
             os.truncate(self._path, whole)
             self.num_bytes = whole
+
+
+def read_times(path: Path) -> list[dict[str, Any]]:
+    """Returns the lines of a log of times, which decide nothing, without those that are damaged."""
+    if not path.exists():
+        return []
+    entries = []
+    for line in read_bytes(path).split(b"\n")[:-1]:
+        with contextlib.suppress(ValueError, TypeError):
+            entries.append(dict(json.loads(line)))
+    return entries
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:

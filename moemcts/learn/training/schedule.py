@@ -24,15 +24,16 @@ def pace(
     """Returns the pace at `step` of `num_steps`.
 
     `learning_rate` and `momentum` are the highest that the schedule reaches; with `one_cycle` and `cosine`, momentum
-    is lowest, `min_momentum`, where the learning rate is highest. `plateau` is constant between the reductions, which
-    measurements decide: `Judge.learning_rate`.
+    is lowest where the learning rate is highest: `min_momentum`, or `momentum` where that is less. `plateau` is
+    constant between the reductions, which measurements decide: `Judge.learning_rate`.
     """
     if schedule in ("constant", "plateau"):
         return Pace(learning_rate, momentum)
     shape = one_cycle if schedule == "one_cycle" else cosine
     rate = learning_rate * shape((step + 0.5) / num_steps)
     low = learning_rate * FINAL
-    return Pace(rate, momentum - (momentum - min_momentum) * (rate - low) / (learning_rate - low))
+    fall = momentum - min(min_momentum, momentum)
+    return Pace(rate, momentum - fall * (rate - low) / (learning_rate - low))
 
 
 FINAL = 1 / 14000

@@ -248,8 +248,10 @@ class StageRun:
         judgement = self._state.judge.judge(self.config, held_out and held_out["loss"])
         self._write_log({**entry, "spike": True} if judgement == "spike" else entry)
         if judgement == "spike":
-            jump = f", more than {self.config.spike:g} times the {before:.4g} before," if before else ""
-            raise _Diverged(f"the held-out loss is {held_out['loss']:.4g}{jump}", self._state.step)
+            loss, spike = held_out["loss"], self.config.spike
+            is_jump = before and spike and math.isfinite(loss)
+            jump = f", more than {spike:g} times the {before:.4g} before," if is_jump else ""
+            raise _Diverged(f"the held-out loss is {loss:.4g}{jump}", self._state.step)
         self._state.sums = Sums()
         best = self._state.best and self._state.best["validation"]
         if self.config.keep == "last" or not best or (held_out and held_out["loss"] < best["loss"]):
@@ -326,6 +328,7 @@ class StageRun:
     def _rewind_log(self) -> None:
         if self._ranks.is_first:
             self._log.rewind(self._state.metrics_bytes)
+            self._timings.rewind(self._timings.num_bytes)
 
     def _reached(self, name: str) -> tuple[int, int]:
         """Returns how far a state is: after more returns is further."""

@@ -62,21 +62,33 @@ class Optimisers:
 
     before: Path
     after: Path
+    places: Sequence[Sequence[int]] = ()
+    """By expert, the place of each of its stages among all that its scheme has; their own places where empty."""
 
     def of(self, step: PlanStep) -> State | None:
         """Returns what a stage goes on with; None where it begins anew."""
-        path = self.before / _gathered(step.experts[0], step)
+        path = self.before / self._gathered(step.experts[0], step)
         return read_state(path)[0] if path.exists() else None
 
     def keep(self, step: PlanStep, path: Path) -> None:
         """Keeps what a stage has left in a file."""
         content = read_bytes(path)
         for expert in step.experts:
-            write_bytes(self.after / _gathered(expert, step), content)
+            write_bytes(self.after / self._gathered(expert, step), content)
+
+    def pass_on(self, expert: int, place: int) -> None:
+        """Keeps what a stage that is left out has gathered before."""
+        name = _name(expert, place)
+        if (self.before / name).exists():
+            write_bytes(self.after / name, read_bytes(self.before / name))
+
+    def _gathered(self, expert: int, step: PlanStep) -> str:
+        place = len(step.chain) - 1
+        return _name(expert, self.places[expert][place] if self.places else place)
 
 
-def _gathered(expert: int, step: PlanStep) -> str:
-    return f"{expert}-{len(step.chain) - 1}.safetensors"
+def _name(expert: int, place: int) -> str:
+    return f"{expert}-{place}.safetensors"
 
 
 class Trainer:
