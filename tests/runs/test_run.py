@@ -16,78 +16,22 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from runs_for_tests import EXPERIMENT, NETWORK, SMALL, edit, experiment
 from trained_for_tests import with_gpus
 
-from moemcts.cli.main import main
 from moemcts.cli.run import make
-from moemcts.cli.settings import Given, read_settings
 from moemcts.cli.train import make as make_training
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
-from moemcts.learn.data.generation import generate
-from moemcts.naming import resolve_agent
-from moemcts.plugins import plugins
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
 from moemcts.runs.arms import file_label, make_arms
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.learning import measurements
-from moemcts.runs.settings import DataConfig, validate
-from moemcts.runs.sources import Sources, open_sources
+from moemcts.runs.settings import validate
 from moemcts.runs.times import Timed, describe_times, starts
-from moemcts.store import exclusive, read_toml, write_text, write_toml
+from moemcts.store import exclusive, read_toml, write_text
 from moemcts.work.progress import Silence
 
 BIN = Path(sys.executable).parent
-NETWORK = "resnet?channels=4&blocks=1"
-SMALL: dict[str, Any] = {
-    "game": "tictactoe",
-    "network": NETWORK,
-    "data": {"samples": 200},
-    "training": {"epochs": 1.0, "batch_size": 64},
-}
-EXPERIMENT = {
-    **SMALL,
-    "gates": ["plies"],
-    "num_seeds": 1,
-    "workers": 1,
-    "search": {"simulations": 4},
-    "match": {"games": 4, "raw_games": 2},
-}
-
-
-def experiment(folder: Path, **changes: Any) -> Experiment:
-    return Experiment.create(folder, validate({**EXPERIMENT, **changes}, ExperimentConfig))
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "experiment"
-    make(experiment(folder), Silence())
-    return folder
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs") / "training"
-    make_training(Training.create(folder, validate({**SMALL, "gate": "plies"}, TrainingConfig)), Silence())
-    return folder
-
-
-@pytest.fixture
-def copy(finished: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(finished, tmp_path / "copy"))
-
-
-def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    values = read_toml(folder / "config.toml")
-    change(values)
-    write_toml(folder / "config.toml", values)
-
-
-def command(*arguments: object, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(sys, "argv", ["moemcts", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
-        main()
-    return int(left.value.code or 0)
 
 
 def test_a_finished_run_has_its_parts_and_nothing_left_to_do(finished: Path) -> None:
@@ -416,144 +360,6 @@ def test_saved_gates_whose_names_differ_in_signs_only_have_copies_of_their_own(t
     assert kept_gate(tmp_path / "old", one, [one, other]) == one
 
 
-@pytest.mark.parametrize("setting", ["data.agent", "match.field", "match.opponent_model"])
-@pytest.mark.parametrize("agent", ["uci?path=/bin/false", "uci:stockfish", "flat?a=uci:stockfish"])
-def test_a_file_starts_no_program_unless_it_is_allowed(
-    setting: str, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    section, key = setting.split(".")
-    foreign = {"game": "chess", "network": NETWORK, "gates": ["none"], section: {key: agent}}
-    write_toml(tmp_path / "foreign.toml", foreign)
-    write_toml(tmp_path / "run" / "config.toml", foreign)
-    for arguments in (["--config", tmp_path / "foreign.toml", "--dry-run"], ["--resume", tmp_path / "run"]):
-        assert command("run", *arguments, monkeypatch=monkeypatch) == 2
-        error = capsys.readouterr().err
-        assert f"{setting} = {agent!r} runs a program of this machine" in error
-        assert "--allow-programs" in error
-
-
-def test_allowed_programs_are_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
-    program.chmod(0o755)
-    write_toml(tmp_path / "my.toml", {"game": "chess", "network": NETWORK, "data": {"agent": f"uci?path={program}"}})
-    command("run", "--config", tmp_path / "my.toml", "--dry-run", monkeypatch=monkeypatch)
-    assert not (tmp_path / "started").exists()
-    command("run", "--config", tmp_path / "my.toml", "--dry-run", "--allow-programs", monkeypatch=monkeypatch)
-    assert (tmp_path / "started").exists()
-
-
-def test_a_run_learns_from_the_searches_of_experts_wherever_it_goes_on(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(trained / "experts", tmp_path / "experts")
-    monkeypatch.chdir(tmp_path)
-    words = ["--game", "tictactoe", "--network", NETWORK, "--preset", "smoke", "--set", "data.samples=150"]
-    words += ["--set", "data.agent=experts?simulations=8", "--set", "data.against=random", "--out", "run"]
-    assert command("train", *words, monkeypatch=monkeypatch) == 0
-    monkeypatch.chdir("/")
-    config = read_toml(tmp_path / "run" / "config.toml")["data"]
-    # What was chosen here stands in the settings, so that it is the same agent on another machine.
-    assert config["agent"].startswith(f"{tmp_path}/experts?simulations=8&backend=")
-    assert config["against"] == "random"
-    samples = Training.load(tmp_path / "run").sources().training
-    assert samples.are_searched(samples.rows).all()
-    manifest = tmp_path / "experts" / "manifest.toml"
-    manifest.write_text(manifest.read_text().replace('scheme = "separated"', 'scheme = "staged"'))
-    with pytest.raises(ForeignData, match=r"part data was made with other settings: experts of .*"):
-        make_training(Training.load(tmp_path / "run"), Silence())
-
-
-def test_the_arms_of_a_run_play_experts_that_were_trained_before(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(trained / "experts", tmp_path / "experts")
-    monkeypatch.chdir(tmp_path)
-    words = ["--game", "tictactoe", "--network", NETWORK, "--preset", "smoke", "--gate", "none"]
-    words += ["--set", "data.samples=150", "--set", "match.field=experts?simulations=8", "--out", "run"]
-    assert command("run", *words, monkeypatch=monkeypatch) == 0
-    assert f"against {tmp_path}/experts?simulations=8" in (tmp_path / "run/report/report.md").read_text()
-    monkeypatch.chdir("/")
-    run = Experiment.load(tmp_path / "run")
-    assert run.field.name.startswith(f"{tmp_path}/experts?simulations=8&backend=")
-    assert run.opponent_model() is None
-    manifest = tmp_path / "experts" / "manifest.toml"
-    manifest.write_text(manifest.read_text().replace('scheme = "separated"', 'scheme = "staged"'))
-    with pytest.raises(ForeignData, match=r"was made with other settings: experts of .*"):
-        make(Experiment.load(tmp_path / "run"), Silence())
-    monkeypatch.chdir(tmp_path)
-    capsys.readouterr()
-    words[-3:] = ["match.field=expert", "--set", "match.opponent_model=self", "--dry-run"]
-    assert command("run", *words, monkeypatch=monkeypatch) == 2
-    assert "no agent named 'expert'" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        ("--data {data} --set data.keep=0.5", "data.keep has no effect where data.folder is given"),
-        ("--set data.reader=pgn", "data.reader has no effect without data.games"),
-        ("--data {data}/manifest.toml", "tictactoe reads no games from"),
-        ("--data {data} --set data.agent=flat", "data.agent has no effect where data.folder is given"),
-        ("--data {data} --validation {data} --set training.validation_fraction=0.2", "has no effect where data.valid"),
-        ("--set training.seed=5", "training.seed has no effect in a run, got 5; use seed"),
-        (
-            "--set training.schedule=constant --set training.plateau_patience=2",
-            "training.plateau_patience has no effect with training.schedule=constant",
-        ),
-        ("--set seed=1e400", "seed: expected a number up to 1e+15, got inf"),
-        ("--set training.epochs=inf", "training.epochs: expected a number up to 1e+15, got inf"),
-        ("--set training.epochs=NaN", "training.epochs: expected a number up to 1e+15, got nan"),
-        ("--set seed=99999999999", "seed: Input should be less than or equal to 4294967295, got 99999999999"),
-        ("--set seed=" + "9" * 5000, "seed: "),
-        ("--gate plies?cuts=" + "[" * 20000, "gate 'plies': expected cuts as"),
-    ],
-)
-def test_settings_without_effect_or_sense_are_one_line(
-    arguments: str,
-    line: str,
-    trained: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    words = arguments.format(data=trained / "data").split()
-    folder = tmp_path / "out"
-    assert command("train", "--game", "tictactoe", *words, "--out", folder, monkeypatch=monkeypatch) == 2
-    error = capsys.readouterr().err
-    assert line in error
-    assert len(error.splitlines()) == 1
-    assert not folder.exists()
-
-
-def test_a_dataset_is_learned_from_as_a_whole_and_its_size_is_no_setting(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = ["--game", "tictactoe", "--network", NETWORK, "--data", trained / "data", "--preset", "smoke"]
-    assert command("train", *arguments, "--out", tmp_path / "out", monkeypatch=monkeypatch) == 0
-    assert "samples" not in read_toml(tmp_path / "out" / "config.toml")["data"]
-    assert Training.load(tmp_path / "out").waiting() == []
-
-
-@pytest.mark.parametrize("name", ["x" * 300, "\udcff"], ids=["too long", "no UTF-8"])
-@pytest.mark.parametrize("kind", ["run", "train"])
-def test_a_folder_that_cannot_be_is_refused_before_any_work(
-    kind: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert command(kind, "--game", "tictactoe", "--out", name, monkeypatch=monkeypatch) == 2
-    assert "choose another name" in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
-
-
-def test_the_same_gate_twice_is_named_and_no_table_is_shown(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    gates = ["--gate", "plies", "--gate", "plies"]
-    assert command("run", "--game", "tictactoe", *gates, monkeypatch=monkeypatch) == 2
-    assert capsys.readouterr().err == "error: expected different gates, got 'plies' twice\n"
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are looked up in /proc")
 def test_workers_end_with_the_run_that_was_killed_and_it_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
     def start(folder: Path) -> subprocess.Popen[bytes]:
@@ -603,64 +409,3 @@ def _is_alive(pid: int) -> bool:
         return status.read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def test_a_file_with_defaults_that_have_no_effect_is_read(trained: Path) -> None:
-    values = read_toml(trained / "config.toml")
-    assert (values["training"]["plateau_patience"], values["training"]["seed"]) == (5, 0)
-    found = read_settings(Given(config=trained / "config.toml"), TrainingConfig)
-    assert found.training.plateau_patience == 5
-
-
-def test_samples_that_begin_with_those_that_are_learned_from_are_refused(trained: Path, tmp_path: Path) -> None:
-    game = plugins().game("tictactoe")
-    agents = [resolve_agent("random", game)] * 2
-    for name, seed, num_samples, keep in (("a", 1, 300, 1.0), ("b", 1, 200, 1.0), ("c", 1, 300, 0.5), ("d", 2, 300, 1)):
-        generate(game, agents, num_samples, seed=seed, out=tmp_path / name, reference="tictactoe", keep=keep)
-
-    def opened(kind: str, name: str) -> Sources:
-        data = DataConfig(folder=str(tmp_path / "a"), **{kind: str(tmp_path / name)})
-        return open_sources(data, tmp_path / "own", game)
-
-    for kind in ("validation", "test"):
-        for name in ("b", "c"):
-            with pytest.raises(UsageError, match="expected different games to learn from and to measure on"):
-                opened(kind, name)
-        assert len(opened(kind, "d").training) == 300
-
-
-def test_a_baseline_that_may_have_learned_from_what_is_held_out_is_said_so(trained: Path, tmp_path: Path) -> None:
-    game = plugins().game("tictactoe")
-    agents = [resolve_agent("random", game)] * 2
-    for name, seed in (("data", 1), ("other", 2)):
-        generate(game, agents, 300, seed=seed, out=tmp_path / name, reference="tictactoe")
-
-    def made(name: str, *, data: dict[str, Any] | None = None, **changes: Any) -> Training:
-        settings = {**SMALL, "data": {"folder": str(tmp_path / "data"), **(data or {})}, **changes}
-        training = Training.create(tmp_path / name, validate(settings, TrainingConfig))
-        with training.opened():
-            training.work(Silence())
-        return training
-
-    baselines = {
-        "alike": made("alike"),
-        "with seed 1, not 0": made("seed", seed=1),
-        "and measured on": made("apart", data={"validation": str(tmp_path / "other")}),
-        "with validation_fraction 0.3, not 0.05": made(
-            "more", training={**SMALL["training"], "validation_fraction": 0.3}
-        ),
-        "of which it saw": made("part", data={"samples": 150}),
-        "a split that is not known": made("lost"),
-    }
-    (tmp_path / "lost" / "training" / "identity.json").unlink()
-    for words, baseline in baselines.items():
-        warning = made(f"to {baseline.folder.name}", baseline=str(baseline.folder)).outcomes().warning
-        assert (words in warning) if words != "alike" else not warning
-    whole = made("tested", data={"test": str(tmp_path / "other")}, baseline=str(tmp_path / "alike"))
-    assert not whole.outcomes().warning
-    seen = made(
-        "seen",
-        data={"folder": str(tmp_path / "other"), "test": str(tmp_path / "data")},
-        baseline=str(tmp_path / "alike"),
-    )
-    assert "trained on the test samples themselves" in seen.outcomes().warning

@@ -1,0 +1,34 @@
+"""Runs that are made once for each file of tests."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from runs_for_tests import SMALL, experiment
+
+from moemcts.cli.run import make
+from moemcts.cli.train import make as make_training
+from moemcts.runs import Training, TrainingConfig
+from moemcts.runs.settings import validate
+from moemcts.work.progress import Silence
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "experiment"
+    make(experiment(folder), Silence())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "training"
+    make_training(Training.create(folder, validate({**SMALL, "gate": "plies"}, TrainingConfig)), Silence())
+    return folder
+
+
+@pytest.fixture
+def copy(finished: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished, tmp_path / "copy"))
