@@ -110,7 +110,7 @@ def key_of(start: State) -> int:
 
 def num_duplicates(games: Sequence[GameRecord]) -> int:
     """Returns how many games repeat an earlier one: same agents in the same seats, same start, same moves."""
-    return len(games) - len({(game.agents, game.label, game.focus, game.start_key, game.moves) for game in games})
+    return len(games) - len(set(map(_course, games)))
 
 
 def boards_of(games: Sequence[GameRecord]) -> list[str]:
@@ -120,8 +120,7 @@ def boards_of(games: Sequence[GameRecord]) -> list[str]:
     """
     played: dict[str, set[Hashable]] = {}
     for game in games:
-        once = (game.agents, game.label, game.focus, game.start_key, game.moves)
-        played.setdefault(game.opening, set()).add(once)
+        played.setdefault(game.opening, set()).add(_course(game))
     first: dict[Hashable, str] = {}
     boards = {opening: first.setdefault(frozenset(alike), opening) for opening, alike in played.items()}
     return [boards[game.opening] for game in games]
@@ -131,6 +130,11 @@ def terminations(games: Sequence[GameRecord]) -> dict[str, int]:
     """Returns how many games ended in which way, the most frequent first."""
     counts = Counter(game.termination for game in games)
     return {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
+
+
+def _course(game: GameRecord) -> Hashable:
+    """Returns what a game has to have in common with another to repeat it."""
+    return game.agents, game.label, game.focus, game.start_key, game.moves
 
 
 def _thought(decision: Decision) -> list[Any] | None:
