@@ -60,6 +60,8 @@ class SearchAgent:
         self._in_flight = in_flight
         if queue is not None and not isinstance(evaluator, ExpertSet):
             raise ValueError(f"expected a set of experts for a queue, got {type(evaluator).__name__}")
+        if queue is not None and queue < 1:
+            raise ValueError(f"expected a queue's batch of at least 1 position, got {queue}")
         if in_flight < 1 or (queue is not None and in_flight > 1):
             raise ValueError(f"expected in_flight of at least 1, and no more with a queue, got {in_flight}")
         for option in ("rollout_plies", "cache_size"):

@@ -117,6 +117,14 @@ def test_groups_and_queues_do_not_go_together() -> None:
         SearchAgent(game, experts, SearchConfig(simulations=4), in_flight=0)
 
 
+@pytest.mark.parametrize("batch", [0, -5])
+def test_a_batch_that_is_full_without_anything_is_refused(batch: int) -> None:
+    game = plugins().game("tictactoe")
+    experts = ExpertSet(SinglePhase(), [UniformEvaluator(game.spec)])
+    with pytest.raises(ValueError, match=f"batch of at least 1 position, got {batch}"):
+        SearchAgent(game, experts, SearchConfig(simulations=4), queue=batch)
+
+
 @pytest.mark.parametrize("simulations", [0, 24])
 @pytest.mark.parametrize("in_flight", [1, 2])
 def test_the_majority_is_that_of_one_search(simulations: int, in_flight: int) -> None:
