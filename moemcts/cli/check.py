@@ -36,10 +36,13 @@ def check(
     from moemcts.testing import check_agent, check_game, check_gate
 
     made = plugins().game(game)
+    # Whoever names a gate wants it checked: what cannot be made ends the command.
+    named = {gate: plugins().gate(gate, made) for gate in saved or ()}
     name = _guarded("game", game, lambda: made.spec.name)
     _report("game", name, lambda: check_game(made, num_games=num_games, seed=seed))
-    for gate in [*Plugins.for_game(plugins().gates, name), *(saved or [])]:
-        weighs = _made("gate", gate, partial(plugins().gate, gate, made))
+    registered = Plugins.for_game(plugins().gates, name)
+    gates = {gate: _made("gate", gate, partial(plugins().gate, gate, made)) for gate in registered}
+    for gate, weighs in (gates | named).items():
         if weighs is not None:
             _report("gate", gate, partial(check_gate, weighs, made, seed=seed))
     for agent in Plugins.for_game(plugins().agents, name):

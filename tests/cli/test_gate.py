@@ -54,6 +54,11 @@ def test_a_fitted_gate_is_a_gate_everywhere(moemcts, data: Path, tmp_path: Path)
     assert "gate kmeans\n  not checked: gate 'kmeans' is fitted to data first" in out
     assert "gate learned\n  ok" in out
 
+    for name, complaint in (("nope", "no gate named 'nope'"), ("plies?cuts=9,3", "cuts"), ("gone.safetensors", "gone")):
+        code, _, error = moemcts("check", "tictactoe", "--games", 1, "--gate", name)
+        assert code in (1, 2)
+        assert complaint in error
+
     show = ["gate", "show", "gates/two.safetensors", "--game", "tictactoe", "--data", data]
     code, out, _ = moemcts(*show, "--against", "gates/two.safetensors", "--json")
     assert code == 0
