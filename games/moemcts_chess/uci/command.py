@@ -35,8 +35,8 @@ def uci(
         session = Session(out, gates=_gates(), is_strict=bool(experts or options), on_loaded=_freeze)
         for name, value in [*_named_by(experts), *map(_split, options or [])]:
             try:
-                session.options.set(name, value)
-            except ValueError as error:
+                session.set_option(name, value)
+            except (ValueError, OSError) as error:
                 raise UsageError(f"--set {name}={value}: {error}") from None
         signal.signal(signal.SIGTERM, _end_input)
         session.run(sys.stdin.buffer)

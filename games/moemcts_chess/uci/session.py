@@ -141,7 +141,14 @@ class Session:
         self.say("readyok")
 
     def _setoption(self, words: Sequence[str]) -> None:
-        name, value = protocol.parse_setoption(words)
+        self.set_option(*protocol.parse_setoption(words))
+
+    def set_option(self, name: str, value: str) -> None:
+        """Does what `setoption` does.
+
+        Raises ValueError for an option that there is none of or a value that it cannot have, OSError for a log that
+        cannot be written.
+        """
         self._finish()
         option = self.options.set(name, value)
         if remark := self.options.remark(option):

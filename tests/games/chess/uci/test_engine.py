@@ -111,12 +111,20 @@ def test_experts_are_loaded_from_the_command_line(experts: Path) -> None:
         assert info["nodes"] >= 100
 
 
+def test_options_of_the_command_line_do_what_setoption_does(tmp_path: Path) -> None:
+    log = tmp_path / "session.log"
+    words = [*COMMAND, "--set", f"Log_File={log}"]
+    subprocess.run(words, input="isready\nquit\n", capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert log.read_text().splitlines()[0] == "> isready"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         (["--experts", "/no/such"], 1, "expected a folder of experts, got /no/such"),
         (["--set", "MultiPV=0"], 2, "expected 1 to 500 for MultiPV"),
         (["--set", "MultiPV"], 2, "expected --set OPTION=VALUE"),
+        (["--set", "Log_File=/no/such/folder/log"], 2, "--set Log_File=/no/such/folder/log: "),
     ],
 )
 def test_misuse_is_one_line_and_an_exit_code(arguments: list[str], code: int, message: str) -> None:
