@@ -9,6 +9,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from moemcts.game import BoolArray, FloatArray, GameSpec, Views
+from moemcts.locks import OwnLock
 from moemcts.native import Identities, core, identities, playouts
 
 
@@ -97,7 +98,7 @@ class CachedEvaluator:
     """Remembers what an evaluator thinks of views, by their positions' keys, plies and players: it is asked once for
     each.
 
-    Beyond so many views, those that were asked about first are forgotten.
+    Beyond so many views, those that were asked about first are forgotten. Threads ask it one at a time.
     """
 
     def __init__(self, evaluator: Evaluator, *, size: int = 100_000) -> None:
@@ -108,12 +109,17 @@ class CachedEvaluator:
             raise ValueError(f"expected no cache of answers that depend on their batch, got one of {size}")
         self._evaluator = evaluator
         self._size = size
+        self._lock = OwnLock()
         self._index = core.CacheIndex(size)
         self._logits = self._value = np.empty(0, dtype=np.float32)
         self.hits = 0
         self.misses = 0
 
     def evaluate(self, views: Views) -> Evaluation:
+        with self._lock:
+            return self._evaluate(views)
+
+    def _evaluate(self, views: Views) -> Evaluation:
         names = identities(views)
         places, asked, answers = self._index.find(names)
         self.hits += len(views) - len(asked)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from games_for_tests import HashedTree, NativeConnectFour, TreeGame
@@ -12,6 +17,7 @@ from moemcts.evaluation import CachedEvaluator, Evaluation, RolloutEvaluator, Un
 from moemcts.experts import ExpertSet
 from moemcts.game import Game, Player, Views
 from moemcts.gates import PlyGate
+from moemcts.locks import OwnLock
 from moemcts.naming import resolve_agent
 from moemcts.native import identities
 from moemcts.plugins import plugins
@@ -82,6 +88,38 @@ def test_what_does_not_fit_is_forgotten_in_the_order_in_which_it_came() -> None:
         assert np.array_equal(found.logits, right.logits[rows])
         assert inner.num_views == asked
     assert (cache.hits, cache.misses) == (8, 9)
+
+
+class Slow:
+    """Values by random playouts, slowly, and notes whether two asked it at once."""
+
+    def __init__(self, game: Game) -> None:
+        self._evaluator = RolloutEvaluator(game.spec, num_rollouts=2)
+        self._is_asked = self.was_crowded = False
+
+    def evaluate(self, views: Views) -> Evaluation:
+        self.was_crowded |= self._is_asked
+        self._is_asked = True
+        time.sleep(0.002)
+        self._is_asked = False
+        return self._evaluator.evaluate(views)
+
+
+def test_threads_ask_a_cache_one_at_a_time() -> None:
+    game = NativeConnectFour()
+    inner = Slow(game)
+    views = game.views([(game.parse_state(" ".join("0123456"[:num])), num % 2) for num in range(8)])
+    right = RolloutEvaluator(game.spec, num_rollouts=2).evaluate(views)
+    # So small that what one thread found is forgotten while another asks.
+    cache = CachedEvaluator(inner, size=2)
+    with ThreadPoolExecutor(4) as threads:
+        asked = [[i % 8, (i + 1) % 8, (3 * i) % 8] for i in range(40)]
+        for rows, found in zip(asked, threads.map(lambda rows: cache.evaluate(views.take(rows)), asked), strict=True):
+            assert np.array_equal(found.value, right.value[rows])
+    assert not inner.was_crowded
+    for twin in (copy.deepcopy(OwnLock()), pickle.loads(pickle.dumps(OwnLock()))):
+        with twin:
+            pass
 
 
 def test_views_of_one_position_by_two_players_are_two() -> None:

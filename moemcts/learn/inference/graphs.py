@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from moemcts.game import FloatArray
+from moemcts.locks import OwnLock
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 """Batch sizes that are recorded; a batch is padded to the next of them. In larger ones launches cost nothing."""
@@ -33,7 +34,7 @@ class FixedBatches:
     """Calls a network with batches of `SIZES` only; whatever an earlier batch left in the rows behind is ignored.
 
     On a GPU each size is recorded as a CUDA graph when it is first met, and used where it gives what the network gives.
-    On a CPU the network is called as it is, in the same memory.
+    On a CPU the network is called as it is, in the same memory. Threads call it one at a time.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class FixedBatches:
         self._device = device
         self._dtype = dtype
         self._recorded: dict[int, _Recorded] = {}
+        self._lock = OwnLock()
 
     def __call__(self, planes: FloatArray) -> list[Tensor]:
         """Returns logits and value of planes `[N, C, H, W]`, on the CPU, in float32.
@@ -53,14 +55,15 @@ class FixedBatches:
         if count > SIZES[-1]:
             raise ValueError(f"expected up to {SIZES[-1]} rows, got {count}")
         size = next(size for size in SIZES if count <= size)
-        if size not in self._recorded:
-            self._recorded[size] = self._record(size, planes.shape[1:])
-        host, on_device, outputs, repeat = self._recorded[size]
-        host[:count].copy_(torch.from_numpy(planes))
-        on_device.copy_(host, non_blocking=True)
-        repeat()
-        # Taking them to the CPU waits for the device; float32 is a copy even there.
-        return [output[:count].to("cpu", torch.float32, copy=True) for output in outputs]
+        with self._lock:
+            if size not in self._recorded:
+                self._recorded[size] = self._record(size, planes.shape[1:])
+            host, on_device, outputs, repeat = self._recorded[size]
+            host[:count].copy_(torch.from_numpy(planes))
+            on_device.copy_(host, non_blocking=True)
+            repeat()
+            # Taking them to the CPU waits for the device; float32 is a copy even there.
+            return [output[:count].to("cpu", torch.float32, copy=True) for output in outputs]
 
     def _record(self, size: int, shape: tuple[int, ...]) -> _Recorded:
         is_gpu = self._device.type == "cuda"
