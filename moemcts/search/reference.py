@@ -358,12 +358,15 @@ class ReferenceSearch:
         viewers = {seat.player for seat in leaf.seats}
         leaf.values[viewer] = value[0]
         total = self.spec.utility_sum
-        rest = 0.0 if total is None else (total - float(value[0])) / (max(num_players, 2) - 1)
+        out = [player for player in range(num_players) if player not in viewers and self._is_out(leaf.state, player)]
+        for player in out:
+            leaf.values[player] = leaf.state.returns()[player]
+        # What is left of a fixed sum is shared by the others who are still in.
+        settled = float(value[0]) + sum(float(leaf.values[player]) for player in out)
+        rest = 0.0 if total is None else (total - settled) / max(num_players - 1 - len(out), 1)
         for step in range(1, num_players):
             player = (viewer + step) % num_players
-            if player not in viewers and self._is_out(leaf.state, player):
-                leaf.values[player] = leaf.state.returns()[player]
-            elif player not in viewers:
+            if player not in viewers and player not in out:
                 estimate = float(value[step]) if step < len(value) else rest
                 leaf.values[player] += np.float32(estimate / len(viewers))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -182,6 +182,24 @@ def test_what_is_decided_is_neither_guessed_nor_discounted_while_others_play_on(
     ends = rollouts.roll_out(left)
     assert ends.scales.tolist() == [[0.0625, 0.0625, 0.0]]
     assert ends.paid.tolist() == [[0.0, 0.0, -0.5]]
+
+
+def test_what_is_left_of_a_fixed_sum_goes_to_those_who_are_still_in() -> None:
+    class LeavingForASum(Leaving):
+        spec = replace(Leaving.spec, utility_sum=0.0)
+
+    class TenthEvaluator:
+        def evaluate(self, views: Views) -> Evaluation:
+            return Evaluation(np.zeros((len(views), 2), np.float32), np.full(len(views), 0.1, np.float32))
+
+    game = LeavingForASum()
+    config = SearchConfig(simulations=1)
+    # Player 2 has left with -0.5, player 1 sees 0.1.
+    for state, expected in ((LeavingState(1, has_left=True), [0.4, 0.1, -0.5]), (LeavingState(1), [-0.05, 0.1, -0.05])):
+        (result,) = native_results(game, [(state, 1)], config, TenthEvaluator(), [0])
+        tree = reference_visits(game, state, config, TenthEvaluator(), 0)
+        assert result.evaluation == pytest.approx(expected)
+        assert tree.root.values == pytest.approx(expected)
 
 
 def test_nothing_is_proven_across_chance_or_rewards() -> None:

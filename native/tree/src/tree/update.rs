@@ -102,7 +102,10 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         if viewers.len() == num_players {
             return Ok(());
         }
-        let rest = config.utility_sum.map_or(0.0, |sum| (sum - f64::from(value[0])) / (num_players.max(2) - 1) as f64);
+        // What is left of a fixed sum is shared by the others who are still in.
+        let settled: f64 = decided.iter().map(|player| f64::from(returns[player])).sum();
+        let num_others = (num_players - 1 - decided.len()).max(1);
+        let rest = config.utility_sum.map_or(0.0, |sum| (sum - (f64::from(value[0]) + settled)) / num_others as f64);
         for step in 1..num_players {
             let next = viewer + step;
             let player = if next < num_players { next } else { next - num_players };
