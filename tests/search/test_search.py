@@ -218,6 +218,24 @@ def test_an_agent_that_keeps_its_trees_plays_whole_games() -> None:
     assert all(abs(state.returns().sum()) == 0 for state in states)
 
 
+def test_a_tree_of_other_opponents_is_not_gone_on_with() -> None:
+    game = plugins().game("pommerman")
+    state = game.initial_state(0)
+    evaluator = UniformEvaluator(game.spec)
+    first = Search(game, SearchConfig(simulations=40))
+    stop = plugins().agent("stop", game)
+    grown: list[int] = []
+    for opponents in (None, stop):
+        first.reset(game.views([(state, 0)]), [0])
+        first.run(evaluator)
+        second = Search(game, SearchConfig(simulations=8), opponents=opponents)
+        second.reset(game.views([(state, 0)]), [0], first.keep())
+        (result,) = second.run(evaluator)
+        grown.append(int(result.visits.sum()))
+    assert grown[0] > 40
+    assert grown[1] <= 8
+
+
 def test_temperature_spreads_the_moves_and_ends() -> None:
     game = NativeConnectFour()
     config = SearchConfig(simulations=50, temperature=1.0, temperature_plies=2)

@@ -97,7 +97,7 @@ impl<B: Binding> Core<B> {
         for (((state, player), seed), ((others, kept), actions)) in roots.into_iter().zip(seeds).zip(beside) {
             // A kept tree knows all actions of its root, and the Gumbel root begins with untried ones.
             let grown = match kept.filter(|_| actions.is_none() && self.search.config.gumbel.is_none()) {
-                Some(kept) => self.regrow(&kept, &state, player)?,
+                Some(kept) => self.regrow(&kept, &state, player, &others)?,
                 None => None,
             };
             trees.push(match grown {
@@ -323,12 +323,22 @@ impl<B: Binding> Core<B> {
     }
 
     /// Returns a kept tree from the position on, where it fits this search and holds that position.
-    fn regrow(&self, kept: &KeptTree, state: &B::State, player: Player) -> PyResult<Option<Tree<B::State, B::Agent>>> {
+    fn regrow(
+        &self,
+        kept: &KeptTree,
+        state: &B::State,
+        player: Player,
+        others: &Others<'_>,
+    ) -> PyResult<Option<Tree<B::State, B::Agent>>> {
         let Some(mut grown) = kept.tree.lock().ok().and_then(|mut tree| tree.take()) else { return Ok(None) };
         let levels = 2 * self.num_players as u32;
+        let modelled: Players = others.modelled.iter().map(|(player, _)| *player).collect();
+        let outside: Players = others.outside.iter().copied().collect();
+        let searched = Players::all(self.num_players).without(modelled).without(outside);
         let is_found = match grown.downcast_mut::<Tree<B::State, B::Agent>>() {
             Some(tree) => {
                 tree.draws_replies == self.search.config.draws_replies
+                    && (tree.searched, tree.modelled) == (searched, modelled)
                     && tree.reroot(state, levels).map_err(Into::into)?
                     && tree.seats_of(0).any(|seat| seat.player() == player)
             }

@@ -55,7 +55,7 @@ pub struct Tree<S, A> {
     pub num_players: usize,
     pub searched: Players,
     /// Players whose agents act natively.
-    modelled: Players,
+    pub modelled: Players,
     /// Whether the root has only some of its actions.
     is_restricted: bool,
     /// Whether opponents reply anew at every descent.
