@@ -226,3 +226,12 @@ def test_settings_without_rollouts_are_written_as_before() -> None:
     agent = SearchAgent(game, UniformEvaluator(game.spec), SearchConfig(simulations=4, rollout_plies=2))
     state = game.initial_state(3)
     assert agent.act(game.views([(state, 0)]), [Seat(0, np.random.default_rng(0))])[0].simulations == 4
+
+
+def test_agents_for_other_than_all_players_and_positions_of_two_sizes_are_refused() -> None:
+    game, duel = plugins().game("pommerman"), plugins().game("pommerman-1v1")
+    views = game.views([(game.initial_state(), 0)])
+    with pytest.raises(ValueError, match="an agent or None for each of 4 players, got 2"):
+        views.roll_out(3, [None, None], 0, discount=1.0)
+    with pytest.raises(ValueError, match=r"positions of one variant, got 4 players.* and 2,"):
+        game.views([(game.initial_state(), 0), (duel.initial_state(), 0)])

@@ -205,6 +205,30 @@ pub fn legal_mask<'py, S: Observe<Error: Into<PyErr>>>(
     PyArray1::from_vec(py, out).reshape([pairs.len(), num_actions])
 }
 
+/// Returns positions and who views them; raises ValueError for a player who is not there, and positions of two sizes.
+pub fn pairs<S: Observe>(given: impl Iterator<Item = (S, Player)>) -> PyResult<Vec<(S, Player)>> {
+    let mut found: Vec<(S, Player)> = Vec::with_capacity(given.size_hint().0);
+    for (state, player) in given {
+        check_player(&state, player)?;
+        let dimensions = state.dimensions();
+        match found.first().map(|(first, _)| first.dimensions()) {
+            Some(first) if first != dimensions => {
+                return Err(PyValueError::new_err(format!(
+                    "expected positions of one variant, got {} players, {} actions and planes {:?}, and {}, {} and {:?}",
+                    first.num_players,
+                    first.num_actions,
+                    first.observation,
+                    dimensions.num_players,
+                    dimensions.num_actions,
+                    dimensions.observation
+                )));
+            }
+            _ => found.push((state, player)),
+        }
+    }
+    Ok(found)
+}
+
 /// Returns the number of players of the game that views are of, 0 where there are no views.
 pub fn num_players<S: Observe>(pairs: &[(S, Player)]) -> usize {
     pairs.first().map_or(0, |(state, _)| state.dimensions().num_players)

@@ -86,14 +86,7 @@ macro_rules! native_game {
             /// Makes views of pairs of a state and a player.
             #[new]
             fn new(pairs: Vec<(PyRef<'_, $py_state>, usize)>) -> PyResult<Self> {
-                pairs
-                    .into_iter()
-                    .map(|(state, player)| {
-                        $crate::game::check_player(&state.0, player)?;
-                        Ok((state.0.clone(), player))
-                    })
-                    .collect::<PyResult<_>>()
-                    .map(Self)
+                $crate::game::pairs(pairs.into_iter().map(|(state, player)| (state.0.clone(), player))).map(Self)
             }
 
             #[allow(clippy::type_complexity)]

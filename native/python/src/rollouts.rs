@@ -1,7 +1,8 @@
 //! Truncated rollouts of native views.
 
+use crate::game::num_players;
 use crate::signals::Signals;
-use moemcts_tree::{roll_out as roll_one, Agent, Player, Rng, SearchError, State, Worth};
+use moemcts_tree::{roll_out as roll_one, Agent, Observe, Player, Rng, SearchError, Worth};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -25,11 +26,15 @@ pub fn roll_out<'py, S, A>(
     discount: f64,
 ) -> PyResult<(Vec<(S, Player)>, Paid<'py>, Scales<'py>)>
 where
-    S: State<Error: Into<PyErr> + Send> + Send + Sync,
+    S: Observe<Error: Into<PyErr> + Send> + Send + Sync,
     A: Agent<S> + Sync,
 {
-    if pairs.iter().any(|&(_, player)| player >= agents.len()) {
-        return Err(PyValueError::new_err(format!("expected an agent or None for each player, got {}", agents.len())));
+    let num_players = num_players(pairs);
+    if !pairs.is_empty() && agents.len() != num_players {
+        let got = agents.len();
+        return Err(PyValueError::new_err(format!(
+            "expected an agent or None for each of {num_players} players, got {got}"
+        )));
     }
     let signals = Signals::default();
     let rolled: Result<_, SearchError<S::Error>> = py.detach(|| {
