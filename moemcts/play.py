@@ -130,8 +130,8 @@ def play(
     if num_groups > 1:
         yield from _in_flight(game, waiting, max_parallel, num_groups, skip_forced)
         return
-    done: _Round[T] | None = None
-    while running := _seated(done, waiting, max_parallel):
+    running: list[T] = []
+    while running := _seated(running, waiting, max_parallel):
         done = _Round(running, skip_forced)
         for batch in done.batches:
             done.take(batch, ask(batch.agent, game.views(batch.pairs), batch.seats, patience=patience))
@@ -153,17 +153,20 @@ Answer = Decision | Failure
 def _in_flight(
     game: Game, waiting: Iterator[T], max_parallel: int, num_groups: int, skip_forced: bool
 ) -> Iterator[list[Step[T]]]:
-    bounds = [max_parallel * group // num_groups for group in range(num_groups + 1)]
-    ready = deque(_Group[T](stop - start) for start, stop in itertools.pairwise(bounds))
+    # Of fewer tables than there are places, each group has its share too.
+    first = _seated((), waiting, max_parallel)
+    bounds = [len(first) * group // num_groups for group in range(num_groups + 1)]
+    ready = deque(_Group[T](first[start:stop], stop - start) for start, stop in itertools.pairwise(bounds))
     with Flight[tuple[_Group[T], _Batch], list[Answer]]() as flight:
         while True:
             while ready:
                 group = ready.popleft()
                 if group.round is not None:
                     yield group.round.steps()
-                if not (running := _seated(group.round, waiting, group.room)):
+                group.tables = _seated(group.tables, waiting, group.room)
+                if not group.tables:
                     continue
-                group.round = _Round(running, skip_forced)
+                group.round = _Round(group.tables, skip_forced)
                 for batch in group.round.batches:
                     views = game.views(batch.pairs)
                     thought = thought_of(batch.agent, views, batch.seats)
@@ -303,13 +306,13 @@ class _Round(Generic[T]):
 class _Group(Generic[T]):
     """Tables that have their rounds together."""
 
+    tables: Sequence[T]
     room: int
     round: _Round[T] | None = None
 
 
-def _seated(round_before: _Round[T] | None, waiting: Iterator[T], room: int) -> list[T]:
+def _seated(before: Sequence[T], waiting: Iterator[T], room: int) -> list[T]:
     """Returns the tables that are played on, and those that take the places of the others."""
-    before = () if round_before is None else round_before.tables
     running = [table for table in before if table.is_open and table.players]
     while len(running) < room and (following := next(waiting, None)) is not None:
         if following.is_open and following.players:

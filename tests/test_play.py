@@ -165,6 +165,21 @@ def test_games_are_the_same_in_however_many_groups(in_flight: int) -> None:
         assert alone == together
 
 
+def test_fewer_games_than_places_are_in_as_many_groups() -> None:
+    sizes: list[int] = []
+
+    class Counts(UniformEvaluator):
+        def evaluate(self, views: Views) -> Evaluation:
+            sizes.append(len(views))
+            return super().evaluate(views)
+
+    game = NativeTicTacToe()
+    agent = PolicyAgent(Counts(game.spec))
+    tables = [table(game, [agent, agent], number) for number in range(6)]
+    assert sum(len(steps) for steps in play(game, tables, max_parallel=128, in_flight=3)) == sum(sizes)
+    assert set(sizes) == {2}
+
+
 def test_an_agent_that_fails_in_flight_fails_where_it_does() -> None:
     game = NativeTicTacToe()
 
