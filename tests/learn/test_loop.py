@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,26 @@ def test_games_of_the_next_part_take_the_places_of_those_that_are_over(games: Pl
         assert equal(played_part, played(Cast(learner=learner()), numbers))
     play(range(12))
     assert in_parts == len(rounds)
+
+
+def test_games_that_are_over_keep_no_trees() -> None:
+    class Tree:
+        """What a player remembers of one game."""
+
+    alive: weakref.WeakSet[Tree] = weakref.WeakSet()
+    most: list[int] = []
+
+    class Remembers(RandomAgent):
+        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+            for seat in seats:
+                seat.memory = seat.memory or Tree()
+                alive.add(seat.memory)
+            most.append(len(alive))
+            return super().act(views, seats)
+
+    played(Cast(learner=Remembers()), range(40), games=40, parallel=4)
+    # Two players at each of four tables, and those of four games that have just ended.
+    assert max(most) <= 16
 
 
 def test_games_of_two_generations_differ(games: Played) -> None:

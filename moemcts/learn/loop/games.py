@@ -239,6 +239,10 @@ class _Game(Table):
                 f"game {self.index} goes on after {self.most_plies} plies, the most that the game says it can have"
             )
         self._resign(step)
+        if self.is_over:
+            # The table stays until its part is over; trees that its players kept need not.
+            for seat in self.seats:
+                seat.memory = None
 
     def _resign(self, step: Step[_Game]) -> None:
         if self.adjudicator is None or self.resigner >= 0 or not self.players:
