@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from moemcts.cli.main import main
 from moemcts.learn.data.dataset import Dataset
 from moemcts.plugins import plugins
-
-
-@pytest.fixture
-def moemcts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):  # type: ignore[no-untyped-def]
-    """Runs a command in an empty folder; returns exit code, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["moemcts", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        seen = capsys.readouterr()
-        return int(left.value.code or 0), seen.out, seen.err
-
-    return run
 
 
 def test_generated_data_is_counted(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,27 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from moemcts.cli.main import main
 from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
 
 GATES = {"tictactoe": "plies", "chess": "lichess", "pommerman": "steps"}
-
-
-@pytest.fixture
-def moemcts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):  # type: ignore[no-untyped-def]
-    """Runs a command in an empty folder; returns exit code, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["moemcts", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        seen = capsys.readouterr()
-        return int(left.value.code or 0), seen.out, seen.err
-
-    return run
 
 
 def make_team(folder: Path, name: str, **changes: Any) -> Path:

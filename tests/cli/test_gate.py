@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from moemcts.cli.main import main
 from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
 
@@ -22,21 +20,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     game = plugins().game("tictactoe")
     generate(game, [plugins().agent("random", game)] * 2, 600, seed=1, out=folder, reference="tictactoe")
     return folder
-
-
-@pytest.fixture
-def moemcts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):  # type: ignore[no-untyped-def]
-    """Runs a command in an empty folder; returns exit code, output and errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["moemcts", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        seen = capsys.readouterr()
-        return int(left.value.code or 0), seen.out, seen.err
-
-    return run
 
 
 def test_a_fitted_gate_is_a_gate_everywhere(moemcts, data: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
