@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from moemcts.arena.adjudication import check_adjudicable
 from moemcts.arena.verdict import counted
+from moemcts.errors import MissingExtra
 from moemcts.gates import PhaseGate
 from moemcts.naming import AUTO, SELF, check_backend, contestants, experts_in, experts_of, settled
 from moemcts.plugins import plugins
@@ -66,6 +68,18 @@ class SelfPlay(Run[SelfPlayConfig]):
         self._ahead: Beside | None = None
         self._progress: Progress = Silence()
         self._spoken = time.monotonic()
+
+    @classmethod
+    def prepare(cls, folder: Path, config: SelfPlayConfig) -> Self:
+        """Returns new self-play of which nothing is written yet; raises as `Run.prepare` and `Learning.beginning`, and
+        MissingExtra where its games are to be played by actors of Ray, which is not installed.
+        """
+        run = super().prepare(folder, config)
+        if isinstance(config.workers, str) and importlib.util.find_spec("ray") is None:
+            raise MissingExtra("ray", "ray")
+        # What it begins with is looked at here: once it is written, its settings stay as they are.
+        run.learning.beginning()
+        return run
 
     @classmethod
     def resolved(cls, config: SelfPlayConfig) -> SelfPlayConfig:

@@ -35,17 +35,26 @@ class Learning:
         """Told of phases with few samples."""
 
     def start(self, advance: Advance) -> None:
-        """Writes the experts of generation 0; raises UsageError where the scheme cannot begin with them."""
-        from moemcts.learn.loop.training import Networks, check_beginning
-
-        networks = self._first_networks()
-        general = Path(self.config.start).parent / GENERAL if self.config.start else None
-        first = Networks(experts=networks, general=self._network(general) if general and general.exists() else None)
-        check_beginning(self.scheme.all_stages(self.gate.num_phases), first)
+        """Writes the experts of generation 0; raises as `beginning`."""
+        first = self.beginning()
         if first.general is not None:
             self._save_general(0, first.general)
-        self._save(0, networks, data="", measurements=[])
-        advance(len(networks), len(networks))
+        self._save(0, first.experts, data="", measurements=[])
+        advance(len(first.experts), len(first.experts))
+
+    def beginning(self) -> Networks:
+        """Returns what generation 0 plays with.
+
+        Raises UsageError where the gate or the scheme cannot begin with it, and as `load_networks`.
+        """
+        from moemcts.learn.loop.training import Networks, check_beginning
+
+        general = Path(self.config.start).parent / GENERAL if self.config.start else None
+        first = Networks(
+            experts=self._first_networks(), general=self._network(general) if general and general.exists() else None
+        )
+        check_beginning(self.scheme.all_stages(self.gate.num_phases), first)
+        return first
 
     def _first_networks(self) -> list[Any]:
         import torch

@@ -6,7 +6,7 @@ import importlib.resources
 import tomllib
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from moemcts.errors import unknown_name
 from moemcts.learn.loop.config import GamesConfig, LearningConfig, PromotionConfig, ReplayConfig, TargetsConfig
@@ -14,6 +14,7 @@ from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
 from moemcts.runs.settings import RunConfig, Section
 from moemcts.search.config import SearchConfig
+from moemcts.work.rays import HERE
 
 GAME_PRESETS = "selfplay"
 """Under which a game's presets have those of self-play, each whole."""
@@ -68,6 +69,14 @@ class SelfPlayConfig(RunConfig):
     learning: LearningConfig = LearningConfig()
     promotion: PromotionConfig = PromotionConfig()
     gauntlet: GauntletConfig = GauntletConfig()
+
+    @field_validator("workers", mode="before")
+    @classmethod
+    def _workers_are_known(cls, given: object) -> object:
+        is_address = isinstance(given, str) and (given == HERE or given.startswith(f"{HERE}://"))
+        if not is_address and not (isinstance(given, int) and given >= 0):
+            raise ValueError(f"expected a number of processes from 0 on, ray or ray://HEAD:PORT, got {given!r}")
+        return given
 
     @model_validator(mode="after")
     def _is_limited(self) -> Self:

@@ -272,6 +272,8 @@ def test_a_promotion_that_was_said_but_not_noted_is_not_judged_again(
     [
         ({"scheme": "mixture", "gate": "learned"}, "cannot go on from generation to generation"),
         ({"games": {"opponents": "nobody"}}, "no agent named 'nobody'"),
+        ({"workers": "rays"}, "workers: expected a number of processes from 0 on, ray or ray://HEAD:PORT, got 'rays'"),
+        ({"workers": -3}, "expected a number of processes from 0 on"),
         ({"games": {"device": "gpu"}}, "expected a device such as cpu, cuda or cuda:1, got 'gpu'"),
         ({"search": {"seconds": 1.0}}, "limit search by simulations, not seconds"),
         (
@@ -428,9 +430,9 @@ def test_a_start_of_experts_that_differ_needs_the_network_they_go_out_from(tmp_p
     general = "general.safetensors"
     assert state_of(further.on_disk.of(0) / general) == state_of(generation / general)
     shutil.copytree(generation / "experts", tmp_path / "experts")
-    alone = selfplay(tmp_path / "third", start=str(tmp_path / "experts"), scheme="general_first")
     with pytest.raises(UsageError, match="expected one network to begin with"):
-        alone.do("start", lambda done, total: None)
+        selfplay(tmp_path / "third", start=str(tmp_path / "experts"), scheme="general_first")
+    assert not (tmp_path / "third").exists()
 
 
 def state_of(path: Path) -> str:

@@ -1,0 +1,33 @@
+"""What is wrong with a command is said before anything is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from trained_for_tests import save_team
+
+SELFPLAY = "selfplay --game tictactoe --preset smoke --gate plies?cuts=3,6 --out out"
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (
+            "--workers many",
+            "error: workers: expected a number of processes from 0 on, ray or ray://HEAD:PORT, got 'many'",
+        ),
+        ("--workers -3", "ray or ray://HEAD:PORT, got '-3'"),
+        ("--start nowhere", "expected a folder of experts, got nowhere; there is no such folder"),
+        ("--start chess", "was made for chess with planes"),
+        ("--start other", "has experts of gate 'plies', not of 'plies?cuts=3,6'"),
+    ],
+)
+def test_self_play_looks_at_what_it_begins_with(moemcts, tmp_path: Path, options: str, line: str) -> None:  # type: ignore[no-untyped-def]
+    save_team(tmp_path / "chess", game="chess", gate="none")
+    save_team(tmp_path / "other", gate="plies?cuts=2,4")
+    code, _, error = moemcts(*SELFPLAY.split(), *options.split())
+    assert code
+    assert line in error
+    assert len([told for told in error.splitlines() if told.startswith("error")]) == 1
+    assert not (tmp_path / "out").exists()
