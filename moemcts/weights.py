@@ -98,11 +98,18 @@ def folder_of(text: str | Path) -> Path:
     """Returns the folder of the experts that a text names: `weights:NAME`, `hf:OWNER/NAME`, a URL, or a folder's path.
 
     What is elsewhere is downloaded the first time: a manifest and safetensors, whose hashes are in the manifest.
-    Raises UsageError for a name that there is none of, MissingExtra where a hub needs a package, MoemctsError where
-    something cannot be had, DamagedFile where it is not what the manifest says.
+    Raises UsageError for a name that there is none of and for one with options, which a folder has none of,
+    MissingExtra where a hub needs a package, MoemctsError where something cannot be had, DamagedFile where it is not
+    what the manifest says.
     """
+    name, options = parse_reference(str(text))
     # A Path has lost one of a URL's slashes.
-    name = _SCHEME.sub(r"\1://", parse_reference(str(text))[0])
+    name = _SCHEME.sub(r"\1://", name)
+    if options and (is_reference(name) or (Path(name).is_dir() and not Path(text).exists())):
+        raise UsageError(
+            f"expected experts without options, got {str(text)!r}: options say how experts play, and nothing is "
+            f"played with these; give {name}"
+        )
     if name.startswith(WEIGHTS):
         return plugins().experts(name.removeprefix(WEIGHTS))
     if name.startswith(HUB):

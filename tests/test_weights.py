@@ -91,9 +91,19 @@ def test_names_that_there_are_none_of_say_so(tmp_path: Path) -> None:
         weights.folder_of("http://example.org/experts")
 
 
+def test_options_are_refused_where_nothing_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(save_team(tmp_path / "team").parent)
+    with shipped(tmp_path / "team"):
+        for named in ("weights:noughts?simulations=4", "team?simulations=4", Path("https://example.org/a?x=1")):
+            with pytest.raises(UsageError, match=r"expected experts without options, got .*\?.*; give "):
+                weights.folder_of(named)
+        (tmp_path / "team?simulations=4").mkdir()
+        assert weights.folder_of("team?simulations=4").is_dir(), "a folder of that name is one"
+
+
 def test_experts_behind_a_url_are_fetched_once_and_checked(tmp_path: Path) -> None:
     with served(save_team(tmp_path / "team").parent) as address:
-        folder = weights.folder_of(f"{address}/team/?simulations=4")
+        folder = weights.folder_of(f"{address}/team/")
         assert sorted(path.name for path in folder.iterdir()) == sorted(p.name for p in (tmp_path / "team").iterdir())
         # As a command line that takes a path for it has it.
         assert weights.folder_of(Path(f"{address}/team")).name != folder.name
