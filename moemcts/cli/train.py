@@ -43,7 +43,10 @@ def train(
     ] = None,
     test: Annotated[Path | None, typer.Option(help="A dataset for the tables; else what is held out.")] = None,
     baseline: Annotated[
-        Path | None, typer.Option(help="A training or a folder of experts, such as a single network, to compare with.")
+        str | None,
+        typer.Option(
+            help="A training, a folder of experts or `weights:NAME`, such as a single network, to compare with."
+        ),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with settings, as in config.toml.")] = None,
     changes: Annotated[
@@ -68,8 +71,8 @@ def train(
 
     if tensorboard:
         check_installed()
-    named = {"game": game, "gate": gate, "scheme": scheme, "network": network, "seed": seed}
-    folders = {"data.validation": validation, "data.test": test, "baseline": baseline}
+    named = {"game": game, "gate": gate, "scheme": scheme, "network": network, "seed": seed, "baseline": baseline}
+    folders = {"data.validation": validation, "data.test": test}
     paths = {key: str(path.absolute()) for key, path in folders.items() if path is not None}
     given = Given.of(named | games_at(data) | paths, preset, config, changes, allow_programs=allow_programs)
     ranks = launched()

@@ -210,7 +210,7 @@ class TrainingConfig(LearningConfig):
     scheme: str = "separated"
     """How the experts are made."""
     baseline: str = ""
-    """A folder of experts, often a single network, to compare with; empty for none."""
+    """Experts to compare with: a training, a folder of experts or `weights:NAME`; empty for none."""
 
 
 class ExperimentConfig(LearningConfig):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from moemcts import weights
 from moemcts.gates import PhaseGate
 from moemcts.naming import experts_in
 from moemcts.plugins import plugins
@@ -59,7 +60,8 @@ class Training(Run[TrainingConfig]):
     def resolved(cls, config: TrainingConfig) -> TrainingConfig:
         """Returns the configuration with what the game, its games and this machine decide written out."""
         gate = plugins().complete_gate(config.gate, plugins().game(config.game))
-        return super().resolved(with_players(config).model_copy(update={"gate": gate}))
+        baseline = str(weights.folder_of(config.baseline).absolute()) if config.baseline else ""
+        return super().resolved(with_players(config).model_copy(update={"gate": gate, "baseline": baseline}))
 
     @property
     def gates(self) -> list[str]:

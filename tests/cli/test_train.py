@@ -139,6 +139,8 @@ MISTAKES = [
     ("--game tictactoe --data {data} --scheme separate", 2, "did you mean 'separated'?"),
     ("--game tictactoe --data {data} --gate plys", 2, "no gate named 'plys'; did you mean 'plies'?"),
     ("--game tictactoe --data {data} --baseline {nowhere}", 1, "expected a folder of experts, got"),
+    ("--game tictactoe --data {data} --baseline weights:connect-four", 1, "was made for connect-four with planes"),
+    ("--game tictactoe --data {data} --baseline weights:connect-fou", 2, "did you mean 'connect-four'?"),
     ("--game tictactoe --data {data} --set training.epoch=3", 2, "did you mean 'training.epochs'?"),
     ("--game tictactoe --data {data} --set search.simulations=3", 2, "no setting named 'search'"),
     ("--game tictactoe --data {data} --out {run}", 2, "go on with it: moemcts train --resume"),
