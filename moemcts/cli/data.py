@@ -49,6 +49,7 @@ def generate(
     as_json: Json = False,
 ) -> None:
     """Play games between agents and write their decisions as a dataset."""
+    from moemcts.cli.outputs import check_own
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.learn.data.generation import generate as play_games
     from moemcts.learn.data.varied import seated
@@ -58,6 +59,7 @@ def generate(
 
     if not keep > 0:
         raise UsageError(f"expected a share to keep above 0, got {keep}")
+    check_own(out, "dataset", mark="manifest.toml")
     made = plugins().game(game)
     num_seats = made.spec.num_players
     names = agent or [plugins().player(made)]

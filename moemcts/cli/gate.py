@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.errors import UsageError, unknown_name
+from moemcts.errors import MoemctsError, UsageError, unknown_name
 
 if TYPE_CHECKING:
     from moemcts.game import Game
@@ -33,7 +33,12 @@ def fit(
     out: Annotated[Path, typer.Option(help="The gate's file, NAME.safetensors; its path then names the gate.")],
     phases: Annotated[int, typer.Option(min=1, help="Clusters to find.")] = 3,
     features: Annotated[str, typer.Option(help="What is clustered: planes, or network with --experts.")] = "planes",
-    experts: Annotated[Path | None, typer.Option(help="Experts whose network's body gives the features.")] = None,
+    experts: Annotated[
+        Path | None,
+        typer.Option(
+            help="A training, a folder of experts or `weights:NAME`: their network's body gives the features."
+        ),
+    ] = None,
     expert: Annotated[int, typer.Option(min=0, help="Which of them, by its phase.")] = 0,
     without: Annotated[list[str] | None, typer.Option(help="Leave out planes with this in their name.")] = None,
     max_positions: Annotated[int, typer.Option(min=1, help="Positions to look at, drawn by the seed.")] = 200_000,
@@ -54,6 +59,7 @@ def fit(
     if out.suffix != SAVED_GATE:
         raise UsageError(f"expected a file NAME{SAVED_GATE} for the gate, got {str(out)!r}")
     made = plugins().game(game)
+    _check_file(out, made)
     chosen = _features(features, experts, expert, made)
     found = fit_clusters(
         open_training_samples(data, made),
@@ -121,19 +127,33 @@ def show(
         typer.echo(f"agreement with {against}, adjusted for chance (adjusted Rand index): {both.adjusted_rand:.3f}")
 
 
+def _check_file(path: Path, game: Game) -> None:
+    """Raises UsageError where what would be written over is no gate of the game."""
+    from moemcts.learn.gates.gate_file import GateFile
+
+    if path.is_dir():
+        raise UsageError(f"expected a file for the gate, but {path} is a folder; give another --out")
+    if not path.exists():
+        return
+    try:
+        GateFile.read(path, game)
+    except MoemctsError as error:
+        raise UsageError(f"{path} would be written over: {error}; give another --out, or remove it") from None
+
+
 def _features(name: str, experts: Path | None, expert: int, game: Game) -> Features | None:
     if name not in ("planes", "network"):
         raise unknown_name("kind of features", name, ("planes", "network"))
     if (name == "network") != (experts is not None):
-        raise UsageError("expected --features network and --experts FOLDER together or not at all")
+        raise UsageError("expected --features network and --experts together or not at all")
     if experts is None:
         return None
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.gates.features import NetworkFeatures
+    from moemcts.naming import experts_in
     from moemcts.plugins import plugins
-    from moemcts.weights import folder_of
 
-    loaded = load_networks(folder_of(experts), game, plugins())
+    loaded = load_networks(experts_in(experts), game, plugins())
     if expert >= len(loaded.networks):
         raise UsageError(f"expected an expert below {len(loaded.networks)}, got {expert}")
     return NetworkFeatures.of(loaded.manifest["network"], loaded.networks[expert])

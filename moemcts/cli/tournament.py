@@ -27,6 +27,8 @@ PRESETS = ("grid", "impact")
 ROUND_ROBIN, LADDER = "round-robin", "ladder"
 ROUNDS = 3
 """Of a ladder, where nobody says how many."""
+GAMES = "games"
+"""The folder of all games, in that of a tournament."""
 WIDTH_OF_FILES = 160
 """Columns where no terminal says how many there are."""
 RANDOM_START = "of games that always start alike, 4 by default"
@@ -84,6 +86,7 @@ def tournament(
     from moemcts.arena.adjudication import check_adjudicable, parse_adjudication
     from moemcts.arena.games import Conditions
     from moemcts.arena.openings import first_board, read_openings, starts
+    from moemcts.cli.outputs import check_own
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.plugins import plugins
 
@@ -92,7 +95,11 @@ def tournament(
     _check_effects(named, kind, rounds)
     if openings is not None:
         check_effects({"--random-plies": random_plies}, "with --openings, games begin in the file's positions")
+    if out is not None:
+        check_own(out, "tournament", mark=GAMES)
     made = plugins().game(game)
+    if made.spec.num_players < 2:
+        raise UsageError(f"expected a game of two players or more, in which agents meet, got {game!r}, which has one")
     conduct = parse_adjudication(adjudicate)
     if conduct is not None:
         check_adjudicable(made)
@@ -112,7 +119,7 @@ def tournament(
         num_games=num_games,
         openings=boards,
         conditions=Conditions(seed=seed, max_parallel=parallel, adjudication=conduct, agent_timeout=agent_timeout),
-        folder=None if out is None else out / "games",
+        folder=None if out is None else out / GAMES,
     )
     if preset is None:
         report = _play_tournament(event, agent or [], kind or ROUND_ROBIN, rounds or ROUNDS)

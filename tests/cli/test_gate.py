@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,9 @@ def test_a_fitted_gate_is_a_gate_everywhere(moemcts, data: Path, tmp_path: Path)
     )
     assert code == 0, err
 
-    network = ["--features", "network", "--experts", team, "--expert", 1]
+    # The folder of a training has its experts in it.
+    shutil.copytree(team, tmp_path / "training" / "experts")
+    network = ["--features", "network", "--experts", "training", "--expert", 1]
     code, out, err = moemcts(*fit[:-1], "of-network.safetensors", *network)
     assert code == 0, err
     assert "feature" in out
@@ -104,7 +107,7 @@ def test_experts_and_gate_are_trained_together(moemcts, data: Path, tmp_path: Pa
         (
             "gate fit --game tictactoe --data DATA --out g.safetensors --features network",
             2,
-            "--experts FOLDER together",
+            "--experts together",
         ),
         (
             "gate fit --game tictactoe --data DATA --out g.safetensors --phases 9999",

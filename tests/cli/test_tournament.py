@@ -101,3 +101,14 @@ def test_mistakes_get_one_line(
     error = capsys.readouterr().err
     assert line in error
     assert error.count("\n") == 1
+
+
+def test_a_game_of_one_player_is_no_tournament(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("moemcts_gymnasium")
+    command = "tournament --game gymnasium:CartPole-v1 --agent random --agent flat?playouts=1"
+    assert run(command, monkeypatch) == 2
+    error = capsys.readouterr().err
+    assert "expected a game of two players or more, in which agents meet, got 'gymnasium:CartPole-v1'" in error
+    assert error.count("\n") == 1

@@ -1,0 +1,53 @@
+"""Where commands write: nobody's files are written over or among."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from trained_for_tests import save_team
+
+from moemcts.learn.data.generation import generate
+from moemcts.plugins import plugins
+
+GENERATE = "data generate --game tictactoe --samples 20 --out"
+TOURNAMENT = "tournament --game tictactoe --agent random --agent uct?simulations=2 --games 2 --out"
+
+
+@pytest.mark.parametrize("command", [GENERATE, TOURNAMENT])
+def test_folders_of_others_are_left_alone(moemcts, tmp_path: Path, command: str) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("keep me")
+    code, _, error = moemcts(*command.split(), "mine")
+    assert code == 2
+    assert "but mine holds other things, such as notes.txt; give another --out" in error
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+    code, _, error = moemcts(*command.split(), "mine/notes.txt")
+    assert code == 2
+    assert "but mine/notes.txt is a file; give another --out" in error
+
+
+@pytest.mark.parametrize("command", [GENERATE, TOURNAMENT])
+def test_an_empty_folder_is_taken_and_gone_on_in(moemcts, tmp_path: Path, command: str) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "ours").mkdir()
+    for _ in range(2):
+        code, _, error = moemcts(*command.split(), "ours")
+        assert code == 0, error
+
+
+def test_a_gate_is_written_over_a_gate_alone(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    game = plugins().game("tictactoe")
+    generate(game, [plugins().agent("random", game)] * 2, 200, seed=1, out=tmp_path / "data", reference="tictactoe")
+    save_team(tmp_path / "team")
+    fit = ["gate", "fit", "--game", "tictactoe", "--data", "data", "--phases", 2, "--out"]
+    assert moemcts(*fit, "gate.safetensors")[0] == moemcts(*fit, "gate.safetensors")[0] == 0
+    weights = tmp_path / "team" / "expert-0.safetensors"
+    before = weights.read_bytes()
+    code, _, error = moemcts(*fit, weights)
+    assert code == 2
+    assert f"error: {weights} would be written over: {weights} is no file of a gate" in error
+    assert weights.read_bytes() == before
+    (tmp_path / "folder.safetensors").mkdir()
+    code, _, error = moemcts(*fit, "folder.safetensors")
+    assert code == 2
+    assert "but folder.safetensors is a folder; give another --out" in error
