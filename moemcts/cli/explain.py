@@ -11,6 +11,7 @@ import typer
 from moemcts.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
+    from moemcts.game import Game, State
     from moemcts.runs.explanation import Average, Team
 
 BASELINES = ("zero", "mean")
@@ -22,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 def explain(
     game: Annotated[str, typer.Option(help="A registered game.")],
-    experts: Annotated[Path, typer.Option(help="A folder of experts.")],
+    experts: Annotated[Path, typer.Option(help="A training, a folder of experts or `weights:NAME`.")],
     out: Annotated[Path, typer.Option(help="A folder for figures and numbers.")],
     data: Annotated[Path | None, typer.Option(help="A dataset, whose positions are averaged over.")] = None,
     position: Annotated[str | None, typer.Option(help="One position, as the game writes it, such as a FEN.")] = None,
@@ -40,8 +41,10 @@ def explain(
 
     With --data: averages over each phase's positions, per plane and cell. With --position: heat maps of that one.
     """
+    from moemcts.cli.outputs import check_place
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.learn.checkpoint import load_networks
+    from moemcts.naming import experts_in
     from moemcts.plugins import plugins
     from moemcts.runs.explanation import (
         Team,
@@ -51,9 +54,9 @@ def explain(
         mean_planes,
         write_averages,
     )
+    from moemcts.runs.running import device_for
     from moemcts.runs.sources import open_training_samples
     from moemcts.store import write_json
-    from moemcts.weights import folder_of
 
     if data is None and position is None:
         raise UsageError("expected --data, --position or both: something to explain")
@@ -61,8 +64,13 @@ def explain(
         raise unknown_name("baseline", baseline, BASELINES)
     if baseline == "mean" and data is None:
         raise UsageError("expected --data for the baseline 'mean'")
+    if player is not None and position is None:
+        raise UsageError("--player has no effect without --position; leave it out")
+    check_place(out)
+    device = device_for(device)
     made = plugins().game(game)
-    loaded = load_networks(folder_of(experts), made, plugins())
+    seen = None if position is None else _seen(made, position, player)
+    loaded = load_networks(experts_in(experts), made, plugins())
     team = Team(game=made, gate=loaded.gate, networks=[network.eval() for network in loaded.networks])
     result: dict[str, Any] = {"game": game, "experts": str(experts), "steps": steps, "baseline": baseline}
     start = None
@@ -79,21 +87,25 @@ def explain(
         write_averages(out, team, averages)
         if not as_json:
             _print_averages(team, averages)
-    if position is not None:
-        try:
-            state = made.parse_state(position)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
-        active = state.active_players
-        if not active or (player is not None and player not in active):
-            raise UsageError(
-                f"expected a position in which the player moves, got {position!r}; to move: {list(active)}"
-            )
-        viewer = active[0] if player is None else player
-        result["position"] = explain_position(out, team, state, viewer, steps=steps, baseline=start, device=device)
+    if seen is not None:
+        result["position"] = explain_position(out, team, *seen, steps=steps, baseline=start, device=device)
         if not as_json:
             _print_position(result["position"])
     typer.echo(json.dumps(result, indent=1) if as_json else f"figures and numbers: {out}")
+
+
+def _seen(game: Game, position: str, player: int | None) -> tuple[State, int]:
+    """Returns a position and who looks at it; raises UsageError where that one does not move there."""
+    from moemcts.game import CHANCE
+
+    try:
+        state = game.parse_state(position)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    active = [mover for mover in state.active_players if mover != CHANCE]
+    if not active or (player is not None and player not in active):
+        raise UsageError(f"expected a position in which the player moves, got {position!r}; to move: {active}")
+    return state, active[0] if player is None else player
 
 
 def _print_averages(team: Team, averages: list[Average]) -> None:

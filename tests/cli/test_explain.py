@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from trained_for_tests import shipped
 
 from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.data.generation import generate
@@ -88,6 +89,16 @@ def test_averages_and_a_position_are_explained(moemcts, tmp_path: Path) -> None:
     assert (tmp_path / "again" / "averages.json").read_text() != (tmp_path / "why" / "averages.json").read_text()
 
 
+def test_experts_are_named_as_elsewhere(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    make_team(tmp_path / "training" / "experts", "tictactoe")
+    command = ["explain", "--game", "tictactoe", "--position", ".........", "--steps", 2, "--json"]
+    with shipped(tmp_path / "training" / "experts"):
+        outputs = [moemcts(*command, "--experts", name, "--out", "why") for name in ("training", "weights:noughts")]
+    assert [code for code, _, _ in outputs] == [0, 0]
+    first, second = (json.loads(out)["position"] for _, out, _ in outputs)
+    assert first == second
+
+
 def test_a_chess_position_is_explained_square_by_square(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     team = make_team(tmp_path / "team", "chess")
     fen = "8/8/4b1p1/2Bp3p/5P1P/1pK1Pk2/8/8 b - - 0 56"
@@ -146,14 +157,28 @@ def test_the_twenty_bishops(moemcts, tmp_path: Path) -> None:  # type: ignore[no
         (
             "explain --game tictactoe --experts none --position ......... --out o",
             1,
-            "expected a file none/manifest.toml",
+            "expected a folder of experts, got none; there is no such folder",
         ),
+        (
+            "explain --game tictactoe --experts TEAM?simulations=3 --position ......... --out o",
+            2,
+            "without options, got",
+        ),
+        ("explain --game tictactoe --experts TEAM --data DATA --position XX --out o", 2, "expected nine of '.XO'"),
+        (
+            "explain --game tictactoe --experts TEAM --data DATA --device cuda:7 --out o",
+            2,
+            "no GPU for device 'cuda:7'",
+        ),
+        ("explain --game tictactoe --experts TEAM --data DATA --player 0 --out o", 2, "--player has no effect without"),
+        ("explain --game tictactoe --experts TEAM --data DATA --out file", 2, "but file is a file; give another --out"),
         ("bishops --experts TEAM --game antichess", 2, "expected chess or chess960"),
     ],
 )
 def test_mistakes_get_one_line(moemcts, tmp_path: Path, arguments: str, code: int, line: str) -> None:  # type: ignore[no-untyped-def]
-    team = make_team(tmp_path / "team", "tictactoe")
-    left, _, error = moemcts(*[team if word == "TEAM" else word for word in arguments.split()])
+    team, data = make_team(tmp_path / "team", "tictactoe"), make_data(tmp_path / "data", "tictactoe", 60)
+    (tmp_path / "file").write_text("mine")
+    left, _, error = moemcts(*arguments.replace("TEAM", str(team)).replace("DATA", str(data)).split())
     assert left == code
     assert line in error
     assert len(error.splitlines()) == 1
