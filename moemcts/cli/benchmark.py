@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from moemcts.runs.benchmark import Unit
+    from moemcts.runs.benchmark import DoUnit, Unit
 
 SUITE = Path("benchmarks/suite.toml")
 ROWS = "rows.jsonl"
@@ -36,20 +36,26 @@ def benchmark(
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.report.leaderboard import leaderboard
     from moemcts.report.page import write_report
-    from moemcts.runs.benchmark import labels, read_suite
+    from moemcts.runs.benchmark import DoUnit, labels, read_suite
     from moemcts.store import exclusive, write_text
 
     units = read_suite(suite, preset)
     folder = out or Path("runs") / f"suite-{preset}"
     progress = ConsoleProgress()
     progress.say(f"{folder}: {labels(units)}")
+    do = DoUnit(folder.absolute())
+    for unit in units:
+        do.check(unit)
     if dry_run:
+        if as_json:
+            typer.echo(json.dumps([_plan(unit) for unit in units], indent=1))
+            return
         for unit in units:
-            typer.echo(f"{unit.name}: {', '.join(unit.game.gates or unit.size.gates)}")
+            typer.echo(f"{unit.name}: {', '.join(unit.gates)}")
         return
     try:
         with exclusive(folder):
-            rows = _work(units, folder.absolute(), workers, progress)
+            rows = _work(do, units, workers, progress)
     except KeyboardInterrupt:
         progress.say("interrupted; games that were finished are kept, the same command goes on")
         raise typer.Exit(130) from None
@@ -63,13 +69,22 @@ def benchmark(
     typer.echo(f"rows: {folder / ROWS}\nleaderboard: {folder / 'report' / 'report.html'}")
 
 
-def _work(units: Sequence[Unit], folder: Path, count: int, progress: Any) -> list[dict[str, Any]]:
-    from moemcts.runs.benchmark import DoUnit
+def _plan(unit: Unit) -> dict[str, Any]:
+    """Returns what a unit does, as JSON values."""
+    played = [{"simulations": budget, "routing": routing} for budget, routing in unit.played]
+    return {
+        "unit": unit.name,
+        "game": unit.game.name,
+        "seed": unit.seed,
+        "gates": list(unit.gates),
+        "schemes": list(unit.size.schemes),
+        "played": played,
+    }
+
+
+def _work(do: DoUnit, units: Sequence[Unit], count: int, progress: Any) -> list[dict[str, Any]]:
     from moemcts.work import num_cores, workers
 
-    do = DoUnit(folder)
-    for unit in units:
-        do.check(unit)
     crew = workers(min(count or num_cores(), len(units)), hint="the same command goes on")
     with progress.task("games and seeds", "runs") as advance:
         done: set[int] = set()

@@ -60,9 +60,12 @@ def reproduce(
     for run in runs:
         run.check(command_line.commands)
     if dry_run:
-        _print_commands(runs)
-        return
-    found = [_do(run, command_line, as_json) for run in runs]
+        if not as_json:
+            _print_commands(runs)
+            return
+        found: list[object] = [{"experiment": run.experiment.name, "commands": _commands(run)} for run in runs]
+    else:
+        found = [_do(run, command_line, as_json) for run in runs]
     if as_json:
         typer.echo(json.dumps(found if experiment == ALL else found[0], indent=1))
 
@@ -129,5 +132,10 @@ def _print_commands(runs: Sequence[Reproduction]) -> None:
 
     for run in runs:
         typer.echo(f"# {run.experiment.name}")
-        for step in run.steps:
-            typer.echo(f"moemcts {shlex.join(run.command(step))}")
+        for command in _commands(run):
+            typer.echo(shlex.join(command))
+
+
+def _commands(run: Reproduction) -> list[list[str]]:
+    """Returns the words of the commands that an experiment is made by, in their order."""
+    return [["moemcts", *run.command(step)] for step in run.steps]

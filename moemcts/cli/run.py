@@ -102,7 +102,7 @@ def run(
     expected = estimate(experiment)
     progress.say(expected.describe())
     if dry_run:
-        typer.echo(_as_json(experiment, expected) if as_json else experiment.config_text())
+        typer.echo(plan_as_json(experiment, expected) if as_json else experiment.config_text())
         return
     check_room(experiment.folder, expected)
     if resume is None:
@@ -136,8 +136,9 @@ def make(experiment: Experiment, progress: Progress) -> Report:
         return report
 
 
-def _as_json(experiment: Experiment, expected: Estimate) -> str:
-    found = {"config": experiment.config.resolved_settings(), "estimate": dataclasses.asdict(expected)}
+def plan_as_json(run: Run[Any], expected: Estimate) -> str:
+    """Returns a run's settings and what it is expected to take, as JSON."""
+    found = {"config": run.config.resolved_settings(), "estimate": dataclasses.asdict(expected)}
     return json.dumps(found, indent=1)
 
 

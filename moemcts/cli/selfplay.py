@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.run import AllowPrograms, TensorBoard, check_room, headline, new_folder
+from moemcts.cli.run import AllowPrograms, TensorBoard, check_room, headline, new_folder, plan_as_json
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def selfplay(
     expected = selfplay_estimate(run)
     progress.say(expected.describe())
     if dry_run:
-        typer.echo(run.config_text())
+        typer.echo(plan_as_json(run, expected) if as_json else run.config_text())
         return
     check_room(run.folder, expected)
     if resume is None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -32,6 +32,8 @@ _QUEUED = 64
 """Positions that the routing `queue` waits for."""
 _BEGUN = "unit.json"
 """The file that says with which settings a unit was begun."""
+_RUN = "run"
+"""The folder of a unit's experiment."""
 _NOT_DECIDING = ("summary", "match.parallel")
 
 
@@ -59,7 +61,7 @@ class SuiteSize(BaseModel):
     games: tuple[SuiteGame, ...] = Field(min_length=1)
     gates: tuple[str, ...] = ("plies",)
     schemes: tuple[str, ...] = ("separated",)
-    budgets: tuple[int, ...] = Field(default=(50,), min_length=1)
+    budgets: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(50,), min_length=1)
     """Simulations per move."""
     routings: tuple[str, ...] = (EACH,)
     """How batches go to experts in games; `each` is what an experiment plays. What they do to batches is measured for
@@ -82,6 +84,11 @@ class Unit:
     def name(self) -> str:
         """The name of its folder."""
         return f"{file_label(self.game.name)}-{self.seed}"
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """The gates of its experiment."""
+        return self.game.gates or self.size.gates
 
     @property
     def played(self) -> list[tuple[int, str]]:
@@ -109,7 +116,7 @@ class Unit:
                 **self.size.settings,
                 **self.game.settings,
                 "game": self.game.name,
-                "gates": list(self.game.gates or self.size.gates),
+                "gates": list(self.gates),
                 "schemes": list(self.size.schemes),
                 "search.simulations": self.size.budgets[0],
                 "seed": self.seed,
@@ -150,7 +157,10 @@ class DoUnit:
         self._folder = folder
 
     def check(self, unit: Unit) -> None:
-        """Raises ForeignData where a unit was begun with other settings: its folder would go on with those."""
+        """Raises UsageError where a unit's experiment names something that does not exist, ForeignData where it was
+        begun with other settings: its folder would go on with those.
+        """
+        Experiment(self._folder / unit.name / _RUN, unit.config())
         begun = self._folder / unit.name / _BEGUN
         if not begun.exists():
             return
@@ -172,7 +182,7 @@ class DoUnit:
         return rows
 
     def _rows(self, unit: Unit, hours_before: float) -> list[dict[str, Any]]:
-        folder, config = self._folder / unit.name / "run", unit.config()
+        folder, config = self._folder / unit.name / _RUN, unit.config()
         started = time.monotonic()
         fresh = not (folder / "config.toml").exists()
         experiment = Experiment.create(folder, config) if fresh else Experiment.load(folder)

@@ -110,6 +110,28 @@ def test_a_suite_that_was_edited_does_not_go_on_with_what_was_made_before(
 
 
 @pytest.mark.parametrize(
+    ("before", "now", "error"),
+    [
+        ("budgets = [2, 4]", "budgets = [2, 0]", "budgets.1: Input should be greater than or equal to 1, got 0"),
+        ('name = "tictactoe" }', 'name = "tictactoe" }, { name = "chess", gates = ["plys"] }', "no gate named 'plys'"),
+        ('gates = ["plies"]', 'gates = ["plies"]\nschemes = ["separated", "mixture"]', "expected --gate learned"),
+        ('gates = ["plies"]', 'gates = ["plies"]\nschemes = ["separated", "weightd"]', "did you mean 'weighted'?"),
+    ],
+)
+def test_all_that_a_suite_names_is_looked_at_before_it_begins(
+    before: str,
+    now: str,
+    error: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert again(tmp_path, monkeypatch, (before, now)) == 2
+    assert error in capsys.readouterr().err.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
     ("file", "content", "error"),
     [
         ("rows.json", "[{}]", "rows.json, row 1: expected a row of a suite, but it has no 'suite'; remove the file"),

@@ -1,0 +1,50 @@
+"""A dry run says what would be done, as JSON too, and writes nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from moemcts.cli.app import make_app
+
+SUITE = """
+[tiny]
+summary = "two games"
+budgets = [2, 4]
+routings = ["each", "majority"]
+games = [{ name = "tictactoe" }, { name = "connect-four", gates = ["none"] }]
+"""
+SETTINGS = ["--game", "tictactoe", "--preset", "smoke", "--network", "mlp?width=8"]
+COMMANDS = {
+    "run": [*SETTINGS, "--gate", "plies"],
+    "selfplay": SETTINGS,
+    "benchmark": ["suite.toml", "--preset", "tiny"],
+    "reproduce": ["pommerman"],
+}
+
+
+def test_these_are_all() -> None:
+    commands = typer.main.get_command(make_app()).commands  # type: ignore[attr-defined]
+    flags = {name: {flag for option in each.params for flag in option.opts} for name, each in commands.items()}
+    assert {name for name, each in flags.items() if {"--dry-run", "--json"} <= each} == {*COMMANDS}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_dry_run_speaks_json(moemcts, tmp_path: Path, name: str) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "suite.toml").write_text(SUITE)
+    code, out, error = moemcts(name, *COMMANDS[name], "--out", "out", "--dry-run", "--json")
+    assert code == 0, error
+    found = json.loads(out)
+    assert [path.name for path in tmp_path.iterdir()] == ["suite.toml"]
+    if name in ("run", "selfplay"):
+        assert found["config"]["game"] == "tictactoe"
+        assert found["estimate"]["num_bytes"] > 0
+    elif name == "benchmark":
+        assert [unit["gates"] for unit in found] == [["plies"], ["none"]]
+        assert found[0]["played"][1] == {"simulations": 2, "routing": "majority"}
+    else:
+        assert found["experiment"] == "pommerman"
+        assert found["commands"][0][:2] == ["moemcts", "run"]
