@@ -247,7 +247,9 @@ def test_half_a_line_of_measurements_is_cut_and_gone_on(data: Dataset, tmp_path:
 
 
 def test_a_line_that_is_none_is_named(tmp_path: Path) -> None:
-    (tmp_path / "metrics.jsonl").write_text('{"a": 1}\n[2\n{"a": 3}\n')
-    with pytest.raises(DamagedFile, match="damaged in line 2"):
-        read_log(tmp_path / "metrics.jsonl")
+    good = json.dumps({"stage": "all", "step": 3})
+    for harm in ("[2", "{}", "[]", "3", '{"stage": 1, "step": 2}', '{"stage": "all", "step": null}'):
+        (tmp_path / "metrics.jsonl").write_text(f"{good}\n{harm}\n{good}\n")
+        with pytest.raises(DamagedFile, match=r"metrics\.jsonl is damaged in line 2: "):
+            read_log(tmp_path / "metrics.jsonl")
     assert read_log(tmp_path / "none.jsonl") == []

@@ -12,6 +12,9 @@ from typing import Any
 from moemcts.errors import DamagedFile, MoemctsError
 from moemcts.store import read_bytes
 
+_ALWAYS: Mapping[str, type] = {"stage": str, "step": int}
+"""What every measurement has, whatever was measured."""
+
 
 class MetricsLog:
     """Measurements as lines of JSON, appended to a file."""
@@ -54,7 +57,8 @@ def read_times(path: Path) -> list[dict[str, Any]]:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """Returns the lines of a log; none where there is no file, and without the half line of a writer that was killed.
+    """Returns the measurements in a log; none where there is no file, and without the half line of a writer that was
+    killed.
 
     Raises DamagedFile naming a line that is none.
     """
@@ -64,7 +68,11 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     entries = []
     for number, line in enumerate(lines, 1):
         try:
-            entries.append(dict(json.loads(line)))
+            entry = dict(json.loads(line))
         except (ValueError, TypeError) as error:
             raise DamagedFile(f"{path} is damaged in line {number}: {error}") from error
+        for key, kind in _ALWAYS.items():
+            if not isinstance(entry.get(key), kind):
+                raise DamagedFile(f"{path} is damaged in line {number}: it says no {key!r} of a measurement")
+        entries.append(entry)
     return entries
