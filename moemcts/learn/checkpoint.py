@@ -197,6 +197,7 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
     manifest's names mean here, DamagedFile if a file is not as it was written.
     """
     manifest = read_toml(folder / MANIFEST)
+    _check_types(manifest, folder / MANIFEST)
     try:
         if manifest["format"] != FORMAT:
             raise ForeignData(f"{folder} has format {manifest['format']}; this version reads {FORMAT}")
@@ -219,6 +220,44 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
             f"{folder / MANIFEST} names {len(networks)} experts, but its gate {gate.name} has {gate.num_phases} phases"
         )
     return LoadedNetworks(folder=folder, game=game, gate=gate, networks=tuple(networks), manifest=manifest)
+
+
+_FIELDS: Mapping[str, type] = {
+    **dict.fromkeys(("game", "network", "scheme", "data"), str),
+    "encoding": dict,
+    "gate": dict,
+    "seed": int,
+    "experts": list,
+}
+_FIELDS_OF_GATE: Mapping[str, type] = {
+    "reference": str,
+    "name": str,
+    "parameters": dict,
+    "fingerprint": str,
+    "file": str,
+}
+_FIELDS_OF_EXPERT: Mapping[str, type] = {"phase": str, "file": str, "sha256": str}
+_WORDS: Mapping[type, str] = {str: "text", int: "a whole number", dict: "a table", list: "a list"}
+
+
+def _check_types(manifest: Mapping[str, Any], path: Path) -> None:
+    """Raises DamagedFile for the first field of another type than it is written with; what is missing is not told."""
+
+    def check(table: Any, fields: Mapping[str, type], where: str) -> None:
+        if not isinstance(table, Mapping):
+            raise DamagedFile(f"{path} is no manifest of experts: expected {where} as a table, got {table!r}")
+        for key, kind in fields.items():
+            if key in table and not isinstance(table[key], kind):
+                name = f"{where}.{key}" if where else key
+                raise DamagedFile(
+                    f"{path} is no manifest of experts: expected {name} as {_WORDS[kind]}, got {table[key]!r}"
+                )
+
+    check(manifest, _FIELDS, "")
+    check(manifest.get("encoding", {}), {"planes": str, "actions": str}, "encoding")
+    check(manifest.get("gate", {}), _FIELDS_OF_GATE, "gate")
+    for number, entry in enumerate(manifest.get("experts", [])):
+        check(entry, _FIELDS_OF_EXPERT, f"experts.{number}")
 
 
 def _load_gate(folder: Path, saved: Mapping[str, Any], game: Game, makers: Makers) -> PhaseGate:

@@ -1,6 +1,7 @@
 """Experts come back as they were, or not at all."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from moemcts.learn.checkpoint import load_experts, save_experts
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator, folded
 from moemcts.learn.weights import read_state
 from moemcts.plugins import plugins
+from moemcts.store import read_toml, write_toml
 
 
 def test_loaded_experts_evaluate_like_those_that_were_saved(tmp_path: Path) -> None:
@@ -82,6 +84,34 @@ def test_damaged_experts_are_refused_with_one_line(tmp_path: Path, harm: str) ->
         load_experts(tmp_path, TicTacToe(), plugins())
     assert str(tmp_path) in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        (["network"], 3, "expected network as text, got 3"),
+        (["encoding"], [1], "expected encoding as a table, got [1]"),
+        (["encoding", "planes"], 5, "expected encoding.planes as text, got 5"),
+        (["gate"], "plies", "expected gate as a table, got 'plies'"),
+        (["gate", "fingerprint"], [1], "expected gate.fingerprint as text, got [1]"),
+        (["gate", "parameters"], 4, "expected gate.parameters as a table, got 4"),
+        (["experts"], {"a": 1}, "expected experts as a list, got {'a': 1}"),
+        (["experts", 1], 7, "expected experts.1 as a table, got 7"),
+        (["experts", 2, "sha256"], 7, "expected experts.2.sha256 as text, got 7"),
+        (["seed"], "a", "expected seed as a whole number, got 'a'"),
+    ],
+)
+def test_fields_of_another_type_are_named(tmp_path: Path, path: list[Any], value: Any, told: str) -> None:
+    save(tmp_path)
+    manifest = read_toml(tmp_path / "manifest.toml")
+    table: Any = manifest
+    for key in path[:-1]:
+        table = table[key]
+    table[path[-1]] = value
+    write_toml(tmp_path / "manifest.toml", manifest)
+    with pytest.raises(DamagedFile) as error:
+        load_experts(tmp_path, TicTacToe(), plugins())
+    assert str(error.value) == f"{tmp_path / 'manifest.toml'} is no manifest of experts: {told}"
 
 
 def test_weights_that_are_no_numbers_are_named(tmp_path: Path) -> None:
