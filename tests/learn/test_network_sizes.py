@@ -1,8 +1,11 @@
 """Parameters and multiply-adds are as many as published."""
 
+import re
+
 import pytest
 import torch
 
+from moemcts.errors import UsageError
 from moemcts.learn.networks.layers import DenseAttention, count_macs, count_parameters
 from moemcts.plugins import plugins
 
@@ -90,3 +93,25 @@ def test_multiply_adds_are_counted_by_hand() -> None:
     network = torch.nn.Sequential(torch.nn.Conv2d(2, 3, 3, padding=1), torch.nn.Flatten(), torch.nn.Linear(75, 4))
     assert count_macs(network.train(), (2, 5, 5)) == 25 * 2 * 3 * 9 + 75 * 4
     assert network.training
+
+
+@pytest.mark.parametrize(
+    ("reference", "told"),
+    [
+        ("resnet?channels=0", "expected channels of at least 1, got 0"),
+        ("resnet?blocks=-1", "expected blocks of at least 0, got -1"),
+        ("resnet?value_hidden=0", "expected value_hidden of at least 1, got 0"),
+        ("resnet?policy_planes=-1", "expected policy_planes of at least 1, or 0 for a linear layer, got -1"),
+        ("rise?kernels=3,0", "expected kernels of at least 1, got 0"),
+        ("rise?growth=-100", "expected expanded of at least 1, got -44"),
+        ("rise-tiny?policy_channels=0", "expected policy_channels of at least 1, got 0"),
+        ("densenet?growth=0", "expected growth of at least 1, got 0"),
+        ("nextvit?channels=0", "expected channels of at least 1, got 0"),
+        ("levit?key_channels=0", "expected key_channels of at least 1, got 0"),
+        ("vit?patch=0", "expected patch of at least 1, got 0"),
+        ("mlp?width=0", "expected sizes of at least 1, got width=0"),
+    ],
+)
+def test_sizes_that_are_none_are_refused(reference: str, told: str) -> None:
+    with pytest.raises(UsageError, match=f"^{re.escape(f'network {reference!r}: {told}')}"):
+        plugins().network(reference, CHESS, CHESS_ACTIONS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Unpack
 
-from moemcts.learn.networks.options import Activation, HeadOptions, ValueKind, head_spec, require_planes
+from moemcts.learn.networks.options import Activation, HeadOptions, ValueKind, head_spec, require_planes, require_sizes
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -39,6 +39,10 @@ def rise(
     """
     from moemcts.learn.networks.rise import BlockSpec, Rise
 
+    _require_blocks(blocks)
+    require_sizes(channels=channels, expanded=expanded, kernels=min(kernels, default=0))
+    # The last block is the narrowest where growth is below 0.
+    require_sizes(expanded=expanded + max(blocks - 1, 0) * growth)
     spec = head_spec(num_actions, heads, value_channels=1, activation="leaky_relu")
     bottlenecks = [
         BlockSpec(
@@ -161,6 +165,8 @@ def resnet(
     """
     from moemcts.learn.networks.resnet import ResNet
 
+    _require_blocks(blocks)
+    require_sizes(channels=channels)
     spec = head_spec(num_actions, heads, policy_channels=2, value_channels=1)
     return ResNet(_shape(observation_shape), spec, channels=channels, blocks=blocks)
 
@@ -183,6 +189,7 @@ def densenet(
     """
     from moemcts.learn.networks.densenet import DenseNet
 
+    require_sizes(growth=growth, blocks=blocks, layers=layers, expansion=expansion)
     return DenseNet(
         _shape(observation_shape),
         head_spec(num_actions, heads, policy_channels=2, value_channels=1),
@@ -208,6 +215,7 @@ def nextvit(
     """
     from moemcts.learn.networks.transformer import NextViT
 
+    require_sizes(channels=channels, blocks=blocks, repeats=repeats)
     spec = head_spec(num_actions, heads)
     return NextViT(_shape(observation_shape), spec, channels=channels, blocks=blocks, repeats=repeats)
 
@@ -229,6 +237,8 @@ def levit(
     """
     from moemcts.learn.networks.levit import LeViT
 
+    require_sizes(channels=channels, attention_heads=attention_heads, key_channels=key_channels)
+    _require_blocks(blocks)
     return LeViT(
         _shape(observation_shape),
         head_spec(num_actions, heads, activation="hardswish"),
@@ -259,6 +269,8 @@ def vit(
     """
     from moemcts.learn.networks.vit import VisionTransformer
 
+    require_sizes(patch=patch, channels=channels, attention_heads=attention_heads, hidden=hidden)
+    _require_blocks(blocks)
     return VisionTransformer(
         _shape(observation_shape),
         head_spec(num_actions, heads),
@@ -307,6 +319,12 @@ def mlp(
     options: HeadOptions = {"num_values": num_values, "value_head": value_head, "activation": activation}
     spec = head_spec(num_actions, options, value_hidden=width)
     return MLP(tuple(observation_shape), spec, width=width, layers=layers)
+
+
+def _require_blocks(blocks: int) -> None:
+    """Raises ValueError for a number of blocks below 0; with none a network is its stem and heads."""
+    if blocks < 0:
+        raise ValueError(f"expected blocks of at least 0, got {blocks}")
 
 
 def _shape(observation_shape: Shape) -> tuple[int, int, int]:

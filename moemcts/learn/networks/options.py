@@ -59,14 +59,27 @@ def require_planes(observation_shape: tuple[int, ...], what: str) -> tuple[int, 
     return observation_shape[0], observation_shape[1], observation_shape[2]
 
 
+def require_sizes(**sizes: int) -> None:
+    """Raises ValueError for the first of some sizes that is below 1."""
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"expected {name} of at least 1, got {size}")
+
+
 def head_spec(num_actions: int, chosen: HeadOptions, **defaults: Unpack[HeadOptions]) -> HeadSpec:
     """Returns the heads of a network: what the user chose, else the network's own defaults.
 
-    Raises ValueError for an unknown kind of value head.
+    Raises ValueError for an unknown kind of value head and for sizes that are none.
     """
     spec = replace(HeadSpec(num_actions=num_actions, **defaults), **chosen)
     if spec.value_head not in VALUE_KINDS:
         raise ValueError(f"expected value_head {' or '.join(VALUE_KINDS)}, got {spec.value_head!r}")
-    if spec.num_values < 1:
-        raise ValueError(f"expected num_values of at least 1, got {spec.num_values}")
+    require_sizes(
+        policy_channels=spec.policy_channels,
+        value_channels=spec.value_channels,
+        value_hidden=spec.value_hidden,
+        num_values=spec.num_values,
+    )
+    if spec.policy_planes < 0:
+        raise ValueError(f"expected policy_planes of at least 1, or 0 for a linear layer, got {spec.policy_planes}")
     return spec
