@@ -31,9 +31,12 @@ Information, Dynamics, Chance, Rewards, Utility = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Position(State):
-    """A position of OpenSpiel, which is cloned before anything is played on it."""
+    """A position of OpenSpiel, which is cloned before anything is played on it.
+
+    Positions of one game that the same actions led to are equal.
+    """
 
     game: OpenSpielGame
     spiel: Any
@@ -43,7 +46,15 @@ class Position(State):
     """A hash of all that was played: OpenSpiel's positions may depend on any of it."""
     paid: FloatArray | None = None
     """What the step into this position paid each player, in units of value; None where nothing is paid on the way."""
-    _names: dict[Player, dict[Action, str]] = field(default_factory=dict, repr=False, compare=False)
+    _names: dict[Player, dict[Action, str]] = field(default_factory=dict, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Position):
+            return NotImplemented
+        return (self.ply, self.course, self.game.spec) == (other.ply, other.course, other.game.spec)
+
+    def __hash__(self) -> int:
+        return hash((self.ply, self.course))
 
     @property
     def active_players(self) -> tuple[Player, ...]:

@@ -146,6 +146,14 @@ def test_a_packed_game_with_an_illegal_action_is_refused() -> None:
     with pytest.raises(
         ValueError, match=r"expected legal actions of openspiel:tic_tac_toe.*, got \[4, 4\]; step 1 is none"
     ):
+    assert pickle.loads(pickle.dumps(state)) == state
+
+
+def test_positions_are_equal_that_the_same_actions_led_to() -> None:
+    state, other = (make(name).parse_state("0 3 1 4") for name in ("tic_tac_toe", "tic_tac_toe()"))
+    assert state == other
+    assert len({state, other, state.play([2]), state.play([5])}) == 3
+    assert state != make("misere(game=tic_tac_toe())").parse_state("0 3 1 4")
         game.unpack(Packed.of([np.array([4, 4], dtype="<i4").tobytes()]), np.zeros(1, np.int64))
 
 
