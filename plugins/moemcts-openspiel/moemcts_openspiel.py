@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from moemcts.errors import UsageError
+from moemcts.errors import UsageError, unknown_name
 from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, State, Views
 from moemcts.hookspecs import Registration, hookimpl
 
@@ -21,6 +21,9 @@ MOST_ACTIONS = 100_000
 MOST_PLAYERS = 32
 """Players that the search can hold apart."""
 _64_BITS = 2**64 - 1
+_REFUSALS = (pyspiel.SpielError, IndexError, RuntimeError, ValueError, MemoryError)
+"""What OpenSpiel raises for parameters; those that its C++ does not foresee come as what its libraries raise."""
+_KINDS = {int: "a whole number", float: "a number such as 2.0", bool: "True or False", str: "text", dict: "a game"}
 
 Information, Dynamics, Chance, Rewards, Utility = (
     pyspiel.GameType.Information,
@@ -133,15 +136,22 @@ class OpenSpielGame(Game[Position]):
 
     def __init__(self, name: str) -> None:
         """Raises UsageError with the reason where the game does not exist or cannot be searched."""
-        self.spiel = _load(name)
-        kind = self.spiel.get_type()
-        _check(self.spiel, kind)
+        try:
+            self.spiel = _load(name)
+            kind = self.spiel.get_type()
+            _check(self.spiel, kind)
+            # Sizes of which there is no board are found by some games as late as here.
+            self.spiel.new_initial_state()
+        except _REFUSALS as error:
+            raise UsageError(f"openspiel:{name}: OpenSpiel cannot make it: {_line(error)}") from None
         self.has_observations = bool(kind.provides_observation_tensor)
         self.pays_on_the_way = kind.reward_model == Rewards.REWARDS
         low, high = self.spiel.min_utility(), self.spiel.max_utility()
         # What is still to come is the difference of two sums of rewards.
         self._unit = (high - low if self.pays_on_the_way else max(abs(low), abs(high))) or 1.0
         shape = self.spiel.observation_tensor_shape() if self.has_observations else _information_shape(self.spiel)
+        if 0 in shape or not self.spiel.num_distinct_actions():
+            raise UsageError(f"openspiel:{name}: expected a larger board, got one with nothing on it")
         total = self.spiel.utility_sum() if kind.utility in (Utility.ZERO_SUM, Utility.CONSTANT_SUM) else None
         self.spec = GameSpec(
             name=f"openspiel:{self.spiel}",
@@ -243,12 +253,21 @@ def _played(spiel: Any, history: Sequence[int]) -> Iterator[list[int]]:
         yield joint
 
 
+def make(name: str, **options: Any) -> OpenSpielGame:
+    """Returns a game; raises UsageError for options, as parameters of OpenSpiel are part of the name."""
+    if options:
+        given = ",".join(f"{option}={value}" for option, value in options.items())
+        short = name.partition("(")[0]
+        raise UsageError(f"expected parameters of OpenSpiel in brackets, openspiel:{short}({given}), got ?{given}")
+    return OpenSpielGame(name)
+
+
 @hookimpl
 def register_games() -> Sequence[Registration]:
     return [
         Registration(
             "openspiel:",
-            OpenSpielGame,
+            make,
             "any game of OpenSpiel with perfect information: openspiel:breakthrough(rows=6,columns=6)",
             settings={"network": "mlp"},
         )
@@ -265,22 +284,66 @@ def why_not(name: str) -> str:
 
 
 def _load(name: str) -> Any:
-    known = pyspiel.registered_names()
-    short = name.partition("(")[0]
+    """Returns OpenSpiel's game; what is wrong with a name is told here as far as it can be.
+
+    OpenSpiel itself also prints what it raises, and of some numbers it does not stop at raising.
+    """
+    known = {kind.short_name: kind for kind in pyspiel.registered_games()}
+    short, bracket, rest = name.partition("(")
     if short not in known:
         near = difflib.get_close_matches(short, known, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise UsageError(f"OpenSpiel has no game named {short!r}{hint}")
-    try:
-        return pyspiel.load_game(name)
-    except (pyspiel.SpielError, IndexError, RuntimeError) as error:
-        # Some games need parameters, and say so as what their C++ raises.
-        raise UsageError(f"openspiel:{name}: OpenSpiel cannot make it: {' '.join(str(error).split())}") from None
+    is_written = rest.endswith(")") and name.count("(") == name.count(")") and ("=" in rest or rest == ")")
+    if bracket and not is_written:
+        raise UsageError(f"openspiel:{name}: expected parameters in brackets, as in {_example(short)}")
+    _check_parameters(name, pyspiel.game_parameters_from_string(name), known)
+    return pyspiel.load_game(name)
+
+
+def _check_parameters(name: str, given: dict[str, Any], known: dict[str, Any]) -> None:
+    """Raises UsageError for a parameter that a game does not have, and for a value of another type or below 0.
+
+    No size or number is negative but those that are where nobody names them.
+    """
+    game = given.pop("name")
+    if game not in known:
+        raise UsageError(f"openspiel:{name}: OpenSpiel has no game named {game!r}")
+    declared = known[game].parameter_specification
+    for parameter, value in given.items():
+        if parameter not in declared:
+            reason = unknown_name(f"parameter of {game}", parameter, sorted(declared))
+            raise UsageError(f"openspiel:{name}: {reason}")
+        usual = declared[parameter]
+        if isinstance(value, dict) and isinstance(usual, dict):
+            _check_parameters(name, value, known)
+            continue
+        if type(value) is not type(usual):
+            raise UsageError(f"openspiel:{name}: expected {parameter} as {_KINDS[type(usual)]}, got {value!r}")
+        if type(value) is int and type(usual) is int and value < 0 <= usual:
+            raise UsageError(f"openspiel:{name}: expected {parameter} of at least 0, got {value}")
+
+
+def _example(game: str) -> str:
+    """Returns how a game is written with a parameter."""
+    kinds = [kind.parameter_specification for kind in pyspiel.registered_games() if kind.short_name == game]
+    plain = [f"{name}={value}" for kind in kinds for name, value in sorted(kind.items()) if type(value) is int]
+    return f"openspiel:{game}({plain[0]})" if plain else "openspiel:breakthrough(rows=6,columns=6)"
+
+
+def _line(error: Exception) -> str:
+    """Returns what OpenSpiel says in one line."""
+    if isinstance(error, IndexError):
+        return "it needs parameters, of which one is missing"
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _check(spiel: Any, kind: Any) -> None:
     """Raises UsageError with the reason where a game cannot be searched."""
     reasons = {
+        "it is over after one move of all, so there is nothing to look ahead to; name it as the stage of a game that "
+        f"goes on: openspiel:repeated_game(stage_game={spiel},num_repetitions=10)": kind.information
+        == Information.ONE_SHOT,
         "it hides information from players": kind.information != Information.PERFECT_INFORMATION,
         "it is a mean-field game": kind.dynamics == Dynamics.MEAN_FIELD,
         "its chance is sampled inside, without probabilities": kind.chance_mode == Chance.SAMPLED_STOCHASTIC,

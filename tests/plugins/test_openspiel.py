@@ -73,7 +73,16 @@ def test_a_family_of_games_is_named_with_what_openspiel_calls_its_member() -> No
     [
         ("kuhn_poker", "it hides information from players"),
         ("breaktrough", "OpenSpiel has no game named 'breaktrough'; did you mean 'breakthrough'"),
-        ("breakthrough(rows=6,clumns=6)", "OpenSpiel cannot make it: .*clumns"),
+        ("breakthrough(rows=6,clumns=6)", "no parameter of breakthrough named 'clumns'; did you mean 'columns'"),
+        ("breakthrough(rows=x)", "expected rows as a whole number, got 'x'"),
+        ("breakthrough(rows=1)", "OpenSpiel cannot make it: .*rows_ > 1"),
+        ("breakthrough(rows=6", r"expected parameters in brackets, as in openspiel:breakthrough\(columns=8\)"),
+        ("go(komi=7)", "expected komi as a number such as 2.0, got 7"),
+        ("go(board_size=100)", "OpenSpiel cannot make it: .*up to 19"),
+        ("goofspiel(num_cards=-4)", "expected num_cards of at least 0, got -4"),
+        ("hex(board_size=0)", "expected a larger board"),
+        ("misere(game=foo())", "OpenSpiel has no game named 'foo'"),
+        ("nfg_game", "it needs parameters, of which one is missing"),
         ("stones_and_gems", "its chance is sampled inside"),
     ],
 )
@@ -82,6 +91,19 @@ def test_what_cannot_be_searched_says_why(name: str, reason: str) -> None:
         make(name)
     assert "\n" not in str(raised.value)
     assert moemcts_openspiel.why_not(name) == str(raised.value)
+
+
+def test_a_matrix_game_says_how_it_can_be_searched() -> None:
+    with pytest.raises(UsageError, match="it is over after one move of all") as raised:
+        make("matrix_rps")
+    _, _, named = str(raised.value).partition("goes on: openspiel:")
+    assert check_game(make(named), num_games=1)
+
+
+def test_parameters_are_written_in_brackets() -> None:
+    found = Plugins([("openspiel", moemcts_openspiel)])
+    with pytest.raises(UsageError, match=r"in brackets, openspiel:hex\(board_size=4\), got \?board_size=4"):
+        found.game("openspiel:hex?board_size=4")
 
 
 def visits(game: Game[State], simulations: int) -> dict[str, int]:
@@ -124,6 +146,14 @@ def test_games_and_positions_are_pickled() -> None:
     state = game.initial_state().play([0, 1])
     again = pickle.loads(pickle.dumps(game))
     assert again.parse_state(game.format_state(state)).key() == state.key()
+    assert pickle.loads(pickle.dumps(state)) == state
+
+
+def test_positions_are_equal_that_the_same_actions_led_to() -> None:
+    state, other = (make(name).parse_state("0 3 1 4") for name in ("tic_tac_toe", "tic_tac_toe()"))
+    assert state == other
+    assert len({state, other, state.play([2]), state.play([5])}) == 3
+    assert state != make("misere(game=tic_tac_toe())").parse_state("0 3 1 4")
 
 
 @pytest.mark.parametrize(
@@ -146,14 +176,6 @@ def test_a_packed_game_with_an_illegal_action_is_refused() -> None:
     with pytest.raises(
         ValueError, match=r"expected legal actions of openspiel:tic_tac_toe.*, got \[4, 4\]; step 1 is none"
     ):
-    assert pickle.loads(pickle.dumps(state)) == state
-
-
-def test_positions_are_equal_that_the_same_actions_led_to() -> None:
-    state, other = (make(name).parse_state("0 3 1 4") for name in ("tic_tac_toe", "tic_tac_toe()"))
-    assert state == other
-    assert len({state, other, state.play([2]), state.play([5])}) == 3
-    assert state != make("misere(game=tic_tac_toe())").parse_state("0 3 1 4")
         game.unpack(Packed.of([np.array([4, 4], dtype="<i4").tobytes()]), np.zeros(1, np.int64))
 
 
