@@ -6,7 +6,7 @@ import copy
 import difflib
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium
@@ -38,11 +38,11 @@ class Episode(State):
     """An environment after some steps; a step is made on a copy."""
 
     game: GymnasiumGame
-    env: Any
+    env: Any = field(compare=False)
     """The environment; None in an episode of a dataset, which is played again where a step is asked for."""
     seed: int
     actions: tuple[Action, ...]
-    seen: FloatArray
+    seen: FloatArray = field(compare=False)
     paid: float = 0.0
     """The reward of the last step, in units of value."""
     is_over: bool = False
@@ -184,6 +184,12 @@ class GymnasiumGame(Game[Episode]):
             score_unit=self._unit,
         )
         self._check_steps()
+
+    def __eq__(self, other: object) -> bool:
+        return self.spec == other.spec if isinstance(other, GymnasiumGame) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.spec)
 
     def __reduce__(self) -> Any:
         return _remade, (type(self), self._name, self._options)

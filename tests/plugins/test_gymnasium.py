@@ -103,6 +103,15 @@ def test_games_are_pickled() -> None:
     assert again.parse_state(game.format_state(state)).key() == state.key()
 
 
+@pytest.mark.parametrize("name", ["CartPole-v1", "CliffWalking-v1"])
+def test_positions_are_equal_that_the_same_steps_led_to(name: str) -> None:
+    game, other = moemcts_gymnasium.make(name), moemcts_gymnasium.make(name)
+    state = game.initial_state(7).play([1])
+    assert state == other.initial_state(7).play([1]) == pickle.loads(pickle.dumps(state))
+    assert len({state, other.initial_state(7).play([1]), state.play([1])}) == 2
+    assert state != moemcts_gymnasium.make(name, discount=0.5).initial_state(7).play([1])
+
+
 def test_a_packed_episode_is_played_again_only_where_a_step_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     game = moemcts_gymnasium.make("Acrobot-v1", steps=4)
     states = [game.initial_state(7)]
