@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import difflib
+import functools
+import pickle
+import random
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -152,7 +155,8 @@ class GymnasiumGame(Game[Episode]):
     """An environment with discrete actions as a game of one player.
 
     Rewards are paid on the way, in units of the largest sum of discounted rewards that an episode can have, so that
-    values stay in [-1, 1]. Observations are those of the environment: boxes as they are, other spaces flattened.
+    values stay in [-1, 1]. Observations are those of the environment: boxes as they are, other spaces flattened. The
+    wrappers that an environment is registered with belong to it.
     """
 
     def __init__(self, name: str, *, discount: float = DEFAULT_DISCOUNT, reward: float = 1.0, steps: int = 0) -> None:
@@ -160,7 +164,7 @@ class GymnasiumGame(Game[Episode]):
 
         Raises UsageError with the reason where the environment does not exist or cannot be searched.
         """
-        self._options = {"discount": discount, "reward": reward, "steps": steps}
+        self._options: dict[str, Any] = {"discount": discount, "reward": reward, "steps": steps}
         self._name = name
         self.env = _make(name)
         space = self.env.action_space
@@ -192,7 +196,7 @@ class GymnasiumGame(Game[Episode]):
         return hash(self.spec)
 
     def __reduce__(self) -> Any:
-        return _remade, (type(self), self._name, self._options)
+        return functools.partial(type(self), self._name, **self._options), ()
 
     def initial_state(self, seed: int = 0) -> Episode:
         env = _copied(self.env)
@@ -241,10 +245,10 @@ class GymnasiumGame(Game[Episode]):
         return reward / self._unit
 
     def encode(self, seen: Any) -> FloatArray:
-        """Returns an observation of the environment as numbers."""
+        """Returns an observation of the environment as numbers, which its later steps do not change."""
         space = self.env.observation_space
         flat = seen if isinstance(space, spaces.Box) else spaces.flatten(space, seen)
-        return np.asarray(flat, dtype=np.float32)
+        return np.array(flat, dtype=np.float32)
 
     def check_action(self, action: Action) -> None:
         """Raises ValueError unless the action is one of the environment's."""
@@ -275,20 +279,23 @@ class GymnasiumGame(Game[Episode]):
         """
         rng = np.random.default_rng(0)
         for seed in range(NUM_PROBES):
-            env = _copied(self.env)
-            env.reset(seed=seed)
-            before = env.np_random.bit_generator.state
+            env, twin, generators = _probes(self.env, seed)
+            before = _states(generators)
             for _ in range(min(self.num_steps, 50)):
                 action = self.first_action + int(rng.integers(self.spec.num_actions))
-                _, reward, terminated, truncated, _ = env.step(action)
-                self.in_units(float(reward))
-                if terminated or truncated:
+                told = self._told(env.step(action))
+                self.in_units(told[0])
+                if _states(generators) != before or self._told(twin.step(action)) != told:
+                    raise UsageError(
+                        f"gymnasium:{self._name} cannot be searched here: its steps draw random numbers, and it has no "
+                        "table of transitions (`P`) with their probabilities, or wrappers of which the table knows not"
+                    )
+                if told[1]:
                     break
-            if env.np_random.bit_generator.state != before:
-                raise UsageError(
-                    f"gymnasium:{self._name} cannot be searched here: its steps draw random numbers, and it has no "
-                    "table of transitions (`P`) with their probabilities"
-                )
+
+    def _told(self, step: tuple[Any, Any, bool, bool, Any]) -> tuple[float, bool, bytes]:
+        seen, reward, terminated, truncated, _ = step
+        return float(reward), bool(terminated or truncated), self.encode(seen).tobytes()
 
 
 class TableGame(GymnasiumGame):
@@ -342,8 +349,7 @@ class TableGame(GymnasiumGame):
 def make(name: str, *, discount: float = DEFAULT_DISCOUNT, reward: float = 0.0, steps: int = 0) -> GymnasiumGame:
     """Returns an environment as a game; `reward` 0 takes the largest of a table, else 1."""
     options: dict[str, Any] = {"discount": discount, "steps": steps} | ({"reward": reward} if reward else {})
-    kind = TableGame if hasattr(_make(name), "P") else GymnasiumGame
-    return kind(name, **options)
+    return (TableGame if hasattr(_make(name), "P") else GymnasiumGame)(name, **options)
 
 
 @hookimpl
@@ -363,20 +369,44 @@ def _make(name: str) -> Any:
         near = difflib.get_close_matches(name, gymnasium.registry, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise UsageError(f"Gymnasium has no environment named {name!r}{hint}")
+    spec = copy.copy(gymnasium.spec(name))
+    # The game counts the steps, and never makes one too early.
+    spec.max_episode_steps, spec.order_enforce = None, False
     try:
-        return gymnasium.make(name, disable_env_checker=True).unwrapped
+        return gymnasium.make(spec, disable_env_checker=True)
     except Exception as error:
         raise UsageError(f"gymnasium:{name}: Gymnasium cannot make it: {' '.join(str(error).split())}") from None
 
 
-def _remade(kind: type[GymnasiumGame], name: str, options: Mapping[str, Any]) -> GymnasiumGame:
-    return kind(name, **options)
-
-
 def _copied(env: Any) -> Any:
     """Returns a copy of an environment that shares what never changes."""
-    memo = {id(part): part for part in (env.action_space, env.observation_space, env.spec, getattr(env, "P", None))}
-    return copy.deepcopy(env, memo)
+    shared = (*_spaces(env), env.unwrapped.spec, getattr(env.unwrapped, "P", None))
+    return copy.deepcopy(env, {id(part): part for part in shared})
+
+
+def _spaces(env: Any) -> list[Any]:
+    """Returns the spaces of an environment and of those in it, where it is a wrapper."""
+    inner = _spaces(env.env) if isinstance(env, gymnasium.Wrapper) else []
+    return [env.action_space, env.observation_space, *inner]
+
+
+def _probes(env: Any, seed: int) -> tuple[Any, Any, list[Any]]:
+    """Returns two equal copies of an environment after `reset(seed)`, and all that the first can draw numbers from."""
+    twin = copy.deepcopy(env)
+    # What a space draws from is made when it is first asked for.
+    for space in _spaces(twin):
+        space.seed(seed)
+    twin.reset(seed=seed)
+    copied: dict[int, Any] = {}
+    probe = copy.deepcopy(twin, copied)
+    # Every generator of NumPy has one of bits in it.
+    return probe, twin, [part for part in copied.values() if isinstance(part, np.random.BitGenerator | random.Random)]
+
+
+def _states(generators: Sequence[Any]) -> bytes:
+    """Returns where generators are, and those that all code shares."""
+    own = [one.getstate() if isinstance(one, random.Random) else one.state for one in generators]
+    return pickle.dumps((own, random.getstate(), np.random.get_state(legacy=False)))  # noqa: NPY002
 
 
 def _hashed(*numbers: int) -> int:

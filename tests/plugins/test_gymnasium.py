@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import random
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -81,6 +83,68 @@ def test_a_reward_above_the_one_named_is_told_at_once_where_it_can_be_known() ->
     late = moemcts_gymnasium.make("Late-v0")
     with pytest.raises(UsageError, match="gymnasium:Late-v0: expected rewards up to 1, got 5"):
         late.parse_state("0:" + " 1" * 60)
+
+
+class Counted(gymnasium.Env[Any, int]):
+    """Sees numbers in an array that is the same one at every step; draws in its steps where it is told to."""
+
+    observation_space = gymnasium.spaces.Box(-100, 100, (2,))
+
+    def __init__(self, *, draw: Callable[[Any], float] | None = None) -> None:
+        self.action_space = gymnasium.spaces.Discrete(2)
+        self.dice = np.random.default_rng(0)
+        self.other_dice = random.Random(0)
+        self._draw = draw
+        self._seen = np.zeros(2, np.float32)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._seen[:] = 0
+        return self._seen, {}
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        drawn = self._draw(self) if self._draw is not None else 0.0
+        self._seen += (1, drawn)
+        return self._seen, 1.0, False, False, {}
+
+
+DRAWS: dict[str, Callable[[Any], float]] = {
+    "Seeded-v0": lambda env: float(env.np_random.random()),
+    "Dice-v0": lambda env: float(env.dice.random()),
+    "OtherDice-v0": lambda env: env.other_dice.random(),
+    "Sampled-v0": lambda env: float(env.action_space.sample()),
+    "Everybodys-v0": lambda env: float(np.random.random()),  # noqa: NPY002
+    "EverybodysOther-v0": lambda env: random.random(),
+    "Unseeded-v0": lambda env: float(np.random.default_rng().random()),
+}
+for name, draw in DRAWS.items():
+    gymnasium.register(name, entry_point=Counted, kwargs={"draw": draw})
+gymnasium.register("Counted-v0", entry_point=Counted)
+HALVED = (gymnasium.wrappers.ClipReward.wrapper_spec(max_reward=0.5),)
+gymnasium.register("Halved-v0", entry_point=Counted, additional_wrappers=HALVED)
+LAKE = "gymnasium.envs.toy_text.frozen_lake:FrozenLakeEnv"
+gymnasium.register("HalvedLake-v0", entry_point=LAKE, additional_wrappers=HALVED)
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_steps_that_draw_are_refused_whatever_they_draw_from(name: str) -> None:
+    with pytest.raises(UsageError, match="its steps draw random numbers"):
+        moemcts_gymnasium.make(name)
+
+
+def test_what_was_seen_stays_though_the_environment_writes_over_it() -> None:
+    game = moemcts_gymnasium.make("Counted-v0", steps=5)
+    state = game.initial_state(0)
+    after = state.play([0])
+    on_the_way = state.after(1, state.env)
+    assert [one.observation(0).tolist() for one in (state, after, on_the_way)] == [[0, 0], [1, 0], [1, 0]]
+
+
+def test_the_wrappers_that_an_environment_is_registered_with_belong_to_it() -> None:
+    game = moemcts_gymnasium.make("Halved-v0", discount=1.0, steps=4)
+    assert game.initial_state(0).play([0]).rewards() == pytest.approx([0.5 / 4])
+    with pytest.raises(UsageError, match="or wrappers of which the table knows not"):
+        moemcts_gymnasium.make("HalvedLake-v0")
 
 
 def test_ice_is_slippery_by_chance() -> None:
