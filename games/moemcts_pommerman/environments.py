@@ -9,7 +9,7 @@ import gymnasium
 
 from moemcts.agents import Agent
 from moemcts_pommerman.game import Corners, Numbers, variant
-from moemcts_pommerman.running import RunningGame, make_agent
+from moemcts_pommerman.running import Opponent, RunningGame, make_opponent
 from moemcts_pommerman.spaces import Form, action_space, space_of
 
 IDS = {
@@ -26,7 +26,8 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
     Observations are the 23 planes `[23, n, n]` that networks see (`observation="dictionary"`: the reference's
     dictionaries, which libraries for learning do not take as they are), rewards the reference's. An episode ends with
     the game, or with the learning agent's death where everyone plays for himself; in a team its actions no longer
-    count then. The limit of steps is a rule of the game, hence no truncation.
+    count then. The limit of steps is a rule of the game, hence no truncation. Copies play on as the original; they
+    share the opponents, which remember nothing outside their seats.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}  # noqa: RUF012
@@ -59,8 +60,8 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         if len(others) != num_players - 1:
             raise ValueError(f"expected one agent for each of {num_players - 1} other seats, got {len(others)}")
         # One object per script, so that its seats are asked together.
-        made: dict[Any, Agent] = {}
-        self._others = [made.setdefault(other, make_agent(other)) for other in others]
+        made: dict[Any, Opponent] = {}
+        self._others = [made.setdefault(other, make_opponent(other)) for other in others]
         self._given_seat = seat
         self._episodes = 0
         self.seat = 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,16 +19,52 @@ from moemcts_pommerman.spaces import SILENCE, Form, observe, split_action
 SCRIPTS = ("simple", "random", "stop")
 
 
+class Opponent:
+    """An agent in the seats of others: copies of an environment share it, for what it remembers is in its seats."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Raises TypeError where the agent cannot be pickled."""
+        try:
+            return _unpickled, (pickle.dumps(self.agent),)
+        except (TypeError, AttributeError, pickle.PicklingError) as error:
+            raise TypeError(
+                f"expected opponents that can be pickled, got {self.agent.name!r}: {error}; pickle the environment "
+                "before its first step, or make it in the process that plays it"
+            ) from error
+
+
+def _unpickled(agent: bytes) -> Opponent:
+    return Opponent(pickle.loads(agent))
+
+
 class RunningGame:
     """A game in progress, with agents of the framework in some seats."""
 
-    def __init__(self, game: Pommerman, agents: Mapping[int, Agent], seed: int) -> None:
+    def __init__(self, game: Pommerman, agents: Mapping[int, Opponent], seed: int) -> None:
         self.state: Any = game.initial_state(seed)
         self.rewards: list[float] = [0.0] * game.spec.num_players
         self.done = False
         self.messages = [SILENCE] * game.spec.num_players
         self._agents = agents
         self._seats = {player: Seat(player, np.random.default_rng([seed, player])) for player in agents}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what copies are made of; raises TypeError where an opponent remembers what cannot be copied."""
+        for player, seat in self._seats.items():
+            try:
+                copy.deepcopy(seat.memory)
+            except TypeError as error:
+                raise TypeError(
+                    f"expected opponents whose memory can be copied, got {self._agents[player].agent.name!r}: {error}; "
+                    "copy the environment before its first step, or let them search without `reuse`"
+                ) from error
+        return self.__dict__
 
     @property
     def winners(self) -> tuple[int, ...]:
@@ -69,19 +107,19 @@ class RunningGame:
 
     def _choices(self, living: tuple[int, ...]) -> dict[int, int]:
         choices: dict[int, int] = {}
-        for agent in {id(agent): agent for agent in self._agents.values()}.values():
-            players = [player for player in living if self._agents.get(player) is agent]
+        for opponent in {id(opponent): opponent for opponent in self._agents.values()}.values():
+            players = [player for player in living if self._agents.get(player) is opponent]
             if players:
                 views = native.Views([(self.state, player) for player in players])
-                decisions = agent.act(views, [self._seats[player] for player in players])
+                decisions = opponent.agent.act(views, [self._seats[player] for player in players])
                 choices |= {player: one.action for player, one in zip(players, decisions, strict=True)}
         return choices
 
 
-def make_agent(agent: str | Agent) -> Agent:
+def make_opponent(agent: str | Agent) -> Opponent:
     """Returns the scripted agent of a name, or the agent itself; raises UsageError for an unknown name."""
     if not isinstance(agent, str):
-        return agent
+        return Opponent(agent)
     if agent not in SCRIPTS:
         raise unknown_name("scripted agent", agent, SCRIPTS)
-    return ScriptedAgent(agent)
+    return Opponent(ScriptedAgent(agent))

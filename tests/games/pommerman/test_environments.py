@@ -14,9 +14,12 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from moemcts.errors import UsageError
+from moemcts.evaluation import UniformEvaluator
+from moemcts.search import SearchAgent, SearchConfig
 from moemcts_pommerman import native
 from moemcts_pommerman.agents import ScriptedAgent
 from moemcts_pommerman.environments import IDS, PommermanEnv, register
+from moemcts_pommerman.game import variant
 from moemcts_pommerman.spaces import Form
 
 register()
@@ -69,6 +72,34 @@ def test_a_copy_of_an_environment_plays_on_as_the_original(copied: Any) -> None:
             break
     (seen, _), (seen_by_twin, _) = env.reset(), twin.reset()
     assert np.array_equal(seen, seen_by_twin)
+
+
+def searching(**options: Any) -> SearchAgent:
+    game = variant("OneVsOne-v0")
+    config = SearchConfig(simulations=8, **options)
+    return SearchAgent(game, UniformEvaluator(game.spec), config, opponents=ScriptedAgent("simple"))
+
+
+def test_a_copy_with_opponents_that_search_plays_on_as_the_original() -> None:
+    env = PommermanEnv("OneVsOne-v0", opponents=searching())
+    env.reset(seed=3)
+    env.step(0)
+    twin = copy.deepcopy(env)
+    for action in (1, 2, 3, 0):
+        assert np.array_equal(env.step(action)[0], twin.step(action)[0])
+
+
+def test_what_opponents_have_that_cannot_be_copied_is_told() -> None:
+    env = PommermanEnv("OneVsOne-v0", opponents=searching(reuse=True))
+    env.reset(seed=3)
+    assert copy.deepcopy(env).step(0)
+    env.step(0)
+    with pytest.raises(TypeError, match=r"expected opponents whose memory can be copied, got 'search': .*KeptTree"):
+        copy.deepcopy(env)
+    agent = ScriptedAgent("stop")
+    agent.native = lambda: None  # type: ignore[assignment]
+    with pytest.raises(TypeError, match=r"expected opponents that can be pickled, got .stop.: .*; pickle the env"):
+        pickle.dumps(PommermanEnv(opponents=agent))
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
