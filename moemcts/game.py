@@ -230,7 +230,8 @@ class Game(ABC, Generic[S]):
     - `play` and all other methods of a state change nothing on it;
     - chance moves alone, never first, and its chances are a distribution over its outcomes;
     - a decided player's return is final, and that player is never active or paid again;
-    - the returns of a finished game lie in [-1, 1] and sum to `utility_sum`; rewards are numbers;
+    - the returns of a finished game lie in [-1, 1] and sum to `utility_sum`; rewards are numbers, and what is still to
+      come, rewards and returns together, lies in [-1, 1];
     - equal seeds give equal games;
     - states and actions survive `parse(format(x))`, and states survive `unpack(pack(x))`;
     - positions that differ in legal actions or observations differ in `key`;

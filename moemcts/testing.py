@@ -14,7 +14,7 @@ import numpy as np
 
 from moemcts.agents import Agent
 from moemcts.evaluation import Evaluator, UniformEvaluator
-from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, Symmetry, View
+from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, Symmetry, View, discounts
 from moemcts.gates import PhaseGate
 from moemcts.play import Table, play, seats_of
 from moemcts.search.config import SearchConfig
@@ -305,6 +305,8 @@ def _check_course(game: Game, states: list[State], joints: list[list[int]], seed
             abs(float(final.sum()) - spec.utility_sum) < TOLERANCE,
             f"expected {spec.utility_sum}, got {final}",
         )
+    if any(np.any(state.rewards()) for state in states[1:]):
+        _check_values(game, states, laws)
     laws.expect("a player moves first", states[0].active_players != (CHANCE,), "the first position is chance's")
     for i, state in enumerate(states[:-1]):
         for player in (player for player in range(spec.num_players) if state.is_decided(player)):
@@ -315,6 +317,18 @@ def _check_course(game: Game, states: list[State], joints: list[list[int]], seed
                 and not any(later.rewards()[player] for later in states[i + 1 :]),
                 f"player {player} had {value} at ply {state.ply} of {plies[-1]}",
             )
+
+
+def _check_values(game: Game, states: list[State], laws: _Laws) -> None:
+    """Checks what is still to come at each position: what is paid from there on, and the return at the end."""
+    values = np.asarray(states[-1].returns(), dtype=np.float64)
+    for before, after in reversed(list(itertools.pairwise(states))):
+        values = after.rewards() + discounts(before, after, game.spec.discount, game.spec.num_players) * values
+        laws.expect(
+            "values are in [-1, 1] where steps pay",
+            bool((np.abs(values) <= 1 + TOLERANCE).all()),
+            f"{values} are still to come at ply {before.ply}; rewards and returns are divided by the largest such sum",
+        )
 
 
 def _check_symmetries(game: Game, states: list[State], joints: list[list[int]], laws: _Laws) -> None:

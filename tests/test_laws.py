@@ -49,6 +49,15 @@ def rising(state: TreeState) -> Any:
     return np.array([value, -value], np.float32)
 
 
+def paid(share: float) -> Callable[[TreeState], Any]:
+    """Returns rewards that add up to so much in the longest game."""
+    return lambda state: np.array([share, -share], np.float32) / RULES.depth * (state.ply > 0)
+
+
+def nothing_more(state: TreeState) -> Any:
+    return np.zeros(2, np.float32)
+
+
 @pytest.mark.parametrize(
     ("methods", "law"),
     [
@@ -66,6 +75,7 @@ def rising(state: TreeState) -> Any:
         ({"returns": rising, "is_decided": decided_in_turn}, "decided return is final"),
         ({"rewards": lambda self: np.zeros(3, np.float32)}, "rewards are numbers"),
         ({"rewards": lambda self: np.ones(2, np.float32)}, "rewards sum to zero"),
+        ({"rewards": paid(1.5), "returns": nothing_more}, r"values are in \[-1, 1\] where steps pay: .* at ply 0"),
         ({"active_players": property(lambda self: (CHANCE, 0) if self.ply < 3 else ())}, "chance moves alone"),
         (
             {"active_players": property(lambda self: (CHANCE,) if self.ply < 3 else ())},
@@ -80,6 +90,12 @@ def rising(state: TreeState) -> Any:
 def test_broken_states_are_found(methods: dict[str, Any], law: str) -> None:
     with pytest.raises(BrokenLaw, match=law):
         check_game(broken(**methods))
+
+
+def test_rewards_that_add_up_to_one_are_lawful() -> None:
+    laws = check_game(broken(rewards=paid(1.0), returns=nothing_more))
+    assert "values are in [-1, 1] where steps pay" in [law.name for law in laws]
+    assert "values are in [-1, 1] where steps pay" not in [law.name for law in check_game(HashedTree(RULES))]
 
 
 def test_a_game_that_never_ends_is_found() -> None:
