@@ -1,7 +1,8 @@
 """What a plugin can add: all hooks on one screen.
 
 A plugin is a module named by an entry point of the group `moemcts`. It implements any of these functions, marked
-with `@hookimpl`; each returns a list of registrations. Names are unique; the built-in games are plugins too.
+with `@hookimpl`; each returns a list of registrations. Names are unique, those of gates, replay formats, readers and
+boards among what a game can use; the built-in games are plugins too.
 """
 
 from __future__ import annotations

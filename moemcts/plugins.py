@@ -58,7 +58,7 @@ class Plugins:
     """All that is registered, by kind and name."""
 
     def __init__(self, modules: Iterable[tuple[str, Any]], infos: Iterable[PluginInfo] = ()) -> None:
-        """Raises UsageError where two plugins register one name."""
+        """Raises UsageError where two plugins register one name, for gates, formats, readers and boards in one game."""
         self._pluggy = pluggy.PluginManager("moemcts")
         self._pluggy.add_hookspecs(hookspecs)
         for name, module in modules:
@@ -66,15 +66,15 @@ class Plugins:
         self.infos = tuple(infos)
         hook = self._pluggy.hook
         self.games = _by_name("game", hook.register_games())
-        self.gates = _by_name("gate", hook.register_gates())
+        self.gates = _by_name_and_game("gate", hook.register_gates())
         self.agents = _by_name("agent", hook.register_agents())
         self.networks = _by_name("network", hook.register_networks())
-        self.replay_formats = _by_name("replay format", hook.register_replay_formats())
-        self.readers = _by_name("reader", hook.register_readers())
+        self.replay_formats = _by_name_and_game("replay format", hook.register_replay_formats())
+        self.readers = _by_name_and_game("reader", hook.register_readers())
         self.schemes = _by_name("scheme", hook.register_schemes())
         self.papers: list[Mapping[str, Any]] = [table for tables in hook.register_papers() for table in tables]
         self.weights = _by_name("weights", hook.register_weights())
-        self.boards = _by_name("board", hook.register_boards())
+        self.boards = _by_name_and_game("board", hook.register_boards())
 
     def game(self, reference: str) -> Game:
         """Returns the game that a user names, such as `pommerman?env=PommeFFA-v1`.
@@ -220,8 +220,8 @@ class Plugins:
 
     @staticmethod
     def for_game(entries: Mapping[str, Registration], game: str) -> dict[str, Registration]:
-        """Returns the entries that a game can use."""
-        return {name: entry for name, entry in entries.items() if not entry.games or game in entry.games}
+        """Returns the entries that a game can use, by name."""
+        return {entry.name: entry for entry in entries.values() if not entry.games or game in entry.games}
 
     @staticmethod
     def _make(kind: str, entries: Mapping[str, Registration], reference: str, *arguments: Any) -> Any:
@@ -346,7 +346,21 @@ def _by_name(kind: str, results: Iterable[Iterable[Registration]]) -> dict[str, 
     return entries
 
 
-def checked_options(owner: str, make: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+def _by_name_and_game(kind: str, results: Iterable[Iterable[Registration]]) -> dict[str, Registration]:
+    """Returns entries of which a game can use one of each name; the second of a name has its games in its key."""
+    entries: dict[str, Registration] = {}
+    for entry in (entry for registrations in reversed(list(results)) for entry in registrations):
+        for other in (other for other in entries.values() if other.name == entry.name):
+            shared = [game for game in entry.games if game in other.games]
+            if shared or not (entry.games and other.games):
+                raise UsageError(f"two plugins register a {kind} named {entry.name!r} for {', '.join(shared) or 'all'}")
+        entries[f"{entry.name} of {', '.join(entry.games)}" if entry.name in entries else entry.name] = entry
+    return entries
+
+
+def checked_options(
+    owner: str, make: Callable[..., Any], options: Mapping[str, Any], *, num_given: int = 0
+) -> dict[str, Any]:
     """Returns the options as a maker's annotations want them: one item becomes a list, a whole number a number.
 
     Raises UsageError for an option that it does not take and for a value of another type.
