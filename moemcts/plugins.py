@@ -86,7 +86,23 @@ class Plugins:
         if broken and name not in self.games and not _member(self.games, name):
             raise UsageError("; ".join([str(unknown_name("game", name, self.games)), *broken]))
         game: Game = self._make("game", self.games, reference)
+        self._check_name(name, game)
         return game
+
+    def _check_name(self, name: str, game: Game) -> None:
+        """Raises MoemctsError where a game calls itself so that what was registered for it is not found."""
+        try:
+            own = game.spec.name
+        except Exception:
+            # Who asks for more than the name says what is wrong.
+            return
+        kinds = (self.gates, self.agents, self.replay_formats, self.readers, self.weights, self.boards)
+        lost = sorted({entry.name for kind in kinds for entry in kind.values() if name in entry.games})
+        if own != name and lost and not _member(self.games, name):
+            raise MoemctsError(
+                f"game {name!r} has the name {own!r} in its spec, under which {', '.join(lost)} would not be found; "
+                f"its plugin names the spec {name!r}, or registers all as {own!r}"
+            )
 
     def game_settings(self, reference: str) -> Mapping[str, Any]:
         """Returns the settings of a run that fit the game that a user names, by dotted path."""

@@ -61,3 +61,16 @@ def test_gates_that_a_game_could_not_tell_apart_are_refused() -> None:
         found(module(gates=[gate("go", name="plies")]))
     with pytest.raises(UsageError, match="two plugins register a agent named 'material'"):
         found(module(agents=[gate("go")]), module(agents=[gate("chess")]))
+
+
+def test_a_game_whose_spec_has_another_name_says_what_would_not_be_found() -> None:
+    class Renamed(NativeTicTacToe):
+        spec = replace(NativeTicTacToe.spec, name="noughts")
+
+    games = [Registration("crosses", Renamed, "a game")]
+    with pytest.raises(MoemctsError, match="game 'crosses' has the name 'noughts' in its spec, under which material"):
+        found(module(games=games, gates=[gate("crosses")])).game("crosses")
+    assert found(module(games=games)).game("crosses").spec.name == "noughts"
+    named = [Registration("noughts", Renamed, "a game")]
+    plugins = found(module(games=named, gates=[gate("noughts")]))
+    assert plugins.gate("material", plugins.game("noughts"))
