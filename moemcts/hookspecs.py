@@ -27,7 +27,8 @@ class Registration:
     name: str
     """Where it ends with a colon, it is a family: of `family:member`, `make` gets the member as its first argument."""
     make: Callable[..., Any]
-    """Called with the options as keywords; a first argument, where there is one, is named with each hook below."""
+    """Called with the options as keywords; a first argument, where there is one, is named with each hook below. Options
+    are its keyword-only parameters and, behind that first argument, those with a default."""
     summary: str
     """One line for listings."""
     games: tuple[str, ...] = ()

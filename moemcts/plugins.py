@@ -165,7 +165,7 @@ class Plugins:
         value all of them: `num_values`. Where one does answer, only the searched player's value is asked for.
         """
         name, options = parse_reference(reference)
-        accepted = option_names(self.networks[name].make) if name in self.networks else []
+        accepted = option_types(self.networks[name].make, num_given=2) if name in self.networks else {}
         spec, added = game.spec, dict[str, Any]()
         if spec.policy_planes:
             added["policy_planes"] = spec.policy_planes
@@ -243,9 +243,10 @@ class Plugins:
     def _make(kind: str, entries: Mapping[str, Registration], reference: str, *arguments: Any) -> Any:
         name, options = parse_reference(reference)
         make = _entry(kind, entries, name).make
-        options = checked_options(f"{kind} {name!r}", make, options)
+        given = (*_member(entries, name), *arguments)
+        options = checked_options(f"{kind} {name!r}", make, options, num_given=len(given))
         try:
-            made = make(*_member(entries, name), *arguments, **options)
+            made = make(*given, **options)
         except MoemctsError:
             raise
         except (TypeError, ValueError) as error:
@@ -315,20 +316,16 @@ def _one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
-def option_names(make: Callable[..., Any]) -> list[str] | None:
-    """Returns the keywords that a maker takes; None where it takes any."""
-    types = option_types(make)
-    return None if types is None else list(types)
-
-
-def option_types(make: Callable[..., Any]) -> dict[str, Any] | None:
+def option_types(make: Callable[..., Any], *, num_given: int = 0) -> dict[str, Any] | None:
     """Returns the keywords that a maker takes with their types, None for one that is not known; None if it takes any.
 
-    `**options: Unpack[SomeTypedDict]` stands for the keys of that dictionary.
+    What has a default is one, too, behind so many arguments that are given by position. `**options:
+    Unpack[SomeTypedDict]` stands for the keys of that dictionary.
     """
     found: dict[str, Any] = {}
-    for parameter in inspect.signature(make).parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY:
+    for position, parameter in enumerate(inspect.signature(make).parameters.values()):
+        has_name = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and position >= num_given
+        if parameter.kind is parameter.KEYWORD_ONLY or (has_name and parameter.default is not parameter.empty):
             found[parameter.name] = _annotation(make, parameter)
         elif parameter.kind is parameter.VAR_KEYWORD:
             unpacked = typing.get_args(_annotation(make, parameter))
@@ -379,9 +376,11 @@ def checked_options(
 ) -> dict[str, Any]:
     """Returns the options as a maker's annotations want them: one item becomes a list, a whole number a number.
 
+    `num_given` are the arguments that the maker gets by position, which are no options.
+
     Raises UsageError for an option that it does not take and for a value of another type.
     """
-    types = option_types(make)
+    types = option_types(make, num_given=num_given)
     if types is None:
         return dict(options)
     for option in options:

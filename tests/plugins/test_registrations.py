@@ -74,3 +74,18 @@ def test_a_game_whose_spec_has_another_name_says_what_would_not_be_found() -> No
     named = [Registration("noughts", Renamed, "a game")]
     plugins = found(module(games=named, gates=[gate("noughts")]))
     assert plugins.gate("material", plugins.game("noughts"))
+
+
+def test_what_has_a_default_is_an_option_unless_it_is_given_by_position() -> None:
+    def make(game: Game | None = None, cuts: Sequence[int] = (3,), *, names: Sequence[str] = ()) -> PlyGate:
+        return PlyGate(cuts, names)
+
+    plugins = found(module(gates=[Registration("two", make, "cuts")]))
+    game = NativeTicTacToe()
+    assert plugins.gate("two?cuts=4", game).parameters == {"cuts": [4]}
+    with pytest.raises(UsageError, match=r"no option of gate 'two' named 'game'; .* \(cuts, names\)"):
+        plugins.gate("two?game=4", game)
+    with pytest.raises(UsageError, match=r"gate 'two': expected cuts as .*, got 'x'"):
+        plugins.gate("two?cuts=x", game)
+    with pytest.raises(UsageError, match=r"expected option=value in 'two\?3', got '3'"):
+        plugins.gate("two?3", game)
