@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -128,7 +128,12 @@ def _print(rows: Iterable[Mapping[str, Any]], as_json: bool) -> None:
     rows = list(rows)
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
-        return
+    else:
+        print_rows(rows)
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Prints rows as a table, columns in the order in which they are met."""
     from rich.console import Console
     from rich.table import Table
 

@@ -29,8 +29,8 @@ ROUNDS = 3
 """Of a ladder, where nobody says how many."""
 GAMES = "games"
 """The folder of all games, in that of a tournament."""
-WIDTH_OF_FILES = 160
-"""Columns where no terminal says how many there are."""
+WIDTH_OF_FILES = 10_000
+"""Columns where no terminal says how many there are: a row is a line for who reads it by a program."""
 RANDOM_START = "of games that always start alike, 4 by default"
 
 

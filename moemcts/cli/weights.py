@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moemcts.cli.lists import print_rows
+
 if TYPE_CHECKING:
     from moemcts.weights import Shipped
 
@@ -45,14 +47,7 @@ def list_weights(as_json: Json = False) -> None:
     if not found:
         typer.echo("no weights come with the games that are installed")
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    columns = ("reference", "game", "gate", "experts", "MB", "summary")
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
-    for row in found:
-        table.add_row(*(f"{row[name]:.1f}" if name == "MB" else str(row[name]) for name in columns))
-    Console(soft_wrap=True).print(table)
+    print_rows([{name: f"{value:.1f}" if name == "MB" else value for name, value in row.items()} for row in found])
 
 
 def show(experts: Named, as_json: Json = False) -> None:
