@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from moemcts.game import Game
     from moemcts.learn.data.dataset import Dataset
 
+EXPORTED = ("float32", "int8")
+"""Precisions that there are models of."""
+
 
 def register(app: typer.Typer) -> None:
     app.command(rich_help_panel="Look around")(export)
@@ -39,9 +42,9 @@ def export(
 ) -> None:
     """Write experts as ONNX models, checked against PyTorch on positions of every phase."""
     from moemcts.agents import PolicyAgent
-    from moemcts.errors import UsageError
+    from moemcts.errors import UsageError, unknown_name
     from moemcts.learn.checkpoint import MANIFEST, load_networks
-    from moemcts.learn.inference.evaluators import Inference, named_precision
+    from moemcts.learn.inference.evaluators import AUTO, Inference, named_precision
     from moemcts.learn.inference.folder import Team, export_experts, export_folder
     from moemcts.learn.inference.positions import positions_of_dataset, positions_of_play
     from moemcts.naming import experts_in
@@ -49,11 +52,13 @@ def export(
     from moemcts.runs.sources import open_training_samples
     from moemcts.store import read_toml
 
-    chosen = named_precision(precision)
-    if chosen == "bf16":
+    if precision in ("bf16", AUTO):
         raise UsageError(
-            "expected precision float32 or int8, got 'bf16': a float32 model is run in bf16 where it is run"
+            f"expected --precision float32 or int8, got {precision!r}, which is chosen where a float32 model is run"
         )
+    if precision not in EXPORTED:
+        raise unknown_name("precision", precision, EXPORTED)
+    chosen = named_precision(precision)
     folder = experts_in(folder)
     game = plugins().game(str(read_toml(folder / MANIFEST).get("game", "")))
     loaded = load_networks(folder, game, plugins())
