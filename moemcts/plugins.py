@@ -242,7 +242,10 @@ class Plugins:
     @staticmethod
     def _make(kind: str, entries: Mapping[str, Registration], reference: str, *arguments: Any) -> Any:
         name, options = parse_reference(reference)
-        make = _entry(kind, entries, name).make
+        entry = _entry(kind, entries, name)
+        if entry.name.endswith(":") and not _member(entries, name):
+            raise UsageError(f"expected a name behind {entry.name!r}, got {reference!r}; {entry.summary}")
+        make = entry.make
         given = (*_member(entries, name), *arguments)
         options = checked_options(f"{kind} {name!r}", make, options, num_given=len(given))
         try:
