@@ -58,7 +58,7 @@ def play(
         raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")
     made = plugins().game(game)
     limits = None if simulations is None else {"simulations": simulations}
-    agent = resolve_agent(against or player_of(made), made, limits)
+    agent = resolve_agent(player_of(made) if against is None else against, made, limits)
     players = range(made.spec.num_players)
     person = Person(made)
     table = Table(
@@ -107,7 +107,7 @@ def _serve(
 
             webbrowser.open(address)
 
-    named = [against] if against else []
+    named = [] if against is None else [against]
     serve(Offers(game=game, agents=named, seat=seat, seed=seed, simulations=simulations), port, ready)
 
 

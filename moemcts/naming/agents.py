@@ -113,6 +113,10 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     searches half of the games while the leaves of the others are evaluated, on a core of its own or a GPU.
     """
     name, options = parse_reference(reference)
+    if not name.strip():
+        raise UsageError(
+            f"expected an agent, a folder of experts or weights:NAME, got {reference!r}; `moemcts agents` lists agents"
+        )
     if not names_experts(reference):
         if "/" in name and name not in plugins().agents:
             raise UsageError(f"no agent or folder of experts {name!r}; `moemcts agents` lists the agents")

@@ -31,3 +31,30 @@ def test_self_play_looks_at_what_it_begins_with(moemcts, tmp_path: Path, options
     assert line in error
     assert len([told for told in error.splitlines() if told.startswith("error")]) == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        (["export", "weights:chess", "--precision", "auto"], "expected --precision float32 or int8, got 'auto'"),
+        (["export", "weights:chess", "--precision", "int9"], "did you mean 'int8'?"),
+        (["play", "--game", "tictactoe", "--against", ""], "expected an agent, a folder of experts or weights:NAME"),
+        (["match", "--game", "openspiel:", "--agent", "random"], "expected a name behind 'openspiel:'"),
+    ],
+)
+def test_names_that_are_none_are_told_in_a_line(moemcts, command: list[str], line: str) -> None:  # type: ignore[no-untyped-def]
+    code, _, error = moemcts(*command)
+    assert code
+    assert line in error
+    assert len(error.splitlines()) == 1
+
+
+def test_a_row_of_a_list_is_a_line_for_who_reads_it_by_a_program(moemcts) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = moemcts("weights")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()[1:]] == [
+        "weights:chess",
+        "weights:antichess",
+        "weights:connect-four",
+        "weights:pommerman",
+    ]
