@@ -74,6 +74,7 @@ class UciAgent:
         if nodes is None and depth is None and seconds is None:
             nodes = 1000
         _expect_positive(nodes=nodes, depth=depth, seconds=seconds, threads=threads, hash=hash_mib, processes=processes)
+        _expect_positive(timeout=timeout)
         self._game = game
         self._limit = chess.engine.Limit(time=seconds, depth=depth, nodes=nodes)
         least = PATIENCE_FOR_DEPTH if depth is not None else PATIENCE

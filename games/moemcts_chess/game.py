@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from moemcts.errors import unknown_name
+from moemcts.errors import UsageError, unknown_name
 from moemcts.game import Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, Start, Symmetry
 from moemcts.native import core
 from moemcts_chess.planenames import plane_names
@@ -29,6 +29,8 @@ WITHOUT_CASTLING = ("antichess", "racingkings")
 """Variants whose board can be mirrored, for they know no castling."""
 
 NUM_CHESS960 = 960
+MOST_PLIES = 2**32 - 1
+"""That a position can count."""
 
 
 class ChessGame(Game[core.ChessState]):
@@ -43,10 +45,12 @@ class ChessGame(Game[core.ChessState]):
     ) -> None:
         """Takes the variant's own plane set, policy map and longest length where none is named.
 
-        Raises UsageError for an unknown plane set, ValueError for what else does not exist.
+        Raises UsageError for an unknown plane set or no number of plies, ValueError for what else does not exist.
         """
         if planes is not None and planes not in PLANE_SETS:
             raise unknown_name("plane set", planes, PLANE_SETS)
+        if max_plies is not None and not 0 < max_plies <= MOST_PLIES:
+            raise UsageError(f"expected max_plies from 1 to {MOST_PLIES}, got {max_plies}")
         self.rules = core.ChessRules(variant, planes=planes, policy=policy, max_plies=max_plies)
         self.variant = variant
         self.spec = GameSpec(

@@ -168,6 +168,7 @@ def test_an_engine_that_never_starts_is_named(tmp_path: Path, monkeypatch: pytes
         ("uci?nods=3", "no option of a UCI engine named 'nods'; did you mean 'nodes'"),
         ("uci?variant=atomic", "expected variant=chess, the game that is played, got 'atomic'"),
         ("uci?nodes=0", "expected nodes above 0, got 0"),
+        ("uci?timeout=-1", "expected timeout above 0, got -1"),
         ("uci?seconds=1&movetime=1000", "expected seconds or movetime"),
     ],
 )
