@@ -16,8 +16,8 @@ from moemcts.arena.rating import likelihood_of_superiority, normalized_elo, pent
 from moemcts.arena.records import GameRecord, num_duplicates, terminations
 from moemcts.arena.verdict import counted, verdict
 
-WIDTH_OF_FILES = 160
-"""Columns where no terminal says how many there are."""
+WIDTH_OF_FILES = 10_000
+"""Columns where no terminal says how many there are: a row is a line for who reads it by a program."""
 MOST_FAILURES = 5
 
 
