@@ -57,7 +57,9 @@ def analyze(
 
 
 def bishops(
-    experts: Annotated[list[Path], typer.Option(help="A folder of experts; may be repeated, to compare several.")],
+    experts: Annotated[
+        list[Path], typer.Option(help="A training, a folder of experts or `weights:NAME`; may be repeated.")
+    ],
     game: GameOption = "chess",
     as_json: Json = False,
 ) -> None:
@@ -67,14 +69,14 @@ def bishops(
     draws are to 0.
     """
     from moemcts.learn.checkpoint import load_experts
+    from moemcts.naming import experts_in
     from moemcts.plugins import plugins
-    from moemcts.weights import folder_of
     from moemcts_chess.bishops import PAPER, assess, summary
 
     made = _chess(game)
     if made.variant not in ("chess", "chess960"):
         raise UsageError(f"expected chess or chess960, whose endgames these are, got {game!r}")
-    found = {str(folder): assess(load_experts(folder_of(folder), made, plugins()), made) for folder in experts}
+    found = {str(folder): assess(load_experts(experts_in(folder), made, plugins()), made) for folder in experts}
     if as_json:
         typer.echo(json.dumps({name: {**summary(rows), "rows": rows} for name, rows in found.items()}, indent=1))
         return

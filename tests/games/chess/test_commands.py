@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from chess_oracle import pgn, random_pgn
+from trained_for_tests import save_team
 
 from moemcts_chess.engine import GAMES_FOLDER
 
@@ -38,6 +39,13 @@ def test_analyze_shows_phases_features_and_moves(tmp_path: Path) -> None:
     text = moemcts("analyze", "--game", "antichess", "--fen", "8/8/8/8/7p/7P/8/8 w - - 0 40").stdout
     assert "over by stalemate: White +1, Black -1" in text
     assert "lichess gate" in text
+
+
+def test_bishops_are_asked_about_of_the_experts_of_a_training(tmp_path: Path) -> None:
+    save_team(tmp_path / "run" / "experts", game="chess", gate="none")
+    done = moemcts("bishops", "--experts", tmp_path / "run", "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)[str(tmp_path / "run")]["rows"]) == 20
 
 
 @pytest.mark.parametrize(
