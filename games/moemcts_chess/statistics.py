@@ -86,13 +86,17 @@ class Statistics:
 
 
 def read_datasets(folder: Path, game: Game) -> list[Records]:
-    """Returns the shards of a dataset, or of all splits of an import; raises MoemctsError where there is none."""
+    """Returns the shards of a dataset, or of all splits of an import, whatever planes it was made for.
+
+    Raises MoemctsError where there is none.
+    """
     from moemcts.learn.data.shards import MANIFEST, read_shards
+    from moemcts.runs.sources import written_game
 
     folders = [folder] if (folder / MANIFEST).exists() else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
     if not folders:
         raise MoemctsError(f"expected a dataset in {folder}, found no {MANIFEST}")
-    return [shard for part in folders for shard in read_shards(part, game)[1]]
+    return [shard for part in folders for shard in read_shards(part, written_game(part, game))[1]]
 
 
 def collect(shards: Iterable[Records], game: Game, gate: PhaseGate) -> Statistics:

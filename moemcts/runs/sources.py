@@ -80,6 +80,16 @@ def _check_apart(folders: Mapping[str, Path]) -> None:
 def _open(folder: Path, game: Game) -> Dataset:
     """Opens a dataset; one of the same game with other planes is seen with these."""
     from moemcts.learn.data.dataset import Dataset
+
+    written = written_game(folder, game)
+    dataset = Dataset.open(folder, written)
+    return dataset if written is game else dataset.seen_as(game)
+
+
+def written_game(folder: Path, game: Game) -> Game:
+    """Returns the game that a dataset was written as, where that is this game with other planes; else the game itself,
+    as which it may not be opened.
+    """
     from moemcts.learn.fingerprint import encoding_fingerprint, stored_alike
 
     manifest = read_toml(folder / MANIFEST)
@@ -87,8 +97,8 @@ def _open(folder: Path, game: Game) -> Dataset:
         with contextlib.suppress(UsageError):
             written = plugins().game(str(manifest.get("game", "")))
             if stored_alike(written, game):
-                return Dataset.open(folder, written).seen_as(game)
-    return Dataset.open(folder, game)
+                return written
+    return game
 
 
 def dataset_ids(config: DataConfig, own: Path) -> dict[str, str]:

@@ -237,6 +237,8 @@ def test_statistics_count_phases_and_returns(tmp_path: Path) -> None:
     assert summary["positions"] == expected["positions"]
     assert statistics.positions.sum(axis=1).tolist() == expected["phases"]
     assert sorted(statistics.returns.tolist()) == sorted(expected["returns"])
+    other = ChessGame("chess", planes="v1")
+    assert collect(read_datasets(tmp_path / "out", other), other, LichessGate()).summary() == summary
     with pytest.raises(MoemctsError, match="expected a dataset"):
         read_datasets(tmp_path, game)
 
