@@ -39,7 +39,7 @@ def fit(
             help="A training, a folder of experts or `weights:NAME`: their network's body gives the features."
         ),
     ] = None,
-    expert: Annotated[int, typer.Option(min=0, help="Which of them, by its phase.")] = 0,
+    expert: Annotated[int | None, typer.Option(min=0, help="Which of them, by its phase; 0 by default.")] = None,
     without: Annotated[list[str] | None, typer.Option(help="Leave out planes with this in their name.")] = None,
     max_positions: Annotated[int, typer.Option(min=1, help="Positions to look at, drawn by the seed.")] = 200_000,
     seed: Annotated[int, typer.Option(min=0, help="Draws positions and first centres.")] = 0,
@@ -141,12 +141,14 @@ def _check_file(path: Path, game: Game) -> None:
         raise UsageError(f"{path} would be written over: {error}; give another --out, or remove it") from None
 
 
-def _features(name: str, experts: Path | None, expert: int, game: Game) -> Features | None:
+def _features(name: str, experts: Path | None, expert: int | None, game: Game) -> Features | None:
     if name not in ("planes", "network"):
         raise unknown_name("kind of features", name, ("planes", "network"))
     if (name == "network") != (experts is not None):
         raise UsageError("expected --features network and --experts together or not at all")
     if experts is None:
+        if expert is not None:
+            raise UsageError("--expert has no effect without --experts; leave it out")
         return None
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.gates.features import NetworkFeatures
@@ -154,6 +156,7 @@ def _features(name: str, experts: Path | None, expert: int, game: Game) -> Featu
     from moemcts.plugins import plugins
 
     loaded = load_networks(experts_in(experts), game, plugins())
-    if expert >= len(loaded.networks):
-        raise UsageError(f"expected an expert below {len(loaded.networks)}, got {expert}")
-    return NetworkFeatures.of(loaded.manifest["network"], loaded.networks[expert])
+    chosen = expert or 0
+    if chosen >= len(loaded.networks):
+        raise UsageError(f"expected an expert below {len(loaded.networks)}, got {chosen}")
+    return NetworkFeatures.of(loaded.manifest["network"], loaded.networks[chosen])

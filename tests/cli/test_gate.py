@@ -114,6 +114,7 @@ def test_experts_and_gate_are_trained_together(moemcts, data: Path, tmp_path: Pa
             1,
             "cannot find 9999 phases in 600",
         ),
+        ("gate fit --game tictactoe --data DATA --out g.safetensors --expert 1", 2, "no effect without --experts"),
         ("gate show plie --game tictactoe --data DATA", 2, "did you mean 'plies'?"),
     ],
 )
