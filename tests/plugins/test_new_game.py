@@ -62,6 +62,7 @@ def test_names_that_are_none_and_folders_that_are_full_are_refused(tmp_path: Pat
     (tmp_path / "file").write_text("mine")
     assert "expected a name of small letters" in run("new-game", "My_Game", "--out", tmp_path / "x", ok=False)
     assert "there is a game named 'chess' already" in run("new-game", "chess", ok=False)
+    assert "a package moemcts_classics already" in run("new-game", "classics", "--out", tmp_path / "x", ok=False)
     assert "is there already" in run("new-game", "mine", "--out", tmp_path, ok=False)
     assert "cannot be built outside" in run("new-game", "mine", "--native", "--out", tmp_path / "x", ok=False)
     assert not (tmp_path / "x").exists()
