@@ -207,24 +207,24 @@ pub fn legal_mask<'py, S: Observe<Error: Into<PyErr>>>(
 
 /// Returns positions and who views them; raises ValueError for a player who is not there, and positions of two sizes.
 pub fn pairs<S: Observe>(given: impl Iterator<Item = (S, Player)>) -> PyResult<Vec<(S, Player)>> {
-    let mut found: Vec<(S, Player)> = Vec::with_capacity(given.size_hint().0);
+    let mut found = Vec::with_capacity(given.size_hint().0);
+    let mut first = None;
     for (state, player) in given {
         check_player(&state, player)?;
         let dimensions = state.dimensions();
-        match found.first().map(|(first, _)| first.dimensions()) {
-            Some(first) if first != dimensions => {
-                return Err(PyValueError::new_err(format!(
-                    "expected positions of one variant, got {} players, {} actions and planes {:?}, and {}, {} and {:?}",
-                    first.num_players,
-                    first.num_actions,
-                    first.observation,
-                    dimensions.num_players,
-                    dimensions.num_actions,
-                    dimensions.observation
-                )));
-            }
-            _ => found.push((state, player)),
+        let expected = *first.get_or_insert(dimensions);
+        if dimensions != expected {
+            return Err(PyValueError::new_err(format!(
+                "expected positions of one variant, got {} players, {} actions and planes {:?}, and {}, {} and {:?}",
+                expected.num_players,
+                expected.num_actions,
+                expected.observation,
+                dimensions.num_players,
+                dimensions.num_actions,
+                dimensions.observation
+            )));
         }
+        found.push((state, player));
     }
     Ok(found)
 }

@@ -41,6 +41,18 @@ pub struct Others<'py> {
     outside: Vec<Player>,
 }
 
+impl Others<'_> {
+    fn modelled(&self) -> Players {
+        self.modelled.iter().map(|(player, _)| *player).collect()
+    }
+
+    /// Returns who else there is: those who are searched.
+    fn searched(&self, num_players: usize) -> Players {
+        let outside = self.outside.iter().copied().collect();
+        Players::all(num_players).without(self.modelled()).without(outside)
+    }
+}
+
 pub struct Core<B: Binding> {
     binding: B,
     num_players: usize,
@@ -300,14 +312,13 @@ impl<B: Binding> Core<B> {
         rng: Rng,
         others: Others<'_>,
     ) -> PyResult<Tree<B::State, B::Agent>> {
+        let searched = others.searched(self.num_players);
         let mut modelled = Vec::with_capacity(others.modelled.len());
         for (player, agent) in others.modelled {
             modelled.push((player, self.binding.agent(&agent)?));
         }
         // Agents lie in the order of their players.
         modelled.sort_by_key(|(player, _)| *player);
-        let away: Players = modelled.iter().map(|(player, _)| *player).chain(others.outside).collect();
-        let searched = Players::all(self.num_players).without(away);
         let mut tree = ground.unwrap_or_default();
         // A root where nobody is searched would be played on from, with the agents' replies.
         let active = crate::game::active_players(&state)?;
@@ -332,13 +343,11 @@ impl<B: Binding> Core<B> {
     ) -> PyResult<Option<Tree<B::State, B::Agent>>> {
         let Some(mut grown) = kept.tree.lock().ok().and_then(|mut tree| tree.take()) else { return Ok(None) };
         let levels = 2 * self.num_players as u32;
-        let modelled: Players = others.modelled.iter().map(|(player, _)| *player).collect();
-        let outside: Players = others.outside.iter().copied().collect();
-        let searched = Players::all(self.num_players).without(modelled).without(outside);
+        let players = (others.searched(self.num_players), others.modelled());
         let is_found = match grown.downcast_mut::<Tree<B::State, B::Agent>>() {
             Some(tree) => {
                 tree.draws_replies == self.search.config.draws_replies
-                    && (tree.searched, tree.modelled) == (searched, modelled)
+                    && (tree.searched, tree.modelled) == players
                     && tree.reroot(state, levels).map_err(Into::into)?
                     && tree.seats_of(0).any(|seat| seat.player() == player)
             }
