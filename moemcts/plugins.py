@@ -96,9 +96,10 @@ class Plugins:
         except Exception:
             # Who asks for more than the name says what is wrong.
             return
+        if own == name or _member(self.games, name):
+            return
         kinds = (self.gates, self.agents, self.replay_formats, self.readers, self.weights, self.boards)
-        lost = sorted({entry.name for kind in kinds for entry in kind.values() if name in entry.games})
-        if own != name and lost and not _member(self.games, name):
+        if lost := sorted({entry.name for kind in kinds for entry in kind.values() if name in entry.games}):
             raise MoemctsError(
                 f"game {name!r} has the name {own!r} in its spec, under which {', '.join(lost)} would not be found; "
                 f"its plugin names the spec {name!r}, or registers all as {own!r}"
