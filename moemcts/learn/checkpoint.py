@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from pydantic import BaseModel, ValidationError
 from torch import nn
 
 from moemcts import __version__
@@ -222,42 +223,48 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
     return LoadedNetworks(folder=folder, game=game, gate=gate, networks=tuple(networks), manifest=manifest)
 
 
-_FIELDS: Mapping[str, type] = {
-    **dict.fromkeys(("game", "network", "scheme", "data"), str),
-    "encoding": dict,
-    "gate": dict,
-    "seed": int,
-    "experts": list,
-}
-_FIELDS_OF_GATE: Mapping[str, type] = {
-    "reference": str,
-    "name": str,
-    "parameters": dict,
-    "fingerprint": str,
-    "file": str,
-}
-_FIELDS_OF_EXPERT: Mapping[str, type] = {"phase": str, "file": str, "sha256": str}
-_WORDS: Mapping[type, str] = {str: "text", int: "a whole number", dict: "a table", list: "a list"}
+class _Encoding(BaseModel):
+    planes: str = ""
+    actions: str = ""
+
+
+class _Gate(BaseModel):
+    reference: str = ""
+    name: str = ""
+    parameters: dict[str, Any] = {}
+    fingerprint: str = ""
+    file: str = ""
+
+
+class _Expert(BaseModel):
+    phase: str = ""
+    file: str = ""
+    sha256: str = ""
+
+
+class _Manifest(BaseModel):
+    """The types of what a manifest has; who needs what is missing says so."""
+
+    game: str = ""
+    network: str = ""
+    scheme: str = ""
+    data: str = ""
+    encoding: _Encoding = _Encoding()
+    gate: _Gate = _Gate()
+    seed: int = 0
+    experts: list[_Expert] = []
 
 
 def _check_types(manifest: Mapping[str, Any], path: Path) -> None:
-    """Raises DamagedFile for the first field of another type than it is written with; what is missing is not told."""
-
-    def check(table: Any, fields: Mapping[str, type], where: str) -> None:
-        if not isinstance(table, Mapping):
-            raise DamagedFile(f"{path} is no manifest of experts: expected {where} as a table, got {table!r}")
-        for key, kind in fields.items():
-            if key in table and not isinstance(table[key], kind):
-                name = f"{where}.{key}" if where else key
-                raise DamagedFile(
-                    f"{path} is no manifest of experts: expected {name} as {_WORDS[kind]}, got {table[key]!r}"
-                )
-
-    check(manifest, _FIELDS, "")
-    check(manifest.get("encoding", {}), {"planes": str, "actions": str}, "encoding")
-    check(manifest.get("gate", {}), _FIELDS_OF_GATE, "gate")
-    for number, entry in enumerate(manifest.get("experts", [])):
-        check(entry, _FIELDS_OF_EXPERT, f"experts.{number}")
+    """Raises DamagedFile for the first field of another type than it is written with."""
+    try:
+        _Manifest.model_validate(manifest)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        # Classes of ours say nothing to who reads a file.
+        told = "Input should be a table" if first["type"] == "model_type" else first["msg"]
+        raise DamagedFile(f"{path} is no manifest of experts: {field}: {told}, got {first['input']!r}") from None
 
 
 def _load_gate(folder: Path, saved: Mapping[str, Any], game: Game, makers: Makers) -> PhaseGate:

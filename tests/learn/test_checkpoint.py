@@ -89,16 +89,16 @@ def test_damaged_experts_are_refused_with_one_line(tmp_path: Path, harm: str) ->
 @pytest.mark.parametrize(
     ("path", "value", "told"),
     [
-        (["network"], 3, "expected network as text, got 3"),
-        (["encoding"], [1], "expected encoding as a table, got [1]"),
-        (["encoding", "planes"], 5, "expected encoding.planes as text, got 5"),
-        (["gate"], "plies", "expected gate as a table, got 'plies'"),
-        (["gate", "fingerprint"], [1], "expected gate.fingerprint as text, got [1]"),
-        (["gate", "parameters"], 4, "expected gate.parameters as a table, got 4"),
-        (["experts"], {"a": 1}, "expected experts as a list, got {'a': 1}"),
-        (["experts", 1], 7, "expected experts.1 as a table, got 7"),
-        (["experts", 2, "sha256"], 7, "expected experts.2.sha256 as text, got 7"),
-        (["seed"], "a", "expected seed as a whole number, got 'a'"),
+        (["network"], 3, "network: Input should be a valid string, got 3"),
+        (["encoding"], [1], "encoding: Input should be a table, got [1]"),
+        (["encoding", "planes"], 5, "encoding.planes: Input should be a valid string, got 5"),
+        (["gate"], "plies", "gate: Input should be a table, got 'plies'"),
+        (["gate", "fingerprint"], [1], "gate.fingerprint: Input should be a valid string, got [1]"),
+        (["gate", "parameters"], 4, "gate.parameters: Input should be a valid dictionary, got 4"),
+        (["experts"], {"a": 1}, "experts: Input should be a valid list, got {'a': 1}"),
+        (["experts", 1], 7, "experts.1: Input should be a table, got 7"),
+        (["experts", 2, "sha256"], 7, "experts.2.sha256: Input should be a valid string, got 7"),
+        (["seed"], "a", "seed: Input should be a valid integer, unable to parse string as an integer, got 'a'"),
     ],
 )
 def test_fields_of_another_type_are_named(tmp_path: Path, path: list[Any], value: Any, told: str) -> None:
