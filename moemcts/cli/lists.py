@@ -13,7 +13,6 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.hookspecs import Registration
 from moemcts.plugins import Plugins, plugins
 
-_WIDE = 10_000
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 GameName = Annotated[str | None, typer.Option("--game", help="Only what this game can use.")]
 
@@ -134,16 +133,15 @@ def _print(rows: Iterable[Mapping[str, Any]], as_json: bool) -> None:
 
 def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
     """Prints rows as a table, columns in the order in which they are met."""
-    from rich.console import Console
     from rich.table import Table
+
+    from moemcts.cli.consoles import table_console
 
     columns = list(dict.fromkeys(key for row in rows for key in row))
     table = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for row in rows:
         table.add_row(*(_cell(row.get(column, "")) for column in columns))
-    console = Console()
-    # On a terminal cells are wrapped in their columns; what is read by a program keeps one line per row.
-    console.print(table) if console.is_terminal else Console(width=_WIDE).print(table)
+    table_console().print(table)
 
 
 def _cell(value: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -15,17 +14,14 @@ from moemcts.arena.ranking import fit_ratings
 from moemcts.arena.rating import likelihood_of_superiority, normalized_elo, pentanomial_elo
 from moemcts.arena.records import GameRecord, num_duplicates, terminations
 from moemcts.arena.verdict import counted, verdict
+from moemcts.cli.consoles import table_console
 
-WIDTH_OF_FILES = 10_000
-"""Columns where no terminal says how many there are: a row is a line for who reads it by a program."""
 MOST_FAILURES = 5
 
 
 def print_result(result: DuelResult | MatchResult) -> None:
     """Prints who is better, and what there is to know about the games."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=WIDTH_OF_FILES)
+    console = table_console()
     if not result.records:
         console.print("no games were played")
         return

@@ -29,8 +29,6 @@ ROUNDS = 3
 """Of a ladder, where nobody says how many."""
 GAMES = "games"
 """The folder of all games, in that of a tournament."""
-WIDTH_OF_FILES = 10_000
-"""Columns where no terminal says how many there are: a row is a line for who reads it by a program."""
 RANDOM_START = "of games that always start alike, 4 by default"
 
 
@@ -258,12 +256,11 @@ def _numbers(option: str, text: str | None) -> list[int]:
 
 def _print(report: Report) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=WIDTH_OF_FILES)
+    from moemcts.cli.consoles import table_console
+
+    console = table_console()
     for section in report.sections:
         for one in section.tables:
             shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
