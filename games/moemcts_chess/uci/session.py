@@ -60,6 +60,8 @@ class Session:
         self._position: tuple[str, list[str]] = ("startpos", [])
         self._state: Any = None
         self._thinking: Thinking | None = None
+        self._held: str | None = None
+        """The answer to an endless `go` that there was nothing to think about; `stop` or `ponderhit` lets it out."""
         self._kept: Any = None
         self._pace = Pace()
         self._warm_for: tuple[object, ...] = ()
@@ -186,13 +188,13 @@ class Session:
             state = self._read_position()
         except ValueError as error:
             self.remark(f"error: {one_line(error)}")
-            self.say(protocol.best_move(()))
+            self._answer((), go)
             return
         if go.perft is not None:
             self._perft(state, go.perft)
             return
         if not state.active_players:
-            self._answer_without_moves(state)
+            self._answer_without_moves(state, go)
             return
         knowledge = self._known()
         task = self._task(go, knowledge, state)
@@ -207,10 +209,12 @@ class Session:
         self._thinking.start()
 
     def _stop(self, words: Sequence[str]) -> None:
+        self._let_out()
         if self._thinking is not None:
             self._thinking.stop()
 
     def _ponderhit(self, words: Sequence[str]) -> None:
+        self._let_out()
         if self._thinking is not None:
             self._thinking.ponderhit()
 
@@ -288,12 +292,23 @@ class Session:
         held = options.number("Hash") * 2**20 // BYTES_PER_NODE.get(options.game, USUAL_BYTES_PER_NODE)
         return min(filter(None, (wanted or held, options.number("Nodes_Limit"))))
 
-    def _answer_without_moves(self, state: Any) -> None:
+    def _answer_without_moves(self, state: Any, go: protocol.Go) -> None:
         line = any_legal_move(state)
         is_lost = float(state.returns()[state.ply % 2]) < 0
         self.remark(f"the game is over by {state.termination}")
         self.say(f"info depth 0 score {'mate 0' if is_lost else 'cp 0'}")
-        self.say(protocol.best_move(line))
+        self._answer(line, go)
+
+    def _answer(self, line: Sequence[str], go: protocol.Go) -> None:
+        """Says the move where no search does, at once or when an endless `go` is over, as `Thinking` does."""
+        self._held = protocol.best_move(line)
+        if not (go.infinite or go.ponder):
+            self._let_out()
+
+    def _let_out(self) -> None:
+        if self._held is not None:
+            self.say(self._held)
+            self._held = None
 
     def _perft(self, state: Any, depth: int) -> None:
         """Counts the leaves below every move, as Stockfish shows them; raises ValueError for depths that take long."""
@@ -349,6 +364,7 @@ class Session:
 
     def _finish(self) -> None:
         """Ends the search that is going on, which says its move, and takes over its tree."""
+        self._let_out()
         if self._thinking is not None:
             self._thinking.stop()
             self._thinking.wait()

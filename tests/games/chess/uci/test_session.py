@@ -273,6 +273,22 @@ def test_where_the_game_is_over_there_is_no_move(talk: Talk, fen: str, reason: s
     assert lines[-2:] == [f"info depth 0 score {score}", "bestmove (none)"]
 
 
+@pytest.mark.parametrize("position", ["fen 7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "startpos moves e2e5"])
+@pytest.mark.parametrize(("go", "end"), [("go infinite", "stop"), ("go ponder", "ponderhit"), ("go ponder", "stop")])
+def test_an_endless_go_without_a_move_waits_for_its_end(talk: Talk, position: str, go: str, end: str) -> None:
+    lines = talk(f"position {position}", go, "isready", end, "stop", "isready")
+    first, second = [number for number, line in enumerate(lines) if line == "readyok"]
+    assert [number for number, line in enumerate(lines) if line == "bestmove (none)"] == [first + 1]
+    assert second == first + 2
+
+
+def test_an_endless_go_without_a_move_is_answered_before_the_next(talk: Talk) -> None:
+    lines = talk("position fen 7k/6Q1/6K1/8/8/8/8/8 b - - 0 1", "go ponder", "position startpos", "go nodes 20")
+    moves = [line.split()[1] for line in lines if line.startswith("bestmove")]
+    assert moves[0] == "(none)"
+    assert len(moves) == 2
+
+
 def test_draws_that_nobody_claims_are_played_on(talk: Talk) -> None:
     there_and_back = "g1f3 g8f6 f3g1 f6g8 " * 3
     lines = talk(f"position startpos moves {there_and_back}", "go nodes 20")
