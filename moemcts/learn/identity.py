@@ -25,9 +25,12 @@ def check_encoding(where: Path, reference: str, encoding: Mapping[str, str], gam
 
 
 def check_same(where: Path, expected: Mapping[str, Any], found: Mapping[str, Any], prefix: str = "") -> None:
-    """Raises ForeignData naming the first entry in which `found`, read from `where`, differs from `expected`."""
-    for key, value in expected.items():
-        other = found.get(key)
+    """Raises ForeignData naming the first entry in which `found`, read from `where`, differs from `expected`.
+
+    `found` may have more entries; tables within both have the same ones, where an entry that is not there is None.
+    """
+    for key in dict.fromkeys([*expected, *(found if prefix else ())]):
+        value, other = expected.get(key), found.get(key)
         if isinstance(value, Mapping) and isinstance(other, Mapping):
             check_same(where, value, other, f"{prefix}{key}.")
         elif _plain(other) != _plain(value):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -147,6 +148,14 @@ def test_a_folder_with_other_games_is_not_overwritten(tmp_path: Path) -> None:
         random_games(tmp_path, seed=4)
     with pytest.raises(ForeignData, match=r"source.agents \['random', 'random'\], not \['greedy', 'greedy'\]"):
         generate(TicTacToe(), [GreedyAgent()] * 2, 200, seed=3, out=tmp_path, games_per_shard=10)
+
+
+@pytest.mark.parametrize("setting", [{"keep": 0.5}, {"only_first": True}])
+def test_what_is_left_to_its_default_counts_as_another_setting(tmp_path: Path, setting: dict[str, Any]) -> None:
+    generate(TicTacToe(), [RandomAgent()] * 2, 60, seed=3, out=tmp_path, **setting)
+    ((name, value),) = setting.items()
+    with pytest.raises(ForeignData, match=rf"source.{name} {value}, not None"):
+        generate(TicTacToe(), [RandomAgent()] * 2, 60, seed=3, out=tmp_path)
 
 
 def test_progress_ends_with_all_samples_done(tmp_path: Path) -> None:

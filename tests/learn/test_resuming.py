@@ -181,6 +181,14 @@ def test_a_folder_of_another_training_is_refused_with_both_sides(data: Dataset, 
         Staged().fit(Trainer(config(epochs=1)), Forgetful, data, gate, tmp_path)
 
 
+@pytest.mark.parametrize("way", [{"channels_last": True}, {"threads": 2}])
+def test_a_training_goes_on_in_the_way_that_it_was_begun(data: Dataset, tmp_path: Path, way: dict[str, Any]) -> None:
+    fit_staged(data, tmp_path, config(epochs=1, **way), quiet)
+    ((name, value),) = way.items()
+    with pytest.raises(ForeignData, match=rf"was begun with config.{name} {value}, not None"):
+        fit_staged(data, tmp_path, config(epochs=1), quiet)
+
+
 def test_what_does_not_decide_the_weights_may_change_on_the_way(data: Dataset, tmp_path: Path) -> None:
     fit_staged(data, tmp_path, config(epochs=1), quiet)
     fit_staged(data, tmp_path, config(epochs=1, save_interval=2, encoders=1), quiet)
