@@ -1,6 +1,9 @@
 """Samples count by how near their game is to a phase."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,6 +43,36 @@ def test_what_hardly_counts_is_left_out(tmp_path: Path) -> None:
     data = make_data(tmp_path)
     weights = sample_weights(Stage(weights=(0, 0, 1.0), half_life=0.5), data, data.phase_weights(thirds()))
     assert set(np.unique(weights)) == {0.0, 1 / 64, 1 / 16, 1 / 4, 1.0}
+
+
+@dataclass(frozen=True)
+class OneGame:
+    """Samples of one game, as `sample_weights` asks for them."""
+
+    to_end: Sequence[int]
+
+    def games(self) -> np.ndarray:
+        return np.zeros(len(self.to_end), dtype=np.int64)
+
+    def plies_to_end(self) -> np.ndarray:
+        return np.array(self.to_end)
+
+
+def weights_in_one_game(stage: Stage, to_end: Sequence[int], phases: Sequence[int]) -> list[float]:
+    data: Any = OneGame(to_end)
+    return sample_weights(stage, data, np.eye(3, dtype=np.float32)[list(phases)]).tolist()
+
+
+def test_a_sample_counts_as_the_phase_that_is_nearest() -> None:
+    stage = Stage(weights=(4.0, 1.0, 0.0), half_life=1.0)
+    assert weights_in_one_game(stage, [5, 4, 3, 2, 1], [2, 1, 2, 2, 0]) == [0.5, 1.0, 0.5, 2.0, 4.0]
+    # At equal distances the weightier one.
+    assert weights_in_one_game(stage, [3, 2, 1], [1, 2, 0]) == [1.0, 2.0, 4.0]
+
+
+def test_who_moves_at_the_same_time_as_a_sample_of_the_phase_counts_in_full() -> None:
+    stage = Stage(weights=(1.0, 0.0, 0.0), half_life=1.0)
+    assert weights_in_one_game(stage, [3, 3, 2, 1], [0, 1, 1, 1]) == [1.0, 1.0, 0.5, 0.25]
 
 
 def test_half_lives_are_positive_and_named() -> None:

@@ -16,15 +16,22 @@ def sample_weights(stage: Stage, dataset: Dataset, phases: FloatArray) -> FloatA
     """Returns how much each sample counts, `[N]`, given phase weights `[N, K]`.
 
     With a half-life it is `w * 2^(-d / half_life)`, where `d` is how many plies the sample is away from the nearest
-    one of its game in a phase that counts, `w` the weight of that phase; games without such a sample do not count.
+    one of its game in a phase that counts, itself first and then the weightier, `w` the weight of that phase; games
+    without such a sample do not count.
     """
     weights: FloatArray = phases @ np.array(stage.weights, dtype=np.float32)
     if stage.half_life is None:
         return weights
-    phase = np.array(stage.weights)[phases.argmax(axis=1)]
-    distances = plies_away(dataset.games(), dataset.plies_to_end(), phase > 0)
-    near = np.where(distances >= 0, 2.0 ** (-distances / stage.half_life), 0.0) * phase.max(initial=0.0)
-    near = np.where(distances == 0, phase, near)
+    own = np.array(stage.weights, dtype=np.float64)[phases.argmax(axis=1)]
+    games, plies = dataset.games(), dataset.plies_to_end()
+    nearest = np.full(len(own), np.inf)
+    near = np.zeros(len(own))
+    for weight in sorted({weight for weight in stage.weights if weight > 0}):
+        distances = plies_away(games, plies, own == weight)
+        is_nearer = (distances >= 0) & (distances <= nearest)
+        nearest = np.where(is_nearer, distances, nearest)
+        near = np.where(is_nearer, weight * 2.0 ** (-distances / stage.half_life), near)
+    near = np.where(own > 0, own, near)
     return np.where(near >= FAINTEST, near, 0.0).astype(np.float32)
 
 
