@@ -18,10 +18,11 @@ from moemcts.gates import PlyGate, SinglePhase
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.generation import generate
 from moemcts.learn.networks import catalogue
-from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, Single, Weighted
+from moemcts.learn.schemes.catalogue import Distance, GeneralFirst, Separated, Single, Weighted
 from moemcts.learn.training.metrics_log import MetricsLog, read_times
 from moemcts.learn.training.progress import Progress
 from moemcts.learn.training.ranks import device_here
+from moemcts.learn.training.sample_weights import sample_weights
 from moemcts.learn.training.schedule import ScheduleName, pace
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.training.trainer import Trainer
@@ -250,6 +251,16 @@ def test_the_test_set_is_measured_by_phase_and_decides_nothing(data: Dataset, tm
 def test_few_samples_may_stand_for_all_on_the_way(data: Dataset, tmp_path: Path) -> None:
     Trainer(config(measured_samples=20)).fit(small_network(), data, thirds(), EVERYTHING, tmp_path)
     assert all(line["validation"]["weight"] == 20 for line in lines_of(tmp_path))
+
+
+def test_few_samples_count_as_they_do_among_all(data: Dataset, tmp_path: Path) -> None:
+    (stage,) = Distance(half_life=1).stages(2, 3)
+    Trainer(config(epochs=1, measured_samples=20)).fit(small_network(), data, thirds(), [stage], tmp_path)
+    _, held_out = data.split(config().validation_fraction, config().seed)
+    drawn = np.random.default_rng(config().seed).permutation(len(held_out))[:20]
+    expected = sample_weights(stage, held_out, held_out.phase_weights(thirds()))[drawn].sum()
+    assert expected > 0
+    assert all(line["validation"]["weight"] == pytest.approx(expected) for line in lines_of(tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from moemcts.errors import DamagedFile, MoemctsError
-from moemcts.game import FloatArray
+from moemcts.game import FloatArray, IntArray
 from moemcts.learn.data.dataset import Dataset, num_batches
 from moemcts.learn.networks.outputs import Outputs
 from moemcts.learn.networks.shared_body import freeze_body
@@ -42,12 +42,16 @@ class Material:
     """What a stage learns from."""
 
     training: Dataset
+    held_out: Dataset
+    measured: IntArray
+    """The rows of `held_out` that are measured: how much one counts may depend on its whole game."""
     validation: Dataset
+    """These rows."""
     test: Dataset | None
     """Measured like the validation set; decides nothing."""
     training_phases: FloatArray
     """Phase weights of the samples, `[N, K]`."""
-    validation_phases: FloatArray
+    held_out_phases: FloatArray
     test_phases: FloatArray | None
     phase_names: tuple[str, ...]
 
@@ -109,7 +113,8 @@ class StageRun:
         self._timings = timings
         weights = sample_weights(stage, material.training, material.training_phases)
         self._loader = Loader(config, material.training, weights, seed=seed, device=machine.device, ranks=machine.ranks)
-        self._held_out_weights = sample_weights(stage, material.validation, material.validation_phases)
+        held_out = sample_weights(stage, material.held_out, material.held_out_phases)
+        self._held_out_weights = held_out[material.measured]
         self.num_steps = stage_steps(config, stage, weights)
         self._optimiser = make_optimiser(config, machine.network)
         if optimiser:
@@ -266,6 +271,7 @@ class StageRun:
             return self._losses(batch.to(self._machine.device), self._network)
 
         per_sample = measure(material.validation, losses_of, self._ranks)
+        phases = material.held_out_phases[material.measured]
         entry = {
             **self._head,
             "stage": self.name,
@@ -274,7 +280,7 @@ class StageRun:
             "epoch": state.step / self._loader.per_epoch,
             "training": state.sums.means(),
             "validation": summary(per_sample, self._held_out_weights, factors),
-            "phases": by_phase(per_sample, material.validation_phases, material.phase_names, factors),
+            "phases": by_phase(per_sample, phases, material.phase_names, factors),
         }
         if material.test is not None and material.test_phases is not None:
             of_test = measure(material.test, losses_of, self._ranks)

@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from moemcts.errors import DamagedFile, MoemctsError, UsageError
+from moemcts.game import IntArray
 from moemcts.gates import PhaseGate
 from moemcts.learn.data.dataset import Dataset, num_batches
 from moemcts.learn.fingerprint import gate_fingerprint
@@ -237,23 +238,25 @@ class Trainer:
             # Weighed before it is split, so that the weights are computed once for both parts.
             dataset.phase_weights(gate)
             training, validation = dataset.split(self.config.validation_fraction, self.config.seed)
-        validation, test = self._few(validation), test and self._few(test)
+        measured, test = self._measured(validation), test and test.take(self._measured(test))
         return Material(
             training=training,
-            validation=validation,
+            held_out=validation,
+            measured=measured,
+            validation=validation.take(measured),
             test=test,
             training_phases=training.phase_weights(gate),
-            validation_phases=validation.phase_weights(gate),
+            held_out_phases=validation.phase_weights(gate),
             test_phases=test.phase_weights(gate) if test else None,
             phase_names=gate.phase_names,
         )
 
-    def _few(self, dataset: Dataset) -> Dataset:
-        """Returns the samples that are measured on the way, in their order."""
+    def _measured(self, dataset: Dataset) -> IntArray:
+        """Returns the rows that are measured on the way, in their order."""
         most = self.config.measured_samples
         if most is None or len(dataset) <= most:
-            return dataset
-        return dataset.take(np.sort(np.random.default_rng(self.config.seed).permutation(len(dataset))[:most]))
+            return np.arange(len(dataset))
+        return np.sort(np.random.default_rng(self.config.seed).permutation(len(dataset))[:most])
 
     def _size(self, stage: Stage, material: Material) -> int:
         weights = sample_weights(stage, material.training, material.training_phases)
