@@ -70,18 +70,23 @@ def generate(
     players = {name: resolve_agent(name, made) for name in names}
     others = resolve_agent(against, made) if against is not None else None
     seats = seated([players[name] for name in names], num_seats, against=others, random_plies=random_plies)
-    with exclusive(out), ConsoleProgress().task(f"games of {made.spec.name}", "samples") as advance:
-        play_games(
-            made,
-            seats,
-            samples,
-            seed=seed,
-            out=out,
-            reference=game,
-            keep=keep,
-            only_first=against is not None,
-            on_progress=advance,
-        )
+    progress = ConsoleProgress()
+    try:
+        with exclusive(out), progress.task(f"games of {made.spec.name}", "samples") as advance:
+            play_games(
+                made,
+                seats,
+                samples,
+                seed=seed,
+                out=out,
+                reference=game,
+                keep=keep,
+                only_first=against is not None,
+                on_progress=advance,
+            )
+    except KeyboardInterrupt:
+        progress.say(f"interrupted; whole shards are kept in {out}, the same command goes on")
+        raise typer.Exit(130) from None
     typer.echo(json.dumps({"data": str(out), "samples": samples}) if as_json else str(out))
 
 

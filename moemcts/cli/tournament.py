@@ -119,10 +119,15 @@ def tournament(
         conditions=Conditions(seed=seed, max_parallel=parallel, adjudication=conduct, agent_timeout=agent_timeout),
         folder=None if out is None else out / GAMES,
     )
-    if preset is None:
-        report = _play_tournament(event, agent or [], kind or ROUND_ROBIN, rounds or ROUNDS)
-    else:
-        report = _play_preset(event, named)
+    try:
+        if preset is None:
+            report = _play_tournament(event, agent or [], kind or ROUND_ROBIN, rounds or ROUNDS)
+        else:
+            report = _play_preset(event, named)
+    except KeyboardInterrupt:
+        kept = f"; finished games are kept in {out}, the same command goes on" if out else ""
+        ConsoleProgress().say(f"interrupted{kept}")
+        raise typer.Exit(130) from None
     if out is not None:
         from moemcts.report import write_report
 

@@ -51,3 +51,24 @@ def test_a_gate_is_written_over_a_gate_alone(moemcts, tmp_path: Path) -> None:  
     code, _, error = moemcts(*fit, "folder.safetensors")
     assert code == 2
     assert "but folder.safetensors is a folder; give another --out" in error
+
+
+@pytest.mark.parametrize(
+    ("command", "plays", "line"),
+    [
+        (GENERATE, "moemcts.learn.data.generation.generate", "interrupted; whole shards are kept in ours"),
+        (TOURNAMENT, "moemcts.arena.tournament.play_tournament", "interrupted; finished games are kept in ours"),
+    ],
+)
+def test_what_is_interrupted_says_how_to_go_on(  # type: ignore[no-untyped-def]
+    moemcts, monkeypatch: pytest.MonkeyPatch, command: str, plays: str, line: str
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(plays, interrupted)
+        code, _, error = moemcts(*command.split(), "ours")
+    assert code == 130
+    assert f"{line}, the same command goes on\n" in error
+    assert moemcts(*command.split(), "ours")[0] == 0
