@@ -113,7 +113,8 @@ def show(
         shared = {"agreement": {"gate": against, **asdict(both)}} if both else {}
         typer.echo(json.dumps({"gate": gate, **asdict(found), **shared}, indent=1))
         return
-    columns = ["phase", "positions", "mean ply", *(other.phase_names if other else ())]
+    others = [f"{name} of {against}" for name in other.phase_names] if other else []
+    columns = ["phase", "positions", "mean ply", *others]
     rows = []
     for i, phase in enumerate(found.phases):
         shares = [f"{100 * share:.1f} %" for share in both.shares[i]] if both else []

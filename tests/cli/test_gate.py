@@ -49,6 +49,8 @@ def test_a_fitted_gate_is_a_gate_everywhere(moemcts, data: Path, tmp_path: Path)
     shown = json.loads(out)
     assert shown["agreement"]["adjusted_rand"] == 1
     assert shown["phases"][0]["share"] == pytest.approx(found["phases"][0]["share"])
+    _, out, _ = moemcts(*show, "--against", "plies")
+    assert "phase 0 of plies" in out.splitlines()[0]
 
     run = ["run", "--game", "tictactoe", "--gate", "gates/two.safetensors", "--set", f"data.folder={data}"]
     code, out, _ = moemcts(*run, "--out", "run", *TINY)
