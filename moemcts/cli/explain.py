@@ -78,7 +78,7 @@ def explain(
         dataset = open_training_samples(data, made)
         drawn = draw_positions(team, dataset, positions, seed)
         start = mean_planes(dataset, drawn) if baseline == "mean" else None
-        with ConsoleProgress().task("explain", "experts and phases") as advance:
+        with ConsoleProgress().task("explain", "explanations") as advance:
             averages = explain_dataset(
                 team, dataset, drawn, steps=steps, baseline=start, device=device, on_progress=advance
             )
