@@ -87,6 +87,8 @@ def _settings() -> Any:
         "svg.fonttype": "path",
         "svg.hashsalt": "moemcts",
         "text.color": INK,
+        # Names of users may have dollars in them; nothing here is written in TeX.
+        "text.parse_math": False,
         "xtick.color": MUTED,
         "xtick.labelcolor": INK,
         "ytick.color": MUTED,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from moemcts.arena import Difference, GameRecord, MatchResult, Outcome
 from moemcts.arena.ranking import Ranking, fit_ratings
@@ -408,6 +409,15 @@ def test_names_of_folders_leave_room_for_the_plot() -> None:
     figure = elo_ratings([Whisker(label=name + options, value=0, low=-1, high=1) for name in long])
     figure.draw_without_rendering()
     assert figure.axes[0].get_position().width > 0.5
+
+
+@pytest.mark.parametrize("name", ["$_{$", "runs/$a$/steps"])
+def test_dollars_in_names_are_dollars(name: str, tmp_path: Path) -> None:
+    image = elo_ratings([Whisker(label=name, value=1.0, low=0.0, high=2.0, note=name)], title=name)
+    found = [text for text in image.findobj(Text) if "$" in text.get_text()]
+    assert len(found) >= 3
+    assert not any(text.get_parse_math() for text in found)
+    write_report(tmp_path, Report(name, name, [Section(name, figures=[Figure("elo", image, name)])]))
 
 
 def test_a_timeline_needs_a_weight_for_every_phase() -> None:
