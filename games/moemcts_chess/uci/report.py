@@ -50,7 +50,11 @@ class Reporter:
         `first` is the action that the best line begins with, where it is not the one the search recommends.
         """
         first = result.best_action if first is None else first
-        rows = sorted(range(len(result.actions)), key=lambda row: (result.actions[row] != first, *_rank(result, row)))
+        best, *rest = sorted(
+            range(len(result.actions)), key=lambda row: (result.actions[row] != first, *_rank(result, row))
+        )
+        # Of a move that was not tried nothing is known, least of all where a proof of the root is all there is.
+        rows = [best, *(row for row in rest if result.visits[row] or result.proven[row])]
         lines = search.lines()
         found: list[protocol.Line] = []
         for rank, row in enumerate(rows[: self._num_lines], 1):

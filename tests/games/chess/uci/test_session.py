@@ -187,6 +187,16 @@ def test_lines_are_as_many_as_asked_for_and_legal(talk: Talk) -> None:
     assert len({line.partition(" pv ")[2].split()[0] for line in found}) == 4
 
 
+def test_moves_that_were_not_tried_are_no_lines(talk: Talk) -> None:
+    # The queen mates, and that ends the search before all other moves were tried.
+    lines = talk("setoption name MultiPV value 99", "position startpos moves f2f3 e7e5 g2g4", "go nodes 500")
+    *_, first = (i for i, line in enumerate(lines) if "multipv 1 " in line)
+    found = [line for line in lines[first:] if " pv " in line]
+    assert " score mate 1 " in found[0]
+    assert 1 < len(found) < 30
+    assert not any(" score cp 9999 " in line for line in found)
+
+
 def test_searchmoves_are_the_only_ones_searched(talk: Talk) -> None:
     lines = talk("position startpos", "go nodes 100 searchmoves a2a3 h2h4 e2e5")
     assert answer(lines) in ("a2a3", "h2h4")
