@@ -86,9 +86,10 @@ class ChessGame(Game[core.ChessState]):
         """Yields the positions of an EPD file or the ends of the lines of a PGN file, by the name's ending."""
         from moemcts_chess.openings import read_epd, read_pgn
 
-        if path.suffix == ".epd":
+        ending = path.suffix.lower()
+        if ending == ".epd":
             return read_epd(self, path)
-        return read_pgn(self, path, plies) if path.suffix == ".pgn" else None
+        return read_pgn(self, path, plies) if ending == ".pgn" else None
 
     def parse_action(self, state: core.ChessState, player: Player, text: str) -> Action:
         """Returns the move written in UCI or SAN; raises ValueError naming the legal ones."""

@@ -29,8 +29,11 @@ _COUNTER = {name: re.compile(rf"\b{name}\s+(\d+)") for name in ("hmvc", "fmvn")}
 
 
 def read_epd(game: ChessGame, path: Path) -> Iterator[Start]:
-    """Yields the positions of an EPD file, or of one with FENs; `id` is a name, other operations are ignored."""
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    """Yields the positions of an EPD file, or of one with FENs; `id` is a name, other operations are ignored.
+
+    Raises MoemctsError where the file holds no text.
+    """
+    for number, line in enumerate(_text(path).splitlines(), start=1):
         if line.strip() and not line.startswith("#"):
             yield _epd(game, f"line {number}", " ".join(line.split()))
 
@@ -41,11 +44,7 @@ def read_pgn(game: ChessGame, path: Path, plies: int | None) -> Iterator[Start]:
     Raises MoemctsError where the file holds no text.
     """
     library, builder = python_chess(), _builder()
-    # Bytes that are no text stand in comments and names at worst, which say nothing here.
-    text = path.read_text(encoding="utf-8-sig", errors="replace")
-    if "\0" in text:
-        raise MoemctsError(f"expected games as text in {path}, found binary data; unpack it if it is compressed")
-    with io.StringIO(text) as file:
+    with io.StringIO(_text(path)) as file:
         number = 0
         while (read := library.pgn.read_game(file, Visitor=builder)) is not None:
             number += 1
@@ -56,6 +55,14 @@ def read_pgn(game: ChessGame, path: Path, plies: int | None) -> Iterator[Start]:
                 yield Start(f"game {number}", _end(game, read, plies), _title(read))
             except ValueError as error:
                 yield Start(f"game {number}", None, fault=str(error))
+
+
+def _text(path: Path) -> str:
+    # Bytes that are no text stand in comments and names at worst, which say nothing here.
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    if "\0" in text:
+        raise MoemctsError(f"expected text in {path}, found binary data; unpack it if it is compressed")
+    return text
 
 
 def _epd(game: ChessGame, place: str, line: str) -> Start:

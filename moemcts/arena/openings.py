@@ -167,7 +167,7 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
 
 
 def _lines(game: Game, path: Path) -> Iterator[Start]:
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue

@@ -148,6 +148,27 @@ def test_a_line_that_goes_on_behind_the_end_is_told(tmp_path: Path) -> None:
     assert "g1f3 follows" in fault
 
 
+@pytest.mark.parametrize("name", ["suite.epd", "SUITE.EPD", "suite.txt"])
+def test_a_mark_of_the_byte_order_is_no_part_of_the_first_position(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n", encoding="utf-8-sig")
+    suite = read_openings(CHESS, path)
+    assert [opening.name for opening in suite.openings] == ["line 1"]
+    assert not suite.complaint
+
+
+def test_names_in_another_encoding_cost_no_position(tmp_path: Path) -> None:
+    path = tmp_path / "suite.epd"
+    path.write_bytes('rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - id "Réti";\n'.encode("latin-1"))
+    assert [opening.name for opening in read_openings(CHESS, path).openings] == ["line 1 (R\ufffdti)"]
+
+
+def test_the_ending_of_a_file_is_read_in_any_case(tmp_path: Path) -> None:
+    path = tmp_path / "BOOK.PGN"
+    path.write_text("1. e4 e5 *\n")
+    assert len(read_openings(CHESS, path).openings) == 1
+
+
 def test_a_file_without_one_good_line_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "suite.epd"
     path.write_text("nonsense\n")
