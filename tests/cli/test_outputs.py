@@ -72,3 +72,16 @@ def test_what_is_interrupted_says_how_to_go_on(  # type: ignore[no-untyped-def]
     assert code == 130
     assert f"{line}, the same command goes on\n" in error
     assert moemcts(*command.split(), "ours")[0] == 0
+
+
+@pytest.mark.parametrize("command", [GENERATE, TOURNAMENT])
+def test_where_nothing_may_be_written_nothing_begins(  # type: ignore[no-untyped-def]
+    moemcts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "shut").mkdir()
+    # Whoever runs the tests may be allowed to write everywhere.
+    monkeypatch.setattr("moemcts.cli.outputs.os.access", lambda path, mode: Path(path).name != "shut")
+    code, _, error = moemcts(*command.split(), "shut/new")
+    assert code == 1
+    place = tmp_path / "shut"
+    assert error == f"error: cannot write shut/new: nothing may be written to {place}; give another --out\n"
