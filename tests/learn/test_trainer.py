@@ -24,6 +24,7 @@ from moemcts.learn.training.progress import Progress
 from moemcts.learn.training.ranks import device_here
 from moemcts.learn.training.sample_weights import sample_weights
 from moemcts.learn.training.schedule import ScheduleName, pace
+from moemcts.learn.training.stage_state import StageState
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.training.trainer import Trainer
 
@@ -246,6 +247,22 @@ def test_the_test_set_is_measured_by_phase_and_decides_nothing(data: Dataset, tm
     for line in lines_of(tmp_path / "0"):
         assert {name: part["weight"] for name, part in line["test"].items()} == test.phase_counts(thirds())
     assert "test" not in lines_of(tmp_path / "1")[0]
+
+
+def test_losses_in_training_are_under_the_weights_of_the_stage(data: Dataset, tmp_path: Path) -> None:
+    (stage,) = Weighted(a=10).stages(2, 3)
+    # Nothing is learned, so that a sample's loss is the same in training and after.
+    settings = config(epochs=1, batch_size=50, validation_interval=8, learning_rate=1e-12, augment=False)
+    network = catalogue.mlp((2, 3, 3), 9, width=8, layers=1)
+    Trainer(settings).fit(network, data, thirds(), [stage], tmp_path, validation=data)
+    (line,) = lines_of(tmp_path)
+    for name, number in line["training"].items():
+        assert number == pytest.approx(line["validation"][name], rel=1e-5)
+
+
+def test_states_from_before_samples_were_weighed_count_steps_alike() -> None:
+    before = StageState().to_json() | {"sums": {"totals": {"loss": 6.0}, "steps": 3}}
+    assert StageState.of(before).sums.means() == {"loss": 2.0}
 
 
 def test_few_samples_may_stand_for_all_on_the_way(data: Dataset, tmp_path: Path) -> None:

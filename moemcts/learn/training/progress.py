@@ -17,7 +17,7 @@ class Progress:
     num_steps: int
     """Steps of all stages together."""
     loss: float
-    """Mean of the last steps whose loss is known."""
+    """Of the last step whose loss is known: the mean over its samples, each as often as it counts."""
     samples_per_second: float
     """From disk to optimiser step; measurements and writing do not count."""
     waiting: float

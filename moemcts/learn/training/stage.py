@@ -202,7 +202,8 @@ class StageRun:
         if config.clip is not None:
             nn.utils.clip_grad_norm_(self._network.parameters(), config.clip)
         self._optimiser.step()
-        means = {name: column.detach().mean() * share for name, column in columns(losses).items()}
+        weighed = {name: batch.weights * column.detach() for name, column in columns(losses).items()}
+        means = {name: column.mean() * share for name, column in {**weighed, "weight": batch.weights}.items()}
         self._pending.append({"loss": loss.detach() / self._ranks.size, **means})
         self._state.step += 1
         if len(self._pending) == CHECK_INTERVAL:
@@ -230,7 +231,7 @@ class StageRun:
             if not math.isfinite(numbers["loss"]):
                 raise _Diverged(f"the loss is {numbers['loss']}", first + i)
             sums.add(numbers)
-            self.loss = numbers["loss"]
+            self.loss = numbers["loss"] / numbers["weight"]
 
     def _check_weights(self) -> None:
         self._check()

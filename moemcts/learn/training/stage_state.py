@@ -11,20 +11,18 @@ from moemcts.learn.training.judgement import Judge
 
 @dataclass(kw_only=True)
 class Sums:
-    """Sums over the samples since the last measurement, in the order of the steps."""
+    """Sums over the samples since the last measurement, each as often as it counts, in the order of the steps."""
 
     totals: dict[str, float] = field(default_factory=dict)
-    """Of the loss, of each of its terms and of the accuracy, by name."""
-    steps: int = 0
+    """Of the loss, of each of its terms, of the accuracy and of `weight`, how much samples count, by name."""
 
     def add(self, numbers: Mapping[str, float]) -> None:
         """Adds the numbers of one step."""
         for name, number in numbers.items():
             self.totals[name] = self.totals.get(name, 0.0) + number
-        self.steps += 1
 
     def means(self) -> dict[str, float]:
-        return {name: total / self.steps for name, total in self.totals.items()}
+        return {name: total / self.totals["weight"] for name, total in self.totals.items() if name != "weight"}
 
 
 @dataclass(kw_only=True)
@@ -46,8 +44,10 @@ class StageState:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> StageState:
         values = dict(values)
-        judge = Judge(**values.pop("course"))
-        return cls(**{**values, "sums": Sums(**values["sums"]), "judge": judge})
+        judge, sums = Judge(**values.pop("course")), values.pop("sums")
+        # States from before samples were weighed here count every step alike.
+        totals = {"weight": float(sums.get("steps", 0)), **sums["totals"]}
+        return cls(**values, sums=Sums(totals=totals), judge=judge)
 
 
 @dataclass
