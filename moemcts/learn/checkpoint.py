@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -174,8 +175,13 @@ class LoadedNetworks:
         torch has no such device here.
         """
         device = str(device_of(device))
-        considers_int8 = precision == AUTO and device == "cpu" and has_models(self.folder, "int8")
-        is_asked_for = precision == "int8" and backend == AUTO
+        quantised: Sequence[bytes] | None = None
+        if precision == "int8" and backend == AUTO:
+            quantised = self._int8_models()
+        elif precision == AUTO and device == "cpu" and has_models(self.folder, "int8"):
+            # Nobody asked for them: those of other weights are none.
+            with contextlib.suppress(ForeignData):
+                quantised = self._int8_models()
         return resolve_choice(
             backend,
             precision,
@@ -184,7 +190,7 @@ class LoadedNetworks:
             batch_size=batch_size,
             device=device,
             positions=positions,
-            quantised=self._int8_models() if considers_int8 or is_asked_for else None,
+            quantised=quantised,
         )
 
     def _int8_models(self) -> list[bytes]:

@@ -96,6 +96,27 @@ def test_exports_of_other_weights_are_refused(tmp_path: Path) -> None:
         load_experts(tmp_path, TicTacToe(), plugins(), inference=Inference("onnxruntime", "int8"))
 
 
+def test_exports_of_other_weights_are_not_considered_where_nobody_asked_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    save(tmp_path)
+    exported(tmp_path, "int8", num=4)
+    save(tmp_path)
+    loaded = load_networks(tmp_path, TicTacToe(), plugins())
+    assert not any("int8" in pair for pair in loaded.choice().rates)
+    with pytest.raises(ForeignData, match="make it again"):
+        loaded.choice(precision="int8")
+
+
+def test_int8_needs_a_position_more_than_it_is_calibrated_with(tmp_path: Path) -> None:
+    save(tmp_path)
+    with pytest.raises(
+        MoemctsError, match=r"expected two positions or more of some phase, .* got 1 of 'phase 0', 1 of"
+    ):
+        exported(tmp_path, "int8", num=1)
+
+
 @pytest.mark.parametrize("harm", ["flip", "cut", "remove", "manifest"])
 def test_damaged_exports_are_refused_with_one_line(tmp_path: Path, harm: str) -> None:
     save(tmp_path)

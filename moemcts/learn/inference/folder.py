@@ -133,6 +133,12 @@ def _float32_models(team: Team, positions: Positions, checker: str) -> list[tupl
 
 def _int8_models(team: Team, positions: Positions) -> list[tuple[bytes, dict[str, Any]]]:
     calibration, comparison = positions.halves()
+    if not len(comparison):
+        counts = zip(positions.counts(len(team.phase_names)), team.phase_names, strict=True)
+        raise MoemctsError(
+            "expected two positions or more of some phase, to calibrate with and to compare on, got "
+            + ", ".join(f"{count} of {name!r}" for count, name in counts)
+        )
     made: list[tuple[bytes, dict[str, Any]]] = []
     for name, network in zip(team.phase_names, team.networks, strict=True):
         model = quantised(network, calibration.planes)
