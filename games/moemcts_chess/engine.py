@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import numbers
 import shlex
 import shutil
 import threading
@@ -33,6 +34,8 @@ SLOWEST = 5_000.0
 """Nodes per second below which an engine that was given nodes is taken to hang."""
 PATIENCE_FOR_DEPTH = 120.0
 """Seconds that an engine may take where it was given a depth, which says nothing about time."""
+WHOLE = ("nodes", "depth", "threads", "hash", "processes")
+"""Numbers that are no fractions."""
 
 
 class UciAgent:
@@ -257,8 +260,11 @@ def _end(loop: _Loop, engines: Iterable[chess.engine.UciProtocol | None]) -> Non
     loop.stop()
 
 
-def _expect_positive(**numbers: float | None) -> None:
-    for name, number in numbers.items():
+def _expect_positive(**given: float | None) -> None:
+    for name, number in given.items():
+        kind, words = (numbers.Integral, "a whole number") if name in WHOLE else (numbers.Real, "a number")
+        if number is not None and not isinstance(number, kind):
+            raise ValueError(f"expected {words} as {name}, got {number!r}")
         if number is not None and not number > 0:
             raise ValueError(f"expected {name} above 0, got {number}")
 

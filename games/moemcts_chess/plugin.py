@@ -238,12 +238,17 @@ def _uci(
     if movetime is not None:
         if seconds is not None:
             raise UsageError("expected seconds or movetime, which is in milliseconds, got both")
+        # What takes options of any name has no types that are looked at before.
+        if not isinstance(movetime, int):
+            raise UsageError(f"expected a whole number of milliseconds as movetime, got {movetime!r}")
         seconds = movetime / 1000
     unknown = [option for option in options if not option.startswith(OPTION)]
     if unknown:
         own = [entry.name for entry in signature(_uci).parameters.values() if entry.kind == entry.KEYWORD_ONLY]
         raise unknown_name("option of a UCI engine", unknown[0], [*own, f"{OPTION}NAME"])
     name = path or program or ("stockfish" if game.spec.name in STOCKFISH else "fairy-stockfish")
+    if not isinstance(name, str):
+        raise UsageError(f"expected the path of a program, got {name!r}")
     return UciAgent(
         game,
         name,

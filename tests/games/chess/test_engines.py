@@ -169,6 +169,11 @@ def test_an_engine_that_never_starts_is_named(tmp_path: Path, monkeypatch: pytes
         ("uci?variant=atomic", "expected variant=chess, the game that is played, got 'atomic'"),
         ("uci?nodes=0", "expected nodes above 0, got 0"),
         ("uci?timeout=-1", "expected timeout above 0, got -1"),
+        ("uci?nodes=many", "expected a whole number as nodes, got 'many'"),
+        ("uci?nodes=1.5", "expected a whole number as nodes, got 1.5"),
+        ("uci?seconds=soon", "expected a number as seconds, got 'soon'"),
+        ("uci?movetime=x", "expected a whole number of milliseconds as movetime, got 'x'"),
+        ("uci?path=3", "expected the path of a program, got 3"),
         ("uci?seconds=1&movetime=1000", "expected seconds or movetime"),
     ],
 )
