@@ -64,7 +64,8 @@ class Session:
         """The answer to an endless `go` that there was nothing to think about; `stop` or `ponderhit` lets it out."""
         self._kept: Any = None
         self._pace = Pace()
-        self._warm_for: tuple[object, ...] = ()
+        self._warm_for: tuple[int, ...] = ()
+        """The sizes of batches and the threads that experts are warm for; empty where they are not."""
         self._commands: dict[str, Callable[[Sequence[str]], None]] = {
             "uci": self._uci,
             "debug": _nothing,
@@ -158,6 +159,7 @@ class Session:
         if option.loads:
             self._knowledge = self._state = None
             self._pace = Pace()
+            self._warm_for = ()
         if not option.keeps_tree:
             self._kept = None
         if option.name == "Log_File":
@@ -335,7 +337,7 @@ class Session:
     def _warm_up(self) -> None:
         """Makes experts evaluate all batches that they are going to see, before a clock runs."""
         knowledge, most = self._known(), self.options.number("Batch_Size")
-        wanted = (id(knowledge), most, self.options.number("Threads"))
+        wanted = (most, self.options.number("Threads"))
         if knowledge.experts is None or self._warm_for == wanted:
             return
         self._set_threads()

@@ -168,6 +168,20 @@ def test_isready_warms_every_size_of_every_expert_once(experts: Path) -> None:
     assert {number: len(each) for number, each in seen.items()} == before
 
 
+def test_what_is_loaded_anew_is_warmed_anew_wherever_it_lies(experts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    session = Session(out)
+    session.obey(f"setoption name Model_Directory value {experts}")
+    session.obey("setoption name Batch_Size value 2")
+    session.obey("isready")
+    loaded = session._known()
+    # Python gives the place of what is gone to what comes.
+    monkeypatch.setattr("moemcts_chess.uci.session.load", lambda *arguments: loaded)
+    session.obey("setoption name Expert_Routing value each")
+    session.obey("isready")
+    assert out.getvalue().count("3 experts are warm") == 2
+
+
 FIRST_MOVE = """
 import io, sys
 from moemcts_chess.uci.session import Session
