@@ -25,8 +25,8 @@ moemcts reproduce all --preset smoke --dry-run
 It trains, plays and measures what the experiment needs, as commands that `--dry-run` prints, and writes a report with
 the published numbers beside ours. Experiments of one size share a folder, `--out`, and what is made in it: a second one
 only does what is new, and an interrupted one goes on. `smoke` shows that everything works, and says nothing about
-strength; `laptop` takes hours; `paper` has the papers' sizes, was run for five seeds of Pommerman only, and asks for
-games of people where the papers have them. A single size is changed with `--set samples=20000`; the sizes are in
+strength; `laptop` takes hours; `paper` has the papers' sizes, was run for Pommerman only, and asks for games of
+people where the papers have them. A single size is changed with `--set samples=20000`; the sizes are in
 `games/moemcts_chess/papers.toml` and `games/moemcts_pommerman/papers.toml`, from which this page is written
 (`python scripts/papers_page.py`).
 
