@@ -40,6 +40,11 @@ class MissingExtra(MoemctsError):
         return type(self), self._arguments
 
 
+def first_line(error: BaseException) -> str:
+    """Returns the first line of what an error says, its type where it says nothing."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
 def how_to_get(extra: str) -> str:
     """Returns the command that installs optional packages, as this installation was made."""
     if CHECKOUT is None:

@@ -80,6 +80,17 @@ def test_quantising_is_repeatable() -> None:
     assert quantised(network, planes) == quantised(network, planes)
 
 
+def test_a_network_that_is_not_quantised_is_named_whatever_the_library_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    import onnxruntime.quantization
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(onnxruntime.quantization, "quantize_static", fail)
+    with pytest.raises(MoemctsError, match="cannot be quantised: AssertionError"):
+        quantised(trained_network(), positions(TicTacToe()).observations())
+
+
 def test_int8_needs_models_and_says_how_to_make_them(tmp_path: Path) -> None:
     save(tmp_path)
     with pytest.raises(

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError
+from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError, first_line
 from moemcts.evaluation import Evaluation
 from moemcts.game import FloatArray, Views
 
@@ -140,7 +140,7 @@ class OnnxruntimeEvaluator:
                     model, options, providers=wanted[first:], enable_fallback=0
                 )
             except Exception as error:
-                what = _first_line(error)
+                what = first_line(error)
                 continue
             taken = self._session.get_providers()[0]
             if self._is_on_cpu or taken in _GPU_PROVIDERS:
@@ -196,7 +196,7 @@ class OpenvinoEvaluator:
         try:
             self._model: Any = _openvino_core().read_model(model, b"")
         except Exception as error:
-            raise DamagedFile(f"{name} is no ONNX model that openvino can run: {_first_line(error)}") from error
+            raise DamagedFile(f"{name} is no ONNX model that openvino can run: {first_line(error)}") from error
         self._hint = "bf16" if is_bf16 else "f32"
         self._requests: dict[int, Any] = {}
         self._lock = threading.Lock()
@@ -242,7 +242,3 @@ def _openvino_core() -> Any:
     import openvino
 
     return openvino.Core()
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from moemcts.errors import MissingExtra, MoemctsError
+from moemcts.errors import MissingExtra, MoemctsError, first_line
 from moemcts.evaluation import Evaluation
 from moemcts.game import FloatArray
 from moemcts.learn.inference.backends import INPUT, OUTPUTS, Precision
@@ -54,9 +54,9 @@ def onnx_bytes(network: nn.Module, observation_shape: tuple[int, ...], *, regrou
     except torch.onnx.OnnxExporterError as error:
         if "onnx is not installed" in str(error):
             raise MissingExtra("onnx", "fast") from None
-        raise MoemctsError(f"{type(network).__name__} cannot be exported to ONNX: {_first_line(error)}") from error
+        raise MoemctsError(f"{type(network).__name__} cannot be exported to ONNX: {first_line(error)}") from error
     except RuntimeError as error:
-        raise MoemctsError(f"{type(network).__name__} cannot be exported to ONNX: {_first_line(error)}") from error
+        raise MoemctsError(f"{type(network).__name__} cannot be exported to ONNX: {first_line(error)}") from error
 
 
 def with_metadata(model: bytes, metadata: Mapping[str, str]) -> bytes:
@@ -170,7 +170,3 @@ def _as_transposed(conv: nn.Conv2d) -> nn.ConvTranspose2d:
     if conv.bias is not None:
         same.bias = nn.Parameter(copy.deepcopy(conv.bias.detach()), requires_grad=False)
     return same
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from moemcts.errors import first_line
 from moemcts.game import FloatArray
 from moemcts.locks import OwnLock
 
@@ -74,12 +75,11 @@ class FixedBatches:
             try:
                 return self._captured(host, planes)
             except RuntimeError as error:
-                why = (str(error).strip().splitlines() or [type(error).__name__])[0]
                 logging.getLogger(__name__).warning(
                     "the network's launches for %d rows on %s are not recorded, which is slower: %s",
                     size,
                     self._device,
-                    why,
+                    first_line(error),
                 )
         outputs = tuple(torch.empty_like(each) for each in self._network(planes)[:2])
 

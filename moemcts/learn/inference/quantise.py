@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from moemcts.errors import MissingExtra, MoemctsError
+from moemcts.errors import MissingExtra, MoemctsError, first_line
 from moemcts.evaluation import Evaluation, policy_probabilities
 from moemcts.game import BoolArray, FloatArray
 from moemcts.learn.inference.backends import INPUT, PlanesEvaluator, require
@@ -70,7 +70,7 @@ def quantised(network: nn.Module, calibration: FloatArray) -> bytes:
                 activation_type=QuantType.QUInt8,
             )
         except Exception as error:
-            raise MoemctsError(f"{type(network).__name__} cannot be quantised: {str(error).splitlines()[0]}") from error
+            raise MoemctsError(f"{type(network).__name__} cannot be quantised: {first_line(error)}") from error
         return result.read_bytes()
 
 

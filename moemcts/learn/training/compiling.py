@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from moemcts.errors import first_line
 from moemcts.learn.planes import random_planes
 from moemcts.learn.threads import torch_threads
 from moemcts.learn.training.config import TrainerConfig
@@ -84,8 +85,9 @@ def _pays(
     try:
         costs = measure_compiling(network, shape, num_rows, config.threads or 1, way, device=device, least=least)
     except (RuntimeError, OSError) as error:
-        why = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        logging.getLogger(__name__).warning("torch cannot compile the network, which is trained as it is: %s", why)
+        logging.getLogger(__name__).warning(
+            "torch cannot compile the network, which is trained as it is: %s", first_line(error)
+        )
         return False
     return costs is not None and costs.pays(num_steps)
 

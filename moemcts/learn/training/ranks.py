@@ -12,7 +12,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, distributed, nn
 
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.errors import MoemctsError, UsageError, first_line
 
 PATIENCE = datetime.timedelta(hours=2)
 """How long a process waits for the others, which may be encoding, measuring or writing."""
@@ -97,8 +97,9 @@ def connected(device: str) -> Iterator[Ranks]:
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", ranks.rank)))
         distributed.init_process_group("nccl" if is_cuda else "gloo", timeout=PATIENCE)
     except (RuntimeError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise MoemctsError(f"cannot connect process {ranks.rank} of {ranks.size} to the others: {reason}") from error
+        raise MoemctsError(
+            f"cannot connect process {ranks.rank} of {ranks.size} to the others: {first_line(error)}"
+        ) from error
     try:
         yield ranks
     finally:
