@@ -41,6 +41,8 @@ def rise(
 
     _require_blocks(blocks)
     require_sizes(channels=channels, expanded=expanded, kernels=min(kernels, default=0))
+    if any(kernel % 2 == 0 for kernel in kernels):
+        raise ValueError(f"expected kernels with a middle, of odd sizes, got {list(kernels)}")
     # The last block is the narrowest where growth is below 0.
     require_sizes(expanded=expanded + max(blocks - 1, 0) * growth)
     spec = head_spec(num_actions, heads, value_channels=1, activation="leaky_relu")

@@ -46,7 +46,10 @@ class StochasticDepth(nn.Module):
     """Zeroes whole samples at random while training, and scales the others up (Huang et al. 2016)."""
 
     def __init__(self, probability: float) -> None:
+        """Raises ValueError unless some samples are kept."""
         super().__init__()
+        if not 0 <= probability < 1:
+            raise ValueError(f"expected a path_dropout of at least 0 and below 1, got {probability:g}")
         self.probability = probability
 
     def forward(self, x: Tensor) -> Tensor:

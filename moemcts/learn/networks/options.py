@@ -69,7 +69,7 @@ def require_sizes(**sizes: int) -> None:
 def head_spec(num_actions: int, chosen: HeadOptions, **defaults: Unpack[HeadOptions]) -> HeadSpec:
     """Returns the heads of a network: what the user chose, else the network's own defaults.
 
-    Raises ValueError for an unknown kind of value head and for sizes that are none.
+    Raises ValueError for an unknown kind of value head, and for sizes and shares that are none.
     """
     spec = replace(HeadSpec(num_actions=num_actions, **defaults), **chosen)
     if spec.value_head not in VALUE_KINDS:
@@ -80,6 +80,8 @@ def head_spec(num_actions: int, chosen: HeadOptions, **defaults: Unpack[HeadOpti
         value_hidden=spec.value_hidden,
         num_values=spec.num_values,
     )
+    if not 0 <= spec.norm_momentum <= 1:
+        raise ValueError(f"expected norm_momentum from 0 to 1, got {spec.norm_momentum:g}")
     if spec.policy_planes < 0:
         raise ValueError(f"expected policy_planes of at least 1, or 0 for a linear layer, got {spec.policy_planes}")
     return spec
