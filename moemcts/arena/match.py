@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -105,6 +106,16 @@ class MatchResult:
         return cls(
             schedule.game, schedule.arms, schedule.num_seats, baseline or schedule.arms[0], tie_value, tuple(records)
         )
+
+    @classmethod
+    def joined(cls, results: Sequence[Self], *, baseline: str) -> Self:
+        """Returns matches on the same boards, each of one arm, as one match; the baseline is the first arm if it did
+        not play."""
+        first = results[0]
+        arms = tuple(result.arms[0] for result in results)
+        in_turn = itertools.chain.from_iterable(zip(*(result.records for result in results), strict=True))
+        records = tuple(replace(record, index=index) for index, record in enumerate(in_turn))
+        return replace(first, arms=arms, baseline=baseline if baseline in arms else arms[0], records=records)
 
     def games(self, arm: str) -> list[GameRecord]:
         """Returns the games of one arm; raises UsageError for an arm that did not play."""

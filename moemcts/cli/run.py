@@ -70,7 +70,13 @@ def run(
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="One setting, such as search.simulations=200; may be repeated.")
     ] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            help="Go on with the run in this folder. With --gate, --scheme, --network and --set it gains arms, games "
+            "and seeds: what it has is kept."
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then exit.")] = False,
     tensorboard: TensorBoard = False,
     allow_programs: AllowPrograms = False,
@@ -78,12 +84,13 @@ def run(
 ) -> None:
     """Make data, train a single network and one expert per phase, play both, and report which is better."""
     from moemcts.cli.progress import ConsoleProgress
-    from moemcts.cli.settings import Given, games_at, read_settings
+    from moemcts.cli.settings import Given, games_at, read_changes, read_settings
     from moemcts.report.events import check_installed
     from moemcts.report.page import plain
     from moemcts.report.training_events import followed
     from moemcts.runs import Experiment, ExperimentConfig
     from moemcts.runs.estimate import estimate
+    from moemcts.runs.growth import grown, keep_growth
 
     if tensorboard:
         check_installed()
@@ -94,10 +101,20 @@ def run(
     if resume is None:
         settings = read_settings(given, ExperimentConfig)
         experiment = Experiment.prepare(out or new_folder(settings.game, settings.gates, preset), settings)
-    elif given or out:
-        raise UsageError("expected --resume alone: a run goes on with the settings in its config.toml")
+    elif out or preset or config or {*given.options} - {"gates", "schemes", "network", "other_networks"}:
+        raise UsageError(
+            "expected --resume with --gate, --scheme, --network and --set at most: a run goes on with the settings in "
+            "its config.toml"
+        )
     else:
         experiment = Experiment.load(resume, allow_programs=allow_programs)
+        experiment = grown(
+            experiment,
+            gates=gate or (),
+            schemes=scheme or (),
+            networks=network or (),
+            changes=read_changes(given.changes),
+        )
     progress.say(headline(experiment))
     expected = estimate(experiment)
     progress.say(expected.describe())
@@ -107,6 +124,8 @@ def run(
     check_room(experiment.folder, expected)
     if resume is None:
         experiment.write()
+    elif given:
+        keep_growth(experiment)
     started = time.monotonic()
     try:
         with followed(experiment.folder, is_wanted=tensorboard):

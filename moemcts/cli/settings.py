@@ -65,7 +65,7 @@ def read_settings(
     from moemcts.store import read_toml
 
     file = flat(read_toml(given.config)) if given.config is not None else {}
-    explicit = {**file, **given.options, **_changes(given.changes)}
+    explicit = {**file, **given.options, **read_changes(given.changes)}
     reference = explicit.get("game")
     if not isinstance(reference, str):
         raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")
@@ -91,7 +91,8 @@ def read_settings(
     return configuration
 
 
-def _changes(changes: Sequence[str]) -> dict[str, Any]:
+def read_changes(changes: Sequence[str]) -> dict[str, Any]:
+    """Returns what `--set` names, by dotted path; raises UsageError for what is no setting with a value."""
     from moemcts.references import parse_value
 
     found: dict[str, Any] = {}

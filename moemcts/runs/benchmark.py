@@ -275,7 +275,11 @@ class DoUnit:
             field.agent(agents),
             config.match.games,
             config.seed,
-            {"search": search.model_dump(mode="json"), "routing": routing, **experiment.weights_of(config.seed)},
+            {
+                "search": search.model_dump(mode="json"),
+                "routing": routing,
+                **experiment.weights_of([single, arm], config.seed),
+            },
         )
         label = f"further-{arm.label}-{budget}-{routing}"
         result = experiment.boards.play(schedule, config.seed, label=label, baseline=single.name)

@@ -81,13 +81,13 @@ class Boards:
         seed: int,
         *,
         label: str,
-        baseline: str,
+        baseline: str = "",
         advance: Advance = lambda done, total: None,
         crew: Workers | None = None,
     ) -> MatchResult:
         """Plays games of a training seed, here or shared by workers; goes on where the match of that label was.
 
-        All arms are compared with the baseline, if it plays.
+        All arms are compared with the baseline, if it plays, else with the first.
         """
         records = play_match(
             self.game,

@@ -129,18 +129,28 @@ class Experiment(Run[ExperimentConfig]):
         """Returns the arms that play: all, but not the single network against itself."""
         return self.field.contestants(self.arms)
 
+    def players(self, kind: str) -> list[str]:
+        """Returns who plays the games of a kind: the arms that play, and who else is measured beside networks."""
+        arms = [arm.name for arm in self.contestants()]
+        return [*arms, *self.field.extra] if kind == RAW else arms
+
     def passes(self) -> float:
         """Returns how often the trainings of one seed see the data, in passes of the configured epochs."""
         return sum(plugins().scheme(arm.scheme).cost(self.gate(arm.gate).num_phases) for arm in self.arms)
 
     def parts(self) -> list[Part]:
-        """Returns the data, a training per arm and seed, and a match per kind and seed."""
+        """Returns the data, a training per arm and seed, and games per kind, seed and who plays them."""
         data = data_part(self.config, self.game, self.folder)
         kinds = [RAW, SEARCHED] if self.config.match.raw_games else [SEARCHED]
         return [
             data,
             *(self._training(arm, seed, data) for seed in self.seeds for arm in self.arms),
-            *(self._match_part(kind, seed) for kind in kinds for seed in self.seeds),
+            *(
+                self._games(kind, seed, player)
+                for kind in kinds
+                for seed in self.seeds
+                for player in self.players(kind)
+            ),
         ]
 
     @property
@@ -187,25 +197,24 @@ class Experiment(Run[ExperimentConfig]):
         inference = Inference(named_backend(backend), named_precision(precision or "float32"))
         return load_experts(folder, self.game, plugins(), device=device, routing=routing, inference=inference)
 
-    def weights_of(self, seed: int) -> dict[str, Any]:
-        """Returns what decides the games of a training seed beside the settings."""
-        manifests = [self._experts_folder(arm, seed) / "manifest.toml" for arm in self.arms]
+    def weights_of(self, arms: Sequence[Arm], seed: int) -> dict[str, Any]:
+        """Returns what decides the games of arms and a training seed beside the settings."""
+        manifests = [self._experts_folder(arm, seed) / "manifest.toml" for arm in arms]
         return {"experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests]}
 
-    def games_of(self, kind: str, seed: int, device: str) -> MatchSchedule:
-        """Returns the match of a kind and a training seed, its agents on a device."""
-        agents = self._agents(kind, seed, device)
-        arms = {arm.name: agents[arm.name] for arm in self.contestants()}
-        if kind == RAW:
-            arms |= self.field.extra
+    def games_of(self, kind: str, seed: int, player: str, device: str) -> MatchSchedule:
+        """Returns the games of a kind and a training seed that one of `players` plays, all agents on a device."""
+        seated = self.field.seated(self.arms)
+        arms = [arm for arm in self.arms if arm.name == player or arm in seated]
+        agents = self._agents(arms, kind, seed, device)
         search = self.config.search.model_dump(mode="json") if kind == SEARCHED else None
         return self.boards.schedule(
-            arms,
+            {player: ({**self.field.extra, **agents})[player]},
             self.field.agent(agents),
             self._num_games(kind),
             seed,
-            {"search": search, **self.weights_of(seed)},
-            functools.partial(_remade, self.folder, kind, seed),
+            {"search": search, **self.weights_of(arms, seed)},
+            functools.partial(_remade, self.folder, kind, seed, player),
         )
 
     def outcomes(self) -> Outcomes:
@@ -287,21 +296,20 @@ class Experiment(Run[ExperimentConfig]):
             },
         )
 
-    def _match_part(self, kind: str, seed: int) -> Part:
+    def _games(self, kind: str, seed: int, player: str) -> Part:
         config = self.config
         match = config.match.model_dump(mode="json", exclude={"games", "raw_games", "parallel"})
+        own = next((arm for arm in self.arms if arm.name == player), None)
         return Part(
-            name=f"{kind}-{seed}",
+            name=self._match_label(kind, seed, player),
             task=MATCHES,
             unit="games",
-            size=self._num_games(kind) * (len(self.contestants()) + len(self.field.extra) * (kind == RAW)),
-            do=functools.partial(self._play, kind, seed),
+            size=self._num_games(kind),
+            do=functools.partial(self._play, kind, seed, player),
             decided_by={
                 "game": config.game,
-                "gates": config.gates,
-                "schemes": config.schemes,
                 "seed": config.seed,
-                **({"other_networks": config.other_networks} if config.other_networks else {}),
+                **({} if own is None else {"network": own.network, "gate": own.gate, "scheme": own.scheme}),
                 **{f"match.{key}": value for key, value in match.items()},
                 **self.field.decided_by,
                 **(
@@ -311,12 +319,16 @@ class Experiment(Run[ExperimentConfig]):
                 ),
             },
             extent={"games": self._num_games(kind)},
-            share=functools.partial(self._play, kind, seed) if self._fills_all(kind) else None,
+            share=functools.partial(self._play, kind, seed, player) if self._fills_all(kind) else None,
         )
 
     def _fills_all(self, kind: str) -> bool:
-        """Returns whether a match has a full load for every worker, so that it is worth starting them for it."""
-        return self._num_games(kind) * len(self.contestants()) >= self.num_workers * self.config.match.parallel
+        """Returns whether one's games are a full load for every worker, so that it is worth starting them for these."""
+        return self._num_games(kind) >= self.num_workers * self.config.match.parallel
+
+    def _match_label(self, kind: str, seed: int, player: str) -> str:
+        labels = {arm.name: arm.label for arm in self.arms}
+        return f"{kind}-{labels.get(player, player)}-{seed}"
 
     def _train(self, arm: Arm, seed: int, advance: Advance) -> None:
         train_experts(
@@ -331,27 +343,34 @@ class Experiment(Run[ExperimentConfig]):
             seed=seed,
         )
 
-    def _play(self, kind: str, seed: int, advance: Advance, crew: Workers | None = None) -> None:
-        self._match(kind, seed, self.config.match.device, advance, crew)
+    def _play(self, kind: str, seed: int, player: str, advance: Advance, crew: Workers | None = None) -> None:
+        self._match(kind, seed, player, self.config.match.device, advance, crew)
 
     def _results(self, kind: str) -> list[MatchResult]:
         # All games are there: nothing is evaluated, and nothing but a CPU is needed to read them.
-        return [self._match(kind, seed, "cpu") for seed in self.seeds if self._num_games(kind)]
+        return [
+            MatchResult.joined(
+                [self._match(kind, seed, player, "cpu") for player in self.players(kind)], baseline=self.single.name
+            )
+            for seed in self.seeds
+            if self._num_games(kind)
+        ]
 
     def _match(
         self,
         kind: str,
         seed: int,
+        player: str,
         device: str,
         advance: Advance = lambda done, total: None,
         crew: Workers | None = None,
     ) -> MatchResult:
-        schedule, name = self.games_of(kind, seed, device), self.single.name
-        return self.boards.play(schedule, seed, label=f"{kind}-{seed}", baseline=name, advance=advance, crew=crew)
+        schedule, label = self.games_of(kind, seed, player, device), self._match_label(kind, seed, player)
+        return self.boards.play(schedule, seed, label=label, advance=advance, crew=crew)
 
-    def _agents(self, kind: str, seed: int, device: str) -> dict[str, Agent]:
+    def _agents(self, arms: Sequence[Arm], kind: str, seed: int, device: str) -> dict[str, Agent]:
         match = self.config.match
-        teams = {arm.name: self.experts(arm, seed, match.backend, match.precision, device=device) for arm in self.arms}
+        teams = {arm.name: self.experts(arm, seed, match.backend, match.precision, device=device) for arm in arms}
         if kind == RAW:
             return {name: PolicyAgent(team, name=name) for name, team in teams.items()}
         model = self.opponent_model()
@@ -370,11 +389,11 @@ class Experiment(Run[ExperimentConfig]):
         return self.folder / "experts" / f"{arm.label}-{seed}"
 
 
-def _remade(folder: Path, kind: str, seed: int) -> tuple[Game, Sequence[Lineup]]:
+def _remade(folder: Path, kind: str, seed: int, player: str) -> tuple[Game, Sequence[Lineup]]:
     """Returns the game and the lineups of a match, made anew where this is called."""
     # Whoever started this process has allowed what the settings name.
     experiment = Experiment.load(folder, allow_programs=True)
-    return experiment.game, experiment.games_of(kind, seed, experiment.config.match.device).lineups
+    return experiment.game, experiment.games_of(kind, seed, player, experiment.config.match.device).lineups
 
 
 class _DoPart:

@@ -32,8 +32,12 @@ class Field(ABC):
         """Returns the arms that play; the first arm is the single network."""
 
     @abstractmethod
+    def seated(self, arms: Sequence[Arm]) -> list[Arm]:
+        """Returns the arms of which one sits there."""
+
+    @abstractmethod
     def agent(self, agents: Mapping[str, Agent]) -> Agent:
-        """Returns who sits there, given the agents of all arms by name."""
+        """Returns who sits there, given the agents of the arms that `seated` returns by name."""
 
     @property
     @abstractmethod
@@ -62,6 +66,9 @@ class AgentField(Field):
     def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
         return list(arms)
 
+    def seated(self, arms: Sequence[Arm]) -> list[Arm]:
+        return []
+
     def agent(self, agents: Mapping[str, Agent]) -> Agent:
         return self.player
 
@@ -86,6 +93,9 @@ class SingleField(Field):
     def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
         single, *teams = arms
         return teams or [single]
+
+    def seated(self, arms: Sequence[Arm]) -> list[Arm]:
+        return list(arms[:1])
 
     def agent(self, agents: Mapping[str, Agent]) -> Agent:
         return agents[SINGLE]

@@ -134,9 +134,13 @@ class Run(ABC, Generic[Config]):
         Raises MoemctsError if another one has it, ForeignData where a part was made with other settings.
         """
         with exclusive(self.folder):
-            for part in self.parts():
-                self._check(part)
+            self.check()
             yield
+
+    def check(self) -> None:
+        """Raises ForeignData where a part was made with other settings."""
+        for part in self.parts():
+            self._check(part)
 
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:

@@ -44,7 +44,7 @@ def moemcts(*arguments: object, folder: Path | None = None) -> subprocess.Comple
         ("run --game pommerman --set nonsense", 2, "expected --set setting=value, got 'nonsense'"),
         ("run --gate steps", 2, "expected --game; one of"),
         ("run --resume nowhere", 1, "expected a run with a config.toml in nowhere, found none"),
-        ("run --resume nowhere --game pommerman", 2, "expected --resume alone"),
+        ("run --resume nowhere --game pommerman", 2, "expected --resume with --gate"),
         ("run --config none.toml", 1, "expected a file none.toml, found none"),
         ("match --game pommerman --agent sample", 2, "no agent named 'sample'; did you mean 'simple'?"),
         ("match --game pommerman --agent simple --agent simple", 2, "expected different agents"),

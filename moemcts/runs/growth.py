@@ -1,0 +1,71 @@
+"""An experiment gains arms, games or training seeds: what it has made stays, the rest is made when it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from moemcts.errors import UsageError
+from moemcts.plugins import plugins
+from moemcts.runs.arms import Arm
+from moemcts.runs.experiment import Experiment
+from moemcts.runs.kept_gates import keep_gate, kept_gate
+from moemcts.runs.resolution import with_field, with_inference
+from moemcts.runs.run import CONFIG
+from moemcts.runs.settings import ExperimentConfig, merge, validate
+from moemcts.store import write_text
+
+
+def grown(
+    experiment: Experiment,
+    *,
+    gates: Sequence[str] = (),
+    schemes: Sequence[str] = (),
+    networks: Sequence[str] = (),
+    changes: Mapping[str, Any] | None = None,
+) -> Experiment:
+    """Returns an experiment with further gates, schemes and networks, and with changed settings by dotted path.
+
+    Nothing is written before `keep_growth`. Raises UsageError for what it has already, and where arms that it has would
+    be called otherwise beside the new ones; ForeignData where what was made would not be made with these settings.
+    """
+    config, game = experiment.config, experiment.game
+    added = {
+        "gates": {gate: plugins().complete_gate(gate, game) for gate in gates},
+        "schemes": {scheme: scheme for scheme in schemes},
+        "other_networks": {network: plugins().complete_network(network, game) for network in networks},
+    }
+    has = {"gates": config.gates, "schemes": config.schemes, "other_networks": config.networks}
+    for key, names in added.items():
+        for name, complete in names.items():
+            if complete in has[key]:
+                raise UsageError(f"expected what {experiment.folder} does not have yet, got {name!r}")
+    values = config.resolved_settings()
+    merge(values, changes or {})
+    values |= {key: [*getattr(config, key), *names.values()] for key, names in added.items()}
+    called = [*(config.gate_names or config.gates), *gates]
+    values["gate_names"] = called if called != values["gates"] else []
+    larger = Experiment(experiment.folder, with_inference(with_field(validate(values, ExperimentConfig))))
+    for arm in experiment.arms:
+        now = next((one for one in larger.arms if _experts_of(one) == _experts_of(arm)), None)
+        if now is not None and (now.name, now.label) != (arm.name, arm.label):
+            raise UsageError(
+                f"{arm.name!r} of {experiment.folder} would be called {now.name!r} beside the new arms, and its files "
+                f"too; start another run, on the same data with --data {experiment.folder / 'data'}"
+            )
+    larger.check()
+    return larger
+
+
+def keep_growth(experiment: Experiment) -> None:
+    """Writes the settings of a grown experiment into its folder; raises MoemctsError where another process has it."""
+    with experiment.opened():
+        for gate in experiment.gates:
+            # Of one that it has a copy is there, and its file may have changed.
+            if kept_gate(experiment.folder, gate, experiment.gates) == gate:
+                keep_gate(experiment.folder, gate)
+        write_text(experiment.folder / CONFIG, experiment.config_text())
+
+
+def _experts_of(arm: Arm) -> tuple[str, str, str]:
+    return arm.gate, arm.scheme, arm.network

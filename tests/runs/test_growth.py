@@ -1,0 +1,120 @@
+"""A finished run gains gates, networks, games and seeds: it ends as one that was begun with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runs_for_tests import command, experiment
+
+from moemcts.cli.run import make
+from moemcts.errors import ForeignData, UsageError
+from moemcts.learn.gates.fitting import fit_clusters
+from moemcts.learn.gates.saved import save_gate
+from moemcts.plugins import plugins
+from moemcts.runs import Experiment
+from moemcts.runs.growth import grown, keep_growth
+from moemcts.runs.sources import open_sources
+from moemcts.store import read_toml
+from moemcts.work.progress import Silence
+
+LARGER = "resnet?channels=8&blocks=1"
+LATE = "plies?cuts=7"
+
+
+def made(folder: Path) -> dict[Path, bytes]:
+    """Returns the experts and the games of a run."""
+    paths = [path for part in ("experts", "matches") for path in (folder / part).rglob("*") if path.is_file()]
+    return {path.relative_to(folder): path.read_bytes() for path in paths}
+
+
+@pytest.mark.parametrize(
+    ("added", "settings"),
+    [
+        ({"gates": [LATE]}, {"gates": ["plies", LATE]}),
+        ({"networks": [LARGER]}, {"other_networks": [LARGER]}),
+        ({"changes": {"num_seeds": 2, "match.games": 6}}, {"num_seeds": 2, "match": {"games": 6, "raw_games": 2}}),
+    ],
+    ids=["gates", "networks", "seeds and games"],
+)
+def test_a_run_that_has_grown_is_one_that_was_begun_so(
+    added: dict[str, Any], settings: dict[str, Any], copy: Path, tmp_path: Path
+) -> None:
+    before = made(copy)
+    larger = grown(Experiment.load(copy), **added)
+    keep_growth(larger)
+    report = make(Experiment.load(copy), Silence())
+    after = made(copy)
+    assert after.keys() > before.keys() or "changes" in added
+    assert all(after[path].startswith(data) for path, data in before.items())
+    whole = experiment(tmp_path / "whole", **settings)
+    assert larger.config == whole.config
+    assert make(whole, Silence()).numbers == report.numbers
+    alike = [{path: sorted(data.splitlines()) for path, data in one.items()} for one in (made(whole.folder), after)]
+    assert alike[0] == alike[1]
+
+
+def test_schemes_are_gained_where_arms_are_called_by_them(tmp_path: Path) -> None:
+    run = experiment(tmp_path / "run", schemes=["separated", "staged"])
+    (first, *_) = names = [arm.name for arm in grown(run, schemes=["weighted"]).arms]
+    assert (first, names[1:]) == ("single", ["separated", "staged", "weighted"])
+
+
+@pytest.mark.parametrize(
+    ("added", "line"),
+    [
+        ({"schemes": ["staged"]}, "'plies' of .* would be called 'separated' beside the new arms.*--data .*data"),
+        ({"schemes": ["separated"]}, "expected what .* does not have yet, got 'separated'"),
+        ({"gates": ["plies"]}, "expected what .* does not have yet, got 'plies'"),
+        ({"gates": ["plys"]}, "no gate named 'plys'.*did you mean 'plies'"),
+        ({"changes": {"match.game": 3}}, r"match\.game.*did you mean 'match.games'"),
+    ],
+)
+def test_what_cannot_be_gained_is_said_and_changes_nothing(added: dict[str, Any], line: str, copy: Path) -> None:
+    before = (copy / "config.toml").read_bytes()
+    with pytest.raises(UsageError, match=line):
+        grown(Experiment.load(copy), **added)
+    assert (copy / "config.toml").read_bytes() == before
+
+
+def test_what_decided_what_was_made_is_not_changed(copy: Path) -> None:
+    before = (copy / "config.toml").read_bytes()
+    with pytest.raises(ForeignData, match=r"part searched-plies-0.*search\.simulations was 4 and is 9"):
+        grown(Experiment.load(copy), changes={"search.simulations": 9})
+    assert (copy / "config.toml").read_bytes() == before
+
+
+def test_the_command_line_makes_a_run_grow(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (copy / "config.toml").read_bytes()
+    growth = ["--resume", copy, "--gate", LATE, "--set", "match.games=6"]
+    assert command("run", *growth, "--dry-run", monkeypatch=monkeypatch) == 0
+    assert (copy / "config.toml").read_bytes() == before
+    capsys.readouterr()
+    assert command("run", *growth, "--json", monkeypatch=monkeypatch) == 0
+    arms = json.loads(capsys.readouterr().out)["searched"]["arms"]
+    assert {name: arm["num_games"] for name, arm in arms.items()} == {"plies": 6, LATE: 6}
+    settings = read_toml(copy / "config.toml")
+    assert settings["gate_names"] == ["plies", LATE]
+    assert len(settings["gates"]) == 2
+
+    for words in (["--game", "tictactoe"], ["--seed", 3], ["--preset", "smoke"], ["--data", copy / "data"]):
+        assert command("run", "--resume", copy, *words, monkeypatch=monkeypatch) == 2
+        assert "expected --resume with --gate, --scheme, --network and --set at most" in capsys.readouterr().err
+
+
+def test_a_saved_gate_is_copied_when_it_is_gained_and_not_again(copy: Path, tmp_path: Path) -> None:
+    data = open_sources(Experiment.load(copy).config.data, copy / "data", plugins().game("tictactoe")).training
+    first, second = (str(tmp_path / f"{name}.safetensors") for name in ("one", "two"))
+    for file, seed in ((first, 0), (second, 1)):
+        save_gate(Path(file), fit_clusters(data, 2, seed=seed).gate)
+    keep_growth(grown(Experiment.load(copy), gates=[first]))
+    (kept,) = (copy / "gates").iterdir()
+    content = kept.read_bytes()
+    Path(first).write_bytes(Path(second).read_bytes())
+    keep_growth(grown(Experiment.load(copy), gates=[second]))
+    assert kept.read_bytes() == content
+    assert len(list((copy / "gates").iterdir())) == 2
