@@ -17,7 +17,7 @@ from moemcts.learn.data.generation import generate
 from moemcts.learn.data.records import Records
 from moemcts.learn.data.shards import read_shards
 from moemcts.search.playouts import PlayoutAgent
-from moemcts.store import read_toml
+from moemcts.store import read_toml, write_toml
 
 
 def hashes(folder: Path) -> list[str]:
@@ -156,6 +156,18 @@ def test_what_is_left_to_its_default_counts_as_another_setting(tmp_path: Path, s
     ((name, value),) = setting.items()
     with pytest.raises(ForeignData, match=rf"source.{name} {value}, not None"):
         generate(TicTacToe(), [RandomAgent()] * 2, 60, seed=3, out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("shards", "what"),
+    [([{}], "'file' is missing"), ([1], "'int' object is not subscriptable"), (None, "'shards' is missing")],
+)
+def test_a_manifest_that_is_none_is_neither_read_nor_gone_on_with(tmp_path: Path, shards: Any, what: str) -> None:
+    random_games(tmp_path)
+    write_toml(tmp_path / "manifest.toml", read_toml(tmp_path / "manifest.toml") | {"shards": shards})
+    for use in (random_games, lambda folder: Dataset.open(folder, TicTacToe())):
+        with pytest.raises(DamagedFile, match=f"is no manifest of a dataset: {what}$"):
+            use(tmp_path)
 
 
 def test_progress_ends_with_all_samples_done(tmp_path: Path) -> None:

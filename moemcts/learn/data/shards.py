@@ -30,7 +30,7 @@ class ShardWriter:
         """Starts or continues a dataset.
 
         `reference` is how users name the game, `source` where the samples come from: numbers, strings and lists.
-        Raises ForeignData if the folder holds another dataset.
+        Raises ForeignData if the folder holds another dataset, DamagedFile if its manifest is none.
         """
         self.folder = folder
         head = {
@@ -44,11 +44,14 @@ class ShardWriter:
         if (folder / MANIFEST).exists():
             found = read_toml(folder / MANIFEST)
             check_same(folder, head, found)
-            named = found.get("shards", [])
-            whole = self._whole_shards(named)
-            is_complete = bool(found.get("complete")) and len(whole) == len(named)
-            self._manifest = found | {"shards": whole, "complete": is_complete}
-            self._count()
+            try:
+                named = found["shards"]
+                whole = self._whole_shards(named)
+                is_complete = bool(found["complete"]) and len(whole) == len(named)
+                self._manifest = found | {"shards": whole, "complete": is_complete}
+                self._count()
+            except (KeyError, TypeError) as error:
+                raise _no_manifest(folder, error) from error
         else:
             write_toml(folder / MANIFEST, self._manifest)
 
@@ -118,13 +121,18 @@ def read_shards(folder: Path, game: Game) -> tuple[dict[str, Any], list[Records]
             )
         entries = [(folder / str(shard["file"]), str(shard["sha256"])) for shard in manifest["shards"]]
     except (KeyError, TypeError) as error:
-        raise DamagedFile(f"{folder / MANIFEST} is no manifest of a dataset: {error} is missing") from error
+        raise _no_manifest(folder, error) from error
     if not entries:
         raise DamagedFile(f"{folder / MANIFEST} names no shard: the dataset is empty")
     verified = Verified(folder)
     shards = [_read_shard(path, sha256, game, verified) for path, sha256 in entries]
     verified.save()
     return manifest, shards
+
+
+def _no_manifest(folder: Path, error: KeyError | TypeError) -> DamagedFile:
+    what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+    return DamagedFile(f"{folder / MANIFEST} is no manifest of a dataset: {what}")
 
 
 def _read_shard(path: Path, sha256: str, game: Game, verified: Verified) -> Records:
