@@ -77,8 +77,8 @@ def test_rules_are_named_with_options() -> None:
         ("paper", "no adjudication named 'paper'; did you mean 'papers'?"),
         ("papers?draw=3", "no option of adjudication 'papers' named 'draw'"),
         ("papers?draw_value=2", "expected draw_value between 0 and 1, got 2"),
-        ("papers?draw_from=many", "expected a number of moves for draw_from, got many"),
-        ("papers?draw_value=low", "adjudication 'papers?draw_value=low'"),
+        ("papers?draw_from=many", "expected a number of moves for draw_from, got 'many'"),
+        ("papers?draw_value=low", "expected draw_value between 0 and 1, got 'low'"),
     ],
 )
 def test_mistakes_in_rules_are_named(text: str, line: str) -> None:
