@@ -82,7 +82,7 @@ class Session:
         }
 
     def run(self, lines: Iterable[bytes]) -> None:
-        """Obeys until `quit` or the last line, and waits for a search that is going on to end.
+        """Obeys until `quit` or the last line; a search that is going on then is ended, and says its move.
 
         Raises Unloadable where the session is strict.
         """
