@@ -20,7 +20,6 @@ from moemcts.game import FloatArray, Views
 from moemcts.learn.networks.options import require_planes
 
 Answer = Literal["policy", "value"]
-ANSWERS: tuple[Answer, ...] = ("policy", "value")
 BATCH = 512
 """Inputs between baseline and position that a network sees at once."""
 

@@ -32,23 +32,13 @@ def test_an_epoch_is_a_permutation_of_the_rows_with_weight(weights: list[float],
 
 def test_batches_hold_the_planes_actions_and_returns_of_their_rows(data: Dataset) -> None:
     weights = data.phase_weights(thirds())[:, 1]
-    batches = list(data.batches(weights, 32, 7))
-    assert sum(map(len, batches)) == (weights > 0).sum()
-    for batch, rows in zip(batches, epoch_rows(weights, 32, 7), strict=True):
+    for rows in epoch_rows(weights, 32, 7):
+        batch = data.batch(rows, weights)
+        assert len(batch) == len(rows)
         assert (batch.planes == data.views(rows).observations()).all()
         assert (batch.actions == data.actions(rows)).all()
         assert (batch.returns == data.returns(rows)).all()
         assert (batch.weights == 1).all()
-
-
-def test_an_epoch_entered_in_the_middle_goes_on_as_it_would_have(data: Dataset) -> None:
-    weights, symmetries = np.ones(len(data), dtype=np.float32), data.game.symmetries()
-    whole = list(data.batches(weights, 64, 3, symmetries=symmetries))
-    rest = list(data.batches(weights, 64, 3, symmetries=symmetries, start=2))
-    assert len(rest) == len(whole) - 2
-    for a, b in zip(whole[2:], rest, strict=True):
-        assert (a.planes == b.planes).all()
-        assert (a.actions == b.actions).all()
 
 
 def test_augmented_samples_are_the_samples_of_the_turned_game(data: Dataset) -> None:

@@ -53,7 +53,7 @@ def test_the_best_weights_are_kept(data: Dataset, tmp_path: Path) -> None:
     assert result.measurement == best
     assert best["step"] < lines[-1]["step"]
     _, held_out = few.split(0.5, settings.seed)
-    (batch,) = held_out.chunks(np.ones(len(held_out), dtype=np.float32))
+    batch = held_out.batch(np.arange(len(held_out)), np.ones(len(held_out), dtype=np.float32))
     with torch.inference_mode():
         logits = result.network(torch.from_numpy(batch.planes)).logits
         policy = nn.functional.cross_entropy(logits, torch.from_numpy(batch.actions))

@@ -227,23 +227,6 @@ class Dataset:
         policy[unknown, actions[unknown]] = 1.0
         return policy
 
-    def batches(
-        self, weights: FloatArray, size: int, seed: int, *, symmetries: Sequence[Symmetry] = (), start: int = 0
-    ) -> Iterator[Batch]:
-        """Yields one epoch: every row with a weight above zero once, shuffled, from batch `start` on.
-
-        Batches have at most `size` rows and differ in length by at most one, so that none is tiny.
-        """
-        for i, rows in enumerate(epoch_rows(weights, size, seed)):
-            if i >= start:
-                yield self.batch(rows, weights, symmetries, (seed, i))
-
-    def chunks(self, weights: FloatArray, size: int = CHUNK) -> Iterator[Batch]:
-        """Yields every row with a weight above zero once, in order, untransformed."""
-        rows = np.flatnonzero(weights > 0)
-        for part in chunks_of(rows, size):
-            yield self.batch(part, weights)
-
 
 def epoch_rows(weights: FloatArray, size: int, seed: int) -> list[IntArray]:
     """Returns the rows of each batch of one epoch."""

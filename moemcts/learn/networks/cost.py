@@ -29,17 +29,15 @@ BATCH = 64
 def network_cost(network: Any, observation_shape: tuple[int, ...]) -> NetworkCost:
     """Returns the cost of a network, a `torch.nn.Module`, which is put into evaluation mode."""
     import torch
-    from torch.utils.flop_counter import FlopCounterMode
 
+    from moemcts.learn.networks.layers import count_macs, count_parameters
     from moemcts.learn.threads import torch_threads
 
     network.eval()
     with torch.inference_mode(), torch_threads(1):
-        with FlopCounterMode(display=False) as counter:
-            network(torch.zeros(1, *observation_shape))
         return NetworkCost(
-            parameters=sum(parameter.numel() for parameter in network.parameters()),
-            multiply_adds=counter.get_total_flops() // 2,
+            parameters=count_parameters(network),
+            multiply_adds=count_macs(network, observation_shape),
             milliseconds=_milliseconds(network, torch.zeros(1, *observation_shape)),
             milliseconds_in_batch=_milliseconds(network, torch.zeros(BATCH, *observation_shape)) / BATCH,
         )
