@@ -153,7 +153,8 @@ class Person:
             try:
                 text = input(f"player {player}, your move ({' '.join(names)}): ").strip()
             except (EOFError, RuntimeError):
-                # Without a standard input there is a RuntimeError.
+                # Without a standard input there is a RuntimeError. The prompt is left on a line of its own.
+                typer.echo()
                 raise _Left("expected a move, the input has ended") from None
             if text.lower() in QUIT and text not in names:
                 raise _Left

@@ -45,7 +45,9 @@ def test_a_person_may_leave(word: str, monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_the_end_of_the_input_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--game tictactoe --against random", monkeypatch) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    shown = capsys.readouterr()
+    assert shown.err.count("\n") == 1
+    assert shown.out.endswith("\n\n"), "the prompt's line is not ended"
 
 
 def test_a_closed_input_is_one_line() -> None:
