@@ -27,6 +27,8 @@ NO_END = 2**31
 """Plies after which games are drawn: an interface decides that, not the engine."""
 ENCODINGS = ("planes", "policy")
 MANIFEST = "manifest.toml"
+EVERY_SIZE_UP_TO = 64
+"""Positions of a batch up to which each size is met before a game; the time for them grows with the square."""
 NUM_TIMED = 2
 """Batches of each size whose quickest is taken for how long they take."""
 
@@ -107,7 +109,7 @@ def _shipped(game: str) -> str:
 
 
 def warm_up(knowledge: Knowledge, batch_size: int, pace: Pace) -> float:
-    """Makes every expert evaluate batches of all sizes, tells `pace` how long they take, and returns the seconds.
+    """Makes every expert evaluate batches of `warm_sizes`, tells `pace` how long they take, and returns the seconds.
 
     Libraries compile a network for each size, allocate and find out what is fastest when they first meet it: up to
     seconds for a large network. A batch that is shared by experts has parts of any size.
@@ -116,7 +118,7 @@ def warm_up(knowledge: Knowledge, batch_size: int, pace: Pace) -> float:
     state = knowledge.game.initial_state()
     alone = knowledge.game.views([(state, state.active_players[0])])
     experts = knowledge.experts.experts if knowledge.experts is not None else ()
-    for size in range(1, batch_size + 1):
+    for size in warm_sizes(batch_size):
         views = alone.take(np.zeros(size, dtype=np.int64))
         for expert in experts:
             expert.evaluate(views)
@@ -127,6 +129,12 @@ def warm_up(knowledge: Knowledge, batch_size: int, pace: Pace) -> float:
             knowledge.evaluator.evaluate(views)
             pace.measure(size, time.monotonic() - started)
     return time.monotonic() - began
+
+
+def warm_sizes(batch_size: int) -> list[int]:
+    """Returns the sizes of batches that experts meet before a game: all of the small ones, powers of two behind."""
+    small = range(1, min(batch_size, EVERY_SIZE_UP_TO) + 1)
+    return [*small, *(size for size in sizes(batch_size) if size > EVERY_SIZE_UP_TO)]
 
 
 def game_of(folder: Path) -> tuple[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from moemcts import __version__
 from moemcts.errors import MoemctsError
 from moemcts_chess.uci import protocol
 from moemcts_chess.uci.clock import DEFAULT_SECONDS, fixed_time, thinking_time
-from moemcts_chess.uci.loading import Knowledge, load, one_line, warm_up
+from moemcts_chess.uci.loading import EVERY_SIZE_UP_TO, Knowledge, load, one_line, warm_sizes, warm_up
 from moemcts_chess.uci.options import Options
 from moemcts_chess.uci.pace import Pace
 from moemcts_chess.uci.position import any_legal_move, playable, read_position
@@ -348,8 +348,10 @@ class Session:
             # The search that meets it again still has a move to say.
             self.remark(f"error: {one_line(error)}")
             return
+        small = min(most, EVERY_SIZE_UP_TO)
+        met = ", ".join([f"1 to {small}", *map(str, warm_sizes(most)[small:])])
         self.remark(
-            f"{len(knowledge.experts.experts)} experts are warm for batches of 1 to {most} positions after "
+            f"{len(knowledge.experts.experts)} experts are warm for batches of {met} positions after "
             f"{seconds:.1f} s; such batches take {1000 * self._pace.seconds(1):.1f} to "
             f"{1000 * self._pace.seconds(most):.1f} ms"
         )

@@ -17,6 +17,7 @@ import pytest
 from moemcts.evaluation import Evaluation
 from moemcts.game import Views
 from moemcts_chess.glance import GlanceEvaluator
+from moemcts_chess.uci.loading import warm_sizes
 from moemcts_chess.uci.pace import NUM_RECENT, Pace, sizes
 from moemcts_chess.uci.session import Session
 
@@ -166,6 +167,18 @@ def test_isready_warms_every_size_of_every_expert_once(experts: Path) -> None:
     before = {number: len(each) for number, each in seen.items()}
     session.obey("isready")
     assert {number: len(each) for number, each in seen.items()} == before
+
+
+def test_large_batches_are_met_in_powers_of_two(experts: Path) -> None:
+    assert warm_sizes(6) == [1, 2, 3, 4, 5, 6]
+    assert warm_sizes(64) == list(range(1, 65))
+    assert warm_sizes(300) == [*range(1, 65), 128, 256, 300]
+    out = io.StringIO()
+    session = Session(out)
+    for line in (f"Model_Directory value {experts}", "Batch_Size value 100"):
+        session.obey(f"setoption name {line}")
+    session.obey("isready")
+    assert "3 experts are warm for batches of 1 to 64, 100 positions after" in out.getvalue()
 
 
 def test_what_is_loaded_anew_is_warmed_anew_wherever_it_lies(experts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
