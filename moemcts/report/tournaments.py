@@ -93,14 +93,14 @@ def crosstable(result: TournamentResult) -> Table:
         points = sum(wins + draws / 2 for _, draws, wins in played)
         row = ratings[name]
         cells = [_score(met.get(other)) for other in order]
-        total = sum(map(sum, played))
-        rows.append([place, name, f"{row['elo']:+z.1f}", f"± {row['error']:.1f}", total, f"{points:g}", *cells])
+        num_games = sum(len(one.records) for one in result.duels if name in one.names)
+        rows.append([place, name, f"{row['elo']:+z.1f}", f"± {row['error']:.1f}", num_games, f"{points:g}", *cells])
     return Table(
         columns,
         rows,
         f"{result.game}, {result.kind}, {result.num_games} games: who ended ahead of whom, +wins =draws -losses by "
-        "row. Points count every other agent at a table. Ratings are Plackett-Luce (Bradley-Terry with two seats) "
-        "over all games; their mean is 0 and the error is against that mean.",
+        "row. Points count every other agent at a table, games do not. Ratings are Plackett-Luce (Bradley-Terry with "
+        "two seats) over all games; their mean is 0 and the error is against that mean.",
     )
 
 

@@ -71,6 +71,14 @@ def test_all_meet_all_and_the_stronger_is_ahead() -> None:
     assert [pair["wins"] + pair["draws"] + pair["losses"] for pair in numbers["crosstable"]] == [20, 20, 20]
 
 
+def test_a_game_against_several_others_is_one_game() -> None:
+    result = play(StayOrLeave(4), leavers(0.1, 0.2, 0.3), num_games=8)
+    table = crosstable(result)
+    assert [row[table.columns.index("games")] for row in table.rows] == [8, 8, 8]
+    # One of each pair of agents.
+    assert sum(float(str(row[table.columns.index("points")])) for row in table.rows) == 3 * 8
+
+
 def test_in_a_gauntlet_only_the_first_meets_everybody() -> None:
     game = NativeTicTacToe()
     result = play(game, flats(game), "gauntlet")
