@@ -188,9 +188,9 @@ class Thinking:
         Batches are as large as the time allows; where nothing was searched yet, the first is evaluated whatever it
         takes.
         """
-        pace, most = self._task.pace, self._task.config.leaves_per_tree
+        most = self._task.config.leaves_per_tree
         limit, step = self._task.limits.simulations, max(DESCENTS_PER_LOOK, 4 * most)
-        done, size = 0, pace.fitting(self._left(), most)
+        done, size = 0, self._fitting(most)
         if not size and not search.results()[0].visits.any():
             size = 1
         while size and done < limit:
@@ -200,13 +200,21 @@ class Thinking:
             fitting = size
             while fitting == size and self._evaluate_batch(search):
                 yield
-                fitting = pace.fitting(self._left(), most)
+                fitting = self._fitting(most)
             done = search.results()[0].num_simulations
             if fitting == size and done < allowed:
                 # The tree is full, or its root is proven.
                 return
-            size = pace.fitting(self._left(), most)
+            size = self._fitting(most)
             yield
+
+    def _fitting(self, most: int) -> int:
+        """Returns how many positions the next batch may have, at most so many; 0 where there is no time for one."""
+        pace, to_come = self._task.pace, self._task.limits.seconds
+        if self._seconds is None and to_come is not None:
+            # The move that is pondered on may be played in the middle of the batch, which the clock then waits for.
+            return max(1, pace.fitting(to_come, most))
+        return pace.fitting(self._left(), most)
 
     def _evaluate_batch(self, search: Search) -> bool:
         """Evaluates the next leaves; returns whether there were any."""

@@ -134,6 +134,20 @@ def test_batches_of_a_slow_network_shrink_to_what_fits_the_time() -> None:
     assert max(evaluator.sizes) == 16
 
 
+@pytest.mark.parametrize(("clock", "most"), [(4000, 1), (60_000, 16)])
+def test_a_batch_of_pondering_is_no_longer_than_the_move_may_take(clock: int, most: int) -> None:
+    session, evaluator, out = delayed(lambda size: 0.05 * size)
+    for size in sizes(16):
+        session._pace.measure(size, 0.05 * size)
+    session.obey("position startpos")
+    session.obey(f"go ponder wtime {clock} btime {clock}")
+    time.sleep(0.5)
+    assert max(evaluator.sizes) == most
+    session.obey("stop")
+    session.close()
+    assert out.getvalue().count("bestmove") == 1
+
+
 def test_isready_warms_every_size_of_every_expert_once(experts: Path) -> None:
     out = io.StringIO()
     session = Session(out)
