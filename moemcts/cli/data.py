@@ -145,6 +145,9 @@ def _text(name: str, numbers: dict[str, Any], is_named: bool) -> str:
     ]
     lines.append(Table(["seat", "won", "tied", "lost", "mean return"], rows).text())
     for gate, found in numbers["gates"].items():
-        cells = [[one["name"], f"{100 * one['share']:.1f} %", f"{one['mean_ply']:.1f}"] for one in found["phases"]]
+        cells = [
+            [one["name"], f"{100 * one['share']:.1f} %", f"{one['mean_ply']:.1f}" if one["share"] else "–"]
+            for one in found["phases"]
+        ]
         lines += ["", Table([f"phase of {gate}", "samples", "mean ply"], cells).text()]
     return "\n".join(lines)

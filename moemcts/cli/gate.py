@@ -117,8 +117,9 @@ def show(
     columns = ["phase", "positions", "mean ply", *others]
     rows = []
     for i, phase in enumerate(found.phases):
-        shares = [f"{100 * share:.1f} %" for share in both.shares[i]] if both else []
-        rows.append([phase.name, f"{100 * phase.share:.1f} %", f"{phase.mean_ply:.1f}", *shares])
+        shares = [f"{100 * share:.1f} %" if phase.share else "–" for share in both.shares[i]] if both else []
+        mean_ply = f"{phase.mean_ply:.1f}" if phase.share else "–"
+        rows.append([phase.name, f"{100 * phase.share:.1f} %", mean_ply, *shares])
     typer.echo(Table(columns, rows).text())
     typer.echo(
         f"{found.num_positions:,} positions; the phase changes {found.changes_per_game:.2f} times per player and game, "
