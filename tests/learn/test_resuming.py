@@ -26,6 +26,7 @@ from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.judgement import Judge, Judgement
 from moemcts.learn.training.metrics_log import read_log
 from moemcts.learn.training.progress import Progress
+from moemcts.learn.training.stage import StageRun
 from moemcts.learn.training.trainer import Trainer, check_training
 
 
@@ -141,6 +142,21 @@ def test_ctrl_c_within_a_step_saves_after_it(data: Dataset, tmp_path: Path) -> N
     (state,) = tmp_path.rglob("resume.safetensors")
     header = state.read_bytes()[:20_000].decode(errors="replace")
     assert f'\\\\"step\\\\": {last[0]},' in header or f'"step\\": {last[0]},' in header
+
+
+def test_a_kill_at_the_very_end_of_a_stage_leaves_nothing_behind(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(run: StageRun) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(StageRun, "remove_states", killed)
+        with pytest.raises(KeyboardInterrupt):
+            fit_staged(data, tmp_path, config(epochs=1), quiet)
+    assert (tmp_path / "stages" / "00" / "good.safetensors").exists()
+    fit_staged(data, tmp_path, config(epochs=1), quiet)
+    assert {path.name for path in (tmp_path / "stages").rglob("*.safetensors")} == {"result.safetensors"}
 
 
 def test_a_finished_training_is_not_trained_again(data: Dataset, tmp_path: Path) -> None:

@@ -367,9 +367,13 @@ class StageRun:
             self._write(OPTIMISER, optimiser_tensors(self._optimiser), {"step": self._state.step})
         content = {"identity": self._identity, "measurement": best, "metrics_bytes": self._log.num_bytes}
         self._write(RESULT, state, content)
+        self.remove_states()
+        return best
+
+    def remove_states(self) -> None:
+        """Removes what a stage that has its result no longer goes on from."""
         for name in (RESUME, GOOD, BEST):
             self._remove(name)
-        return best
 
 
 RESUME, GOOD = "resume.safetensors", "good.safetensors"

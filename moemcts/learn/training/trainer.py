@@ -360,7 +360,10 @@ class _Training:
             if (folder / name).exists():
                 check_same(folder, identity, read_stage(folder / name)[1]["identity"])
         run = self._stage_run(step, folder, identity)
-        if not (folder / RESULT).exists():
+        if (folder / RESULT).exists():
+            # A kill may have come between the result and this.
+            run.remove_states()
+        else:
             run.run(
                 lambda done, size, seconds, waited: self._meter.step(run.name, done, size, seconds, waited, run.loss)
             )
