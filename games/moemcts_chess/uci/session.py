@@ -172,11 +172,12 @@ class Session:
 
     def _set_position(self, words: Sequence[str]) -> None:
         self._finish()
-        (fen, moves), before = protocol.parse_position(words), self._position
+        before = self._position
+        # Should the words mean nothing, there is no position: the one before is not answered in its place.
+        self._position, self._state = (" ".join(["position", *words]), []), None
+        fen, moves = self._position = protocol.parse_position(words)
         if fen != before[0] or moves[: len(before[1])] != before[1]:
             self._pace.forget()
-        self._position = fen, moves
-        self._state = None
         self._read_position()
 
     def _go(self, words: Sequence[str]) -> None:

@@ -399,9 +399,11 @@ def test_a_line_that_is_wrong_is_one_remark(talk: Talk, line: str, message: str)
     assert lines[-1] == "readyok" or lines[-1].startswith("bestmove")
 
 
-def test_an_illegal_position_is_not_answered_with_the_one_before(talk: Talk) -> None:
-    lines = talk("position startpos moves e2e4 e2e4", "go nodes 10")
+@pytest.mark.parametrize("words", ["startpos moves e2e4 e2e4", "", "start moves e2e4", "fen", "4k3/8/8/8/8/8/P7/4K3 w"])
+def test_an_illegal_position_is_not_answered_with_the_one_before(words: str, talk: Talk) -> None:
+    lines = talk("position startpos", f"position {words}", "go nodes 10")
     assert lines[-1] == "bestmove (none)"
+    assert answer(talk(f"position {words}", "position startpos moves e2e4", "go nodes 10")) != "(none)"
 
 
 def test_words_before_a_command_are_skipped(talk: Talk) -> None:
