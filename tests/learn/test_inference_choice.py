@@ -92,6 +92,13 @@ def test_the_quickest_that_is_worth_it_is_taken(
     assert str(choose_backend(trained_network(), (2, 3, 3), **options).inference) == expected
 
 
+def test_a_device_that_is_neither_a_cpu_nor_a_gpu_of_cuda_is_measured_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "measure", lambda *_, **__: RATES)
+    # Every torch knows this one, as some know mps or xpu.
+    chosen = choose(Networks(networks=[trained_network()], observation_shape=(2, 3, 3), device="meta"), batch_size=100)
+    assert str(chosen.inference) == "torch"
+
+
 @pytest.mark.parametrize(("limit", "expected"), [(1.0, "torch bf16"), (0.0, "torch")])
 def test_fewer_digits_are_taken_only_where_they_keep_the_policy(
     limit: float, expected: str, monkeypatch: pytest.MonkeyPatch

@@ -58,11 +58,6 @@ class Networks:
     """Their models in int8, where there are any."""
     device: str = "cpu"
 
-    @property
-    def is_on_cpu(self) -> bool:
-        """Whether a CPU runs them."""
-        return torch.device(self.device).type == "cpu"
-
 
 def choose(
     subject: Networks,
@@ -141,7 +136,7 @@ def _rates(subject: Networks) -> Rates:
         "network": _digest([repr(network), shapes, list(subject.observation_shape)]),
         "pairs": pairs,
         "sizes": list(SIZES),
-        "device": subject.device if subject.is_on_cpu else torch.cuda.get_device_name(subject.device),
+        "device": _device_in_words(subject.device),
         "machine": _machine(),
     }
 
@@ -236,6 +231,10 @@ def _processor() -> str:
 
 
 _FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
+
+
+def _device_in_words(device: str) -> str:
+    return torch.cuda.get_device_name(device) if torch.device(device).type == "cuda" else device
 
 
 def _in_words(network: nn.Module, observation_shape: tuple[int, ...]) -> str:
