@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,12 @@ def test_the_loss_of_the_policy_is_the_likelihood_of_the_mixture() -> None:
     responsibility = weights * chosen / (weights * chosen).sum(dim=1, keepdim=True)
     (gradient,) = torch.autograd.grad(loss.sum(), network.gate.last.bias)
     assert torch.allclose(gradient, (weights - responsibility).sum(dim=0), atol=1e-5)
+
+
+@pytest.mark.parametrize("balance", [-0.1, math.inf, math.nan])
+def test_a_balance_that_nothing_can_be_learned_beside_is_refused(balance: float) -> None:
+    with pytest.raises(ValueError, match="expected a balance of at least 0"):
+        Mixture(balance=balance)
 
 
 def test_balance_is_least_where_all_phases_are_used_alike() -> None:

@@ -7,6 +7,7 @@ The mixture is a network like any other, `networks.mixture`: it answers what the
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,7 @@ class Mixture(Scheme):
 
     def __post_init__(self) -> None:
         check_positive(epochs=self.epochs)
-        if not self.balance >= 0:
+        if not 0 <= self.balance < math.inf:
             raise ValueError(f"expected a balance of at least 0, got {self.balance!r}")
 
     def check(self, gate: PhaseGate) -> None:
@@ -84,7 +85,9 @@ class Mixture(Scheme):
         stages = [Stage(weights=(1.0,), epochs=self.epochs)]
         whole = trainer.fit(mixture, dataset, SinglePhase(), stages, folder, validation=validation, test=test)
         assert isinstance(whole.network, MixtureNetwork)
-        training = dataset if validation else dataset.split(trainer.config.validation_fraction, trainer.config.seed)[0]
+        training = dataset
+        if validation is None:
+            training, _ = dataset.split(trainer.config.validation_fraction, trainer.config.seed)
         order = _order(whole.network.gate, training)
         return Team(
             gate=NetworkGate(size.game, _reordered(whole.network.gate, order), channels=size.channels),
