@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from moemcts.agents import Agent, Seat
-from moemcts.errors import unknown_name
+from moemcts.errors import UsageError, unknown_name
 from moemcts_pommerman import native
 from moemcts_pommerman.agents import ScriptedAgent
 from moemcts_pommerman.game import Pommerman
@@ -121,5 +121,6 @@ def make_opponent(agent: str | Agent) -> Opponent:
     if not isinstance(agent, str):
         return Opponent(agent)
     if agent not in SCRIPTS:
-        raise unknown_name("scripted agent", agent, SCRIPTS)
+        unknown = unknown_name("scripted agent", agent, SCRIPTS)
+        raise UsageError(f"{unknown}; other agents are given as objects, such as moemcts.load('planner', 'pommerman')")
     return Opponent(ScriptedAgent(agent))

@@ -230,6 +230,8 @@ def test_messages_reach_the_team_mate_one_step_later() -> None:
 def test_wrong_arguments_say_what_was_expected() -> None:
     with pytest.raises(UsageError, match="did you mean 'simple'"):
         PommermanEnv(opponents="simpel")
+    with pytest.raises(UsageError, match=r"are given as objects, such as moemcts\.load\('planner', 'pommerman'\)"):
+        PommermanEnv(opponents="planner")
     with pytest.raises(ValueError, match="expected one agent for each of 3 other seats, got 2"):
         PommermanEnv(opponents=["simple", "stop"])
     with pytest.raises(ValueError, match="expected seat"):
