@@ -16,6 +16,7 @@ from moemcts.report.outcomes import Entry
 
 METRICS, TIMINGS = "metrics.jsonl", "timings.jsonl"
 SECONDS_BETWEEN_LOOKS = 2.0
+_SPEEDS = {"positions_per_second": "positions per second", "waiting": "share waiting for data"}
 
 
 @contextlib.contextmanager
@@ -95,7 +96,8 @@ def points(
     Losses have the names of the samples that they were measured on: `training/loss`, `validation/policy`,
     `validation opening/loss`. Steps of later stages follow those of earlier ones.
     """
-    speeds = {(one["stage"], one["step"]): one for one in timings}
+    # Times decide nothing: where they were not written down as they are now, their points are left out.
+    speeds = {(one.get("stage"), one.get("step")): one for one in timings}
     for entry, step in list(zip(entries, running_steps(entries), strict=True))[first:]:
         at = int(step)
         for kind in ("training", "validation"):
@@ -103,9 +105,10 @@ def points(
         for kind, label in (("phases", "validation"), ("test", "test")):
             for phase, losses in (entry.get(kind) or {}).items():
                 yield from ((at, f"{label} {phase}/{term}", value) for term, value in _terms(losses))
-        if speed := speeds.get((entry["stage"], entry["step"])):
-            yield at, "speed/positions per second", speed["positions_per_second"]
-            yield at, "speed/share waiting for data", speed["waiting"]
+        speed = speeds.get((entry["stage"], entry["step"]), {})
+        for key, label in _SPEEDS.items():
+            if key in speed:
+                yield at, f"speed/{label}", speed[key]
 
 
 def _terms(losses: Mapping[str, float] | None) -> Iterator[tuple[str, float]]:

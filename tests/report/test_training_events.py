@@ -44,6 +44,8 @@ def test_a_measurement_is_named_by_its_samples_and_stages_follow_each_other() ->
         (6, "speed/positions per second", 900.0),
         (6, "speed/share waiting for data", 0.1),
     ]
+    lost = [{}, {"stage": "late", "step": 2, "waiting": 0.1}]
+    assert [one[1] for one in points(entries, lost, first=1)][3:] == ["speed/share waiting for data"]
 
 
 def test_every_training_of_a_run_has_a_folder_of_its_own(tmp_path: Path) -> None:
