@@ -89,7 +89,9 @@ def match(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
     parallel: Annotated[int, typer.Option(min=1, help="Games that run at once and share batches.")] = 256,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that share the games; the games are the same.")] = 1,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Processes that share the games, 0 one per core; the games are the same.")
+    ] = 1,
     out: Annotated[
         Path | None, typer.Option(help="File for the finished games; a match goes on where it left off.")
     ] = None,

@@ -23,7 +23,7 @@ from moemcts.game import Game
 from moemcts.naming import TIMES, Contestant, contestants, identity_of, says_more
 from moemcts.plugins import plugins
 from moemcts.runs.environment import groups_in_flight
-from moemcts.work import workers
+from moemcts.work import num_cores, workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +52,7 @@ class MatchPlan:
     """Seconds per decision, beyond which an agent loses the game."""
     max_parallel: int = 256
     num_workers: int = 1
+    """Processes; 0 for one per core."""
     resolved: Mapping[str, str] = field(default_factory=dict)
     """References that say more, as which backend runs the networks, by those that users write."""
 
@@ -157,7 +158,7 @@ class Match:
             schedule,
             self.conditions,
             journal=path,
-            workers=workers(min(self.plan.num_workers, self.num_games), hint=hint),
+            workers=workers(min(self.plan.num_workers or num_cores(), self.num_games), hint=hint),
             stop=stop,
             watch=watch or Watch(),
         )
