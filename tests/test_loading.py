@@ -96,3 +96,6 @@ def test_weights_that_come_with_a_plugin_are_named(tmp_path: Path) -> None:
         assert agent.play(agent.game.initial_state()).simulations == 4
     with pytest.raises(MoemctsError, match="expected a folder of experts"):
         moemcts.load(tmp_path / "nothing")
+    team = save_team(tmp_path / "selfplay" / "generations" / "0002" / "experts")
+    with pytest.raises(MoemctsError, match=f"got .*selfplay; it holds {team}"):
+        moemcts.load(tmp_path / "selfplay")

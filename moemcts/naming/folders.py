@@ -40,6 +40,8 @@ def experts_in(named: str | Path) -> Path:
         if (place / weights.MANIFEST).exists():
             return place
     teams = sorted(str(manifest.parent) for manifest in folder.glob("experts/*/manifest.toml"))
+    # Of self-play, which may have hundreds: the last.
+    teams += sorted(str(manifest.parent) for manifest in folder.glob("generations/*/experts/manifest.toml"))[-1:]
     hint = "there is no such folder" if not folder.exists() else "it is a file" if folder.is_file() else ""
     if not hint:
         hint = f"it holds {', '.join(teams)}" if teams else "it holds no manifest.toml"
