@@ -303,7 +303,7 @@ def _check_course(game: Game, states: list[State], joints: list[list[int]], seed
         laws.expect(
             "final returns sum to utility_sum",
             abs(float(final.sum()) - spec.utility_sum) < TOLERANCE,
-            f"expected {spec.utility_sum}, got {final}",
+            f"expected {spec.utility_sum}, got {final}; a game whose sum is not fixed says utility_sum=None",
         )
     if any(np.any(state.rewards()) for state in states[1:]):
         _check_values(game, states, laws)
@@ -381,7 +381,7 @@ def _check_keys(game: Game, seed: int, laws: _Laws) -> None:
     for state, player in _random_pairs(game, 10, seed):
         key = state.key()
         is_plain = isinstance(key, int) and 0 <= key < 2**64
-        laws.expect("keys are whole numbers of 64 bits", is_plain, f"got {key!r} of type {type(key).__name__}")
+        laws.expect("keys are whole numbers of 64 bits", is_plain, f"got {key!r}, {type(key)}, not 0 to 2**64 - 1")
         if player != state.active_players[0]:
             continue
         planes = state.observation(player)

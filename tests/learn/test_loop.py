@@ -445,7 +445,7 @@ def test_a_phase_without_samples_keeps_its_expert_and_is_named(samples: Samples,
     made = go_on(Trainer(CONFIG), Separated(), before, samples, PlyGate((3, 40), ()), tmp_path)
     assert same(made.networks.experts[2], before.experts[2])
     assert not same(made.networks.experts[0], before.experts[0])
-    assert made.notes == ["no game came to phase phase 2: its expert stays as it is where it learns from that alone"]
+    assert made.notes == ["no game came to 'phase 2': its expert stays as it is where it learns from that alone"]
     few = go_on(Trainer(CONFIG), Separated(), before, samples, PlyGate((1, 40), ()), tmp_path / "few")
     assert any("less than a batch of 16" in note for note in few.notes)
 

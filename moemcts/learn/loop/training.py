@@ -128,9 +128,9 @@ def scarcity(counts: Mapping[str, float], batch_size: int) -> list[str]:
     notes = []
     for name, count in counts.items():
         if count == 0:
-            notes.append(f"no game came to phase {name}: its expert stays as it is where it learns from that alone")
+            notes.append(f"no game came to {name!r}: its expert stays as it is where it learns from that alone")
         elif count < batch_size:
-            notes.append(f"phase {name} has {count:.0f} samples, less than a batch of {batch_size}")
+            notes.append(f"{name!r} has {count:.0f} samples, less than a batch of {batch_size}")
     return notes
 
 
