@@ -129,7 +129,9 @@ def test_an_interrupted_match_says_how_to_go_on(folder: Path, tmp_path: Path, wo
     assert json.loads(run(*arguments, folder=folder).stdout)["num_games"] == 60
 
 
-@pytest.mark.parametrize("options", [["--workers", 2], ["--parallel", 1], ["--workers", 3, "--parallel", 4]])
+@pytest.mark.parametrize(
+    "options", [["--workers", 2], ["--workers", 0], ["--parallel", 1], ["--workers", 3, "--parallel", 4]]
+)
 def test_games_do_not_depend_on_who_plays_them_when(folder: Path, options: list[object]) -> None:
     assert run(*DUEL, *options, folder=folder).stdout == run(*DUEL, folder=folder).stdout
 
