@@ -88,6 +88,27 @@ def test_batches_of_every_size_are_computed_row_by_row(num: int) -> None:
     assert largest_error(torch_evaluation(network, planes), evaluator.evaluate_planes(planes)) < 1e-5
 
 
+def test_openvino_does_not_tie_the_threads_of_all_processes_to_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openvino")
+    core, made = backends._openvino_core(), []
+
+    class Watched:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(core, name)
+
+        def compile_model(self, *arguments: Any) -> Any:
+            made.append(core.compile_model(*arguments))
+            return made[-1]
+
+    monkeypatch.setattr(backends, "_openvino_core", Watched)
+    evaluator = make_evaluator(network_of("resnet?channels=4&blocks=1", (2, 3, 3), 9), (2, 3, 3), backend="openvino")
+    evaluator.evaluate_planes(random_planes((2, 3, 3), 4))
+    assert made
+    for model in made:
+        assert model.get_property("ENABLE_CPU_PINNING") is False
+        assert model.get_property("INFERENCE_NUM_THREADS") == 1
+
+
 class Crooked(nn.Module):
     """Exports to something else than it computes: the trace takes one side of a branch on its input."""
 
