@@ -210,8 +210,8 @@ either: experts by `steps`, `separated`, which see as much as one network and ha
 points [-5.8, +4.7] over it and +1.6 [-5.1, +8.4] over one network of three times the size; `staged` -2.1 [-8.8, +4.6]
 over it and -2.6 [-8.1, +2.8] beside one network trained as long as three. Losses say what they say in chess: `staged`
 experts have a lower one than the network that they are compared with, by 0.0186, and the one network trained as long a
-lower one still, by 0.0690; in games neither shows. With a larger network, one seed and 100 games an arm: `separated` and `staged`
--4.0 points each [-14.6, +6.6] and [-16.2, +8.2], one network trained as long +1.0 [-11.8, +13.8].
+lower one still, by 0.0690; in games neither shows. With a larger network, one seed and 100 games an arm: `separated`
+and `staged` -4.0 points each [-14.6, +6.6] and [-16.2, +8.2], one network trained as long +1.0 [-11.8, +13.8].
 
 The presets are small; of the one named `paper` these fifteen seeds, ten of them with all gates, are all that has been
 run yet, and nothing here has run on a GPU."""

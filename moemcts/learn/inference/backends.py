@@ -232,9 +232,9 @@ class OpenvinoEvaluator:
 
 _ANY = -1
 """OpenVINO's word for a batch of any size."""
-# Left to itself OpenVINO takes all cores, or ties its one thread to the first of them, that of every process to the same;
-# its precision is always named, as by default it is bfloat16 where the processor has it: not the float32 that was asked
-# for.
+# Left to itself OpenVINO takes all cores, or ties its one thread to the first of them, that of every process to the
+# same; its precision is always named, as by default it is bfloat16 where the processor has it: not the float32 that was
+# asked for.
 _OPENVINO_SETTINGS = {
     "INFERENCE_NUM_THREADS": 1,
     "NUM_STREAMS": 1,
