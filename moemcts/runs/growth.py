@@ -53,7 +53,7 @@ def grown(
                 f"{arm.name!r} of {experiment.folder} would be called {now.name!r} beside the new arms, and its files "
                 f"too; start another run, on the same data with --data {experiment.folder / 'data'}"
             )
-    larger.check()
+    larger.check(remedy="leave that out, or start another run with --out")
     return larger
 
 

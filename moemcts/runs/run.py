@@ -137,10 +137,10 @@ class Run(ABC, Generic[Config]):
             self.check()
             yield
 
-    def check(self) -> None:
-        """Raises ForeignData where a part was made with other settings."""
+    def check(self, *, remedy: str = f"put {CONFIG} back, or start another run with --out") -> None:
+        """Raises ForeignData, with what to do, where a part was made with other settings."""
         for part in self.parts():
-            self._check(part)
+            self._check(part, remedy)
 
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:
@@ -217,15 +217,12 @@ class Run(ABC, Generic[Config]):
     def describe(self) -> str:
         """Returns one line on what is done."""
 
-    def _check(self, part: Part) -> None:
+    def _check(self, part: Part, remedy: str) -> None:
         found, expected = self._found(part), _record(part, is_done=True)
         if not found:
             return
         if told := changes(found["decided_by"], expected["decided_by"]):
-            raise ForeignData(
-                f"{self.folder}: part {part.name} was made with other settings: {told}; "
-                f"put {CONFIG} back, or start another run with --out"
-            )
+            raise ForeignData(f"{self.folder}: part {part.name} was made with other settings: {told}; {remedy}")
 
     def _found(self, part: Part) -> dict[str, Any]:
         path = self._path(part)
