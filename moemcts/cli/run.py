@@ -108,13 +108,9 @@ def run(
         )
     else:
         experiment = Experiment.load(resume, allow_programs=allow_programs)
-        experiment = grown(
-            experiment,
-            gates=gate or (),
-            schemes=scheme or (),
-            networks=network or (),
-            changes=read_changes(given.changes),
-        )
+        if given:
+            added = {"gates": gate or (), "schemes": scheme or (), "networks": network or ()}
+            experiment = grown(experiment, **added, changes=read_changes(given.changes))
     progress.say(headline(experiment))
     expected = estimate(experiment)
     progress.say(expected.describe())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,21 @@ class Boards:
         A game's own starts are those of no other seed. Of a file each seed draws for itself, so two seeds may share
         some of its positions.
         """
-        config = self.config.match
-        return starts(
-            self.game,
-            -(-num_games // self.game.spec.num_players),
-            path=Path(config.openings) if config.openings else None,
-            random_plies=config.random_plies,
-            seed=self.first(seed),
-        )
+        if (seed, num_games) not in self._read:
+            config = self.config.match
+            self._read[seed, num_games] = starts(
+                self.game,
+                -(-num_games // self.game.spec.num_players),
+                path=Path(config.openings) if config.openings else None,
+                random_plies=config.random_plies,
+                seed=self.first(seed),
+            )
+        return self._read[seed, num_games]
+
+    @cached_property
+    def _read(self) -> dict[tuple[int, int], list[Opening]]:
+        """Those of a seed are the same for every arm: a file is not read again for each."""
+        return {}
 
     @property
     def complaint(self) -> str:

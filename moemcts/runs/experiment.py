@@ -209,7 +209,7 @@ class Experiment(Run[ExperimentConfig]):
         agents = self._agents(arms, kind, seed, device)
         search = self.config.search.model_dump(mode="json") if kind == SEARCHED else None
         return self.boards.schedule(
-            {player: ({**self.field.extra, **agents})[player]},
+            {player: {**self.field.extra, **agents}[player]},
             self.field.agent(agents),
             self._num_games(kind),
             seed,
@@ -299,7 +299,7 @@ class Experiment(Run[ExperimentConfig]):
     def _games(self, kind: str, seed: int, player: str) -> Part:
         config = self.config
         match = config.match.model_dump(mode="json", exclude={"games", "raw_games", "parallel"})
-        own = next((arm for arm in self.arms if arm.name == player), None)
+        own = self._arm(player)
         return Part(
             name=self._match_label(kind, seed, player),
             task=MATCHES,
@@ -327,8 +327,11 @@ class Experiment(Run[ExperimentConfig]):
         return self._num_games(kind) >= self.num_workers * self.config.match.parallel
 
     def _match_label(self, kind: str, seed: int, player: str) -> str:
-        labels = {arm.name: arm.label for arm in self.arms}
-        return f"{kind}-{labels.get(player, player)}-{seed}"
+        own = self._arm(player)
+        return f"{kind}-{own.label if own else player}-{seed}"
+
+    def _arm(self, player: str) -> Arm | None:
+        return next((arm for arm in self.arms if arm.name == player), None)
 
     def _train(self, arm: Arm, seed: int, advance: Advance) -> None:
         train_experts(
