@@ -33,7 +33,7 @@ def benchmark(
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
 ) -> None:
     """Run a suite of experiments over many games and rank what helped; finished games are skipped."""
-    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.report.leaderboard import leaderboard
     from moemcts.report.page import write_report
     from moemcts.runs.benchmark import DoUnit, labels, read_suite
@@ -53,12 +53,9 @@ def benchmark(
         for unit in units:
             typer.echo(f"{unit.name}: {', '.join(unit.gates)}")
         return
-    try:
-        with exclusive(folder):
-            rows = _work(do, units, workers, progress)
-    except KeyboardInterrupt:
-        progress.say("interrupted; games that were finished are kept, the same command goes on")
-        raise typer.Exit(130) from None
+    kept = "games that were finished are kept, the same command goes on"
+    with interruptible(progress, lambda: kept), exclusive(folder):
+        rows = _work(do, units, workers, progress)
     write_text(folder / ROWS, "".join(json.dumps(row) + "\n" for row in rows))
     report = leaderboard(rows, f"{suite.stem}, {preset}")
     write_report(folder / "report", report)

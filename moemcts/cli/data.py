@@ -50,7 +50,7 @@ def generate(
 ) -> None:
     """Play games between agents and write their decisions as a dataset."""
     from moemcts.cli.outputs import check_own
-    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.learn.data.generation import generate as play_games
     from moemcts.learn.data.varied import seated
     from moemcts.naming import resolve_agent
@@ -71,22 +71,22 @@ def generate(
     others = resolve_agent(against, made) if against is not None else None
     seats = seated([players[name] for name in names], num_seats, against=others, random_plies=random_plies)
     progress = ConsoleProgress()
-    try:
-        with exclusive(out), progress.task(f"games of {made.spec.name}", "samples") as advance:
-            play_games(
-                made,
-                seats,
-                samples,
-                seed=seed,
-                out=out,
-                reference=game,
-                keep=keep,
-                only_first=against is not None,
-                on_progress=advance,
-            )
-    except KeyboardInterrupt:
-        progress.say(f"interrupted; whole shards are kept in {out}, the same command goes on")
-        raise typer.Exit(130) from None
+    with (
+        interruptible(progress, lambda: f"whole shards are kept in {out}, the same command goes on"),
+        exclusive(out),
+        progress.task(f"games of {made.spec.name}", "samples") as advance,
+    ):
+        play_games(
+            made,
+            seats,
+            samples,
+            seed=seed,
+            out=out,
+            reference=game,
+            keep=keep,
+            only_first=against is not None,
+            on_progress=advance,
+        )
     typer.echo(json.dumps({"data": str(out), "samples": samples}) if as_json else str(out))
 
 

@@ -235,26 +235,25 @@ def _formats(played: Match, pgn: Path | None, replays: Path | None) -> list[tupl
 def _play(played: Match, out: Path | None) -> DuelResult | MatchResult:
     from moemcts.arena.playing import Watch
     from moemcts.arena.verdict import counted
-    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.standing import Standing
 
     progress = ConsoleProgress()
     if played.suite is not None and played.suite.complaint:
         progress.say(f"warning: {played.suite.complaint}")
     standing = Standing(played, _once(progress.say))
-    with progress.task("match", "games", standing.describe) as advance:
+
+    def kept() -> str:
+        games = f"{counted(standing.num_games, 'finished game')} {'is' if standing.num_games == 1 else 'are'}"
+        return f"{games} in {out}, the same command goes on" if out else ""
+
+    with interruptible(progress, kept), progress.task("match", "games", standing.describe) as advance:
 
         def report(state: Progress) -> None:
             standing.num_plies = state.num_plies
             advance(state.num_finished, played.num_games)
 
-        try:
-            return played.play(out, watch=Watch(report, standing.note))
-        except KeyboardInterrupt:
-            games = f"{counted(standing.num_games, 'finished game')} {'is' if standing.num_games == 1 else 'are'}"
-            kept = f"; {games} in {out}, the same command goes on" if out else ""
-            progress.say(f"interrupted{kept}")
-            raise typer.Exit(130) from None
+        return played.play(out, watch=Watch(report, standing.note))
 
 
 def _once(say: Callable[[str], None]) -> Callable[[str], None]:

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
 from moemcts.arena.verdict import counted
 from moemcts.work.progress import Advance
+from moemcts.work.progress import Progress as Shown
 
 SECONDS_BETWEEN_LINES = 10.0
 
@@ -73,6 +75,16 @@ class ConsoleProgress:
         yield advance
         seconds = time.monotonic() - started
         self.say(f"{name}: {counted(last[0], unit.removesuffix('s'))} in {seconds:,.1f} s")
+
+
+@contextmanager
+def interruptible(progress: Shown, kept: Callable[[], str]) -> Iterator[None]:
+    """Ends a command that Ctrl-C interrupts by one line, with what `kept` says of what was done, and exit code 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        progress.say("; ".join(filter(None, ["interrupted", kept()])))
+        raise typer.Exit(130) from None
 
 
 def _is_open(stream: TextIO | None) -> bool:

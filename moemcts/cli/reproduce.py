@@ -84,18 +84,15 @@ def _prepared(
 
 def _do(run: Reproduction, command_line: Any, as_json: bool) -> object:
     """Does an experiment and writes its report; returns its numbers."""
-    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.report.page import write_report
     from moemcts.store import exclusive
 
     progress = ConsoleProgress()
     name = run.experiment.name
-    try:
-        with exclusive(run.folder):
-            run.work(partial(run_command, command_line), progress.say)
-    except KeyboardInterrupt:
-        progress.say("interrupted; all that was finished is kept, the same command goes on")
-        raise typer.Exit(130) from None
+    kept = "all that was finished is kept, the same command goes on"
+    with interruptible(progress, lambda: kept), exclusive(run.folder):
+        run.work(partial(run_command, command_line), progress.say)
     report = run.report()
     write_report(run.folder / name / "report", report)
     if not as_json:

@@ -83,7 +83,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report's numbers as JSON.")] = False,
 ) -> None:
     """Make data, train a single network and one expert per phase, play both, and report which is better."""
-    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.settings import Given, games_at, read_changes, read_settings
     from moemcts.report.events import check_installed
     from moemcts.report.page import plain
@@ -123,12 +123,9 @@ def run(
     elif given:
         keep_growth(experiment)
     started = time.monotonic()
-    try:
-        with followed(experiment.folder, is_wanted=tensorboard):
-            report = make(experiment, progress)
-    except KeyboardInterrupt:
-        progress.say(f"interrupted; all that was finished is kept. Go on: moemcts run --resume {experiment.folder}")
-        raise typer.Exit(130) from None
+    kept = f"all that was finished is kept. Go on: moemcts run --resume {experiment.folder}"
+    with interruptible(progress, lambda: kept), followed(experiment.folder, is_wanted=tensorboard):
+        report = make(experiment, progress)
     progress.say(f"done in {time.monotonic() - started:,.0f} s")
     if as_json:
         typer.echo(json.dumps({"folder": str(experiment.folder), **plain(report.numbers)}, indent=1))

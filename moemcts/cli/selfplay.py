@@ -54,7 +54,7 @@ def selfplay(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Let experts play games and learn from them, generation by generation, and report how strong they have become."""
-    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.settings import Given
     from moemcts.report.events import check_installed
     from moemcts.report.page import plain
@@ -95,11 +95,9 @@ def selfplay(
     if tensorboard:
         _follow(run)
     started = time.monotonic()
-    try:
+    kept = f"all that was finished is kept. Go on: moemcts selfplay --resume {run.folder}"
+    with interruptible(progress, lambda: kept):
         report = make(run, progress)
-    except KeyboardInterrupt:
-        progress.say(f"interrupted; all that was finished is kept. Go on: moemcts selfplay --resume {run.folder}")
-        raise typer.Exit(130) from None
     progress.say(f"done in {time.monotonic() - started:,.0f} s")
     if as_json:
         typer.echo(json.dumps(plain(report.numbers), indent=1))

@@ -85,7 +85,7 @@ def tournament(
     from moemcts.arena.games import Conditions
     from moemcts.arena.openings import first_board, read_openings, starts
     from moemcts.cli.outputs import check_own
-    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.plugins import plugins
 
     named = Named(preset, experts, baseline, nodes, milliseconds, batch_sizes)
@@ -119,15 +119,12 @@ def tournament(
         conditions=Conditions(seed=seed, max_parallel=parallel, adjudication=conduct, agent_timeout=agent_timeout),
         folder=None if out is None else out / GAMES,
     )
-    try:
+    kept = f"finished games are kept in {out}, the same command goes on" if out else ""
+    with interruptible(ConsoleProgress(), lambda: kept):
         if preset is None:
             report = _play_tournament(event, agent or [], kind or ROUND_ROBIN, rounds or ROUNDS)
         else:
             report = _play_preset(event, named)
-    except KeyboardInterrupt:
-        kept = f"; finished games are kept in {out}, the same command goes on" if out else ""
-        ConsoleProgress().say(f"interrupted{kept}")
-        raise typer.Exit(130) from None
     if out is not None:
         from moemcts.report import write_report
 

@@ -61,7 +61,7 @@ def train(
 
     On several GPUs: `torchrun --nproc-per-node 4 --no-python moemcts train ... --out FOLDER`.
     """
-    from moemcts.cli.progress import ConsoleProgress
+    from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.settings import Given, games_at
     from moemcts.learn.training.ranks import launched
     from moemcts.report.events import check_installed
@@ -89,12 +89,9 @@ def train(
     if not ranks.is_first:
         training.work(progress)
         return
-    try:
-        with followed(training.folder, is_wanted=tensorboard):
-            report = make(training, progress)
-    except KeyboardInterrupt:
-        progress.say(f"interrupted; all that was finished is kept. Go on: moemcts train --resume {training.folder}")
-        raise typer.Exit(130) from None
+    kept = f"all that was finished is kept. Go on: moemcts train --resume {training.folder}"
+    with interruptible(progress, lambda: kept), followed(training.folder, is_wanted=tensorboard):
+        report = make(training, progress)
     if as_json:
         typer.echo(json.dumps(report.numbers, indent=1))
         return
