@@ -63,6 +63,7 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         "schemes": options.scheme or SCHEMES,
         "network": options.network or (LARGE if on_gpu else SMALL),
         **({"other_networks": options.other_networks} if options.other_networks else {}),
+        **({"single_networks": options.single_networks} if options.single_networks else {}),
         "seed": options.seed,
         "num_seeds": options.seeds,
         "workers": 1 if on_gpu else num_cores(),
@@ -178,6 +179,13 @@ def main() -> None:
         default=[],
         dest="other_networks",
         help="one of others, each of which is a single network and experts too, against the first's single network",
+    )
+    parser.add_argument(
+        "--single-network",
+        action="append",
+        default=[],
+        dest="single_networks",
+        help="one of others, each of which is a single network alone",
     )
     parser.add_argument(
         "--precision", choices=["float32", "bf16"], default="float32", help="on a CPU: float32, or bf16, channels last"

@@ -41,7 +41,7 @@ def rows(run: Path, label: str) -> list[dict[str, object]]:
             row |= {"wins": tally["wins"], "ties": tally["ties"], "losses": tally["losses"]}
             row |= {"wins_by_seed": [wins_of(result, arm) for result in numbers[kind]["by_seed"]]}
             row |= {"difference": numbers[kind]["differences"].get(arm), "scheme": ", ".join(config["schemes"])}
-            others = (one for one in config.get("other_networks", ()) if arm.endswith(f" {one}"))
+            others = (one for one in others_of(config) if arm.endswith(f" {one}"))
             network = next(others, config["network"])
             row |= {"network": network, "simulations": config["search"]["simulations"] * (kind != "raw")}
             row |= {"rollout_plies": config["search"].get("rollout_plies", 0)}
@@ -69,6 +69,11 @@ def between(rows: Sequence[Mapping[str, Any]], run: Path, pair: tuple[str, str])
     raise ValueError(
         f"expected a pair of {sorted({one[key] for one in known for key in ('arm', 'other')})}, got {pair}"
     )
+
+
+def others_of(config: Mapping[str, Any]) -> list[str]:
+    """Returns the networks of a run beside the first, which arms are named by."""
+    return [*config.get("other_networks", ()), *config.get("single_networks", ())]
 
 
 def samples_of(config: Mapping[str, Any]) -> int:

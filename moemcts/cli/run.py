@@ -64,6 +64,13 @@ def run(
             "the single network of the first."
         ),
     ] = None,
+    single_network: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A further network of which there is a single one and no experts, such as a larger one; may be given "
+            "several times."
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with settings, as in a run's config.toml.")] = None,
@@ -73,8 +80,8 @@ def run(
     resume: Annotated[
         Path | None,
         typer.Option(
-            help="Go on with the run in this folder. With --gate, --scheme, --network and --set it gains arms, games "
-            "and seeds: what it has is kept."
+            help="Go on with the run in this folder. With --gate, --scheme, --network, --single-network and --set "
+            "it gains arms, games and seeds: what it has is kept."
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then exit.")] = False,
@@ -95,21 +102,23 @@ def run(
     if tensorboard:
         check_installed()
     networks = {"network": network[0], "other_networks": network[1:]} if network else {}
+    networks |= {"single_networks": single_network} if single_network else {}
     named = {"game": game, "gates": gate, "schemes": scheme, **networks, "seed": seed, **games_at(data)}
     given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
     progress = ConsoleProgress()
     if resume is None:
         settings = read_settings(given, ExperimentConfig)
         experiment = Experiment.prepare(out or new_folder(settings.game, settings.gates, preset), settings)
-    elif out or preset or config or {*given.options} - {"gates", "schemes", "network", "other_networks"}:
+    elif out or preset or config or {*given.options} - {"gates", "schemes", *networks}:
         raise UsageError(
-            "expected --resume with --gate, --scheme, --network and --set at most: a run goes on with the settings in "
-            "its config.toml"
+            "expected --resume with --gate, --scheme, --network, --single-network and --set at most: a run goes on "
+            "with the settings in its config.toml"
         )
     else:
         experiment = Experiment.load(resume, allow_programs=allow_programs)
         if given:
             added = {"gates": gate or (), "schemes": scheme or (), "networks": network or ()}
+            added |= {"single_networks": single_network or ()}
             experiment = grown(experiment, **added, changes=read_changes(given.changes))
     progress.say(headline(experiment))
     expected = estimate(experiment)

@@ -63,12 +63,17 @@ def single_arm(network: str, name: str = SINGLE) -> Arm:
 
 
 def make_arms(
-    networks: Sequence[str], gates: Sequence[str], schemes: Sequence[str], gate_names: Sequence[str] = ()
+    networks: Sequence[str],
+    gates: Sequence[str],
+    schemes: Sequence[str],
+    gate_names: Sequence[str] = (),
+    single_networks: Sequence[str] = (),
 ) -> list[Arm]:
     """Returns per network the single one and the experts of every gate and scheme, named by what differs between them.
 
     The first is the single network that all are compared with; arms of the first network do not name it. `gate_names`
-    are what the gates are called, in their order; they are called as they are written where it is empty.
+    are what the gates are called, in their order; they are called as they are written where it is empty. Of
+    `single_networks` there is the single one only.
     """
     names = {gate: gate for gate in gates} | dict(zip(gates, gate_names, strict=False))
     gates = [gate for gate in gates if gate != NO_GATE]
@@ -81,6 +86,7 @@ def make_arms(
                 words = [word for word, others in ((names[gate], gates), (scheme, schemes)) if len(others) > 1]
                 name = " ".join([*(words or [names[gate]]), *further])
                 arms.append(Arm(name, gate, scheme, network, gate_name=names[gate]))
+    arms += [single_arm(network, f"{SINGLE} {network}") for network in single_networks]
     labels = file_labels([arm.name for arm in arms])
     return [replace(arm, label=label) for arm, label in zip(arms, labels, strict=True)]
 

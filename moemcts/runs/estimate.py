@@ -71,7 +71,7 @@ def estimate(experiment: Experiment) -> Estimate:
     config, game = experiment.config, experiment.game
     played = play_some(game, data_players(config, game))
     sizes = _sizes(experiment)
-    rates = {name: network_rate(game, name, played.states, BATCH) for name in config.networks}
+    rates = {name: network_rate(game, name, played.states, BATCH) for name in config.all_networks}
     work = {
         arm: learning_cost(
             plugins().scheme(arm.scheme),

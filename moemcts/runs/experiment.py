@@ -54,11 +54,11 @@ class Experiment(Run[ExperimentConfig]):
     def __init__(self, folder: Path, config: ExperimentConfig) -> None:
         """Raises UsageError where the configuration names something that does not exist."""
         super().__init__(folder, config)
-        for network in config.other_networks:
+        for network in config.all_networks[1:]:
             plugins().network(network, self.game.spec.observation_shape, self.game.spec.num_actions)
         self.boards = Boards(folder, self.game, config)
         """Where its games are played."""
-        self.arms = make_arms(config.networks, config.gates, config.schemes, config.gate_names)
+        self.arms = make_arms(config.networks, config.gates, config.schemes, config.gate_names, config.single_networks)
         for scheme in config.schemes:
             plugins().scheme(scheme)
         for arm in self.arms:
@@ -110,10 +110,10 @@ class Experiment(Run[ExperimentConfig]):
         gates = ", ".join(self.gate_names.values())
         experts = f" against experts ({gates}; {', '.join(config.schemes)})" if gates else ""
         seeds = f"{config.num_seeds} training seed{'s' * (config.num_seeds > 1)}"
+        others = [f"and the same of {network}, " for network in config.other_networks]
+        others += [f"and a single {network}, " for network in config.single_networks]
         return (
-            f"{config.game}: a single {config.network}{experts}, "
-            f"{''.join(f'and the same of {network}, ' for network in config.other_networks)}"
-            f"{data}, {seeds}, "
+            f"{config.game}: a single {config.network}{experts}, {''.join(others)}{data}, {seeds}, "
             f"{config.match.games} games per arm and seed at {config.search.simulations} simulations"
         )
 

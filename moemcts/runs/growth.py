@@ -22,6 +22,7 @@ def grown(
     gates: Sequence[str] = (),
     schemes: Sequence[str] = (),
     networks: Sequence[str] = (),
+    single_networks: Sequence[str] = (),
     changes: Mapping[str, Any] | None = None,
 ) -> Experiment:
     """Returns an experiment with further gates, schemes and networks, and with changed settings by dotted path.
@@ -34,11 +35,12 @@ def grown(
         "gates": {gate: plugins().complete_gate(gate, game) for gate in gates},
         "schemes": {scheme: scheme for scheme in schemes},
         "other_networks": {network: plugins().complete_network(network, game) for network in networks},
+        "single_networks": {network: plugins().complete_network(network, game) for network in single_networks},
     }
-    has = {"gates": config.gates, "schemes": config.schemes, "other_networks": config.networks}
+    has = {"gates": config.gates, "schemes": config.schemes}
     for key, names in added.items():
         for name, complete in names.items():
-            if complete in has[key]:
+            if complete in has.get(key, config.all_networks):
                 raise UsageError(f"expected what {experiment.folder} does not have yet, got {name!r}")
     values = config.resolved_settings()
     merge(values, changes or {})

@@ -27,9 +27,12 @@ def with_gates(config: ExperimentConfig) -> ExperimentConfig:
 def with_networks(config: ExperimentConfig) -> ExperimentConfig:
     """Returns the configuration with what the game decides of its further networks, as of the first, written out."""
     game = plugins().game(config.game)
-    return config.model_copy(
-        update={"other_networks": [plugins().complete_network(network, game) for network in config.other_networks]}
-    )
+
+    def complete(networks: list[str]) -> list[str]:
+        return [plugins().complete_network(network, game) for network in networks]
+
+    update = {"other_networks": complete(config.other_networks), "single_networks": complete(config.single_networks)}
+    return config.model_copy(update=update)
 
 
 def with_field(config: ExperimentConfig) -> ExperimentConfig:

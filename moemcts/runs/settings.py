@@ -218,6 +218,8 @@ class ExperimentConfig(LearningConfig):
 
     other_networks: list[str] = []
     """Beside `network`: each makes a single network and experts of its own, such as some of equal cost."""
+    single_networks: list[str] = []
+    """Beside these: each makes a single network alone, such as a larger one that the experts are compared with."""
     gates: list[str] = Field(default=["none"], min_length=1)
     """Gates, each of which makes one set of experts; `none` is the single network itself."""
     schemes: list[str] = Field(default=["separated"], min_length=1)
@@ -233,8 +235,13 @@ class ExperimentConfig(LearningConfig):
 
     @property
     def networks(self) -> list[str]:
-        """All networks, that of the single network which all are compared with first."""
+        """The networks of the experts, that of the single network which all are compared with first."""
         return [self.network, *self.other_networks]
+
+    @property
+    def all_networks(self) -> list[str]:
+        """The networks of the experts, and those of single networks alone."""
+        return [*self.networks, *self.single_networks]
 
     @property
     def training_seeds(self) -> range:
@@ -243,8 +250,8 @@ class ExperimentConfig(LearningConfig):
 
     @model_validator(mode="after")
     def _arms_differ(self) -> Self:
-        lists = {"gates": self.gates, "schemes": self.schemes, "gate_names": self.gate_names, "networks": self.networks}
-        for kind, names in lists.items():
+        lists = {"gates": self.gates, "schemes": self.schemes, "gate_names": self.gate_names}
+        for kind, names in (lists | {"networks": self.all_networks}).items():
             if len(set(names)) < len(names):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise ValueError(f"expected different {kind}, got {twice!r} twice")
@@ -254,7 +261,7 @@ class ExperimentConfig(LearningConfig):
     def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leaves out what files did not have before, so that they stay as they were."""
         fields: dict[str, Any] = dump(self)
-        for key in ("gate_names", "other_networks"):
+        for key in ("gate_names", "other_networks", "single_networks"):
             if not fields.get(key):
                 fields.pop(key, None)
         return fields

@@ -35,9 +35,10 @@ def made(folder: Path) -> dict[Path, bytes]:
     [
         ({"gates": [LATE]}, {"gates": ["plies", LATE]}),
         ({"networks": [LARGER]}, {"other_networks": [LARGER]}),
+        ({"single_networks": [LARGER]}, {"single_networks": [LARGER]}),
         ({"changes": {"num_seeds": 2, "match.games": 6}}, {"num_seeds": 2, "match": {"games": 6, "raw_games": 2}}),
     ],
-    ids=["gates", "networks", "seeds and games"],
+    ids=["gates", "networks", "single networks", "seeds and games"],
 )
 def test_a_run_that_has_grown_is_one_that_was_begun_so(
     added: dict[str, Any], settings: dict[str, Any], copy: Path, tmp_path: Path
@@ -68,6 +69,7 @@ def test_schemes_are_gained_where_arms_are_called_by_them(tmp_path: Path) -> Non
         ({"schemes": ["staged"]}, "'plies' of .* would be called 'separated' beside the new arms.*--data .*data"),
         ({"schemes": ["separated"]}, "expected what .* does not have yet, got 'separated'"),
         ({"gates": ["plies"]}, "expected what .* does not have yet, got 'plies'"),
+        ({"single_networks": ["resnet?channels=4&blocks=1"]}, "expected what .* does not have yet, got 'resnet.*'"),
         ({"gates": ["plys"]}, "no gate named 'plys'.*did you mean 'plies'"),
         ({"changes": {"match.game": 3}}, r"match\.game.*did you mean 'match.games'"),
     ],
@@ -103,7 +105,10 @@ def test_the_command_line_makes_a_run_grow(
 
     for words in (["--game", "tictactoe"], ["--seed", 3], ["--preset", "smoke"], ["--data", copy / "data"]):
         assert command("run", "--resume", copy, *words, monkeypatch=monkeypatch) == 2
-        assert "expected --resume with --gate, --scheme, --network and --set at most" in capsys.readouterr().err
+        assert (
+            "expected --resume with --gate, --scheme, --network, --single-network and --set at most"
+            in capsys.readouterr().err
+        )
 
 
 def test_a_saved_gate_is_copied_when_it_is_gained_and_not_again(copy: Path, tmp_path: Path) -> None:

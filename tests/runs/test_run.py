@@ -167,7 +167,8 @@ def test_a_training_is_called_by_its_seed_wherever_it_is_named(tmp_path: Path) -
 
 def test_networks_of_several_sizes_are_arms_beside_the_first(copy: Path, tmp_path: Path) -> None:
     larger = "resnet?channels=8&blocks=1"
-    changes = {"other_networks": [larger], "schemes": ["separated", "single?epochs=3"]}
+    alone = "resnet?channels=2&blocks=1"
+    changes = {"other_networks": [larger], "schemes": ["separated", "single?epochs=3"], "single_networks": [alone]}
     run = experiment(tmp_path / "sizes", **changes, match={"games": 4, "raw_games": 0, "field": "random"})
     assert [arm.name for arm in run.arms] == [
         "single",
@@ -176,21 +177,25 @@ def test_networks_of_several_sizes_are_arms_beside_the_first(copy: Path, tmp_pat
         f"single {larger}",
         f"separated {larger}",
         f"single?epochs=3 {larger}",
+        f"single {alone}",
     ]
     report = make(run, Silence())
     manifests = [read_toml(run.folder / "experts" / f"{arm.label}-0" / "manifest.toml") for arm in run.arms]
-    assert [manifest["network"] for manifest in manifests] == [NETWORK] * 3 + [larger] * 3
+    assert [manifest["network"] for manifest in manifests] == [NETWORK] * 3 + [larger] * 3 + [alone]
     steps = [measurements(run.folder / "training" / f"{arm.label}-0")[-1]["step"] for arm in run.arms]
     assert steps[2] == 3 * steps[0] == 3 * steps[3] == steps[5]
     assert set(report.numbers["searched"]["differences"]) == {arm.name for arm in run.arms[1:]}
-    assert list(report.numbers["other_singles"]) == [f"single {larger}"]
+    assert list(report.numbers["other_singles"]) == [f"single {larger}", f"single {alone}"]
     assert f"The single {larger} wins" in report.summary
     assert "The single?epochs=3 wins" in report.summary
     assert "Experts by separated win" in report.summary
-    titles = [section.title for section in report.sections]
-    assert {"What the experts by separated learned", "What single?epochs=3 learned"} <= set(titles)
-    assert f"What the single {larger} learned" in titles
-    assert "other_networks" not in read_toml(copy / "config.toml")
+    titles = {section.title for section in report.sections}
+    assert {"What the experts by separated learned", "What single?epochs=3 learned"} <= titles
+    assert {f"What the single {larger} learned", f"What the single {alone} learned"} <= titles
+    assert {"separated", f"single {alone}"} in [
+        {one["arm"], one["other"]} for one in report.numbers["searched"]["between"]
+    ]
+    assert not {"other_networks", "single_networks"} & read_toml(copy / "config.toml").keys()
 
 
 def test_the_single_network_of_a_game_of_four_is_an_arm_too(tmp_path: Path) -> None:
