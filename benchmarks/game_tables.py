@@ -74,11 +74,15 @@ PHASES = ("opening", "middlegame", "endgame", "all")
 
 
 def comparisons() -> list[list[Row]]:
-    """Returns the rows of each comparison in chess, those of most seeds and games first."""
+    """Returns the rows of each comparison in chess, those of most seeds and games first; of comparisons that were
+    pooled, those of all of them together.
+    """
     runs: dict[str, list[Row]] = {}
     for row in latest("chess").values():
-        runs.setdefault(row["command"], []).append(row)
-    return sorted(runs.values(), key=lambda rows: (-rows[0]["seeds"], -sum(row.get("games", 0) for row in rows)))
+        runs.setdefault(" ".join([row["command"], *row.get("pooled", ())]), []).append(row)
+    parts = {command for rows in runs.values() for command in rows[0].get("pooled", ())}
+    whole = [rows for command, rows in runs.items() if command not in parts]
+    return sorted(whole, key=lambda rows: (-rows[0]["seeds"], -sum(row.get("games", 0) for row in rows)))
 
 
 def comparison_cells(rows: list[Row]) -> dict[str, dict[str, str]]:
@@ -117,7 +121,8 @@ def _elo(row: Row | None) -> str:
 
 def elo_range(row: Row) -> EloRange:
     """Returns the Elo of a match in chess, with the interval of its score over training seeds and openings."""
-    return EloRange.of((row["wins"] + row["draws"] / 2) / row["games"], row["score_interval"])
+    score = row["score"] if "score" in row else (row["wins"] + row["draws"] / 2) / row["games"]
+    return EloRange.of(score, row["score_interval"])
 
 
 def _elo_by_seed(row: Row | None) -> str:
@@ -133,7 +138,7 @@ def comparison() -> str:
     )
     sizes = list(latest("chess_sizes").values())
     parts = [how, *map(_comparison_of, runs), *([_sizes(sizes)] if sizes else [])]
-    return "\n\n".join([*parts, origin([row for rows in [*runs, sizes] for row in rows])])
+    return "\n\n".join([*parts, origin([*latest("chess").values(), *sizes])])
 
 
 def _comparison_of(rows: list[Row]) -> str:

@@ -2,7 +2,8 @@
 
     python benchmarks/pooled_seeds.py --run LABEL --run LABEL [--run LABEL ...] --label LABEL [--record]
 
-The runs are those that `benchmarks/strength.py` recorded with these labels; of the gates, those that all of them have.
+The runs are those that `benchmarks/strength.py` recorded with these labels; of the arms and pairs of arms, those that
+all of them have.
 The interval is Student's over all training seeds, each of which counts the same; the p-value is that of flipping the
 signs of what they found.
 """
@@ -23,8 +24,12 @@ ALIKE = ("game", "arm", "kind", "scheme", "network", "simulations", "rollout_pli
 COUNTS = ("games", "wins", "ties", "losses", "training_seeds")
 
 
-def pooled(runs: Sequence[Mapping[tuple[str, str], Row]], label: str) -> list[Row]:
-    """Returns a row for each arm and kind that all runs have; `runs` are their rows by arm and kind.
+Key = tuple[str, str, str]
+"""An arm, what it is compared with where that is not the single network, and the kind of its games."""
+
+
+def pooled(runs: Sequence[Mapping[Key, Row]], label: str) -> list[Row]:
+    """Returns a row for each arm, pair of arms and kind that all runs have.
 
     Raises ValueError for runs that differ in more than their seeds, or share one.
     """
@@ -39,13 +44,21 @@ def pooled(runs: Sequence[Mapping[tuple[str, str], Row]], label: str) -> list[Ro
         seeds = [seed for row in rows for seed in range(row["seed"], row["seed"] + row["training_seeds"])]
         if len(set(seeds)) < len(seeds):
             raise ValueError(f"expected different training seeds, got {seeds}")
-        row = {"name": named(f"{rows[0]['game']}, {key[0]}, {key[1]}", label), "label": label}
+        arm, over, kind = key
+        pair = f"{arm} over {over}" if over else arm
+        row = {"name": named(f"{rows[0]['game']}, {pair}, {kind}", label), "label": label}
+        row |= {"over": over} if over else {}
         row |= {what: rows[0][what] for what in ALIKE} | {what: sum(one[what] for one in rows) for what in COUNTS}
         row |= {"value": round(row["wins"] / row["games"], 4), "unit": rows[0]["unit"]}
         row |= {"interval": list(wilson_interval(row["wins"], row["games"])), "difference": _difference(rows)}
         row |= {"seed": seeds[0], "seeds": seeds, "pooled": [one["label"] for one in rows]}
         found.append(row | {"run_command": "; ".join(one["run_command"] for one in rows)})
     return found
+
+
+def key_of(row: Row) -> Key:
+    """Returns what a row is of, which those of other runs are too."""
+    return row["arm"], row.get("over", ""), row["kind"]
 
 
 def _difference(rows: Sequence[Row]) -> dict[str, object] | None:
@@ -65,8 +78,8 @@ def main() -> None:
     parser.add_argument("--label", required=True, help="of the rows")
     add_option(parser)
     options = parser.parse_args()
-    known = [row for row in latest("strength").values() if "over" not in row]
-    runs = [{(row["arm"], row["kind"]): row for row in known if row.get("label") == one} for one in options.runs]
+    known = latest("strength").values()
+    runs = [{key_of(row): row for row in known if row.get("label") == one} for one in options.runs]
     for label, run in zip(options.runs, runs, strict=True):
         if not run:
             raise SystemExit(f"no rows with the label {label!r}")

@@ -259,18 +259,22 @@ def test_the_interval_of_two_ways_to_play_is_over_trainings() -> None:
 
 
 def test_runs_that_differ_in_their_seeds_are_pooled() -> None:
-    from pooled_seeds import pooled
+    from pooled_seeds import key_of, pooled
 
-    def run(label: str, seed: int, *means: float, **more: object) -> dict[tuple[str, str], Any]:
+    def run(label: str, seed: int, *means: float, **more: object) -> dict[tuple[str, str, str], Any]:
         row = {"game": "pommerman", "kind": "searched", "scheme": "separated", "network": "tiny", "label": label}
         row |= {"simulations": 50, "rollout_plies": 0, "samples": 1000, "seed": seed, "training_seeds": len(means)}
         row |= {"games": 10 * len(means), "wins": 6 * len(means), "ties": len(means), "losses": 3 * len(means)}
         row |= {"unit": "share of games won", "run_command": f"run --seed {seed}", **more}
         found = {"wins": 0.0, "interval": [], "num_pairs": row["games"], "seed_means": list(means)}
         arms = {"single": None, "steps": found, "only": found} if label == "a" else {"single": None, "steps": found}
-        return {(arm, "searched"): {**row, "arm": arm, "difference": one} for arm, one in arms.items()}
+        rows = [{**row, "arm": arm, "difference": one} for arm, one in arms.items()]
+        rows.append({**rows[-1], "arm": "steps", "over": "larger"})
+        return {key_of(row): row for row in rows}
 
-    single, steps = pooled([run("a", 0, 0.1, 0.0, 0.2), run("b", 3, 0.1)], "both")
+    single, steps, pair = pooled([run("a", 0, 0.1, 0.0, 0.2), run("b", 3, 0.1)], "both")
+    assert (pair["name"], pair["over"]) == ("pommerman, steps over larger, searched, both", "larger")
+    assert "over" not in steps
     assert single["difference"] is None
     assert steps["name"] == "pommerman, steps, searched, both"
     assert (steps["games"], steps["wins"], steps["training_seeds"], steps["seeds"]) == (40, 24, 4, [0, 1, 2, 3])
@@ -283,6 +287,33 @@ def test_runs_that_differ_in_their_seeds_are_pooled() -> None:
         pooled([run("a", 0, 0.1, 0.0, 0.2), run("b", 2, 0.1)], "both")
     with pytest.raises(ValueError, match="one samples, got 1000, 2000"):
         pooled([run("a", 0, 0.1), run("b", 2, 0.1, samples=2000)], "both")
+
+
+def test_comparisons_that_differ_in_their_seeds_are_pooled() -> None:
+    from game_tables import elo_range
+    from pooled_comparisons import alike, pooled
+
+    def part(seed: int, elos: list[float], loss: float, **more: object) -> list[Any]:
+        seeds = f"seeds {seed} to {seed + len(elos) - 1}" if len(elos) > 1 else f"seed {seed}"
+        row = {"seed": seed, "seeds": len(elos), "command": f"compare --seeds {len(elos)} --seed {seed}", **more}
+        games = {"games": 4 * len(elos), "wins": len(elos), "draws": 2 * len(elos), "losses": len(elos)}
+        match = {"name": f"chess, staged, searched, {seeds}", "kind": "searched", "elo_by_seed": elos, **games}
+        means = {"value": loss, "policy": loss, "value_loss": loss, "accuracy": loss}
+        return [{**row, **match, "error": 9.0}, {**row, "name": f"chess, {seeds}", "kind": "loss", **means}]
+
+    rows = [*part(2, [120.0], 4.0), *part(0, [0.0, 60.0], 1.0), *part(9, [1.0], 1.0, command="another --seed 9")]
+    (together,) = alike(rows)
+    match, loss = pooled(together)
+    assert (match["name"], match["seed"], match["seeds"]) == ("chess, staged, searched, seeds 0 to 2", 0, 3)
+    assert (match["games"], match["wins"], match["elo_by_seed"]) == (12, 3, [0.0, 60.0, 120.0])
+    assert match["pooled"] == ["compare --seeds 2 --seed 0", "compare --seeds 1 --seed 2"]
+    assert "error" not in match
+    # Scores of 0.5, 0.5855 and 0.6661: a deviation of 0.0831 over three, Student's t of two degrees.
+    assert match["score_interval"] == pytest.approx([0.5839 - 0.2063, 0.5839 + 0.2063], abs=1e-3)
+    assert elo_range(match).difference == pytest.approx(58.8, abs=0.2)
+    assert (loss["name"], loss["value"]) == ("chess, seeds 0 to 2", 2.0)
+    with pytest.raises(ValueError, match="follow on one another, got 4 after 1"):
+        alike([*part(0, [0.0, 60.0], 1.0), *part(4, [1.0], 1.0)])
 
 
 def test_a_row_of_all_agents_counts_all_games() -> None:

@@ -1,0 +1,93 @@
+"""Joins comparisons in chess that differ in their training seeds alone.
+
+    python benchmarks/pooled_comparisons.py [--record]
+
+They are the recorded ones of `benchmarks/chess_comparison.py` whose commands differ in `--seeds` and `--seed` only, and
+whose seeds follow on one another. A loss is the mean over all training seeds; an interval of a match is Student's over
+the scores of all training seeds, each of which counts the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import re
+from collections.abc import Sequence
+
+from record import add_option, append
+from tabulating import Row, latest
+
+from moemcts.arena.intervals import mean_interval
+from moemcts.arena.rating import elo_of_score, score_of_elo
+
+MEANS = ("value", "policy", "value_loss", "accuracy")
+"""Of a loss: those of all seeds are the means of their seeds'."""
+COUNTS = ("games", "wins", "draws", "losses")
+OWN = ("command", "commit", "machine", "date", "error")
+"""What is said of the parts alone."""
+_SEEDS = re.compile(r", seeds? \d+( to \d+)?$")
+
+
+def alike(rows: Sequence[Row]) -> list[list[Row]]:
+    """Returns the rows of every set of comparisons that differ in their seeds alone, those of each by their first seed.
+
+    Raises ValueError where seeds are used twice or left out.
+    """
+    sets: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row["seed"]):
+        if "pooled" not in row:
+            sets.setdefault(re.sub(r" --seeds? \d+", "", row["command"]), []).append(row)
+    found = [one for one in sets.values() if len({row["command"] for row in one}) > 1]
+    for one in found:
+        ranges = sorted({(row["seed"], row["seed"] + row["seeds"]) for row in one})
+        for (_, end), (start, _) in itertools.pairwise(ranges):
+            if end != start:
+                raise ValueError(f"expected seeds that follow on one another, got {start} after {end - 1}")
+    return found
+
+
+def pooled(rows: Sequence[Row]) -> list[Row]:
+    """Returns a row for each network, phase and match that all comparisons of a set have."""
+    commands = list(dict.fromkeys(row["command"] for row in rows))
+    same: dict[str, list[Row]] = {}
+    for row in rows:
+        same.setdefault(_SEEDS.sub("", row["name"]), []).append(row)
+    found = []
+    for name, parts in same.items():
+        if len(parts) != len(commands):
+            continue
+        first, num_seeds = parts[0]["seed"], sum(part["seeds"] for part in parts)
+        joined = _loss(parts) if parts[0]["kind"] == "loss" else _match(parts)
+        seeds = {"name": f"{name}, seeds {first} to {first + num_seeds - 1}", "seed": first, "seeds": num_seeds}
+        kept = {key: value for key, value in parts[0].items() if key not in OWN}
+        found.append({**kept, **joined, **seeds, "pooled": commands})
+    return found
+
+
+def _loss(parts: Sequence[Row]) -> dict[str, object]:
+    num_seeds = sum(part["seeds"] for part in parts)
+    return {key: round(sum(part[key] * part["seeds"] for part in parts) / num_seeds, 4) for key in MEANS}
+
+
+def _match(parts: Sequence[Row]) -> dict[str, object]:
+    by_seed = [one for part in parts for one in part["elo_by_seed"]]
+    scores = mean_interval([score_of_elo(one) for one in by_seed], bounds=(0, 1))
+    found = {"value": round(elo_of_score(scores.mean), 1), "score": scores.mean, "elo_by_seed": by_seed}
+    found |= {key: sum(part[key] for part in parts) for key in COUNTS}
+    return found | {"score_interval": list(scores.interval)}
+
+
+def main() -> None:
+    """Prints the rows; appends them to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_option(parser)
+    options = parser.parse_args()
+    found = [row for rows in alike(list(latest("chess").values())) for row in pooled(rows)]
+    for row in found:
+        print(row["name"], row["value"], row.get("score_interval", ""))
+    if options.record:
+        append("chess", found)
+
+
+if __name__ == "__main__":
+    main()
