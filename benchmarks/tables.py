@@ -292,15 +292,20 @@ def page() -> str:
 
 
 def chess_summary() -> str:
-    """Returns what experts add to the single network in chess, each scheme of the largest run that has it."""
-    shown: dict[str, list[str]] = {}
+    """Returns what experts add to the single network in chess, each scheme of the runs of several seeds by how much they
+    learned from, the most first, and what these do not have of those of one seed.
+    """
+    shown: dict[tuple[str, int], list[str]] = {}
     for rows in game_tables.comparisons():
+        samples, num_seeds = rows[0]["samples_per_pass"], rows[0]["seeds"]
         for scheme, cells in game_tables.comparison_cells(rows).items():
-            if scheme != "single" and cells["searched"] != "–":
-                seeds = counted(rows[0]["seeds"], "seed")
-                shown.setdefault(scheme, [f"{cells['name']}, {seeds}", cells["searched"], cells["paper Elo"]])
+            is_new = num_seeds > 1 or scheme not in {one for one, _ in shown}
+            if scheme != "single" and cells["searched"] != "–" and is_new:
+                name = f"{cells['name']}, {samples:,} positions, {counted(num_seeds, 'seed')}"
+                shown.setdefault((scheme, samples), [name, cells["searched"], cells["paper Elo"]])
+    ordered = dict(sorted(shown.items(), key=lambda one: -one[0][1]))
     return table(
-        "chess, Elo of experts by `lichess` over the single network, 95 % (games) | ours | paper", shown.values()
+        "chess, Elo of experts by `lichess` over the single network, 95 % (games) | ours | paper", ordered.values()
     )
 
 
