@@ -292,8 +292,8 @@ def page() -> str:
 
 
 def chess_summary() -> str:
-    """Returns what experts add to the single network in chess, each scheme of the runs of several seeds by how much they
-    learned from, the most first, and what these do not have of those of one seed.
+    """Returns what experts add to the single network in chess, those that learned from most first: each scheme of the
+    runs of several seeds, and of those of one seed what these do not have.
     """
     shown: dict[tuple[str, int], list[str]] = {}
     for rows in game_tables.comparisons():

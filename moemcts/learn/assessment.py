@@ -14,6 +14,7 @@ from moemcts.game import FloatArray
 from moemcts.gates import PhaseGate
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.threads import torch_threads
+from moemcts.work.progress import Advance, unheard
 
 CHUNK = 1024
 """Views that are evaluated at once."""
@@ -47,10 +48,13 @@ class PhaseLosses:
         return None if policy is None or value is None else policy_weight * policy + value_weight * value
 
 
-def phase_losses(evaluators: Mapping[str, Evaluator], dataset: Dataset, gate: PhaseGate) -> list[PhaseLosses]:
+def phase_losses(
+    evaluators: Mapping[str, Evaluator], dataset: Dataset, gate: PhaseGate, advance: Advance = unheard
+) -> list[PhaseLosses]:
     """Returns one row per evaluator: its losses on the samples of every phase of the gate and on all.
 
     A sample counts for a phase as much as the gate's weight says. Targets are the actions played and the returns.
+    `advance` is called with how many samples are done, and their number.
     """
     weights = dataset.phase_weights(gate)
     columns: dict[str, list[FloatArray]] = {name: [] for name in evaluators}
@@ -60,6 +64,7 @@ def phase_losses(evaluators: Mapping[str, Evaluator], dataset: Dataset, gate: Ph
         with torch_threads(1):
             for name, evaluator in evaluators.items():
                 columns[name].append(per_sample_losses(evaluator.evaluate(views), actions, returns[:, 0]))
+        advance(int(rows[-1]) + 1, len(dataset))
     empty = np.zeros((3, 0), dtype=np.float64)
     return [
         _means(name, np.concatenate([empty, *parts], axis=1), weights, gate.phase_names)

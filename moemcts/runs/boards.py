@@ -17,7 +17,7 @@ from moemcts.arena.schedules import MatchSchedule, Remake, match_schedule
 from moemcts.game import Game
 from moemcts.runs.settings import MOST_SEEDS, ExperimentConfig
 from moemcts.work import Workers
-from moemcts.work.progress import Advance
+from moemcts.work.progress import Advance, unheard
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Boards:
         *,
         label: str,
         baseline: str = "",
-        advance: Advance = lambda done, total: None,
+        advance: Advance = unheard,
         crew: Workers | None = None,
     ) -> MatchResult:
         """Plays games of a training seed, here or shared by workers; goes on where the match of that label was.

@@ -17,6 +17,7 @@ from moemcts.play import Table, play
 from moemcts.plugins import plugins
 from moemcts.runs.arms import SINGLE
 from moemcts.runs.experiment import MATCHES, Experiment
+from moemcts.runs.held_out import are_many, num_evaluations
 from moemcts.runs.learning import data_players, games_file, reader_of
 from moemcts.runs.learning_cost import learning_cost
 from moemcts.runs.times import duration
@@ -51,13 +52,16 @@ class Estimate:
 
     data: float
     training: float
+    losses: float | None = None
+    """On held-out samples; None of runs that do not tell them."""
     matches: float
     report: float
     num_bytes: int
 
     def describe(self) -> str:
         """Returns one line for people."""
-        parts = {name: getattr(self, name) for name in ("data", "training", "matches", "report")}
+        known = {name: getattr(self, name) for name in ("data", "training", "losses", "matches", "report")}
+        parts = {name: seconds for name, seconds in known.items() if seconds is not None}
         shares = ", ".join(f"{name} {duration(seconds)}" for name, seconds in parts.items())
         return f"estimate: {duration(sum(parts.values()))} ({shares}), {_size(self.num_bytes)} on disk"
 
@@ -97,7 +101,9 @@ def estimate(experiment: Experiment) -> Estimate:
     num_shared = sum(part.share is not None for part in matches)
     players = experiment.num_workers if num_shared else min(experiment.num_workers, len(matches))
     starts = max(1, num_shared) if players > 1 else 0
-    rating = sum((2 * experiment.gate(arm.gate).num_phases + 1) / rates[arm.network][0] for arm in experiment.teams)
+    rated = config.num_seeds * sizes.rated
+    raters = workers if are_many(rated * len(experiment.arms)) else 1
+    rating = sum(num_evaluations(arm, experiment.gate(arm.gate)) / rates[arm.network][0] for arm in experiment.arms)
     num_figures = 2 + 2 * len(experiment.teams) + 2 * len(experiment.gates)
     packed = game.pack(played.states)
     to_play = config.data.to_play
@@ -105,7 +111,8 @@ def estimate(experiment: Experiment) -> Estimate:
         data=to_play / config.data.keep / played.learned_share * played.seconds_per_sample + sizes.imported / IMPORTED,
         training=start + OPTIMISERS + (seconds + num_read / _encoding_rate(game, played.states)) / workers,
         matches=starts * START + _matches(experiment, played) / players,
-        report=LIBRARIES + sizes.rated * config.num_seeds * rating + num_figures * FIGURE,
+        losses=(START if raters > 1 else 0.0) + rated * rating / raters,
+        report=LIBRARIES + num_figures * FIGURE,
         num_bytes=int(
             (to_play + sizes.imported) * (packed.offsets[-1] / len(played.states) + 40)
             + config.num_seeds * sum(rates[arm.network][1] * 4 * 3 * one.trainings * 2 for arm, one in work.items())

@@ -21,7 +21,7 @@ from moemcts.report.outcomes import Learned, Outcomes, Phases
 from moemcts.runs.arms import NO_GATE, Arm, file_labels, make_arms
 from moemcts.runs.boards import Boards
 from moemcts.runs.fields import make_field
-from moemcts.runs.held_out import held_out_losses, single_losses
+from moemcts.runs.held_out import losses_of, losses_part, mean_losses, num_processes
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.learning import check_data, data_part, measurements, train_experts, training_settings, with_players
 from moemcts.runs.phases import describe_phases, timeline_of
@@ -33,7 +33,7 @@ from moemcts.runs.times import Timed, describe_times
 from moemcts.search import SearchAgent
 from moemcts.search.engine import Opponents
 from moemcts.work import Report, Workers, num_cores, workers
-from moemcts.work.progress import Advance, Progress, Tally
+from moemcts.work.progress import Advance, Progress, Tally, unheard
 
 if TYPE_CHECKING:
     from moemcts.experts import ExpertSet, Routing
@@ -139,12 +139,14 @@ class Experiment(Run[ExperimentConfig]):
         return sum(plugins().scheme(arm.scheme).cost(self.gate(arm.gate).num_phases) for arm in self.arms)
 
     def parts(self) -> list[Part]:
-        """Returns the data, a training per arm and seed, and games per kind, seed and who plays them."""
+        """Returns the data, a training and its losses per arm and seed, and games per kind, seed and who plays them."""
         data = data_part(self.config, self.game, self.folder)
+        learned = [(arm, seed, self._training(arm, seed, data)) for seed in self.seeds for arm in self.arms]
         kinds = [RAW, SEARCHED] if self.config.match.raw_games else [SEARCHED]
         return [
             data,
-            *(self._training(arm, seed, data) for seed in self.seeds for arm in self.arms),
+            *(training for _, _, training in learned),
+            *(losses_part(self, arm, seed, training) for arm, seed, training in learned),
             *(
                 self._games(kind, seed, player)
                 for kind in kinds
@@ -167,7 +169,7 @@ class Experiment(Run[ExperimentConfig]):
         tally = Tally([part.size for part in parts], advance)
         alone = [part for part in parts if part.share is None]
         hint = f"go on with moemcts run --resume {self.folder}, or set workers=1"
-        crew = workers(min(self.num_workers, len(alone)), hint=hint)
+        crew = workers(num_processes(self, alone), hint=hint)
         crew.map(_DoPart(self), [part.name for part in alone], on_report=tally.note, on_done=tally.finish)
         everybody = workers(self.num_workers, hint=hint)
         shared = [(part, part.share) for part in parts if part.share is not None]
@@ -197,6 +199,12 @@ class Experiment(Run[ExperimentConfig]):
         inference = Inference(named_backend(backend), named_precision(precision or "float32"))
         return load_experts(folder, self.game, plugins(), device=device, routing=routing, inference=inference)
 
+    def trained(self, arm: Arm, seed: int) -> ExpertSet:
+        """Opens a set of experts as torch has them, on the device that trained them where that is here."""
+        from moemcts.learn.training.ranks import device_here
+
+        return self.experts(arm, seed, device=device_here(self.config.training.device))
+
     def weights_of(self, arms: Sequence[Arm], seed: int) -> dict[str, Any]:
         """Returns what decides the games of arms and a training seed beside the settings."""
         manifests = [self._experts_folder(arm, seed) / "manifest.toml" for arm in arms]
@@ -219,12 +227,8 @@ class Experiment(Run[ExperimentConfig]):
 
     def outcomes(self) -> Outcomes:
         """Returns what was made; the experiment must be done."""
-        from moemcts.learn.training.ranks import device_here
-
-        sources, device = self.sources(), device_here(self.config.training.device)
-        first = self.seeds[0]
-        experts = {(arm.name, seed): self.experts(arm, seed, device=device) for arm in self.arms for seed in self.seeds}
-        losses = held_out_losses(self.config, self.single, self.teams, sources, experts)
+        sources, first = self.sources(), self.seeds[0]
+        experts = {arm.name: self.trained(arm, first) for arm in self.teams}
         searched, raw = (self._results(kind) for kind in (SEARCHED, RAW))
         singles = [arm.name for arm in self.arms if arm.is_single]
         return Outcomes(
@@ -236,7 +240,7 @@ class Experiment(Run[ExperimentConfig]):
             ),
             raw=self.field.contest(raw, "the policy's best action", singles, self.seeds) if raw else None,
             singles={
-                arm.name: single_losses(self.config, arm, sources, experts)
+                arm.name: [row for seed in self.seeds for row in losses_of(self, arm, seed)]
                 for arm in (self.single, *self.other_singles)
             },
             single_metrics=measurements(self._training_folder(self.single, first)),
@@ -245,8 +249,8 @@ class Experiment(Run[ExperimentConfig]):
                     name=arm.name,
                     label=arm.label,
                     is_single=arm.is_single,
-                    phase_names=experts[arm.name, first].gate.phase_names,
-                    losses=losses[arm.name],
+                    phase_names=experts[arm.name].gate.phase_names,
+                    losses=mean_losses(self, arm),
                     metrics=measurements(self._training_folder(arm, first)),
                 )
                 for arm in self.teams
@@ -254,19 +258,17 @@ class Experiment(Run[ExperimentConfig]):
             phases=tuple(self._phases(gate, sources, experts, searched[0]) for gate in self.gates),
         )
 
-    def _phases(
-        self, gate: str, sources: Sources, experts: Mapping[tuple[str, int], ExpertSet], result: MatchResult
-    ) -> Phases:
+    def _phases(self, gate: str, sources: Sources, experts: Mapping[str, ExpertSet], result: MatchResult) -> Phases:
         arm = next(arm.name for arm in self.teams if arm.gate == gate)
         record = result.games(arm)[0]
         openings = {
             opening.name: opening.start for opening in self.boards.openings(self.seeds[0], self.config.match.games)
         }
-        timeline = timeline_of(record, openings[record.opening], self.game, experts[arm, self.seeds[0]])
+        timeline = timeline_of(record, openings[record.opening], self.game, experts[arm])
         names = list(self.gate_names.values())
         name = self.gate_names[gate]
         label = file_labels(names)[names.index(name)]
-        return describe_phases(name, label, experts[arm, self.seeds[0]].gate, sources.training, timeline)
+        return describe_phases(name, label, experts[arm].gate, sources.training, timeline)
 
     def _making(self) -> str:
         config = self.config
@@ -365,7 +367,7 @@ class Experiment(Run[ExperimentConfig]):
         seed: int,
         player: str,
         device: str,
-        advance: Advance = lambda done, total: None,
+        advance: Advance = unheard,
         crew: Workers | None = None,
     ) -> MatchResult:
         schedule, label = self.games_of(kind, seed, player, device), self._match_label(kind, seed, player)

@@ -10,6 +10,10 @@ Advance = Callable[[int, int], None]
 """Called with what is done and the total."""
 
 
+def unheard(done: int, total: int) -> None:
+    """Tells nobody how far work is."""
+
+
 class Progress(Protocol):
     """Shows tasks to whoever waits for them."""
 
@@ -25,7 +29,7 @@ class Silence:
 
     @contextmanager
     def task(self, name: str, unit: str) -> Iterator[Advance]:
-        yield lambda done, total: None
+        yield unheard
 
     def say(self, text: str) -> None:
         pass

@@ -36,7 +36,13 @@ BIN = Path(sys.executable).parent
 
 def test_a_finished_run_has_its_parts_and_nothing_left_to_do(finished: Path) -> None:
     run = Experiment.load(finished)
-    names = ["data", "train-single-0", "train-plies-0", "raw-plies-0", "searched-plies-0"]
+    arms = ["single-0", "plies-0"]
+    names = [
+        "data",
+        *(f"{task}-{arm}" for task in ("train", "losses") for arm in arms),
+        "raw-plies-0",
+        "searched-plies-0",
+    ]
     assert [part.name for part in run.parts()] == names
     assert run.waiting() == []
     assert sorted(path.stem for path in (finished / "parts").iterdir()) == sorted(names)
@@ -243,7 +249,7 @@ def test_a_lost_environment_costs_its_lines_of_the_report_only(copy: Path, conte
 
 def test_a_run_says_how_long_it_took_in_all_its_starts(copy: Path) -> None:
     (first,) = starts(copy)
-    assert list(first) == ["games to learn from", "training", "matches"]
+    assert list(first) == ["games to learn from", "training", "losses", "matches"]
     assert all(seconds >= 0 for seconds in first.values())
 
     edit(copy, lambda values: values["match"].update(games=8))
