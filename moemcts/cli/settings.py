@@ -60,8 +60,9 @@ def read_settings(
     file names a program to be started unless that is allowed.
     """
     from moemcts.plugins import plugins
+    from moemcts.runs.dotted import flat, merge
     from moemcts.runs.programs import refuse_programs_in
-    from moemcts.runs.settings import flat, layered, load_preset, merge, validate
+    from moemcts.runs.settings import layered, load_preset, validate
     from moemcts.store import read_toml
 
     file = flat(read_toml(given.config)) if given.config is not None else {}
@@ -105,7 +106,8 @@ def read_changes(changes: Sequence[str]) -> dict[str, Any]:
 
 
 def _check_effects(explicit: Mapping[str, Any], configuration: RunConfig) -> None:
-    from moemcts.runs.settings import IDLE_WITH, NEEDED, WITHOUT_EFFECT, default_of, lookup
+    from moemcts.runs.dotted import lookup
+    from moemcts.runs.settings import IDLE_WITH, NEEDED, WITHOUT_EFFECT, default_of
 
     values = configuration.model_dump()
     for master, idle in WITHOUT_EFFECT.items():
@@ -127,7 +129,7 @@ def _check_effects(explicit: Mapping[str, Any], configuration: RunConfig) -> Non
 
 
 def _check_needs(needs: Mapping[str, str], preset: str, configuration: RunConfig) -> None:
-    from moemcts.runs.settings import lookup
+    from moemcts.runs.dotted import lookup
 
     values = configuration.model_dump()
     for path, reason in needs.items():

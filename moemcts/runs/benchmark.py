@@ -17,10 +17,11 @@ from moemcts.plugins import plugins
 from moemcts.report.contest import Contest
 from moemcts.report.leaderboard import checked_row
 from moemcts.runs.arms import SINGLE, Arm, file_label
+from moemcts.runs.dotted import flat, merge
 from moemcts.runs.experiment import Experiment
 from moemcts.runs.origin import origin
 from moemcts.runs.run import changes
-from moemcts.runs.settings import ExperimentConfig, flat, layered, load_preset, merge, validate, validate_tables
+from moemcts.runs.settings import ExperimentConfig, layered, load_preset, validate, validate_tables
 from moemcts.search import SearchAgent
 from moemcts.store import as_read, read_json, read_toml, write_json
 from moemcts.work import Report

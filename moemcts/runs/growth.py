@@ -8,11 +8,12 @@ from typing import Any
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm
+from moemcts.runs.dotted import merge
 from moemcts.runs.experiment import Experiment
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.resolution import with_field, with_inference
 from moemcts.runs.run import CONFIG
-from moemcts.runs.settings import ExperimentConfig, merge, validate
+from moemcts.runs.settings import ExperimentConfig, validate
 from moemcts.store import write_text
 
 

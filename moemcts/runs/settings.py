@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.resources
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import (
@@ -20,6 +20,7 @@ from pydantic import (
 from moemcts.errors import UsageError, unknown_name
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
+from moemcts.runs.dotted import flat, lookup, numbers
 from moemcts.search.config import SearchConfig
 
 WITHOUT_EFFECT = {
@@ -284,14 +285,6 @@ def load_preset(name: str) -> dict[str, Any]:
     return values
 
 
-def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Returns the entries of a table and its sections by dotted path."""
-    found: dict[str, Any] = {}
-    for key, value in table.items():
-        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
-    return found
-
-
 def layered(reference: str, preset: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """Returns settings by dotted path: how the game that a user names is searched, over it a preset, over that what
     fits the game, and over all what the preset says of it by its `own`.
@@ -301,19 +294,6 @@ def layered(reference: str, preset: Mapping[str, Any], own: Mapping[str, Any]) -
     for part in (searched, preset, plugins().game_settings(reference), own):
         found |= flat(part)
     return found
-
-
-def merge(values: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the values with changes that are named by dotted paths, such as `search.simulations`."""
-    for path, value in changes.items():
-        *sections, key = path.split(".")
-        table = values
-        for section in sections:
-            table = table.setdefault(section, {})
-            if not isinstance(table, dict):
-                raise UsageError(f"expected a section in {path!r}, but {section!r} is a value")
-        table[key] = value
-    return values
 
 
 def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
@@ -368,18 +348,6 @@ def _check_numbers(values: Mapping[str, Any]) -> None:
             raise UsageError(f"{path}: expected a number up to {LARGEST:.0e}, got {_short(value)}")
 
 
-def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
-    """Yields all numbers in tables and lists with their dotted paths."""
-    if isinstance(value, int | float):
-        yield path, value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from numbers(item, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from numbers(item, path)
-
-
 def setting_names(kind: type[RunConfig]) -> list[str]:
     """Returns the dotted paths of all settings."""
     names = []
@@ -402,15 +370,6 @@ def default_of(kind: type[RunConfig], path: str) -> Any:
             return None
         fields = field.annotation.model_fields
     return fields[key].get_default(call_default_factory=True) if key in fields else None
-
-
-def lookup(values: Mapping[str, Any], path: str) -> Any:
-    """Returns the value at a dotted path; None where there is none."""
-    for key in path.split("."):
-        if not isinstance(values, Mapping) or key not in values:
-            return None
-        values = values[key]
-    return values
 
 
 def _short(value: Any) -> str:

@@ -1,0 +1,50 @@
+"""Tables in tables, as TOML and JSON have them, whose entries are named by dotted paths: `search.simulations`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from moemcts.errors import UsageError
+
+
+def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Returns the entries of a table and its sections by dotted path."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {prefix + key: value}
+    return found
+
+
+def merge(values: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values with changes that are named by dotted paths, such as `search.simulations`."""
+    for path, value in changes.items():
+        *sections, key = path.split(".")
+        table = values
+        for section in sections:
+            table = table.setdefault(section, {})
+            if not isinstance(table, dict):
+                raise UsageError(f"expected a section in {path!r}, but {section!r} is a value")
+        table[key] = value
+    return values
+
+
+def lookup(values: Mapping[str, Any], path: str) -> Any:
+    """Returns the value at a dotted path; None where there is none."""
+    for key in path.split("."):
+        if not isinstance(values, Mapping) or key not in values:
+            return None
+        values = values[key]
+    return values
+
+
+def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """Yields all numbers in tables and lists with their dotted paths."""
+    if isinstance(value, int | float):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from numbers(item, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from numbers(item, path)
