@@ -60,16 +60,28 @@ class Progress:
 
 
 def parse_go(words: Sequence[str]) -> Go:
-    """Returns what the words after `go` ask for; raises ValueError where a number is missing or is none."""
+    """Returns what the words after `go` ask for.
+
+    A limit whose number is missing or is none is among the words that mean nothing, and one node is searched: whoever
+    sent it waits for a move, on a clock that is not known. Raises ValueError for such a perft, which has no answer.
+    """
     numbers: dict[str, int] = {}
     switches: set[str] = set()
     moves: list[str] = []
     unknown: list[str] = []
+    is_quick = False
     rest = list(words)
     while rest:
         word = rest.pop(0)
         if word in LIMITS:
-            numbers[word] = _number(word, rest.pop(0) if rest else "")
+            given = rest.pop(0) if rest else ""
+            if (number := _number(given)) is not None:
+                numbers[word] = number
+            elif word == "perft":
+                raise ValueError(f"expected a number after {word}, got {given!r}")
+            else:
+                unknown.append(f"{word} {given}".rstrip())
+                is_quick = True
         elif word in SWITCHES:
             switches.add(word)
         elif word == "searchmoves":
@@ -86,7 +98,7 @@ def parse_go(words: Sequence[str]) -> Go:
     return Go(
         clocks=(_clock(numbers, "w"), _clock(numbers, "b")),
         movetime=movetime / 1000 if movetime else None,
-        nodes=positive("nodes"),
+        nodes=1 if is_quick else positive("nodes"),
         depth=positive("depth"),
         mate=positive("mate"),
         perft=numbers.get("perft"),
@@ -160,8 +172,8 @@ def _clock(numbers: dict[str, int], side: str) -> Clock | None:
     )
 
 
-def _number(name: str, word: str) -> int:
+def _number(word: str) -> int | None:
     try:
         return min(max(int(float(word)), LEAST), MOST)
     except (ValueError, OverflowError):
-        raise ValueError(f"expected a number after {name}, got {word!r}") from None
+        return None

@@ -35,9 +35,15 @@ def test_go_is_read(line: str, go: Go) -> None:
 
 
 @pytest.mark.parametrize("line", ["nodes", "depth x", "movetime 1e999", "wtime nan"])
-def test_a_limit_without_a_number_is_refused(line: str) -> None:
-    with pytest.raises(ValueError, match=f"expected a number after {line.split()[0]}"):
-        parse_go(line.split())
+def test_a_limit_without_a_number_is_answered_quickly(line: str) -> None:
+    assert parse_go(line.split()) == Go(nodes=1, unknown=(line,))
+    clocks = (None, Clock(remaining=1))
+    assert parse_go(f"btime 1000 ponder {line}".split()) == Go(clocks=clocks, nodes=1, ponder=True, unknown=(line,))
+
+
+def test_a_perft_without_a_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected a number after perft, got 'deep'"):
+        parse_go(["perft", "deep"])
 
 
 def test_positions_are_read() -> None:
