@@ -19,8 +19,9 @@ from moemcts.report.leaderboard import checked_row
 from moemcts.runs.arms import SINGLE, Arm, file_label
 from moemcts.runs.dotted import flat, merge
 from moemcts.runs.experiment import Experiment
+from moemcts.runs.growth import grown, keep_growth
 from moemcts.runs.origin import origin
-from moemcts.runs.run import changes
+from moemcts.runs.run import CONFIG, changes
 from moemcts.runs.settings import ExperimentConfig, layered, load_preset, validate, validate_tables
 from moemcts.search import SearchAgent
 from moemcts.store import as_read, read_json, read_toml, write_json
@@ -36,6 +37,9 @@ _BEGUN = "unit.json"
 _RUN = "run"
 """The folder of a unit's experiment."""
 _NOT_DECIDING = ("summary", "match.parallel")
+_GROWING = ("gates", "schemes")
+"""What a suite may name more of than when it was begun."""
+_GAMES = "match.games"
 
 
 class SuiteGame(BaseModel):
@@ -159,34 +163,63 @@ class DoUnit:
 
     def check(self, unit: Unit) -> None:
         """Raises UsageError where a unit's experiment names something that does not exist, ForeignData where it was
-        begun with other settings: its folder would go on with those.
+        begun with other settings and not just with fewer gates, schemes or games: its folder would go on with those.
         """
-        Experiment(self._folder / unit.name / _RUN, unit.config())
-        begun = self._folder / unit.name / _BEGUN
-        if not begun.exists():
+        folder = self._folder / unit.name
+        Experiment(folder / _RUN, unit.config())
+        if not (before := self._begun(unit)):
             return
-        if not isinstance(before := read_json(begun), dict):
-            raise DamagedFile(f"{begun} does not say with which settings this was begun; remove {begun.parent}")
-        if told := changes(before, as_read(unit.decided_by())):
+        now = as_read(unit.decided_by())
+        fewer = {key for key in _GROWING if {*before.get(key, ())} <= {*now[key]}}
+        fewer |= {_GAMES} if before.get(_GAMES, 0) <= now.get(_GAMES, 0) else set()
+        kept = {key: value for key, value in before.items() if key not in fewer}
+        if told := changes(kept, {key: value for key, value in now.items() if key not in fewer}):
             raise ForeignData(
-                f"{begun.parent} was begun with other settings: {told}; "
+                f"{folder} was begun with other settings: {told}; "
                 "put the suite's file back, give another --out, or remove that folder"
             )
+        if before != now and (folder / _RUN / CONFIG).exists():
+            self._grown(Experiment.load(folder / _RUN), unit)
 
     def __call__(self, unit: Unit, report: Report) -> list[dict[str, Any]]:
         kept = self._folder / unit.name / "rows.json"
         rows = _read_kept(kept) if kept.exists() else []
-        if not kept.exists() or {(row["simulations"], row["routing"]) for row in rows} != {*unit.played}:
+        is_played = {(row["simulations"], row["routing"]) for row in rows} == {*unit.played}
+        if not is_played or self._begun(unit) != as_read(unit.decided_by()):
+            # Rows of fewer arms or games are made anew once there are more.
+            kept.unlink(missing_ok=True)
             write_json(self._folder / unit.name / _BEGUN, unit.decided_by())
             rows = self._rows(unit, max((row["hours"] for row in rows), default=0.0))
             write_json(kept, rows)
         return rows
 
+    def _begun(self, unit: Unit) -> dict[str, Any]:
+        """Returns with which settings a unit was begun; nothing where it was not."""
+        begun = self._folder / unit.name / _BEGUN
+        if not begun.exists():
+            return {}
+        if not isinstance(before := read_json(begun), dict):
+            raise DamagedFile(f"{begun} does not say with which settings this was begun; remove {begun.parent}")
+        return before
+
+    def _grown(self, experiment: Experiment, unit: Unit) -> Experiment:
+        """Returns a unit's experiment with what the suite has gained since it was begun; writes nothing."""
+        config = unit.config()
+        written = experiment.config.gate_names or experiment.config.gates
+        gates = [gate for gate in config.gates if gate not in written]
+        schemes = [scheme for scheme in config.schemes if scheme not in experiment.config.schemes]
+        games = {} if config.match.games == experiment.config.match.games else {_GAMES: config.match.games}
+        if not (gates or schemes or games):
+            return experiment
+        return grown(experiment, gates=gates, schemes=schemes, changes=games)
+
     def _rows(self, unit: Unit, hours_before: float) -> list[dict[str, Any]]:
         folder, config = self._folder / unit.name / _RUN, unit.config()
         started = time.monotonic()
-        fresh = not (folder / "config.toml").exists()
-        experiment = Experiment.create(folder, config) if fresh else Experiment.load(folder)
+        fresh = not (folder / CONFIG).exists()
+        begun = Experiment.create(folder, config) if fresh else Experiment.load(folder)
+        if (experiment := self._grown(begun, unit)) is not begun:
+            keep_growth(experiment)
         with experiment.opened():
             experiment.work(Silence())
         outcomes = experiment.outcomes()

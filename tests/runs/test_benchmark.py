@@ -103,8 +103,10 @@ def test_a_suite_that_was_edited_does_not_go_on_with_what_was_made_before(
 ) -> None:
     if not is_done:
         (copy / "out" / "tictactoe-0" / "rows.json").unlink()
-    assert again(copy, monkeypatch, ('"match.games" = 4', '"match.games" = 6')) == 1
-    assert "was begun with other settings: match.games was 4 and is 6; put the suite" in capsys.readouterr().err
+    assert again(copy, monkeypatch, ('"match.games" = 4', '"match.games" = 2')) == 1
+    assert "was begun with other settings: match.games was 4 and is 2; put the suite" in capsys.readouterr().err
+    assert again(copy, monkeypatch, ('gates = ["plies"]', 'gates = ["plies?cuts=4"]')) == 1
+    assert "gates was ['plies'] and is ['plies?cuts=4']" in capsys.readouterr().err
     assert again(copy, monkeypatch, ("budgets = [2, 4]", "budgets = [4, 2]")) == 1
     assert "search.simulations was 2 and is 4" in capsys.readouterr().err
 
@@ -162,6 +164,36 @@ def test_budgets_and_routings_that_a_suite_gains_are_played(copy: Path, monkeypa
     ]
     assert rows[0]["points"] == before[0]["points"]
     assert rows[0]["hours"] > before[0]["hours"]
+
+
+def test_gates_and_games_that_a_suite_gains_are_made(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gained = [('gates = ["plies"]', 'gates = ["plies", "plies?cuts=4"]'), ('"match.games" = 4', '"match.games" = 6')]
+    experts = copy / "out" / "tictactoe-0" / "run" / "experts" / "plies-0" / "manifest.toml"
+    written = experts.stat().st_mtime_ns
+    (tmp_path / "whole").mkdir()
+    found = []
+    for folder in (copy, tmp_path / "whole"):
+        assert again(folder, monkeypatch, *gained) == 0
+        lines = (folder / "out" / "rows.jsonl").read_text().splitlines()
+        found.append(
+            [{key: row[key] for key in ROW if key not in ("hours", "command")} for row in map(json.loads, lines)]
+        )
+    assert found[0] == found[1]
+    assert {(row["gate"], row["games"]) for row in found[0]} == {("plies", 6), ("plies?cuts=4", 6)}
+    assert len(found[0]) == 8
+    assert experts.stat().st_mtime_ns == written
+
+
+def test_a_suite_that_would_call_its_arms_otherwise_is_refused(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (copy / "out" / "tictactoe-0" / "unit.json").read_text()
+    assert again(copy, monkeypatch, ('gates = ["plies"]', 'gates = ["plies"]\nschemes = ["separated", "staged"]')) == 2
+    assert "'plies' of" in (told := capsys.readouterr().err)
+    assert "would be called 'separated' beside the new arms" in told
+    assert (copy / "out" / "tictactoe-0" / "unit.json").read_text() == before
 
 
 def test_all_budgets_and_routings_are_of_the_same_boards_and_searches(suite: Path) -> None:
