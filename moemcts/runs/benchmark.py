@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -148,11 +149,22 @@ def read_suite(file: Path, size: str) -> list[Unit]:
     if len(set(names)) < len(names):
         raise UsageError(f"{file}: expected different games, got one of them twice")
     for unit in units:
-        unit.config()
-        for _, routing in unit.played:
-            if routing not in (known := (*ROUTINGS, QUEUE)):
-                raise unknown_name("routing", routing, known)
+        with _told_of(unit):
+            unit.config()
+            for _, routing in unit.played:
+                if routing not in (known := (*ROUTINGS, QUEUE)):
+                    raise unknown_name("routing", routing, known)
     return units
+
+
+@contextlib.contextmanager
+def _told_of(unit: Unit) -> Iterator[None]:
+    """Says of which game an error is that comes from within."""
+    try:
+        yield
+    except MoemctsError as error:
+        error.args = (f"{unit.game.name}: {error}", *error.args[1:])
+        raise
 
 
 class DoUnit:
@@ -165,6 +177,10 @@ class DoUnit:
         """Raises UsageError where a unit's experiment names something that does not exist, ForeignData where it was
         begun with other settings and not just with fewer gates, schemes or games: its folder would go on with those.
         """
+        with _told_of(unit):
+            self._check(unit)
+
+    def _check(self, unit: Unit) -> None:
         folder = self._folder / unit.name
         Experiment(folder / _RUN, unit.config())
         if not (before := self._begun(unit)):
@@ -182,6 +198,10 @@ class DoUnit:
             self._grown(Experiment.load(folder / _RUN), unit)
 
     def __call__(self, unit: Unit, report: Report) -> list[dict[str, Any]]:
+        with _told_of(unit):
+            return self._done(unit)
+
+    def _done(self, unit: Unit) -> list[dict[str, Any]]:
         kept = self._folder / unit.name / "rows.json"
         rows = _read_kept(kept) if kept.exists() else []
         is_played = {(row["simulations"], row["routing"]) for row in rows} == {*unit.played}

@@ -115,8 +115,16 @@ def test_a_suite_that_was_edited_does_not_go_on_with_what_was_made_before(
     ("before", "now", "error"),
     [
         ("budgets = [2, 4]", "budgets = [2, 0]", "budgets.1: Input should be greater than or equal to 1, got 0"),
-        ('name = "tictactoe" }', 'name = "tictactoe" }, { name = "chess", gates = ["plys"] }', "no gate named 'plys'"),
-        ('gates = ["plies"]', 'gates = ["plies"]\nschemes = ["separated", "mixture"]', "expected --gate learned"),
+        (
+            'name = "tictactoe" }',
+            'name = "tictactoe" }, { name = "chess", gates = ["plys"] }',
+            "chess: no gate named 'plys'",
+        ),
+        (
+            'gates = ["plies"]',
+            'gates = ["plies"]\nschemes = ["separated", "mixture"]',
+            "tictactoe: scheme 'mixture' trains its own gate: expected --gate learned",
+        ),
         ('gates = ["plies"]', 'gates = ["plies"]\nschemes = ["separated", "weightd"]', "did you mean 'weighted'?"),
     ],
 )
@@ -212,7 +220,7 @@ def test_all_budgets_and_routings_are_of_the_same_boards_and_searches(suite: Pat
     ("text", "error"),
     [
         ("tiny = 3", "expected a table [tiny] with games, got 3"),
-        (SUITE.replace("majority", "majorty"), "no routing named 'majorty'; did you mean 'majority'?"),
+        (SUITE.replace("majority", "majorty"), "tictactoe: no routing named 'majorty'; did you mean 'majority'?"),
     ],
 )
 def test_a_suite_that_is_none_is_one_line(
