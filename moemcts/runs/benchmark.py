@@ -205,12 +205,14 @@ class DoUnit:
         kept = self._folder / unit.name / "rows.json"
         rows = _read_kept(kept) if kept.exists() else []
         is_played = {(row["simulations"], row["routing"]) for row in rows} == {*unit.played}
-        if not is_played or self._begun(unit) != as_read(unit.decided_by()):
-            # Rows of fewer arms or games are made anew once there are more.
-            kept.unlink(missing_ok=True)
-            write_json(self._folder / unit.name / _BEGUN, unit.decided_by())
+        begun, now = self._begun(unit), as_read(unit.decided_by())
+        if not is_played or begun != now:
+            if not begun:
+                write_json(self._folder / unit.name / _BEGUN, now)
             rows = self._rows(unit, max((row["hours"] for row in rows), default=0.0))
             write_json(kept, rows)
+            # Last: until then the rows are those of what was begun, which had fewer arms or games.
+            write_json(self._folder / unit.name / _BEGUN, now)
         return rows
 
     def _begun(self, unit: Unit) -> dict[str, Any]:
