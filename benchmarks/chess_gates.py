@@ -1,13 +1,13 @@
 """What experts behind each gate of chess answer to the positions of May 2017, trained alike on master games.
 
-python benchmarks/chess_gates.py DATA [--samples 300000] [--seeds 2] [--gate lichess] ... [--games 200] [--out OUT]
-                                 [--record]
+python benchmarks/chess_gates.py DATA [--samples 300000] [--seeds 2] [--gate lichess] ... [--games 200]
+                                 [--play lichess] ... [--out OUT] [--record]
 
 DATA is that of `chess_comparison.py`, whose settings the trainings have: a single network, and experts trained apart by
 each gate, all of them together on as many samples as the single network. Experts of the gate `learned` are trained
-together, each on all samples, and so take as long as all of them. With `--games` the three gates whose experts have the
-lowest loss play so many games of each seed against its single network. What is finished is kept in OUT, and called
-again with it the script goes on.
+together, each on all samples, and so take as long as all of them. With `--games` experts play so many games of each
+seed against its single network: those of the gates that `--play` names, or of the three with the lowest loss. What is
+finished is kept in OUT, and called again with it the script goes on.
 """
 
 from __future__ import annotations
@@ -160,7 +160,10 @@ def main() -> None:
         "--value-weight", type=float, default=VALUE_WEIGHT, help="of the loss; the rest is the policy's"
     )
     parser.add_argument("--out", type=Path, default=Path("runs/chess-gates"), help="folder of what is finished")
-    parser.add_argument("--games", type=int, default=0, help="of each seed, of the three gates with the lowest loss")
+    parser.add_argument("--games", type=int, default=0, help="of each seed against its single network")
+    parser.add_argument(
+        "--play", action="append", dest="played", help="a gate whose experts play; the three with the lowest loss"
+    )
     parser.add_argument("--simulations", type=int, default=100, help="per move of a game")
     parser.add_argument("--openings", default="", help="file of start positions; random plies where none is named")
     add_option(parser)
@@ -173,7 +176,8 @@ def main() -> None:
         of = [row for row in rows if row["gate"] == name]
         means = (statistics.fmean(row[key] for row in of) for key in ("policy loss", "value loss", "accuracy"))
         print(name, *(f"{mean:.4f}" for mean in means))
-    duels = [played(options, name, rows[0]["network"]) for name in (best(rows) if options.games else ())]
+    players = (options.played or best(rows)) if options.games else []
+    duels = [played(options, name, rows[0]["network"]) for name in players]
     for duel in duels:
         print(*duel.values())
     if options.record:
