@@ -27,6 +27,7 @@ LOSSES = "losses"
 """The task of the parts that measure, and their folder."""
 MANY = 50_000
 """Held-out samples, counted for each arm and seed, from which on processes are worth their start."""
+_REMEDY = "delete it to measure them again"
 
 
 class Trained(Protocol):
@@ -73,7 +74,7 @@ def losses_of(experiment: Trained, arm: Arm, seed: int, advance: Advance = unhea
         try:
             return [PhaseLosses(**row) for row in kept["rows"]]
         except (KeyError, TypeError):
-            raise DamagedFile(f"{path} holds no losses; delete it to measure them again") from None
+            raise DamagedFile(f"{path} holds no losses; {_REMEDY}") from None
     held_out = experiment.sources().held_out(experiment.config.training.validation_fraction, seed)
     teams = [experiment.trained(one, seed) for one in measured]
     rows = phase_losses(_evaluators(arm, seed, teams), held_out, teams[-1].gate, advance)
@@ -126,5 +127,8 @@ def _evaluators(arm: Arm, seed: int, teams: list[ExpertSet]) -> dict[str, Evalua
 def _read(path: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
-    found = read_json(path)
+    try:
+        found = read_json(path)
+    except DamagedFile as error:
+        raise DamagedFile(f"{error}; {_REMEDY}") from None
     return found if isinstance(found, dict) else None

@@ -61,6 +61,9 @@ def test_a_file_that_holds_something_else_is_named(copy: Path) -> None:
     write_text(path, json.dumps({**read_json(path), "rows": [{"policy": 1}]}))
     with pytest.raises(DamagedFile, match=r"plies-0\.json holds no losses; delete it to measure them again"):
         losses_of(run, run.arms[1], 0)
+    write_text(path, "{")
+    with pytest.raises(DamagedFile, match=r"plies-0\.json is not valid JSON: .*; delete it to measure them again"):
+        losses_of(run, run.arms[1], 0)
 
 
 def test_one_network_for_all_phases_is_measured_once(tmp_path: Path, measured: list[list[str]]) -> None:
