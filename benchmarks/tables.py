@@ -180,8 +180,9 @@ gain of +122, from 91 million positions seen seven times, is far outside.
 stages, which takes 2.7 times the training of one network, have a lower loss than that network, 2.8246 for 2.8510, as
 the papers found; but one network trained three times as long has 2.5947, and plays 20.2 Elo [+14.6, +25.9] better,
 every seed of the eight (+24.4, +26.1, +27.9, +20.9, +13.9, +8.7, +24.4, +15.6), where `staged` shows no difference,
--6.3 [-20.1, +7.5]. `separated`, which costs no more than the one network, is worse, every seed too: loss 3.0939, -30.9
-Elo [-48.6, -13.4]. Experts a third the size, `separated`, are far behind: loss 4.9083, -100.4 Elo [-206.0, -10.6] of
+-6.3 [-20.1, +7.5]; against each other, four of these seeds, 800 games, `staged` is 27.0 Elo weaker, [-50.1, -4.1].
+`separated`, which costs no more than the one network, is worse, every seed too: loss 3.0939, -30.9 Elo [-48.6, -13.4].
+Experts a third the size, `separated`, are far behind: loss 4.9083, -100.4 Elo [-206.0, -10.6] of
 320 games, four seeds. Experts trained with weights were played in 80 games of one seed of a larger network: no
 difference shown. By the two gates whose experts lose least of those trained apart, six seeds of 200,000 positions,
 1,200 games each: two equal parts -41.6 [-66.9, -16.8], three clusters -53.7 [-67.1, -40.5].
