@@ -182,10 +182,10 @@ the papers found; but one network trained three times as long has 2.5947, and pl
 every seed of the eight (+24.4, +26.1, +27.9, +20.9, +13.9, +8.7, +24.4, +15.6), where `staged` shows no difference,
 -6.3 [-20.1, +7.5]; against each other, four of these seeds, 800 games, `staged` is 27.0 Elo weaker, [-50.1, -4.1].
 `separated`, which costs no more than the one network, is worse, every seed too: loss 3.0939, -30.9 Elo [-48.6, -13.4].
-Experts a third the size, `separated`, are far behind: loss 4.9083, -100.4 Elo [-206.0, -10.6] of
-320 games, four seeds. Experts trained with weights were played in 80 games of one seed of a larger network: no
-difference shown. By the two gates whose experts lose least of those trained apart, six seeds of 200,000 positions,
-1,200 games each: two equal parts -41.6 [-66.9, -16.8], three clusters -53.7 [-67.1, -40.5].
+Experts a third the size, `separated`, are far behind: loss 4.9083, -100.4 Elo [-206.0, -10.6] of 320 games, four seeds.
+Experts trained with weights were played in 80 games of one seed of a larger network: no difference shown. By the two
+gates whose experts lose least of those trained apart, six seeds of 200,000 positions, 1,200 games each: two equal parts
+-41.6 [-66.9, -16.8], three clusters -53.7 [-67.1, -40.5].
 
 **Pommerman**, the paper's experiment at its size, a million samples, five epochs and 250 simulations: experts by
 `steps` win more, 61.4 % of 10,000 games where the single networks win 58.0 %, +3.8 points [+1.2, +6.3] over fifteen
@@ -214,8 +214,8 @@ shown: +0.5 points [-3.9, +5.0] over it and +1.9 [-2.6, +6.4] over one network o
 none over it, -2.7 [-7.6, +2.3], and wins less than one network trained as long as three, -5.0 [-9.4, -0.6], p = 0.03,
 three comparisons. Losses say what they say in chess: of ten seeds, `staged` experts have a lower one than the network
 that they are compared with, by 0.0186, and the one network trained as long a lower one still, by 0.0690; of the six
-others by 0.0159 and 0.0643. With a larger network, one seed and 100 games an arm: `separated`
-and `staged` -4.0 points each [-14.6, +6.6] and [-16.2, +8.2], one network trained as long +1.0 [-11.8, +13.8].
+others by 0.0159 and 0.0643. With a larger network, one seed and 100 games an arm: `separated` and `staged` -4.0 points
+each [-14.6, +6.6] and [-16.2, +8.2], one network trained as long +1.0 [-11.8, +13.8].
 
 The presets are small; of the one named `paper` these fifteen seeds, ten of them with all gates, are all that has been
 run yet, and nothing here has run on a GPU."""

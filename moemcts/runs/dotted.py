@@ -38,13 +38,13 @@ def lookup(values: Mapping[str, Any], path: str) -> Any:
     return values
 
 
-def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
-    """Yields all numbers in tables and lists with their dotted paths."""
-    if isinstance(value, int | float):
-        yield path, value
-    elif isinstance(value, Mapping):
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields all values that are no tables or lists with their dotted paths; those of a list share its path."""
+    if isinstance(value, Mapping):
         for key, item in value.items():
-            yield from numbers(item, f"{path}.{key}" if path else str(key))
+            yield from leaves(item, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from numbers(item, path)
+            yield from leaves(item, path)
+    else:
+        yield path, value

@@ -8,6 +8,7 @@ from typing import Any
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
+from moemcts.runs.dotted import leaves
 from moemcts.runs.settings import RunConfig
 
 
@@ -41,13 +42,6 @@ def program_agent(reference: str) -> str:
     return next(filter(None, (program_agent(text) for _, text in texts(options))), "")
 
 
-def texts(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+def texts(value: Any) -> Iterator[tuple[str, str]]:
     """Yields all texts in tables and lists with their dotted paths."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from texts(item, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from texts(item, path)
+    return ((path, leaf) for path, leaf in leaves(value) if isinstance(leaf, str))

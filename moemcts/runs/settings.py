@@ -20,7 +20,7 @@ from pydantic import (
 from moemcts.errors import UsageError, unknown_name
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
-from moemcts.runs.dotted import flat, lookup, numbers
+from moemcts.runs.dotted import flat, leaves, lookup
 from moemcts.search.config import SearchConfig
 
 WITHOUT_EFFECT = {
@@ -343,8 +343,8 @@ def _with_none(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_numbers(values: Mapping[str, Any]) -> None:
-    for path, value in numbers(values):
-        if not abs(value) <= LARGEST:
+    for path, value in leaves(values):
+        if isinstance(value, int | float) and not abs(value) <= LARGEST:
             raise UsageError(f"{path}: expected a number up to {LARGEST:.0e}, got {_short(value)}")
 
 
