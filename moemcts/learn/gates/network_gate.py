@@ -15,8 +15,8 @@ from moemcts.learn.networks.options import require_planes
 if TYPE_CHECKING:
     from moemcts.learn.networks.gate import GateNetwork
 
-CHUNK = 1024
-"""Views that the gate network sees at once."""
+CHUNK = 16
+"""Views that the gate network sees at once: of more, what a convolution unfolds no longer fits into a core's cache."""
 DECIMALS = 6
 """Of a learned weight: what differs in double precision between machines and batches differs far behind them."""
 
