@@ -1,11 +1,13 @@
 """What of a network makes its search stronger: its policy, its value, and how loudly each is heard.
 
-    python benchmarks/ablations.py EXPERTS [--arm ARM ...] [--simulations 50] [--games 200] [--out FOLDER] [--record]
+    python benchmarks/ablations.py EXPERTS [EXPERTS ...] [--arm ARM ...] [--simulations 50] [--games 200]
+                                   [--out FOLDER] [--record]
 
 An arm is `both`, `policy` (every position is even), `value` (every action is equally good) or `constant` (neither),
 with settings of the search after a question mark: `both?uniform_share=0.5`. All arms play the same boards, seats and
-seeds against a table of the game's default agent, which the search expects. Games are kept in the folder, a file per
-arm: the same command goes on where it stopped, with more arms too.
+seeds against a table of the game's default agent, which the search expects. Several folders of experts are trainings
+of the same network, each on boards of its own; differences then have their intervals over trainings. Games are kept in
+the folder, a file per training and arm: the same command goes on where it stopped, with more arms too.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import argparse
 import hashlib
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,8 @@ import numpy as np
 from record import add_option, append
 
 from moemcts.arena import Conditions, GameRecord, MatchResult, match_schedule, play_match
+from moemcts.arena.intervals import seed_interval
+from moemcts.arena.outcomes import Tally
 from moemcts.evaluation import Evaluation, Evaluator, UniformEvaluator
 from moemcts.game import Game, Views
 from moemcts.learn.checkpoint import load_experts
@@ -83,7 +88,7 @@ class Ablation:
             {arm: self.agent(arm)},
             self._field(),
             num_games=num_games,
-            identity={"experts": self._digest(arm), "simulations": self.simulations, "backend": self.backend},
+            identity={"experts": self.digest(arm), "simulations": self.simulations, "backend": self.backend},
         )
         path = folder / f"{self.game.spec.name}-{self.simulations}-{hashlib.sha256(arm.encode()).hexdigest()[:8]}.jsonl"
         return play_match(self.game, schedule, Conditions(seed=self.seed, max_parallel=MAX_PARALLEL), journal=path)
@@ -99,25 +104,6 @@ class Ablation:
             records=tuple(record for records in games.values() for record in records),
         )
 
-    def row(self, result: MatchResult, arm: str, label: str) -> dict[str, Any]:
-        """Returns how often an arm won, and on the same boards how much more often than the baseline."""
-        tally = result.summary(arm).tally
-        row: dict[str, Any] = {"name": f"{result.game}, {label}, {arm}, {self.simulations} simulations"}
-        row |= {"value": round(tally.win_rate, 4), "unit": "share of games won"}
-        row |= {"interval": [round(bound, 4) for bound in tally.win_interval], "games": tally.num_games}
-        row |= {"wins": tally.wins, "ties": tally.ties, "losses": tally.losses, "difference": None}
-        if arm != result.baseline:
-            difference = result.difference(arm)
-            row["difference"] = {
-                "than": result.baseline,
-                "wins": round(difference.wins.mean, 4),
-                "interval": [round(bound, 4) for bound in difference.wins.interval],
-                "p_value": round(difference.p_value, 5),
-            }
-        row |= {"game": result.game, "label": label, "arm": arm, "simulations": self.simulations}
-        row |= {"experts": self._digest(arm)[:16], "backend": self.backend, "seed": self.seed}
-        return row
-
     def evaluator(self, part: str) -> Evaluator:
         """Returns what an arm asks; that of `value` has a policy, which its search does not hear."""
         if part == "constant":
@@ -126,23 +112,49 @@ class Ablation:
         network = load_experts(self.experts, self.game, plugins(), inference=inference)
         return PolicyAlone(network) if part == "policy" else network
 
-    def _field(self) -> Any:
-        return plugins().agent(plugins().default_agent(self.game) or "random", self.game)
-
-    def _digest(self, arm: str) -> str:
+    def digest(self, arm: str) -> str:
+        """Returns what tells the experts of an arm from others."""
         if arm.startswith("constant"):
             return ""
         return hashlib.sha256((self.experts / "manifest.toml").read_bytes()).hexdigest()
+
+    def _field(self) -> Any:
+        return plugins().agent(plugins().default_agent(self.game) or "random", self.game)
+
+
+def row_of(ablations: Sequence[Ablation], results: Sequence[MatchResult], arm: str, label: str) -> dict[str, Any]:
+    """Returns how often an arm won, and on the same boards how much more often than the baseline, over trainings."""
+    ablation, result = ablations[0], results[0]
+    tally = Tally.of([game.outcome for one in results for game in one.games(arm)])
+    row: dict[str, Any] = {"name": f"{result.game}, {label}, {arm}, {ablation.simulations} simulations"}
+    row |= {"value": round(tally.win_rate, 4), "unit": "share of games won"}
+    row |= {"interval": [round(bound, 4) for bound in tally.win_interval], "games": tally.num_games}
+    row |= {"wins": tally.wins, "ties": tally.ties, "losses": tally.losses, "difference": None}
+    if arm != result.baseline:
+        each = [one.difference(arm) for one in results]
+        found = seed_interval([one.win_differences for one in each], [one.boards for one in each])
+        row["difference"] = {
+            "than": result.baseline,
+            "wins": round(found.mean, 4),
+            "interval": [round(bound, 4) for bound in found.interval],
+            "p_value": round(found.p_value, 5),
+        }
+        if len(results) > 1:
+            row["difference"]["by training"] = [round(one.wins.mean, 4) for one in each]
+    row |= {"game": result.game, "label": label, "arm": arm, "simulations": ablation.simulations}
+    digests = [one.digest(arm)[:16] for one in ablations]
+    row |= {"experts": digests if len(digests) > 1 else digests[0], "trainings": len(results)}
+    return row | {"backend": ablation.backend, "seed": ablation.seed}
 
 
 def main() -> None:
     """Plays and prints; appends to the results where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("experts", type=Path, help="a folder of experts")
+    parser.add_argument("experts", type=Path, nargs="+", help="a folder of experts, once per training")
     parser.add_argument("--game", default="pommerman")
     parser.add_argument("--arm", action="append", help="may be repeated; all of the table without")
     parser.add_argument("--simulations", type=int, default=50)
-    parser.add_argument("--games", type=int, default=200, help="games of each arm")
+    parser.add_argument("--games", type=int, default=200, help="games of each arm and training")
     parser.add_argument("--backend", default="torch", help="or onnxruntime, or openvino")
     parser.add_argument("--label", default="single network", help="what the rows call the network")
     parser.add_argument(
@@ -152,23 +164,27 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="folder that keeps the games; a temporary one without")
     add_option(parser)
     options = parser.parse_args()
-    ablation = Ablation(
-        plugins().game(options.game), options.experts, options.simulations, options.seed, options.backend
-    )
+    game = plugins().game(options.game)
+    ablations = [
+        Ablation(game, experts, options.simulations, options.seed + number, options.backend)
+        for number, experts in enumerate(options.experts)
+    ]
+    arms, results = options.arm or ARMS, []
     with tempfile.TemporaryDirectory() as temporary:
-        folder: Path = options.out or Path(temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        games: dict[str, list[GameRecord]] = {}
-        for arm in options.arm or ARMS:
-            games[arm] = ablation.play(arm, options.games, folder)
-            print(arm, sum(record.outcome == "win" for record in games[arm]), "of", len(games[arm]), flush=True)
-    result = ablation.result(games, options.than)
-    found = [ablation.row(result, arm, options.label) for arm in games]
+        for number, ablation in enumerate(ablations):
+            folder: Path = (options.out or Path(temporary)) / (str(number) if len(ablations) > 1 else "")
+            folder.mkdir(parents=True, exist_ok=True)
+            games: dict[str, list[GameRecord]] = {}
+            for arm in arms:
+                games[arm] = ablation.play(arm, options.games, folder)
+                print(arm, sum(record.outcome == "win" for record in games[arm]), "of", len(games[arm]), flush=True)
+            results.append(ablation.result(games, options.than))
+    found = [row_of(ablations, results, arm, options.label) for arm in arms]
     for row in found:
         print(f"{row['name']:<70} {row['value']:>7} {row['interval']} {row['difference'] or ''}", flush=True)
     if options.record:
         # Where they lie on this machine says nothing to others.
-        places = {str(options.experts): "EXPERTS", str(options.out): "OUT"}
+        places = dict.fromkeys(map(str, options.experts), "EXPERTS") | {str(options.out): "OUT"}
         sys.argv = [places.get(word, word) for word in sys.argv]
         append("ablations", found)
 

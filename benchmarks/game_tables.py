@@ -273,14 +273,17 @@ def ablations() -> str:
         )
         wins = f"{100 * row['value']:.1f} [{low:.1f}, {high:.1f}]"
         ties = f"{100 * row['ties'] / row['games']:.1f}"
-        cells.append([f"{row['label']}: `{row['arm']}`", row["simulations"], row["games"], wins, ties, against])
+        trainings = row.get("trainings", 1)
+        cells.append(
+            [f"{row['label']}: `{row['arm']}`", row["simulations"], trainings, row["games"], wins, ties, against]
+        )
     how = (
         "`both`: policy and value; `policy`: every position is even; `value`: every action is equally good; "
         "`constant`: neither. `rollout_plies`: what is valued is so many plies further on. Each arm plays the same "
         "boards, seats and seeds against three SimpleAgents, whom it expects. Wilson intervals over games; differences "
-        "are paired, over boards."
+        "are paired, over boards, and of several trainings over trainings."
     )
-    heads = "network: arm | simulations | games | wins % | ties % | points more than"
+    heads = "network: arm | simulations | trainings | games | wins % | ties % | points more than"
     data = field_matches("learned from")
     also = "What the network learned from, its value alone heard:"
     more = "The preset's single networks, one by one, with more simulations:"

@@ -80,7 +80,7 @@ def test_the_arms_of_an_ablation_hear_what_they_say(game: Game, experts: Path) -
 
 
 def test_an_ablation_is_paired_and_goes_on(game: Game, experts: Path, tmp_path: Path) -> None:
-    from ablations import Ablation
+    from ablations import Ablation, row_of
 
     ablation = Ablation(game, experts, simulations=8, seed=3)
     games = {arm: ablation.play(arm, 4, tmp_path) for arm in ("both", "value")}
@@ -88,12 +88,19 @@ def test_an_ablation_is_paired_and_goes_on(game: Game, experts: Path, tmp_path: 
     longer = ablation.play("both", 8, tmp_path)
     assert [record.moves for record in longer[:4]] == [record.moves for record in games["both"]]
     result = ablation.result(games)
-    assert ablation.row(result, "both", "tiny")["difference"] is None
-    row = ablation.row(result, "value", "tiny")
+    assert row_of([ablation], [result], "both", "tiny")["difference"] is None
+    row = row_of([ablation], [result], "value", "tiny")
     wins = [sum(record.outcome == "win" for record in games[arm]) / 4 for arm in ("value", "both")]
     assert row["value"] == wins[0]
     assert row["difference"]["wins"] == wins[0] - wins[1]
-    assert (row["games"], row["simulations"], row["seed"]) == (4, 8, 3)
+    assert (row["games"], row["simulations"], row["seed"], row["trainings"]) == (4, 8, 3, 1)
+    other = Ablation(game, experts, simulations=8, seed=4)
+    second = other.result({arm: other.play(arm, 4, tmp_path / "1") for arm in ("both", "value")})
+    joined = row_of([ablation, other], [result, second], "value", "tiny")
+    assert (joined["games"], joined["trainings"]) == (8, 2)
+    each = [row_of([ablation], [one], "value", "tiny")["difference"]["wins"] for one in (result, second)]
+    assert joined["difference"]["by training"] == each
+    assert joined["difference"]["wins"] == sum(each) / 2
 
 
 def test_a_match_against_a_field_is_a_row_per_agent_and_one_of_all(
