@@ -15,6 +15,8 @@ from moemcts.gates import HardGate, PhaseGate
 
 Routing = Callable[[Views, FloatArray, Sequence[Evaluator]], Evaluation]
 """Evaluates N views, given the phase weights `[N, K]` and the K experts."""
+TOLERANCE = 1e-3
+"""Of the sum of a view's weights, which may be rounded."""
 
 
 class Evaluators(Sequence[Evaluator]):
@@ -115,8 +117,10 @@ def route_majority(views: Views, weights: FloatArray, experts: Sequence[Evaluato
 def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:
     """Mixes probabilities and values of all experts with the phase weights as convex coefficients.
 
-    Probabilities are those over all actions, illegal ones too, as mixtures are trained; the search masks them.
+    Probabilities are those over all actions, illegal ones too, as mixtures are trained; the search masks them. Raises
+    ValueError where the weights of a view are negative or do not sum to one.
     """
+    _check_convex(weights)
     probabilities: FloatArray | None = None
     value: FloatArray | None = None
     for phase, expert in enumerate(experts):
@@ -132,7 +136,7 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
         probabilities[rows] += share[:, None] * _softmax(evaluation.logits)
         value[rows] += (share * evaluation.value.T).T
     if probabilities is None or value is None:
-        raise ValueError("expected phase weights that sum to one, got none above zero")
+        raise ValueError("expected views to evaluate, got none")
     # Every legal action keeps a finite logit, so that masking is left to the search.
     return Evaluation(np.log(np.maximum(probabilities, np.float32(1e-30))), value)
 
@@ -179,6 +183,13 @@ class ExpertQueue:
     def _evaluate(self, phase: int, batch: Sequence[tuple[Views, int, int]]) -> tuple[IntArray, Evaluation]:
         together = self._game.views([views[i] for views, i, _ in batch])
         return np.array([row for _, _, row in batch], dtype=np.int64), self._set.experts[phase].evaluate(together)
+
+
+def _check_convex(weights: FloatArray) -> None:
+    wrong = (weights < 0).any(axis=1) | ~(np.abs(weights.sum(axis=1) - 1) <= TOLERANCE)
+    if wrong.any():
+        row = ", ".join(f"{weight:g}" for weight in weights[wrong.argmax()])
+        raise ValueError(f"expected weights of phases of at least 0 that sum to one for every view, got {row}")
 
 
 def _softmax(logits: FloatArray) -> FloatArray:

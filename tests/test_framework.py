@@ -111,6 +111,13 @@ def test_a_mixture_is_convex_in_probabilities_and_values() -> None:
     assert evaluation.value == pytest.approx([-0.5, -0.5])
 
 
+@pytest.mark.parametrize("row", [[0.25, 0.7], [1.5, -0.5], [np.nan, 1.0]])
+def test_a_mixture_refuses_weights_that_are_not_convex(row: list[float]) -> None:
+    weights = np.array([[0.5, 0.5], row], np.float32)
+    with pytest.raises(ValueError, match=f"expected weights of phases .* got {row[0]:g}, {row[1]:g}$"):
+        route_mixture(some_views(OPENING, MIDDLE), weights, [Constant(0.3), Constant(-0.2)])
+
+
 @pytest.mark.parametrize("routing", [route_each, route_mixture])
 def test_experts_of_one_set_value_the_same_players(routing: Routing) -> None:
     class Both:
