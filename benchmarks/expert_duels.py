@@ -2,24 +2,28 @@
 
     python benchmarks/expert_duels.py NAME --experts FOLDER [--experts FOLDER ...] --first OPTIONS --second OPTIONS
                                       --out OUT [--others FOLDER ...] [--game chess] [--games 200]
-                                      [--simulations 100] [--seed 1] [--openings FILE] [--workers 1] [--record]
+                                      [--simulations 100] [--seed 1] [--openings FILE] [--workers 1]
+                                      [--than NAME] [--record]
 
 Each folder's experts play themselves, once with the first options and once with the second, such as `routing=majority`
 and `routing=each`, or with `--others` those of another folder of the same training, every opening from both sides and
 each training on openings of its own. The row has the Elo of the first options with its interval over trainings and
-openings. The same command goes on where it stopped.
+openings. With `--than` it also has by how much that Elo is another than in a recorded row of the same trainings and
+openings, over trainings. The same command goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 from record import add_option, append
+from tabulating import Row, latest
 
 from moemcts.arena.duel import DuelResult
-from moemcts.arena.intervals import seed_interval
+from moemcts.arena.intervals import mean_interval, seed_interval
 from moemcts.arena.playing import Watch
 from moemcts.arena.rating import EloRange
 from moemcts.arena.records import boards_of, num_duplicates
@@ -45,6 +49,7 @@ def main() -> None:
     parser.add_argument("--openings", type=Path, help="file of start positions; random plies where none is named")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="folder for the games")
+    parser.add_argument("--than", help="name of a recorded row of the same trainings: by how much this is another")
     add_option(parser)
     options = parser.parse_args()
     others = options.others or options.experts
@@ -53,6 +58,8 @@ def main() -> None:
     teams = zip(options.experts, others, strict=True)
     results = [play(options, number, *folders) for number, folders in enumerate(teams)]
     row = summary(options.name, results) | {"simulations": options.simulations, "seed": options.seed}
+    if options.than:
+        row["than"] = other_than(row, latest("duels")[options.than])
     print(*row.values())
     if options.record:
         append("duels", [row])
@@ -105,6 +112,25 @@ def summary(name: str, results: Sequence[DuelResult]) -> dict[str, object]:
         "games": len(points),
         "by training": [round(result.elo(result.names[0]).difference, 1) for result in results],
         "duplicates": sum(num_duplicates(result.records) for result in results),
+    }
+
+
+def other_than(row: Row, other: Row) -> Row:
+    """Returns by how much Elo one row is above another of the same trainings, with Student's interval over these.
+
+    Trainings that all agree say nothing of others: their interval is open. Raises ValueError where they have another
+    number of trainings, or one alone, of which there is no interval.
+    """
+    ours, theirs = row["by training"], other["by training"]
+    if len(ours) != len(theirs) or len(ours) < 2:
+        raise ValueError(f"expected two rows of the same trainings, got {len(ours)} and {len(theirs)}")
+    differences = [one - another for one, another in zip(ours, theirs, strict=True)]
+    found = mean_interval(differences, bounds=(-math.inf, math.inf))
+    return {
+        "name": other["name"],
+        "value": round(found.mean, 1),
+        "interval": [None if math.isinf(bound) else round(bound, 1) for bound in found.interval],
+        "by training": [round(one, 1) for one in differences],
     }
 
 

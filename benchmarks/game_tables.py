@@ -306,7 +306,13 @@ def duels() -> str:
     )
     heads = "who plays whom | won-tied-lost | Elo of the first, 95 % | by training"
     how = "The unit of an interval is the opening; of several trainings it is the training."
-    return "\n\n".join([table(heads, cells), how, origin(rows)])
+    others = "\n".join(
+        f"- {row['name']}: {row['than']['value']:+z.1f} Elo {bounds(row['than']['interval'], digits=1)} from "
+        f"{row['than']['name']} ({', '.join(f'{one:+z.1f}' for one in row['than']['by training'])} by training)"
+        for row in rows
+        if "than" in row
+    )
+    return "\n\n".join([table(heads, cells), how, *([others] if others else []), origin(rows)])
 
 
 def _elo_of(row: Row) -> str:

@@ -154,6 +154,7 @@ def test_two_ways_to_play_with_the_same_experts_are_compared_over_trainings(
 ) -> None:
     import expert_duels
     import record
+    import tabulating
     from trained_for_tests import save_team
 
     monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
@@ -175,6 +176,16 @@ def test_two_ways_to_play_with_the_same_experts_are_compared_over_trainings(
     assert (rows[0]["games"], sum(rows[0]["counts"]), len(rows[0]["by training"])) == (12, 12, 2)
     assert rows[0]["value"] > 0
     assert str(tmp_path) not in rows[0]["command"]
+    monkeypatch.setattr(tabulating, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(sys, "argv", ["expert_duels.py", "again", *words[1:], "--than", "mine"])
+    expert_duels.main()
+    again = json.loads((tmp_path / "results" / "duels.jsonl").read_text().splitlines()[-1])
+    assert again["than"] == {"name": "mine", "value": 0.0, "interval": [None, None], "by training": [0.0, 0.0]}
+    other = again | {"by training": [one - step for one, step in zip(again["by training"], (10, 30), strict=True)]}
+    # Student's, of two: 20 and 12.71 times 10.
+    assert expert_duels.other_than(again, other)["interval"] == [-107.1, 147.1]
+    with pytest.raises(ValueError, match="the same trainings, got 2 and 1"):
+        expert_duels.other_than(again, {"by training": [1.0]})
     # The second team with search against the first without, and the other way round.
     others = [word for team in reversed(teams) for word in ("--others", team)]
     monkeypatch.setattr(sys, "argv", ["expert_duels.py", *words[:-2], str(tmp_path / "others"), *others])
