@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from games_for_tests import TreeGame
 from hypothesis import strategies as st
 
 from moemcts.evaluation import Evaluation
-from moemcts.game import Game, Views
-from moemcts.search import Search
+from moemcts.game import Game, State, Views
+from moemcts.search import Search, SearchConfig, SearchResult
 from moemcts.search.reference import ReferenceSearch
 
 small_trees = st.builds(
@@ -21,6 +23,19 @@ small_trees = st.builds(
     has_chance=st.booleans(),
 )
 """The rules of random games, for what only the configuration varies."""
+varied_trees = st.builds(
+    TreeGame,
+    seed=st.integers(0, 1000),
+    num_players=st.integers(1, 4),
+    branching=st.integers(1, 5),
+    depth=st.integers(1, 7),
+    simultaneous=st.booleans(),
+    has_chance=st.booleans(),
+    has_rewards=st.booleans(),
+    has_outs=st.booleans(),
+    discount=st.sampled_from([1.0, 0.9]),
+)
+"""The rules of random games of all kinds."""
 
 
 class HashedEvaluator:
@@ -54,3 +69,26 @@ def native_results(game: Game, roots, config, evaluator, seeds, opponents=None, 
     search = Search(game, config, opponents=opponents)
     search.reset(game.views(roots), seeds, root_actions=root_actions)
     return search.run(evaluator)
+
+
+class Searched(NamedTuple):
+    """A position that was searched both ways."""
+
+    root: State
+    player: int
+    evaluator: HashedEvaluator
+    expected: ReferenceSearch
+    result: SearchResult
+
+
+def searched_alike(
+    game: Game[Any], config: SearchConfig, seed: int, *, root: Any = None, num_values: int = 1
+) -> Searched:
+    """Searches the start of a game, or another root, natively and by the definition; their visits are the same."""
+    root = root or game.initial_state()
+    player = root.active_players[-1]
+    evaluator = HashedEvaluator(game.spec.num_actions, num_values)
+    expected = reference_visits(game, root, config, evaluator, seed)
+    (result,) = native_results(game, [(root, player)], config, evaluator, [seed])
+    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
+    return Searched(root, player, evaluator, expected, result)

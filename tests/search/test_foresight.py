@@ -7,7 +7,7 @@ import pytest
 from games_for_tests import HashedTree, NativeConnectFour
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searching_for_tests import HashedEvaluator, native_results, reference_visits, small_trees
+from searching_for_tests import HashedEvaluator, native_results, searched_alike, small_trees
 
 from moemcts.evaluation import UniformEvaluator
 from moemcts.search import Search, SearchConfig
@@ -31,13 +31,7 @@ configs = st.builds(
 @settings(max_examples=150, deadline=None)
 @given(small_trees, configs, st.integers(0, 2**63))
 def test_native_visits_are_those_of_the_definition(rules, config, seed):  # type: ignore[no-untyped-def]
-    game = HashedTree(rules)
-    root = game.initial_state()
-    player = root.active_players[-1]
-    evaluator = HashedEvaluator(game.spec.num_actions, 1)
-    expected = reference_visits(game, root, config, evaluator, seed)
-    (result,) = native_results(game, [(root, player)], config, evaluator, [seed])
-    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
+    result = searched_alike(HashedTree(rules), config, seed).result
     if result.num_simulations < config.simulations and result.plies_left is None:
         assert result.foreseen is not None
     assert result.foreseen is None or (result.foreseen >= result.visits).all()

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from games_for_tests import HashedTree, NativeConnectFour, TreeGame
+from games_for_tests import HashedTree, NativeConnectFour
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searching_for_tests import HashedEvaluator, native_results, reference_visits
+from searching_for_tests import native_results, searched_alike, varied_trees
 
 from moemcts.agents import Seat
 from moemcts.evaluation import Evaluation, UniformEvaluator
@@ -30,30 +30,12 @@ configs = st.builds(
     virtual_loss=st.sampled_from([0.0, 1.0]),
     leaves_per_tree=st.sampled_from([1, 3]),
 )
-rules = st.builds(
-    TreeGame,
-    seed=st.integers(0, 1000),
-    num_players=st.integers(1, 4),
-    branching=st.integers(1, 5),
-    depth=st.integers(1, 7),
-    simultaneous=st.booleans(),
-    has_chance=st.booleans(),
-    has_rewards=st.booleans(),
-    has_outs=st.booleans(),
-    discount=st.sampled_from([1.0, 0.9]),
-)
 
 
 @settings(max_examples=120, deadline=None)
-@given(rules, configs, st.integers(0, 2**63))
+@given(varied_trees, configs, st.integers(0, 2**63))
 def test_native_visits_are_those_of_the_definition(rules, config, seed):  # type: ignore[no-untyped-def]
-    game = HashedTree(rules)
-    root = game.initial_state()
-    player = root.active_players[-1]
-    evaluator = HashedEvaluator(game.spec.num_actions, 1)
-    expected = reference_visits(game, root, config, evaluator, seed)
-    (result,) = native_results(game, [(root, player)], config, evaluator, [seed])
-    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
+    _, player, _, expected, result = searched_alike(HashedTree(rules), config, seed)
     assert result.num_nodes == expected.num_nodes
     seat = next(seat for seat in expected.root.seats if seat.player == player)
     value = float(expected.root.values[player])
@@ -68,11 +50,7 @@ def test_native_visits_are_those_of_the_definition(rules, config, seed):  # type
 def test_with_the_solver_too_it_is_the_definition(config, seed):  # type: ignore[no-untyped-def]
     game = NativeConnectFour()
     root = game.parse_state("3 2 3 2 4 2")
-    config = config.model_copy(update={"solver": True})
-    evaluator = HashedEvaluator(7, 1)
-    expected = reference_visits(game, root, config, evaluator, seed)
-    (result,) = native_results(game, [(root, 0)], config, evaluator, [seed])
-    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(0)
+    searched_alike(game, config.model_copy(update={"solver": True}), seed, root=root)
 
 
 @pytest.mark.parametrize(

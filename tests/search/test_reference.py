@@ -9,7 +9,7 @@ import pytest
 from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame, TreeState
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searching_for_tests import HashedEvaluator, native_results, reference_visits
+from searching_for_tests import HashedEvaluator, native_results, reference_visits, searched_alike, varied_trees
 
 from moemcts.agents import Decision, Seat
 from moemcts.game import Views
@@ -29,36 +29,20 @@ configs = st.builds(
     noise_alpha=st.sampled_from([0.2, 1.5]),
     leaves_per_tree=st.sampled_from([1, 2, 5]),
 )
-rules = st.builds(
-    TreeGame,
-    seed=st.integers(0, 1000),
-    num_players=st.integers(1, 4),
-    branching=st.integers(1, 5),
-    depth=st.integers(1, 7),
-    simultaneous=st.booleans(),
-    has_chance=st.booleans(),
-    has_rewards=st.booleans(),
-    has_outs=st.booleans(),
-    discount=st.sampled_from([1.0, 0.9]),
-)
 
 
 @settings(max_examples=150, deadline=None)
-@given(rules, configs, st.integers(0, 2**63), st.booleans())
+@given(varied_trees, configs, st.integers(0, 2**63), st.booleans())
 def test_native_visits_are_those_of_the_definition_on_random_games(rules, config, seed, vector):  # type: ignore[no-untyped-def]
     game = HashedTree(rules)
-    root = game.initial_state()
-    player = root.active_players[-1]
-    evaluator = HashedEvaluator(game.spec.num_actions, game.spec.num_players if vector else 1)
-    expected = reference_visits(game, root, config, evaluator, seed)
-    (result,) = native_results(game, [(root, player)], config, evaluator, [seed])
-    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
+    searched = searched_alike(game, config, seed, num_values=game.spec.num_players if vector else 1)
+    expected, result = searched.expected, searched.result
     assert result.num_nodes == expected.num_nodes
     assert result.num_simulations == expected.num_simulations
 
 
 @settings(max_examples=60, deadline=None)
-@given(rules, configs, st.integers(0, 2**63), st.data())
+@given(varied_trees, configs, st.integers(0, 2**63), st.data())
 def test_a_restricted_root_is_searched_like_the_definition(rules, config, seed, data):  # type: ignore[no-untyped-def]
     game = HashedTree(rules)
     root = game.initial_state()
@@ -87,7 +71,7 @@ class FixedReplies:
 
 
 @settings(max_examples=100, deadline=None)
-@given(rules.filter(lambda r: r.num_players > 1), configs, st.integers(0, 2**63))
+@given(varied_trees.filter(lambda r: r.num_players > 1), configs, st.integers(0, 2**63))
 def test_native_visits_are_those_of_the_definition_against_opponents(rules, config, seed):  # type: ignore[no-untyped-def]
     game = HashedTree(rules)
     root = game.initial_state()
@@ -114,7 +98,7 @@ class DrawnReplies:
 
 
 @settings(max_examples=100, deadline=None)
-@given(rules.filter(lambda r: r.num_players > 1), configs, st.integers(0, 2**63))
+@given(varied_trees.filter(lambda r: r.num_players > 1), configs, st.integers(0, 2**63))
 def test_drawn_replies_are_those_of_the_definition(rules, config, seed):  # type: ignore[no-untyped-def]
     game = HashedTree(rules)
     root = game.initial_state()

@@ -8,7 +8,12 @@ import pytest
 from games_for_tests import HashedTree, NativeConnectFour, TreeGame
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searching_for_tests import HashedEvaluator, native_results, reference_visits, small_trees
+from searching_for_tests import (
+    HashedEvaluator,
+    native_results,
+    searched_alike,
+    small_trees,
+)
 
 from moemcts.search import SearchConfig
 
@@ -29,12 +34,7 @@ configs = st.builds(
 @given(small_trees, configs, st.integers(0, 2**63))
 def test_a_search_ends_where_the_definition_does_with_the_move_of_a_whole_one(rules, config, seed):  # type: ignore[no-untyped-def]
     game = HashedTree(rules)
-    root = game.initial_state()
-    player = root.active_players[-1]
-    evaluator = HashedEvaluator(game.spec.num_actions, 1)
-    expected = reference_visits(game, root, config, evaluator, seed)
-    (result,) = native_results(game, [(root, player)], config, evaluator, [seed])
-    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
+    root, player, evaluator, _, result = searched_alike(game, config, seed)
     whole = config.model_copy(update={"smart_pruning": False})
     (searched,) = native_results(game, [(root, player)], whole, evaluator, [seed])
     assert result.best_action == searched.best_action

@@ -10,7 +10,7 @@ import pytest
 from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame, TreeState
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searching_for_tests import HashedEvaluator, native_results, reference_visits
+from searching_for_tests import HashedEvaluator, native_results, searched_alike
 
 from moemcts.agents import Decision, Seat
 from moemcts.evaluation import UniformEvaluator
@@ -75,13 +75,7 @@ def _interval(request: pytest.FixtureRequest) -> Iterator[None]:
 @settings(max_examples=150, deadline=None)
 @given(rules | varied_rules, configs, st.sampled_from([HashedTree, DecidedTree]), st.integers(0, 2**63))
 def test_native_proofs_are_those_of_the_definition(rules, config, kind, seed):  # type: ignore[no-untyped-def]
-    game = kind(rules)
-    root = game.initial_state()
-    player = root.active_players[-1]
-    evaluator = HashedEvaluator(game.spec.num_actions, 1)
-    expected = reference_visits(game, root, config, evaluator, seed)
-    (result,) = native_results(game, [(root, player)], config, evaluator, [seed])
-    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
+    root, player, _, expected, result = searched_alike(kind(rules), config, seed)
     assert result.num_nodes == expected.num_nodes
     assert result.plies_left == expected.root.plies_left
     if result.plies_left is not None:
