@@ -40,7 +40,8 @@ class Conditions:
     def to_json(self) -> dict[str, Any]:
         """Returns what the header of a match's file says: all that games depend on."""
         limited = {} if self.agent_timeout is None else {"agent_timeout": self.agent_timeout}
-        return {"seed": self.seed, "max_plies": self.max_plies} | to_json(self.adjudication) | limited
+        scored = {} if self.score is last_one_standing else {"score": _name_of(self.score)}
+        return {"seed": self.seed, "max_plies": self.max_plies} | to_json(self.adjudication) | limited | scored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,6 +211,10 @@ def _start(game: Game, index: int, lineup: Lineup, conditions: Conditions) -> _R
         adjudicator=None if conditions.adjudication is None else Adjudicator(conditions.adjudication),
         keeps_thoughts=conditions.keep_thoughts,
     )
+
+
+def _name_of(score: Score) -> str:
+    return f"{score.__module__}.{getattr(score, '__qualname__', type(score).__qualname__)}"
 
 
 def _kept(decision: Decision) -> Decision:

@@ -29,6 +29,7 @@ from moemcts.arena.journal import Journal
 from moemcts.arena.rating import Sprt
 from moemcts.arena.records import boards_of
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+from moemcts.game import FloatArray
 
 GAME = StayOrLeave(4, length=30)
 
@@ -454,6 +455,19 @@ def test_games_on_the_clock_of_decisions_are_other_games(tmp_path: Path) -> None
     small_match(path)
     with pytest.raises(ForeignData, match="agent_timeout"):
         small_match(path, agent_timeout=5.0)
+
+
+def test_games_that_are_scored_in_another_way_are_other_games(tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    small_match(path)
+    with pytest.raises(ForeignData, match=r"score.*half_for_survivors"):
+        small_match(path, score=half_for_survivors)
+    small_match(tmp_path / "other.jsonl", score=half_for_survivors)
+    assert small_match(tmp_path / "other.jsonl", score=half_for_survivors) == small_match(score=half_for_survivors)
+
+
+def half_for_survivors(returns: FloatArray, player: int) -> float:
+    return 0.5 if returns[player] > -1 else 0.0
 
 
 def test_adjudication_is_refused_where_players_move_at_once() -> None:
