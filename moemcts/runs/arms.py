@@ -68,22 +68,27 @@ def make_arms(
     schemes: Sequence[str],
     gate_names: Sequence[str] = (),
     single_networks: Sequence[str] = (),
+    begun: tuple[int, int] | None = None,
 ) -> list[Arm]:
     """Returns per network the single one and the experts of every gate and scheme, named by what differs between them.
 
     The first is the single network that all are compared with; arms of the first network do not name it. `gate_names`
     are what the gates are called, in their order; they are called as they are written where it is empty. Of
-    `single_networks` there is the single one only.
+    `single_networks` there is the single one only. Where `begun` says with how many gates and schemes an experiment
+    was begun, experts of these keep the names that they had then, and all others are named by gate and scheme.
     """
     names = {gate: gate for gate in gates} | dict(zip(gates, gate_names, strict=False))
     gates = [gate for gate in gates if gate != NO_GATE]
+    first_gates, first_schemes = (gates, schemes) if begun is None else (gates[: begun[0]], schemes[: begun[1]])
     arms = []
     for network in networks:
         further = [] if network == networks[0] else [network]
         arms.append(single_arm(network, " ".join([SINGLE, *further])))
         for gate in gates:
             for scheme in schemes:
-                words = [word for word, others in ((names[gate], gates), (scheme, schemes)) if len(others) > 1]
+                words = [names[gate], scheme]
+                if gate in first_gates and scheme in first_schemes:
+                    words = [word for word, among in zip(words, (first_gates, first_schemes), strict=True) if among[1:]]
                 name = " ".join([*(words or [names[gate]]), *further])
                 arms.append(Arm(name, gate, scheme, network, gate_name=names[gate]))
     arms += [single_arm(network, f"{SINGLE} {network}") for network in single_networks]

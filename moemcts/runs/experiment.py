@@ -18,7 +18,7 @@ from moemcts.gates import PhaseGate
 from moemcts.naming import check_backend, opponents_named
 from moemcts.plugins import plugins
 from moemcts.report.outcomes import Learned, Outcomes, Phases
-from moemcts.runs.arms import NO_GATE, Arm, file_labels, make_arms
+from moemcts.runs.arms import NO_GATE, Arm, file_labels
 from moemcts.runs.boards import Boards
 from moemcts.runs.fields import make_field
 from moemcts.runs.held_out import losses_of, losses_part, mean_losses, num_processes
@@ -58,7 +58,7 @@ class Experiment(Run[ExperimentConfig]):
             plugins().network(network, self.game.spec.observation_shape, self.game.spec.num_actions)
         self.boards = Boards(folder, self.game, config)
         """Where its games are played."""
-        self.arms = make_arms(config.networks, config.gates, config.schemes, config.gate_names, config.single_networks)
+        self.arms = config.arms()
         for scheme in config.schemes:
             plugins().scheme(scheme)
         for arm in self.arms:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
-from moemcts.runs.arms import Arm
+from moemcts.runs.arms import NO_GATE, Arm
 from moemcts.runs.dotted import merge
 from moemcts.runs.experiment import Experiment
 from moemcts.runs.kept_gates import keep_gate, kept_gate
@@ -28,8 +28,9 @@ def grown(
 ) -> Experiment:
     """Returns an experiment with further gates, schemes and networks, and with changed settings by dotted path.
 
-    Nothing is written before `keep_growth`. Raises UsageError for what it has already, and where arms that it has would
-    be called otherwise beside the new ones; ForeignData where what was made would not be made with these settings.
+    Arms that it has are called as before, whatever differs between them and the new ones. Nothing is written before
+    `keep_growth`. Raises UsageError for what it has already, and where files of arms that it has would be called
+    otherwise beside the new ones; ForeignData where what was made would not be made with these settings.
     """
     config, game = experiment.config, experiment.game
     added = {
@@ -48,14 +49,17 @@ def grown(
     values |= {key: [*getattr(config, key), *names.values()] for key, names in added.items()}
     called = [*(config.gate_names or config.gates), *gates]
     values["gate_names"] = called if called != values["gates"] else []
-    larger = Experiment(experiment.folder, with_inference(with_field(validate(values, ExperimentConfig))))
-    for arm in experiment.arms:
-        now = next((one for one in larger.arms if _experts_of(one) == _experts_of(arm)), None)
-        if now is not None and (now.name, now.label) != (arm.name, arm.label):
-            raise UsageError(
-                f"{arm.name!r} of {experiment.folder} would be called {now.name!r} beside the new arms, and its files "
-                f"too; start another run, on the same data with --data {experiment.folder / 'data'}"
-            )
+    larger = _with_settings(experiment, values)
+    if config.begun_with is None and any(_renamed(experiment, larger)):
+        num_gates = len([gate for gate in config.gates if gate != NO_GATE])
+        larger = _with_settings(
+            experiment, values | {"begun_with": {"gates": num_gates, "schemes": len(config.schemes)}}
+        )
+    for arm, now in _renamed(experiment, larger):
+        raise UsageError(
+            f"the files of {arm.name!r} of {experiment.folder} would be called {now.label!r} beside the new arms; "
+            f"start another run, on the same data with --data {experiment.folder / 'data'}"
+        )
     larger.check(remedy="leave that out, or start another run with --out")
     return larger
 
@@ -68,6 +72,19 @@ def keep_growth(experiment: Experiment) -> None:
             if kept_gate(experiment.folder, gate, experiment.gates) == gate:
                 keep_gate(experiment.folder, gate)
         write_text(experiment.folder / CONFIG, experiment.config_text())
+
+
+def _with_settings(experiment: Experiment, values: Mapping[str, Any]) -> Experiment:
+    return Experiment(experiment.folder, with_inference(with_field(validate(values, ExperimentConfig))))
+
+
+def _renamed(experiment: Experiment, larger: Experiment) -> Iterator[tuple[Arm, Arm]]:
+    """Yields the arms that are called otherwise in the larger experiment, as they are in each."""
+    now = {_experts_of(arm): arm for arm in larger.arms}
+    for arm in experiment.arms:
+        one = now.get(_experts_of(arm), arm)
+        if (one.name, one.label) != (arm.name, arm.label):
+            yield arm, one
 
 
 def _experts_of(arm: Arm) -> tuple[str, str, str]:

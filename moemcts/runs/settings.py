@@ -20,6 +20,7 @@ from pydantic import (
 from moemcts.errors import UsageError, unknown_name
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
+from moemcts.runs.arms import Arm, make_arms
 from moemcts.runs.dotted import flat, leaves, lookup
 from moemcts.search.config import SearchConfig
 
@@ -214,6 +215,14 @@ class TrainingConfig(LearningConfig):
     """Experts to compare with: a training, a folder of experts or `weights:NAME`; empty for none."""
 
 
+class BegunWith(Section):
+    """What a run was begun with, before it gained more."""
+
+    gates: int = Field(ge=0)
+    """Without `none`."""
+    schemes: int = Field(ge=1)
+
+
 class ExperimentConfig(LearningConfig):
     """One experiment: a single network against one set of experts per gate and scheme, and per network."""
 
@@ -227,6 +236,8 @@ class ExperimentConfig(LearningConfig):
     """How the experts are made; each scheme makes one set of experts for each gate."""
     gate_names: list[str] = []
     """What tables and folders call the gates: as they were written, where `gates` say more. The run writes both."""
+    begun_with: BegunWith | None = None
+    """With how many gates and schemes, where it has gained others since that its first arms are not called by."""
     num_seeds: int = Field(default=3, ge=1, le=MOST_SEEDS)
     """Trainings from different random weights: of `seed` and of the numbers after it."""
     workers: int = Field(default=0, ge=0)
@@ -249,6 +260,11 @@ class ExperimentConfig(LearningConfig):
         """The seed of each training."""
         return range(self.seed, self.seed + self.num_seeds)
 
+    def arms(self) -> list[Arm]:
+        """Returns what is compared."""
+        begun = (self.begun_with.gates, self.begun_with.schemes) if self.begun_with else None
+        return make_arms(self.networks, self.gates, self.schemes, self.gate_names, self.single_networks, begun)
+
     @model_validator(mode="after")
     def _arms_differ(self) -> Self:
         lists = {"gates": self.gates, "schemes": self.schemes, "gate_names": self.gate_names}
@@ -262,7 +278,7 @@ class ExperimentConfig(LearningConfig):
     def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leaves out what files did not have before, so that they stay as they were."""
         fields: dict[str, Any] = dump(self)
-        for key in ("gate_names", "other_networks", "single_networks"):
+        for key in ("gate_names", "other_networks", "single_networks", "begun_with"):
             if not fields.get(key):
                 fields.pop(key, None)
         return fields

@@ -174,10 +174,18 @@ def test_budgets_and_routings_that_a_suite_gains_are_played(copy: Path, monkeypa
     assert rows[0]["hours"] > before[0]["hours"]
 
 
-def test_gates_and_games_that_a_suite_gains_are_made(
-    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("gates", "arms"),
+    [
+        ('gates = ["plies", "plies?cuts=4"]', {("plies", "separated"), ("plies?cuts=4", "separated")}),
+        ('gates = ["plies"]\nschemes = ["separated", "staged"]', {("plies", "separated"), ("plies", "staged")}),
+    ],
+    ids=["gates", "schemes"],
+)
+def test_arms_and_games_that_a_suite_gains_are_made(
+    gates: str, arms: set[tuple[str, str]], copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gained = [('gates = ["plies"]', 'gates = ["plies", "plies?cuts=4"]'), ('"match.games" = 4', '"match.games" = 6')]
+    gained = [('gates = ["plies"]', gates), ('"match.games" = 4', '"match.games" = 6')]
     experts = copy / "out" / "tictactoe-0" / "run" / "experts" / "plies-0" / "manifest.toml"
     written = experts.stat().st_mtime_ns
     (tmp_path / "whole").mkdir()
@@ -189,19 +197,10 @@ def test_gates_and_games_that_a_suite_gains_are_made(
             [{key: row[key] for key in ROW if key not in ("hours", "command")} for row in map(json.loads, lines)]
         )
     assert found[0] == found[1]
-    assert {(row["gate"], row["games"]) for row in found[0]} == {("plies", 6), ("plies?cuts=4", 6)}
+    assert {(row["gate"], row["scheme"]) for row in found[0]} == arms
+    assert {row["games"] for row in found[0]} == {6}
     assert len(found[0]) == 8
     assert experts.stat().st_mtime_ns == written
-
-
-def test_a_suite_that_would_call_its_arms_otherwise_is_refused(
-    copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = (copy / "out" / "tictactoe-0" / "unit.json").read_text()
-    assert again(copy, monkeypatch, ('gates = ["plies"]', 'gates = ["plies"]\nschemes = ["separated", "staged"]')) == 2
-    assert "'plies' of" in (told := capsys.readouterr().err)
-    assert "would be called 'separated' beside the new arms" in told
-    assert (copy / "out" / "tictactoe-0" / "unit.json").read_text() == before
 
 
 def test_all_budgets_and_routings_are_of_the_same_boards_and_searches(suite: Path) -> None:

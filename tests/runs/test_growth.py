@@ -63,10 +63,39 @@ def test_schemes_are_gained_where_arms_are_called_by_them(tmp_path: Path) -> Non
     assert (first, names[1:]) == ("single", ["separated", "staged", "weighted"])
 
 
+def test_arms_keep_their_names_beside_those_of_other_schemes(copy: Path) -> None:
+    before = made(copy)
+    keep_growth(grown(Experiment.load(copy), schemes=["staged"]))
+    larger = Experiment.load(copy)
+    assert [(arm.name, arm.gate, arm.scheme) for arm in larger.teams] == [
+        ("plies", "plies?cuts=3,6", "separated"),
+        ("plies staged", "plies?cuts=3,6", "staged"),
+    ]
+    arms = make(larger, Silence()).numbers["searched"]["arms"]
+    assert list(arms) == ["plies", "plies staged"]
+    after = made(copy)
+    assert all(after[path].startswith(data) for path, data in before.items())
+    keep_growth(grown(larger, gates=[LATE]))
+    later = Experiment.load(copy)
+    names = ["plies", "plies staged", f"{LATE} separated", f"{LATE} staged"]
+    assert [arm.name for arm in later.teams] == names
+    assert read_toml(copy / "config.toml")["begun_with"] == {"gates": 1, "schemes": 1}
+
+
+def test_files_that_would_be_called_otherwise_stay(copy: Path, tmp_path: Path) -> None:
+    data = open_sources(Experiment.load(copy).config.data, copy / "data", plugins().game("tictactoe")).training
+    files = [str(tmp_path / f"a{sign}1.safetensors") for sign in "-+="]
+    for file in files:
+        save_gate(Path(file), fit_clusters(data, 2, seed=0).gate)
+    for file in files[:2]:
+        keep_growth(grown(Experiment.load(copy), gates=[file]))
+    with pytest.raises(UsageError, match=r"the files of .*a\+1.* would be called .*--data .*data"):
+        grown(Experiment.load(copy), gates=files[2:])
+
+
 @pytest.mark.parametrize(
     ("added", "line"),
     [
-        ({"schemes": ["staged"]}, "'plies' of .* would be called 'separated' beside the new arms.*--data .*data"),
         ({"schemes": ["separated"]}, "expected what .* does not have yet, got 'separated'"),
         ({"gates": ["plies"]}, "expected what .* does not have yet, got 'plies'"),
         ({"single_networks": ["resnet?channels=4&blocks=1"]}, "expected what .* does not have yet, got 'resnet.*'"),
