@@ -33,7 +33,7 @@ class Arm:
     @property
     def is_single(self) -> bool:
         """Whether one network plays in all phases."""
-        return parse_reference(self.scheme)[0] == SINGLE
+        return _is_single(self.scheme)
 
 
 def file_label(reference: str) -> str:
@@ -75,7 +75,9 @@ def make_arms(
     The first is the single network that all are compared with; arms of the first network do not name it. `gate_names`
     are what the gates are called, in their order; they are called as they are written where it is empty. Of
     `single_networks` there is the single one only. Where `begun` says with how many gates and schemes an experiment
-    was begun, experts of these keep the names that they had then, and all others are named by gate and scheme.
+    was begun, experts of these keep the names that they had then, and all others are named by gate and scheme. A scheme
+    that makes one network makes the same behind every gate: there is one arm of it, named by the scheme alone, and none
+    of `single`, which is there already.
     """
     names = {gate: gate for gate in gates} | dict(zip(gates, gate_names, strict=False))
     gates = [gate for gate in gates if gate != NO_GATE]
@@ -87,13 +89,21 @@ def make_arms(
         for gate in gates:
             for scheme in schemes:
                 words = [names[gate], scheme]
-                if gate in first_gates and scheme in first_schemes:
+                if _is_single(scheme):
+                    if gate != gates[0] or scheme == SINGLE:
+                        continue
+                    words = [scheme]
+                elif gate in first_gates and scheme in first_schemes:
                     words = [word for word, among in zip(words, (first_gates, first_schemes), strict=True) if among[1:]]
                 name = " ".join([*(words or [names[gate]]), *further])
                 arms.append(Arm(name, gate, scheme, network, gate_name=names[gate]))
     arms += [single_arm(network, f"{SINGLE} {network}") for network in single_networks]
     labels = file_labels([arm.name for arm in arms])
     return [replace(arm, label=label) for arm, label in zip(arms, labels, strict=True)]
+
+
+def _is_single(scheme: str) -> bool:
+    return parse_reference(scheme)[0] == SINGLE
 
 
 def _digest(name: str) -> str:

@@ -356,6 +356,14 @@ def test_arms_whose_names_differ_in_signs_only_have_folders_of_their_own() -> No
     assert arms[3].label == "steps"
 
 
+def test_a_scheme_of_one_network_is_one_arm_whatever_the_gates() -> None:
+    arms = make_arms(["resnet"], ["plies", "steps"], ["separated", "single?epochs=3", "single"])
+    assert [arm.name for arm in arms] == ["single", "plies separated", "single?epochs=3", "steps separated"]
+    assert [arm.name for arm in make_arms(["resnet"], ["plies"], ["single?epochs=3"])] == ["single", "single?epochs=3"]
+    grown = make_arms(["resnet"], ["plies"], ["separated", "single?epochs=3"], begun=(1, 1))
+    assert [arm.name for arm in grown] == ["single", "plies", "single?epochs=3"]
+
+
 def test_saved_gates_whose_names_differ_in_signs_only_have_copies_of_their_own(tmp_path: Path) -> None:
     one, other = (str(tmp_path / f"gates/k{sign}3.safetensors") for sign in "_-")
     for gate in (one, other):
