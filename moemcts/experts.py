@@ -124,21 +124,24 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
     probabilities: FloatArray | None = None
     value: FloatArray | None = None
     for phase, expert in enumerate(experts):
-        rows = np.flatnonzero(weights[:, phase] > 0)
-        if not len(rows):
+        heard = weights[:, phase] > 0
+        if not heard.any():
             continue
-        evaluation = expert.evaluate(views.take(rows))
+        # Nothing is copied where all views hear it, as they do where a gate is soft.
+        rows: IntArray | slice = slice(None) if heard.all() else np.flatnonzero(heard)
+        evaluation = expert.evaluate(views if isinstance(rows, slice) else views.take(rows))
         share = weights[rows, phase].astype(np.float32)
         if probabilities is None or value is None:
             probabilities = np.zeros((len(views), evaluation.logits.shape[1]), dtype=np.float32)
             value = np.zeros((len(views), *evaluation.value.shape[1:]), dtype=np.float32)
         check_alike(value, evaluation.value)
-        probabilities[rows] += share[:, None] * _softmax(evaluation.logits)
+        probabilities[rows] += _shared_out(share, evaluation.logits)
         value[rows] += (share * evaluation.value.T).T
     if probabilities is None or value is None:
         raise ValueError("expected views to evaluate, got none")
     # Every legal action keeps a finite logit, so that masking is left to the search.
-    return Evaluation(np.log(np.maximum(probabilities, np.float32(1e-30))), value)
+    np.maximum(probabilities, np.float32(1e-30), out=probabilities)
+    return Evaluation(np.log(probabilities, out=probabilities), value)
 
 
 ROUTINGS: dict[str, Routing] = {
@@ -192,9 +195,12 @@ def _check_convex(weights: FloatArray) -> None:
         raise ValueError(f"expected weights of phases of at least 0 that sum to one for every view, got {row}")
 
 
-def _softmax(logits: FloatArray) -> FloatArray:
-    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
+def _shared_out(share: FloatArray, logits: FloatArray) -> FloatArray:
+    """Returns a share of one per row, `[N]`, among all actions by their probabilities, `[N, A]`."""
+    weights: FloatArray = np.subtract(logits, logits.max(axis=1, keepdims=True), dtype=np.float32)
+    np.exp(weights, out=weights)
+    weights *= (share / weights.sum(axis=1))[:, None]
+    return weights
 
 
 def _route(views: Views, phases: IntArray, experts: Sequence[Evaluator]) -> Evaluation:
