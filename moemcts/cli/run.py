@@ -27,6 +27,14 @@ AllowPrograms = Annotated[
     ),
 ]
 
+Start = Annotated[
+    str | None,
+    typer.Option(
+        help="A single network that every training begins with: a training, a folder of experts or `weights:NAME`; new "
+        "weights without it."
+    ),
+]
+
 TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Write event files for TensorBoard while it goes on.")]
 
 _LONGEST_NAME = 120
@@ -71,6 +79,7 @@ def run(
             "several times."
         ),
     ] = None,
+    start: Start = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with settings, as in a run's config.toml.")] = None,
@@ -91,7 +100,7 @@ def run(
 ) -> None:
     """Make data, train a single network and one expert per phase, play both, and report which is better."""
     from moemcts.cli.progress import ConsoleProgress, interruptible
-    from moemcts.cli.settings import Given, games_at, read_changes, read_settings
+    from moemcts.cli.settings import Given, games_at, named_start, read_changes, read_settings
     from moemcts.report.events import check_installed
     from moemcts.report.page import plain
     from moemcts.report.training_events import followed
@@ -104,6 +113,7 @@ def run(
     networks = {"network": network[0], "other_networks": network[1:]} if network else {}
     networks |= {"single_networks": single_network} if single_network else {}
     named = {"game": game, "gates": gate, "schemes": scheme, **networks, "seed": seed, **games_at(data)}
+    named |= named_start(start, network)
     given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
     progress = ConsoleProgress()
     if resume is None:

@@ -137,6 +137,15 @@ def _check_needs(needs: Mapping[str, str], preset: str, configuration: RunConfig
             raise UsageError(f"preset {preset} of {configuration.game} expects {path}: {reason}")
 
 
+def named_start(start: str | None, network: object) -> dict[str, str]:
+    """Returns the setting of what trainings begin with; raises UsageError where a network is named beside it."""
+    if start is None:
+        return {}
+    if network:
+        raise UsageError(f"expected --start without --network: the network is that of {start}")
+    return {"start": start}
+
+
 def games_at(place: Path | None) -> dict[str, str]:
     """Returns the setting that names games to learn from: a dataset's folder, or a file that is imported first."""
     if place is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.run import AllowPrograms, TensorBoard, headline, new_folder
+from moemcts.cli.run import AllowPrograms, Start, TensorBoard, headline, new_folder
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def train(
     gate: Annotated[str | None, typer.Option(help="A gate; without it a single network. See `moemcts gates`.")] = None,
     scheme: Annotated[str | None, typer.Option(help="How experts learn; see `moemcts schemes`.")] = None,
     network: Annotated[str | None, typer.Option(help="A registered network; see `moemcts networks`.")] = None,
+    start: Start = None,
     preset: Annotated[str | None, typer.Option(help="smoke, laptop (the default) or paper.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the training; a new one under runs/ by default.")] = None,
@@ -62,7 +63,7 @@ def train(
     On several GPUs: `torchrun --nproc-per-node 4 --no-python moemcts train ... --out FOLDER`.
     """
     from moemcts.cli.progress import ConsoleProgress, interruptible
-    from moemcts.cli.settings import Given, games_at
+    from moemcts.cli.settings import Given, games_at, named_start
     from moemcts.learn.training.ranks import launched
     from moemcts.report.events import check_installed
     from moemcts.report.training_events import followed
@@ -72,6 +73,7 @@ def train(
     if tensorboard:
         check_installed()
     named = {"game": game, "gate": gate, "scheme": scheme, "network": network, "seed": seed, "baseline": baseline}
+    named |= named_start(start, network)
     folders = {"data.validation": validation, "data.test": test}
     paths = {key: str(path.absolute()) for key, path in folders.items() if path is not None}
     given = Given.of(named | games_at(data) | paths, preset, config, changes, allow_programs=allow_programs)

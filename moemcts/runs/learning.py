@@ -17,11 +17,11 @@ from moemcts.runs.arms import Arm
 from moemcts.runs.run import Part
 from moemcts.runs.settings import LearningConfig
 from moemcts.runs.sources import Sources, dataset_ids, open_sources
+from moemcts.runs.start import start_network
 from moemcts.work.progress import Advance
 
 if TYPE_CHECKING:
     from moemcts.learn.data.reading import Reader
-    from moemcts.learn.training.config import TrainerConfig
     from moemcts.learn.training.progress import OnProgress
     from moemcts.learn.training.ranks import Ranks
 
@@ -60,10 +60,11 @@ def check_data(config: LearningConfig, game: Game) -> None:
         data_players(config, game)
 
 
-def training_settings(config: TrainerConfig, seed: int) -> dict[str, Any]:
+def training_settings(config: LearningConfig, seed: int) -> dict[str, Any]:
     """Returns the settings that decide a training of a seed, by dotted path."""
-    settings = config.model_copy(update={"seed": seed}).identity()
-    return {f"training.{key}": value for key, value in settings.items()}
+    settings = config.training.model_copy(update={"seed": seed}).identity()
+    found = {f"training.{key}": value for key, value in settings.items()}
+    return found | ({"start": config.start} if config.start else {})
 
 
 def play_games(config: LearningConfig, game: Game, out: Path, advance: Advance) -> None:
@@ -108,6 +109,10 @@ def train_experts(
     shape, num_actions = game.spec.observation_shape, game.spec.num_actions
     settings = config.training.model_copy(update={"seed": config.seed if seed is None else seed})
     scheme = plugins().scheme(arm.scheme)
+
+    def make_network() -> Any:
+        return start_network(config, game) if config.start else plugins().network(arm.network, shape, num_actions)
+
     team = scheme.fit(
         Trainer(
             settings,
@@ -115,7 +120,7 @@ def train_experts(
             ranks=ranks,
             references={"network": arm.network, "gate": arm.gate, "scheme": arm.scheme},
         ),
-        lambda: plugins().network(arm.network, shape, num_actions),
+        make_network,
         sources.training,
         gate,
         training_folder,

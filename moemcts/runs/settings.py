@@ -186,6 +186,9 @@ class RunConfig(Section):
 class LearningConfig(RunConfig):
     """How experts are made from games."""
 
+    start: str = ""
+    """A single network that every training begins with, whose kind is taken: a training, a folder of experts or
+    `weights:NAME`; new weights where empty."""
     data: DataConfig = DataConfig()
     training: TrainerConfig = TrainerConfig()
 
@@ -201,7 +204,8 @@ class LearningConfig(RunConfig):
         data = values["data"]
         # Files did not have these before: where they say nothing they are left out.
         later = ("games", "reader", "against", "random_plies")
-        return {**values, "data": {key: value for key, value in data.items() if value or key not in later}}
+        values["data"] = {key: value for key, value in data.items() if value or key not in later}
+        return {key: value for key, value in values.items() if value or key != "start"}
 
 
 class TrainingConfig(LearningConfig):

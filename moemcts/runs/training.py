@@ -17,6 +17,7 @@ from moemcts.runs.learning import check_data, data_part, measurements, train_exp
 from moemcts.runs.run import Part, Run
 from moemcts.runs.settings import TrainingConfig
 from moemcts.runs.sources import Sources, open_sources
+from moemcts.runs.start import with_start
 from moemcts.store import read_toml
 from moemcts.work.progress import Advance, Progress
 
@@ -61,7 +62,9 @@ class Training(Run[TrainingConfig]):
         """Returns the configuration with what the game, its games and this machine decide written out."""
         gate = plugins().complete_gate(config.gate, plugins().game(config.game))
         baseline = str(weights.folder_of(config.baseline).absolute()) if config.baseline else ""
-        return super().resolved(with_players(config).model_copy(update={"gate": gate, "baseline": baseline}))
+        return super().resolved(
+            with_players(with_start(config)).model_copy(update={"gate": gate, "baseline": baseline})
+        )
 
     @property
     def gates(self) -> list[str]:
@@ -88,7 +91,7 @@ class Training(Run[TrainingConfig]):
                 "network": self.config.network,
                 "gate": self.config.gate,
                 "scheme": self.config.scheme,
-                **training_settings(self.config.training, self.config.seed),
+                **training_settings(self.config, self.config.seed),
             },
         )
         return [data, train]

@@ -1,0 +1,95 @@
+"""Trainings that begin with a network that has learned already."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from runs_for_tests import SMALL, command, experiment
+from trained_for_tests import save_team
+
+from moemcts.cli.run import make
+from moemcts.errors import ForeignData, MoemctsError, UsageError
+from moemcts.learn.checkpoint import load_networks
+from moemcts.learn.weights import network_state, state_digest
+from moemcts.plugins import plugins
+from moemcts.runs import Experiment, Training, TrainingConfig
+from moemcts.runs.settings import validate
+from moemcts.work.progress import Silence
+
+OTHER = "resnet?channels=8&blocks=1"
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a folder with a single network."""
+    return save_team(tmp_path_factory.mktemp("start") / "single", gate="none")
+
+
+def first_weights(folder: Path) -> str:
+    """Returns the digest of the weights that a training began with."""
+    return str(json.loads((folder / "identity.json").read_text())["initial_weights"])
+
+
+def digest_of(experts: Path) -> str:
+    (network,) = load_networks(experts, plugins().game("tictactoe"), plugins()).networks
+    return state_digest(network_state(network))
+
+
+def test_every_training_of_a_run_begins_with_the_network(start: Path, tmp_path: Path) -> None:
+    beginning = tmp_path / "single"
+    shutil.copytree(start, beginning)
+    run = experiment(tmp_path / "run", start=str(beginning), network=OTHER, gates=["plies"])
+    assert run.config.network.startswith("resnet?channels=4&blocks=1")
+    numbers = make(run, Silence()).numbers
+    trainings = [tmp_path / "run" / "training" / name for name in ("single-0", "plies-0")]
+    assert {first_weights(folder) for folder in trainings} == {digest_of(start)}
+    assert digest_of(tmp_path / "run" / "experts" / "single-0") != digest_of(start)
+    # What is finished is there without what it began with.
+    shutil.rmtree(beginning)
+    assert make(Experiment.load(tmp_path / "run"), Silence()).numbers == numbers
+
+
+def test_a_training_goes_on_with_no_other_network_than_it_began_with(start: Path, tmp_path: Path) -> None:
+    training = Training.create(tmp_path / "run", validate({**SMALL, "start": str(start)}, TrainingConfig))
+    with training.opened():
+        training.work(Silence())
+    assert first_weights(tmp_path / "run" / "training") == digest_of(start)
+    moved = save_team(tmp_path / "other", gate="none", seed=4)
+    begun = Training.create(tmp_path / "begun", validate({**SMALL, "start": str(moved)}, TrainingConfig))
+    shutil.copytree(tmp_path / "run" / "training", tmp_path / "begun" / "training")
+    with pytest.raises(ForeignData, match="initial_weights"), begun.opened():
+        begun.work(Silence())
+
+
+def test_what_trainings_cannot_begin_with_is_said(start: Path, tmp_path: Path) -> None:
+    team = save_team(tmp_path / "team")
+    for changes, error, line in (
+        ({"start": str(team)}, UsageError, "expected a single network to begin with, got 3 experts by 'plies' in "),
+        ({"start": str(tmp_path / "nowhere")}, MoemctsError, "expected a folder of experts.*no such folder"),
+        ({"start": str(start), "game": "connect-four"}, ForeignData, "tictactoe"),
+        (
+            {"start": str(start), "other_networks": [OTHER]},
+            UsageError,
+            "expected one network, that of .*, got also r",
+        ),
+    ):
+        with pytest.raises(error, match=line):
+            experiment(tmp_path / "run", **changes)
+        assert not (tmp_path / "run").exists()
+
+
+def test_the_command_line_takes_it_in_place_of_a_network(
+    start: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--game", "tictactoe", "--preset", "smoke", "--start", start, "--out", tmp_path / "run"]
+    for name in ("run", "train"):
+        assert command(name, *words, "--network", OTHER, monkeypatch=monkeypatch) == 2
+        assert "expected --start without --network: the network is that of " in capsys.readouterr().err
+    assert command("run", *words, "--dry-run", monkeypatch=monkeypatch) == 0
+    assert f'start = "{start}"' in capsys.readouterr().out
+    assert command("run", *words, monkeypatch=monkeypatch) == 0
+    assert command("run", "--resume", tmp_path / "run", "--start", start, monkeypatch=monkeypatch) == 2
+    assert "a run goes on with the settings in its config.toml" in capsys.readouterr().err
