@@ -1,11 +1,13 @@
 """Single network against separated, staged and weighted experts on master games: losses per phase, then matches.
 
 python benchmarks/chess_comparison.py DATA OUT --minutes 60 [--seeds 2] [--device cuda] [--record]
+                                      [--start EXPERTS --start-samples NUMBER]
 
 DATA is what `moemcts data import FILES --out DATA --validation 2012-09 --test 2017-05` wrote. The size follows from
-the time: a short measurement says how many samples the trainings can see in two thirds of it. Called again with the
-same OUT, it goes on. Beside our tables stand the papers' (Helfenstein et al. 2024, Tables I and XIV), of 91 million
-positions.
+the time: a short measurement says how many samples the trainings can see in two thirds of it. With `--start` all of
+them begin with one network that has learned already: the single one goes on with all phases for as long as experts go
+on with theirs. Called again with the same OUT, it goes on. Beside our tables stand the papers' (Helfenstein et al.
+2024, Tables I and XIV), of 91 million positions.
 """
 
 from __future__ import annotations
@@ -64,6 +66,7 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         "network": options.network or (LARGE if on_gpu else SMALL),
         **({"other_networks": options.other_networks} if options.other_networks else {}),
         **({"single_networks": options.single_networks} if options.single_networks else {}),
+        **({"start": str(options.start)} if options.start else {}),
         "seed": options.seed,
         "num_seeds": options.seeds,
         "workers": 1 if on_gpu else num_cores(),
@@ -90,12 +93,14 @@ def training_rate(config: ExperimentConfig, data: Path) -> float:
     return probe_training(config, game, sources, num_steps=steps[0], warm_up=steps[1]).rate
 
 
-def rows(experiment: Experiment, numbers: dict[str, Any]) -> list[dict[str, object]]:
-    """Returns a row per network and phase, and one per match."""
+def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0) -> list[dict[str, object]]:
+    """Returns a row per network and phase, and one per match; `start_samples` are of what they begin with."""
     config = experiment.config
     seen = config.training.epochs * len(experiment.sources().training)
     common: dict[str, object] = {"seeds": config.num_seeds, "seed": config.seed, "samples_per_pass": round(seen)}
     common |= {"value_weight": config.training.value_weight, "precision": config.training.precision}
+    if config.start:
+        common["start_samples"] = start_samples
     last = config.seed + config.num_seeds - 1
     which = f"seed {config.seed}" if config.num_seeds == 1 else f"seeds {config.seed} to {last}"
     found: list[dict[str, object]] = []
@@ -190,6 +195,8 @@ def main() -> None:
     parser.add_argument(
         "--precision", choices=["float32", "bf16"], default="float32", help="on a CPU: float32, or bf16, channels last"
     )
+    parser.add_argument("--start", type=Path, help="a single network that all trainings begin with")
+    parser.add_argument("--start-samples", type=int, default=0, help="from how many it has learned, for the rows")
     parser.add_argument("--scheme", action="append", help=f"one of several schemes; {', '.join(SCHEMES)} by default")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument(
@@ -216,7 +223,7 @@ def main() -> None:
         training = config.training.model_copy(update={"epochs": epochs})
         experiment = Experiment.create(options.out, config.model_copy(update={"training": training}))
     report = make(experiment, progress)
-    found = rows(experiment, json.loads(json.dumps(report.numbers)))
+    found = rows(experiment, json.loads(json.dumps(report.numbers)), options.start_samples)
     show(found)
     if options.record:
         # Folders of this machine say nothing to others.

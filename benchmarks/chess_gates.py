@@ -168,7 +168,7 @@ def main() -> None:
     parser.add_argument("--openings", default="", help="file of start positions; random plies where none is named")
     add_option(parser)
     # What a comparison says of arms does not matter here.
-    parser.set_defaults(other_networks=[], single_networks=[], device="cpu", scheme=["separated"], seed=0)
+    parser.set_defaults(other_networks=[], single_networks=[], start=None, device="cpu", scheme=["separated"], seed=0)
     options = parser.parse_args()
     tasks = [(name, seed) for seed in range(options.seeds) for name in (SINGLE, *(options.gates or GATES))]
     rows = workers(num_cores()).map(functools.partial(learned, options), tasks)

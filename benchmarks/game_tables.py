@@ -151,9 +151,12 @@ def _comparison_of(rows: list[Row]) -> str:
     last = one["seed"] + one["seeds"] - 1
     seeds = f"Training seed {last}" if one["seeds"] == 1 else f"Training seeds {one['seed']} to {last}"
     digits = ", in bf16" if one.get("precision") == "bf16" else ""
+    begun = (
+        f", beginning with one network that had learned from {one['start_samples']:,}" if "start_samples" in one else ""
+    )
     how = (
         f"{seeds}; {one['samples_per_pass']:,} positions per "
-        f"pass, {one['test_samples']:,.0f} tested, network `{one['network']}`, trained with "
+        f"pass{begun}, {one['test_samples']:,.0f} tested, network `{one['network']}`, trained with "
         f"{one.get('value_weight', 0.01):g} value{digits}, {match['simulations']} simulations per move."
     )
     return "\n\n".join([table(heads, (list(row.values()) for row in comparison_cells(rows).values())), how])

@@ -297,17 +297,19 @@ def page() -> str:
 
 def chess_summary() -> str:
     """Returns what experts add to the single network in chess, those that learned from most first: each scheme of the
-    runs of several seeds, and of those of one seed what these do not have.
+    runs of several seeds, and of those of one seed what has learned from more than twice as much as these.
     """
-    shown: dict[tuple[str, int], list[str]] = {}
+    shown: dict[tuple[str, int, int], list[str]] = {}
     for rows in game_tables.comparisons():
-        samples, num_seeds = rows[0]["samples_per_pass"], rows[0]["seeds"]
+        samples, num_seeds, before = rows[0]["samples_per_pass"], rows[0]["seeds"], rows[0].get("start_samples", 0)
         for scheme, cells in game_tables.comparison_cells(rows).items():
-            is_new = num_seeds > 1 or scheme not in {one for one, _ in shown}
+            most = max((sum(seen) for one, *seen in shown if one == scheme), default=0)
+            is_new = num_seeds > 1 or samples + before > 2 * most
             if scheme != "single" and cells["searched"] != "–" and is_new:
-                name = f"{cells['name']}, {samples:,} positions, {counted(num_seeds, 'seed')}"
-                shown.setdefault((scheme, samples), [name, cells["searched"], cells["paper Elo"]])
-    ordered = dict(sorted(shown.items(), key=lambda one: -one[0][1]))
+                seen = f"{samples:,} positions after {before:,} by one network" if before else f"{samples:,} positions"
+                name = f"{cells['name']}, {seen}, {counted(num_seeds, 'seed')}"
+                shown.setdefault((scheme, samples, before), [name, cells["searched"], cells["paper Elo"]])
+    ordered = dict(sorted(shown.items(), key=lambda one: -one[0][1] - one[0][2]))
     return table(
         "chess, Elo of experts by `lichess` over the single network, 95 % (games) | ours | paper", ordered.values()
     )

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from trained_for_tests import save_team
 
 from moemcts.plugins import plugins
 
@@ -100,6 +101,28 @@ def test_arms_of_equal_cost_have_rows_of_their_own(data: Path, tmp_path: Path, m
     assert cells[others[0]]["opening"] == "–" != cells[others[1]]["opening"]
     channels = {row["arm"]: row["network"].partition("&")[0] for row in rows if row["kind"] == "searched"}
     assert channels == {arm: f"resnet?channels={2 if arm in others else 4}" for arm in cells if arm != "single"}
+
+
+def test_a_comparison_begins_with_one_network(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import chess_comparison
+    import game_tables
+    import record
+    import tabulating
+    from tables import chess_summary
+
+    for module in (record, tabulating):
+        monkeypatch.setattr(module, "RESULTS", tmp_path)
+    monkeypatch.setattr(chess_comparison, "num_cores", lambda: 1)
+    start = save_team(tmp_path / "single", game="chess", gate="none")
+    words = ["--samples", 600, "--seeds", 1, "--scheme", "separated", "--games", 2, "--simulations", 2]
+    words += ["--start", start, "--start-samples", 5000, "--device", "cpu", "--record"]
+    called("chess_comparison", monkeypatch, data, tmp_path / "run", *words)
+    rows = [json.loads(line) for line in (tmp_path / "chess.jsonl").read_text().splitlines()]
+    assert {row["start_samples"] for row in rows} == {5000}
+    assert all(str(tmp_path) not in row["command"] for row in rows)
+    assert "600 positions per pass, beginning with one network that had learned from 5,000," in game_tables.comparison()
+    assert "600 positions after 5,000 by one network, 1 seed" in chess_summary()
+    assert chess_comparison.SMALL not in {row["network"] for row in rows}
 
 
 def test_sizes_learn_for_as_long_and_are_tested_alike(

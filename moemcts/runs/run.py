@@ -114,7 +114,10 @@ class Run(ABC, Generic[Config]):
     @classmethod
     def resolved(cls, config: Config) -> Config:
         """Returns the configuration with what game and machine decide written out."""
-        network = plugins().complete_network(config.network, plugins().game(config.game))
+        # That of experts which are there stays as it is.
+        network = (
+            config.network if config.start else plugins().complete_network(config.network, plugins().game(config.game))
+        )
         return _with_precision(config.filled().model_copy(update={"network": network}))
 
     def write(self) -> None:

@@ -161,8 +161,9 @@ class RunConfig(Section):
     summary: str = ""
     """What the preset is for."""
     if TYPE_CHECKING:
-        # Each kind of run declares it where its files have it.
+        # Each kind of run declares them where its files have them.
         training: TrainerConfig = TrainerConfig()
+        start: str = ""
 
     def filled(self) -> Self:
         """Returns the settings with values in place of defaults that depend on other settings."""
