@@ -30,8 +30,8 @@ AllowPrograms = Annotated[
 Start = Annotated[
     str | None,
     typer.Option(
-        help="A single network that every training begins with: a training, a folder of experts or `weights:NAME`; new "
-        "weights without it."
+        help="What trainings begin with instead of new weights: a training, a folder of experts or `weights:NAME`; a "
+        "single network, or experts of the same gate."
     ),
 ]
 

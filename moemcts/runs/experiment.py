@@ -29,7 +29,6 @@ from moemcts.runs.resolution import with_field, with_gates, with_inference, with
 from moemcts.runs.run import Part, Run
 from moemcts.runs.settings import ExperimentConfig
 from moemcts.runs.sources import Sources, open_sources
-from moemcts.runs.start import with_start
 from moemcts.runs.times import Timed, describe_times
 from moemcts.search import SearchAgent
 from moemcts.search.engine import Opponents
@@ -72,7 +71,7 @@ class Experiment(Run[ExperimentConfig]):
     @classmethod
     def resolved(cls, config: ExperimentConfig) -> ExperimentConfig:
         """Returns the configuration with what the game and this machine decide written out."""
-        return with_inference(super().resolved(with_networks(with_gates(with_field(with_players(with_start(config)))))))
+        return with_inference(super().resolved(with_networks(with_gates(with_field(with_players(config))))))
 
     @property
     def gates(self) -> list[str]:

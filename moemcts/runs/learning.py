@@ -17,7 +17,7 @@ from moemcts.runs.arms import Arm
 from moemcts.runs.run import Part
 from moemcts.runs.settings import LearningConfig
 from moemcts.runs.sources import Sources, dataset_ids, open_sources
-from moemcts.runs.start import start_network
+from moemcts.runs.start import start_networks
 from moemcts.work.progress import Advance
 
 if TYPE_CHECKING:
@@ -102,31 +102,30 @@ def train_experts(
     `seed` is that of the configuration where none is given.
     """
     from moemcts.learn.checkpoint import save_experts
+    from moemcts.learn.loop.training import staged
     from moemcts.learn.training.ranks import ALONE
     from moemcts.learn.training.trainer import Trainer
 
     ranks = ranks or ALONE
     shape, num_actions = game.spec.observation_shape, game.spec.num_actions
     settings = config.training.model_copy(update={"seed": config.seed if seed is None else seed})
-    scheme = plugins().scheme(arm.scheme)
-
-    def make_network() -> Any:
-        return start_network(config, game) if config.start else plugins().network(arm.network, shape, num_actions)
-
-    team = scheme.fit(
-        Trainer(
-            settings,
-            on_progress=on_progress,
-            ranks=ranks,
-            references={"network": arm.network, "gate": arm.gate, "scheme": arm.scheme},
-        ),
-        make_network,
-        sources.training,
-        gate,
-        training_folder,
-        validation=sources.validation,
-        test=sources.test,
+    trainer = Trainer(
+        settings,
+        on_progress=on_progress,
+        ranks=ranks,
+        references={"network": arm.network, "gate": arm.gate, "scheme": arm.scheme},
     )
+    held_out = {"validation": sources.validation, "test": sources.test}
+    scheme = plugins().scheme(arm.scheme)
+    if config.start:
+        networks = start_networks(Path(config.start), game, gate)
+        team = staged(scheme, arm.scheme).fit_on(trainer, networks, sources.training, gate, training_folder, **held_out)
+    else:
+
+        def make_network() -> Any:
+            return plugins().network(arm.network, shape, num_actions)
+
+        team = scheme.fit(trainer, make_network, sources.training, gate, training_folder, **held_out)
     if ranks.is_first:
         save_experts(
             experts_folder,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from moemcts.errors import UsageError
 from moemcts.naming import AUTO, settled
 from moemcts.plugins import plugins
-from moemcts.runs.arms import SINGLE
+from moemcts.runs.arms import NO_GATE, SINGLE
 from moemcts.runs.running import device_for, inference_for
 from moemcts.runs.settings import ExperimentConfig
+from moemcts.runs.start import with_start
 
 
 def with_gates(config: ExperimentConfig) -> ExperimentConfig:
@@ -25,7 +26,10 @@ def with_gates(config: ExperimentConfig) -> ExperimentConfig:
 
 
 def with_networks(config: ExperimentConfig) -> ExperimentConfig:
-    """Returns the configuration with what the game decides of its further networks, as of the first, written out."""
+    """Returns the configuration with the network of what trainings begin with, and with what the game decides of
+    further networks, as of the first, written out; raises as `with_start`.
+    """
+    config = with_start(config, NO_GATE, config.schemes)
     game = plugins().game(config.game)
 
     def complete(networks: list[str]) -> list[str]:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.learn.schemes.scheme import StagedScheme
 from moemcts.plugins import plugins
 from moemcts.runs.generations import GENERAL, LEARNED, OPTIMISERS, TRAINING, Generations
 from moemcts.runs.selfplay_settings import SelfPlayConfig
+from moemcts.runs.start import start_networks
 from moemcts.work.progress import Advance
 
 if TYPE_CHECKING:
@@ -59,24 +59,13 @@ class Learning:
     def _first_networks(self) -> list[Any]:
         import torch
 
-        from moemcts.learn.checkpoint import load_networks
-        from moemcts.learn.fingerprint import gate_fingerprint
-
         num_phases = self.gate.num_phases
         if not self.config.start:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(self.config.seed)
                 spec = self.game.spec
                 return [plugins().network(self.config.network, spec.observation_shape, spec.num_actions)] * num_phases
-        loaded = load_networks(Path(self.config.start), self.game, plugins())
-        if len(loaded.networks) == 1:
-            return list(loaded.networks) * num_phases
-        if gate_fingerprint(loaded.gate, self.game) != gate_fingerprint(self.gate, self.game):
-            raise UsageError(
-                f"{self.config.start} has experts of gate {loaded.gate.name!r}, not of {self.config.gate!r}; "
-                f"expected experts of the same gate, or a single network"
-            )
-        return list(loaded.networks)
+        return start_networks(Path(self.config.start), self.game, self.gate)
 
     def train(self, generation: int, advance: Advance) -> None:
         """Makes the experts of a generation from those before it."""

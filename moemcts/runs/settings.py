@@ -188,8 +188,8 @@ class LearningConfig(RunConfig):
     """How experts are made from games."""
 
     start: str = ""
-    """A single network that every training begins with, whose kind is taken: a training, a folder of experts or
-    `weights:NAME`; new weights where empty."""
+    """What trainings begin with, a training, a folder of experts or `weights:NAME`, whose network is taken: experts of
+    the same gate, or a single network for all phases; new weights where empty."""
     data: DataConfig = DataConfig()
     training: TrainerConfig = TrainerConfig()
 

@@ -1,15 +1,19 @@
-"""The network that trainings begin with, where it has learned already."""
+"""The experts that trainings begin with, where they have learned already."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from moemcts.errors import UsageError
 from moemcts.game import Game
+from moemcts.gates import PhaseGate
 from moemcts.naming import experts_in
 from moemcts.plugins import plugins
 from moemcts.runs.settings import ExperimentConfig, LearningConfig
+from moemcts.store import read_toml
+from moemcts.weights import MANIFEST
 
 if TYPE_CHECKING:
     from torch import nn
@@ -17,34 +21,40 @@ if TYPE_CHECKING:
 Config = TypeVar("Config", bound=LearningConfig)
 
 
-def with_start(config: Config) -> Config:
-    """Returns the configuration with where the network lies that its trainings begin with, and which one it is.
+def with_start(config: Config, gate: str, schemes: Sequence[str]) -> Config:
+    """Returns the configuration with where the experts lie that its trainings begin with, and with their network.
 
-    Raises UsageError where that is no single network, or where others are to be trained beside it; MoemctsError where
-    there is none, and as `load_networks`.
+    Raises UsageError where they do not fit the gate, a scheme cannot begin with them, or other networks are to be
+    trained beside theirs; MoemctsError where there are none, and as `load_networks`.
     """
     if not config.start:
         return config
+    from moemcts.learn.loop.training import Networks, check_beginning, staged
+
     if isinstance(config, ExperimentConfig) and config.all_networks[1:]:
         raise UsageError(f"expected one network, that of {config.start}, got also {', '.join(config.all_networks[1:])}")
-    folder = experts_in(config.start)
-    _, reference = _single(folder, plugins().game(config.game))
-    return config.model_copy(update={"start": str(folder.absolute()), "network": reference})
+    folder, game = experts_in(config.start).absolute(), plugins().game(config.game)
+    first = Networks(experts=start_networks(folder, game, plugins().gate(gate, game)))
+    for scheme in schemes:
+        check_beginning(staged(plugins().scheme(scheme), scheme).all_stages(len(first.experts)), first)
+    return config.model_copy(update={"start": str(folder), "network": str(read_toml(folder / MANIFEST)["network"])})
 
 
-def start_network(config: LearningConfig, game: Game) -> nn.Module:
-    """Returns the network that trainings begin with, of a configuration that names one; raises as `with_start`."""
-    return _single(Path(config.start), game)[0]
+def start_networks(folder: Path, game: Game, gate: PhaseGate) -> list[nn.Module]:
+    """Returns what the expert of each phase begins with: experts of the same gate, or a single network for all phases.
 
-
-def _single(folder: Path, game: Game) -> tuple[nn.Module, str]:
-    """Returns the single network in a folder of experts and its reference."""
+    Raises UsageError for experts of another gate, and as `load_networks`.
+    """
     from moemcts.learn.checkpoint import load_networks
+    from moemcts.learn.fingerprint import gate_fingerprint
+    from moemcts.learn.weights import network_state, state_digest
 
     loaded = load_networks(folder, game, plugins())
-    if len(loaded.networks) > 1:
+    if len({state_digest(network_state(network)) for network in loaded.networks}) == 1:
+        return [loaded.networks[0]] * gate.num_phases
+    if gate_fingerprint(loaded.gate, game) != gate_fingerprint(gate, game):
         raise UsageError(
-            f"expected a single network to begin with, got {len(loaded.networks)} experts by {loaded.gate.name!r} in "
-            f"{folder}"
+            f"{folder} has experts of gate {loaded.gate.name!r}, not of {gate.name!r}; expected experts of the same "
+            f"gate, or a single network"
         )
-    return loaded.networks[0], str(loaded.manifest["network"])
+    return list(loaded.networks)

@@ -60,11 +60,10 @@ class Training(Run[TrainingConfig]):
     @classmethod
     def resolved(cls, config: TrainingConfig) -> TrainingConfig:
         """Returns the configuration with what the game, its games and this machine decide written out."""
+        config = with_players(with_start(config, config.gate, [config.scheme]))
         gate = plugins().complete_gate(config.gate, plugins().game(config.game))
         baseline = str(weights.folder_of(config.baseline).absolute()) if config.baseline else ""
-        return super().resolved(
-            with_players(with_start(config)).model_copy(update={"gate": gate, "baseline": baseline})
-        )
+        return super().resolved(config.model_copy(update={"gate": gate, "baseline": baseline}))
 
     @property
     def gates(self) -> list[str]:

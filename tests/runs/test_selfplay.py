@@ -270,7 +270,7 @@ def test_a_promotion_that_was_said_but_not_noted_is_not_judged_again(
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"scheme": "mixture", "gate": "learned"}, "cannot go on from generation to generation"),
+        ({"scheme": "mixture", "gate": "learned"}, "cannot go on from where they are"),
         ({"games": {"opponents": "nobody"}}, "no agent named 'nobody'"),
         ({"workers": "rays"}, "workers: expected a number of processes from 0 on, ray or ray://HEAD:PORT, got 'rays'"),
         ({"workers": -3}, "expected a number of processes from 0 on"),

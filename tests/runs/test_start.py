@@ -67,7 +67,8 @@ def test_a_training_goes_on_with_no_other_network_than_it_began_with(start: Path
 def test_what_trainings_cannot_begin_with_is_said(start: Path, tmp_path: Path) -> None:
     team = save_team(tmp_path / "team")
     for changes, error, line in (
-        ({"start": str(team)}, UsageError, "expected a single network to begin with, got 3 experts by 'plies' in "),
+        ({"start": str(team)}, UsageError, "has experts of gate 'plies', not of 'none'; expected experts of"),
+        ({"start": str(start), "schemes": ["mixture"]}, UsageError, "'mixture' makes its gate anew with its experts"),
         ({"start": str(tmp_path / "nowhere")}, MoemctsError, "expected a folder of experts.*no such folder"),
         ({"start": str(start), "game": "connect-four"}, ForeignData, "tictactoe"),
         (
@@ -79,6 +80,19 @@ def test_what_trainings_cannot_begin_with_is_said(start: Path, tmp_path: Path) -
         with pytest.raises(error, match=line):
             experiment(tmp_path / "run", **changes)
         assert not (tmp_path / "run").exists()
+
+
+def test_experts_go_on_each_from_itself(tmp_path: Path) -> None:
+    team = save_team(tmp_path / "team")
+    settings = {**SMALL, "gate": "plies?cuts=3,6", "start": str(team)}
+    training = Training.create(tmp_path / "run", validate(settings, TrainingConfig))
+    with training.opened():
+        training.work(Silence())
+    begun = json.loads((tmp_path / "run" / "training" / "identity.json").read_text())["initial_weights"]
+    networks = load_networks(team, plugins().game("tictactoe"), plugins()).networks
+    assert begun == [state_digest(network_state(network)) for network in networks]
+    with pytest.raises(UsageError, match="expected one network to begin with, from which all experts go out"):
+        Training.create(tmp_path / "other", validate({**settings, "scheme": "general_first"}, TrainingConfig))
 
 
 def test_the_command_line_takes_it_in_place_of_a_network(

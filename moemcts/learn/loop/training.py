@@ -48,7 +48,7 @@ def staged(scheme: Scheme, reference: str) -> StagedScheme:
     if isinstance(scheme, StagedScheme):
         return scheme
     raise UsageError(
-        f"scheme {reference!r} makes its gate anew with its experts, which cannot go on from generation to generation; "
+        f"scheme {reference!r} makes its gate anew with its experts, which cannot go on from where they are; "
         "expected a scheme of stages, such as separated, staged, weighted, general_first or single"
     )
 

@@ -14,6 +14,8 @@ from moemcts.learn.gates.network_gate import has_to_learn
 from moemcts.learn.training.stages import Stage, plan
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from moemcts.learn.data.dataset import Dataset
     from moemcts.learn.training.trainer import Trained, Trainer
 
@@ -61,7 +63,8 @@ class Scheme(ABC):
     ) -> Team:
         """Trains the experts of a gate, and the gate too where the scheme does that; goes on with what is in `folder`.
 
-        `validation` and `test` are those of `Trainer.fit`. Raises as `check` and `Trainer.fit`.
+        They begin with new networks. `validation` and `test` are those of `Trainer.fit`. Raises as `check` and
+        `Trainer.fit`.
         """
 
 
@@ -103,6 +106,24 @@ class StagedScheme(Scheme):
         self.check(gate)
         stages = self.all_stages(gate.num_phases)
         trained = trainer.fit_experts(make_network, dataset, gate, stages, folder, validation=validation, test=test)
+        return Team(gate=gate, trained=trained)
+
+    @final
+    def fit_on(
+        self,
+        trainer: Trainer,
+        networks: Sequence[nn.Module],
+        dataset: Dataset,
+        gate: PhaseGate,
+        folder: Path,
+        *,
+        validation: Dataset | None = None,
+        test: Dataset | None = None,
+    ) -> Team:
+        """Trains the experts of a gate as `fit` does, the expert of each phase from the weights of a network."""
+        self.check(gate)
+        stages = self.all_stages(gate.num_phases)
+        trained = trainer.go_on(networks, dataset, gate, stages, folder, validation=validation, test=test)
         return Team(gate=gate, trained=trained)
 
     @final
