@@ -109,7 +109,8 @@ def comparison_cells(rows: list[Row]) -> dict[str, dict[str, str]]:
 
 def arm_name(arm: str, experts: str = "experts,") -> str:
     """Returns what an arm is called in a table; of another network the first option tells it apart."""
-    short = arm.partition("&")[0]
+    scheme, _, network = arm.partition(" ")
+    short = f"{scheme} {network.partition('&')[0]}".strip()
     return f"`{short}`" if arm.startswith("single") else f"{experts} `{short}`"
 
 
