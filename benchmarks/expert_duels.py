@@ -1,15 +1,16 @@
 """Two ways to play with experts, over several trainings of them, as a row of results.
 
     python benchmarks/expert_duels.py NAME --experts FOLDER [--experts FOLDER ...] --first OPTIONS --second OPTIONS
-                                      --out OUT [--others FOLDER ...] [--game chess] [--games 200]
+                                      --out OUT [--others FOLDER ...] [--values FOLDER ...] [--game chess] [--games 200]
                                       [--simulations 100] [--seed 1] [--openings FILE] [--workers 1]
                                       [--than NAME] [--record]
 
-Each folder's experts play themselves, once with the first options and once with the second, such as `routing=majority`
-and `routing=each`, or with `--others` those of another folder of the same training, every opening from both sides and
-each training on openings of its own. The row has the Elo of the first options with its interval over trainings and
-openings. With `--than` it also has by how much that Elo is another than in a recorded row of the same trainings and
-openings, over trainings. The same command goes on where it stopped.
+Each folder's experts play themselves, once with the first options and once with the second, such as
+`routing=majority` and `routing=each`, or with `--others` those of another folder of the same training, every opening
+from both sides and each training on openings of its own. With `--values` the first play by their policy and the
+values of these. The row has the Elo of the first options with its interval over trainings and openings. With `--than`
+it also has by how much that Elo is another than in a recorded row of the same trainings and openings, over trainings.
+The same command goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def main() -> None:
     parser.add_argument(
         "--others", action="append", help="a folder to play against, once per training; the same experts"
     )
+    parser.add_argument("--values", action="append", help="a folder whose values the first have, once per training")
     parser.add_argument("--first", required=True, help="options of the agent whose Elo is told")
     parser.add_argument("--second", required=True, help="options of the other one")
     parser.add_argument("--game", default="chess")
@@ -52,10 +54,11 @@ def main() -> None:
     parser.add_argument("--than", help="name of a recorded row of the same trainings: by how much this is another")
     add_option(parser)
     options = parser.parse_args()
-    others = options.others or options.experts
-    if len(others) != len(options.experts):
-        raise SystemExit(f"expected as many --others as --experts, got {len(others)} and {len(options.experts)}")
-    teams = zip(options.experts, others, strict=True)
+    others, values = options.others or options.experts, options.values or [""] * len(options.experts)
+    for name, folders in (("others", others), ("values", values)):
+        if len(folders) != len(options.experts):
+            raise SystemExit(f"expected as many --{name} as --experts, got {len(folders)} and {len(options.experts)}")
+    teams = zip(options.experts, others, values, strict=True)
     results = [play(options, number, *folders) for number, folders in enumerate(teams)]
     row = summary(options.name, results) | {"simulations": options.simulations, "seed": options.seed}
     if options.than:
@@ -65,9 +68,10 @@ def main() -> None:
         append("duels", [row])
 
 
-def play(options: argparse.Namespace, number: int, experts: str, others: str) -> DuelResult:
+def play(options: argparse.Namespace, number: int, experts: str, others: str, values: str) -> DuelResult:
     """Plays the experts of one training against others, or what of that is not in its file."""
-    first, second = agent(experts, options.first), agent(others, options.second)
+    first = agent(experts, f"{options.first}&value={values}" if values else options.first)
+    second = agent(others, options.second)
     plan = MatchPlan(
         game=options.game,
         agents=(first, second),

@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 
 from moemcts.errors import unknown_name
-from moemcts.evaluation import Evaluation, Evaluator, check_alike
+from moemcts.evaluation import Evaluation, Evaluator, check_alike, looks_at_batches
 from moemcts.game import FloatArray, Game, IntArray, Views
 from moemcts.gates import HardGate, PhaseGate
 
@@ -85,6 +85,27 @@ class ExpertSet:
             other = other.experts[0]
         kept = [expert if name in phases else other for name, expert in zip(names, self.experts, strict=True)]
         return ExpertSet(self.gate, kept, routing=self.routing)
+
+
+class ValuedBy:
+    """Has the policy of experts and the values of another evaluator: whose part makes a search stronger can be told."""
+
+    def __init__(self, experts: ExpertSet, other: Evaluator) -> None:
+        self.experts = experts
+        self.other = other
+
+    @property
+    def gate(self) -> PhaseGate:
+        """That of the experts whose policy it has."""
+        return self.experts.gate
+
+    @property
+    def looks_at_batches(self) -> bool:
+        """Whether what it says of a view depends on the views beside it."""
+        return any(looks_at_batches(one) for one in (self.experts, self.other))
+
+    def evaluate(self, views: Views) -> Evaluation:
+        return Evaluation(self.experts.evaluate(views).logits, self.other.evaluate(views).value)
 
 
 def route_each(views: Views, weights: FloatArray, experts: Sequence[Evaluator]) -> Evaluation:

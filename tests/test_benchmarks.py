@@ -195,6 +195,12 @@ def test_two_ways_to_play_with_the_same_experts_are_compared_over_trainings(
         tuple(teams),
         tuple(reversed(teams)),
     }
+    # The first has the policy of its own experts and the values of the others'.
+    values = [word for team in reversed(teams) for word in ("--values", team)]
+    monkeypatch.setattr(sys, "argv", ["expert_duels.py", *words[:-2], str(tmp_path / "values"), *values])
+    expert_duels.main()
+    valued = [json.loads(line)["agents"] for line in (tmp_path / "values" / "0.jsonl").read_text().splitlines()[1:]]
+    assert {sum(f"value={teams[1]}" in name for name in agents) for agents in valued} == {1}
 
 
 def test_new_results_make_no_commit_another(tmp_path: Path) -> None:

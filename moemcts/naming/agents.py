@@ -104,7 +104,8 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     Experts are named by their folder, by `weights:NAME` where they come with a plugin, by `hf:OWNER/NAME` or a URL.
     `runs/X/experts/steps-0?simulations=200` searches with these experts; 0 simulations plays their policy. `limits`
     (simulations, nodes, seconds) are those of experts that name none. `experts:FOLDER?only=endgame&else=OTHER` plays
-    with one expert of a folder, and with those of another in all other phases. `routing=queue` lets leaves wait until
+    with one expert of a folder, and with those of another in all other phases; `value=OTHER` takes the policy of these
+    experts and the values of others. `routing=queue` lets leaves wait until
     the batch of their expert is full, `batch` positions; `gate=NAME` says by which other gate of as many phases they
     are chosen.
     `backend` and `precision` say what runs their networks. `auto`, the default of both, takes the quickest here that

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from moemcts.agents import Agent, PolicyAgent, Translated
 from moemcts.errors import UsageError, unknown_name
-from moemcts.experts import ROUTINGS, ExpertSet
+from moemcts.experts import ROUTINGS, ExpertSet, ValuedBy
 from moemcts.game import Game
 from moemcts.naming.folders import encoded_as, experts_in, folder_of
 from moemcts.naming.opponents import opponents_named, usual_opponents
@@ -52,6 +52,7 @@ class ExpertAgent:
     smart_pruning: bool | None = None
     only: Sequence[str] = ()
     baseline: str | None = None
+    value: str | None = None
     backend: str = AUTO
     precision: str = ""
     device: str = "cpu"
@@ -71,7 +72,7 @@ class ExpertAgent:
             # The commas are those of the gate's own options.
             networks = networks.by_gate(plugins().gate(",".join(self.gate), own))
         inference = self._inference(networks, own, device)
-        experts = self._experts(networks, own, inference, device)
+        experts = self._evaluator(networks, own, inference, device)
         name = _saying_more(reference, self._chosen(inference, device))
         try:
             agent = self._playing(experts, own, name)
@@ -90,19 +91,25 @@ class ExpertAgent:
             positions=lambda: usual_positions(game, networks.gate, plugins().agent(plugins().player(game), game)),
         ).inference
 
-    def _experts(self, networks: LoadedNetworks, game: Game, inference: Inference, device: str) -> ExpertSet:
+    def _evaluator(
+        self, networks: LoadedNetworks, game: Game, inference: Inference, device: str
+    ) -> ExpertSet | ValuedBy:
+        """Returns what answers the search: these experts, with those of other folders where they are named."""
+        experts = networks.expert_set(inference, device=device, routing=ROUTINGS.get(self.routing))
+        if self.baseline is not None:
+            experts = experts.only(self.only, self._others(self.baseline, game, inference, device))
+        return experts if self.value is None else ValuedBy(experts, self._others(self.value, game, inference, device))
+
+    def _others(self, reference: str, game: Game, inference: Inference, device: str) -> ExpertSet:
+        """Returns the experts of another folder, run as these are."""
         from moemcts.learn.checkpoint import load_networks
         from moemcts.learn.inference.backends import Inference
         from moemcts.learn.inference.folder import has_models
 
-        experts = networks.expert_set(inference, device=device, routing=ROUTINGS.get(self.routing))
-        if self.baseline is None:
-            return experts
-        others = load_networks(experts_in(folder_of(self.baseline)), game, plugins())
+        others = load_networks(experts_in(folder_of(reference)), game, plugins())
         # Of these, `auto` knows nothing but what they are run by; without models it is float32.
         is_unfit = inference.precision == "int8" != self.precision and not has_models(others.folder, "int8")
-        others_by = Inference(inference.backend) if is_unfit else inference
-        return experts.only(self.only, others.expert_set(others_by, device=device))
+        return others.expert_set(Inference(inference.backend) if is_unfit else inference, device=device)
 
     def _chosen(self, inference: Inference, device: str) -> dict[str, str]:
         """Returns what `auto` was taken for."""
@@ -113,7 +120,7 @@ class ExpertAgent:
             chosen["precision"] = inference.precision
         return chosen
 
-    def _playing(self, experts: ExpertSet, game: Game, name: str) -> Agent:
+    def _playing(self, experts: ExpertSet | ValuedBy, game: Game, name: str) -> Agent:
         if self.simulations == 0:
             return PolicyAgent(experts, name=name)
         model = opponents_named(self.opponents or usual_opponents(game), game)

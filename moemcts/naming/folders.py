@@ -90,7 +90,7 @@ def experts_of(references: Sequence[str]) -> dict[str, list[str]]:
 def _manifests(reference: str) -> list[str]:
     """Returns the hashes of the manifests of all experts that an agent plays with, which hold those of the weights."""
     _, options = parse_reference(reference)
-    folders = [folder_of(reference), *([folder_of(str(options["else"]))] if "else" in options else [])]
+    folders = [folder_of(reference), *(folder_of(str(options[one])) for one in ("else", "value") if one in options)]
     manifests = [place for folder in folders for place in (folder, folder / "experts") if place.is_dir()]
     files = [place / weights.MANIFEST for place in manifests if (place / weights.MANIFEST).exists()]
     return [hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -20,10 +21,11 @@ from moemcts.game import Game, Views
 from moemcts.gates import PlyGate
 from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.inference.fidelity import Fidelity
-from moemcts.naming import resolve_agent
+from moemcts.naming import identity_of, resolve_agent
 from moemcts.plugins import plugins
 from moemcts.report.tournaments import grid_lines, grid_table
 from moemcts.runs.grid import Limit, grid_cells, impact_cells, limits_of
+from moemcts.search import SearchAgent
 
 NETWORK = "resnet?channels=4&blocks=1"
 GATES = {"experts": "plies?cuts=3,6", "single": "none"}
@@ -107,6 +109,25 @@ def test_a_reference_names_one_expert_and_the_baseline(folder: Path) -> None:
         resolve_agent(f"experts:{folder}/experts?only={phase}&else=nowhere", game)
     with pytest.raises(MoemctsError, match="expected a folder of experts, got nowhere"):
         resolve_agent("experts:nowhere", game)
+
+
+def test_a_reference_takes_the_policy_of_some_experts_and_the_values_of_others(folder: Path) -> None:
+    game, views = plugins().game("tictactoe"), positions(plugins().game("tictactoe"))
+    both, policy, value = (
+        cast(SearchAgent, resolve_agent(f"{folder}/{name}simulations=4&backend=torch", game)).evaluator.evaluate(views)
+        for name in (f"experts?value={folder}/single&", "experts?", "single?")
+    )
+    assert np.array_equal(both.logits, policy.logits)
+    assert np.array_equal(both.value, value.value)
+    assert not np.array_equal(policy.value, value.value)
+    agent = resolve_agent(f"{folder}/experts?value={folder}/single&simulations=4", game)
+    seats = [Seat(0, np.random.default_rng(0)) for _ in range(len(views))]
+    phases = plugins().gate(GATES["experts"], game).phase_names
+    assert {decision.phase for decision in agent.act(views, seats)} <= set(phases)
+    known = identity_of([f"{folder}/experts?value={folder}/single"])["experts"]
+    assert [len(manifests) for manifests in known.values()] == [2]
+    with pytest.raises(UsageError, match="expected a set of experts for a queue"):
+        resolve_agent(f"{folder}/experts?value={folder}/single&routing=queue", game)
 
 
 def test_cells_say_who_plays_whom_and_for_how_long() -> None:
