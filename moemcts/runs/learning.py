@@ -118,7 +118,7 @@ def train_experts(
     held_out = {"validation": sources.validation, "test": sources.test}
     scheme = plugins().scheme(arm.scheme)
     if config.start:
-        networks = start_networks(Path(config.start), game, gate)
+        networks = start_networks(Path(config.start), game, arm.gate, gate)
         team = staged(scheme, arm.scheme).fit_on(trainer, networks, sources.training, gate, training_folder, **held_out)
     else:
 

@@ -65,7 +65,7 @@ class Learning:
                 torch.manual_seed(self.config.seed)
                 spec = self.game.spec
                 return [plugins().network(self.config.network, spec.observation_shape, spec.num_actions)] * num_phases
-        return start_networks(Path(self.config.start), self.game, self.gate)
+        return start_networks(Path(self.config.start), self.game, self.config.gate, self.gate)
 
     def train(self, generation: int, advance: Advance) -> None:
         """Makes the experts of a generation from those before it."""

@@ -34,16 +34,16 @@ def with_start(config: Config, gate: str, schemes: Sequence[str]) -> Config:
     if isinstance(config, ExperimentConfig) and config.all_networks[1:]:
         raise UsageError(f"expected one network, that of {config.start}, got also {', '.join(config.all_networks[1:])}")
     folder, game = experts_in(config.start).absolute(), plugins().game(config.game)
-    first = Networks(experts=start_networks(folder, game, plugins().gate(gate, game)))
+    first = Networks(experts=start_networks(folder, game, gate, plugins().gate(gate, game)))
     for scheme in schemes:
         check_beginning(staged(plugins().scheme(scheme), scheme).all_stages(len(first.experts)), first)
     return config.model_copy(update={"start": str(folder), "network": str(read_toml(folder / MANIFEST)["network"])})
 
 
-def start_networks(folder: Path, game: Game, gate: PhaseGate) -> list[nn.Module]:
+def start_networks(folder: Path, game: Game, reference: str, gate: PhaseGate) -> list[nn.Module]:
     """Returns what the expert of each phase begins with: experts of the same gate, or a single network for all phases.
 
-    Raises UsageError for experts of another gate, and as `load_networks`.
+    The gate is that of the reference. Raises UsageError for experts of another gate, and as `load_networks`.
     """
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.fingerprint import gate_fingerprint
@@ -54,7 +54,7 @@ def start_networks(folder: Path, game: Game, gate: PhaseGate) -> list[nn.Module]
         return [loaded.networks[0]] * gate.num_phases
     if gate_fingerprint(loaded.gate, game) != gate_fingerprint(gate, game):
         raise UsageError(
-            f"{folder} has experts of gate {loaded.gate.name!r}, not of {gate.name!r}; expected experts of the same "
+            f"{folder} has experts of gate {loaded.gate.name!r}, not of {reference!r}; expected experts of the same "
             f"gate, or a single network"
         )
     return list(loaded.networks)
