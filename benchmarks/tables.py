@@ -175,9 +175,8 @@ FOUND = """\
 they have a higher loss than the single network, 3.0939 for 2.8510 and 2.6877 for 2.5963, and play worse, -30.9 Elo
 [-48.6, -13.4], or no difference is shown, -9.5 [-25.0, +6.0]; after one pass over 21.8 million, one seed, a lower one,
 2.1724 for 2.2110, as in the papers, and +13.6 Elo [-0.8, +28.0] of 1,000 games. The papers' gain of +122, from 91
-million positions seen seven times, is far outside all of these. Their values are what is worse: the policy of experts
-that went out from one network, with the values of the single network, +6.9 Elo [-16.7, +30.7], their values with its
-policy -39.3 [-63.1, -15.7].
+million positions seen seven times, is far outside all of these. Loss and play part: of these last experts the policy,
+with the values of the single network, plays -27.3 Elo [-49.6, -5.2], their values with its policy +22.6 [+2.1, +43.3].
 
 **Chess at equal cost**, the same network, 400,000 positions a seed, eight seeds, 1,600 games an arm: experts trained in
 stages, which takes 2.7 times the training of one network, have a lower loss than that network, 2.8246 for 2.8510, as
