@@ -271,7 +271,9 @@ class ExperimentConfig(LearningConfig):
         return make_arms(self.networks, self.gates, self.schemes, self.gate_names, self.single_networks, begun)
 
     @model_validator(mode="after")
-    def _arms_differ(self) -> Self:
+    def _arms_fit(self) -> Self:
+        if self.start and (others := self.all_networks[1:]):
+            raise ValueError(f"expected one network, that of {self.start}, got also {', '.join(others)}")
         lists = {"gates": self.gates, "schemes": self.schemes, "gate_names": self.gate_names}
         for kind, names in (lists | {"networks": self.all_networks}).items():
             if len(set(names)) < len(names):

@@ -11,7 +11,7 @@ from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.naming import experts_in
 from moemcts.plugins import plugins
-from moemcts.runs.settings import ExperimentConfig, LearningConfig
+from moemcts.runs.settings import LearningConfig
 from moemcts.store import read_toml
 from moemcts.weights import MANIFEST
 
@@ -24,15 +24,13 @@ Config = TypeVar("Config", bound=LearningConfig)
 def with_start(config: Config, gate: str, schemes: Sequence[str]) -> Config:
     """Returns the configuration with where the experts lie that its trainings begin with, and with their network.
 
-    Raises UsageError where they do not fit the gate, a scheme cannot begin with them, or other networks are to be
-    trained beside theirs; MoemctsError where there are none, and as `load_networks`.
+    Raises UsageError where they do not fit the gate or a scheme cannot begin with them, MoemctsError where there are
+    none, and as `load_networks`.
     """
     if not config.start:
         return config
     from moemcts.learn.loop.training import Networks, check_beginning, staged
 
-    if isinstance(config, ExperimentConfig) and config.all_networks[1:]:
-        raise UsageError(f"expected one network, that of {config.start}, got also {', '.join(config.all_networks[1:])}")
     folder, game = experts_in(config.start).absolute(), plugins().game(config.game)
     first = Networks(experts=start_networks(folder, game, gate, plugins().gate(gate, game)))
     for scheme in schemes:

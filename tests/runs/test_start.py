@@ -16,6 +16,7 @@ from moemcts.learn.checkpoint import load_networks
 from moemcts.learn.weights import network_state, state_digest
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, Training, TrainingConfig
+from moemcts.runs.growth import grown
 from moemcts.runs.settings import validate
 from moemcts.work.progress import Silence
 
@@ -47,6 +48,8 @@ def test_every_training_of_a_run_begins_with_the_network(start: Path, tmp_path: 
     trainings = [tmp_path / "run" / "training" / name for name in ("single-0", "plies-0")]
     assert {first_weights(folder) for folder in trainings} == {digest_of(start)}
     assert digest_of(tmp_path / "run" / "experts" / "single-0") != digest_of(start)
+    with pytest.raises(UsageError, match=r"expected one network, that of .*, got also resnet"):
+        grown(Experiment.load(tmp_path / "run"), networks=[OTHER])
     # What is finished is there without what it began with.
     shutil.rmtree(beginning)
     assert make(Experiment.load(tmp_path / "run"), Silence()).numbers == numbers

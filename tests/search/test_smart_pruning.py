@@ -8,12 +8,7 @@ import pytest
 from games_for_tests import HashedTree, NativeConnectFour, TreeGame
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from searching_for_tests import (
-    HashedEvaluator,
-    native_results,
-    searched_alike,
-    small_trees,
-)
+from searching_for_tests import HashedEvaluator, native_results, searched_alike, small_trees
 
 from moemcts.search import SearchConfig
 
