@@ -169,7 +169,12 @@ class SelfPlay(Run[SelfPlayConfig]):
         self._progress = progress
         self.learning.say = progress.say
         self._tidy()
-        super().work(progress)
+        try:
+            super().work(progress)
+        finally:
+            if self._ahead is not None:
+                self._ahead.stop()
+                self._ahead = None
         self._tidy()
 
     def do(self, name: str, advance: Advance) -> None:
@@ -194,15 +199,13 @@ class SelfPlay(Run[SelfPlayConfig]):
             self.learning.train(generation, advance)
             return
         self._ahead = Beside(functools.partial(self._play_games, generation + 1))
-        with self._ahead.stopped_on_error():
-            self.learning.train(generation, advance)
+        self.learning.train(generation, advance)
 
     def _play(self, generation: int, advance: Advance) -> None:
         """Plays the games of a generation, or waits for those that are played already."""
         if self._ahead is not None:
-            ahead, self._ahead = self._ahead, None
-            with ahead.stopped_on_error():
-                ahead.wait(advance)
+            self._ahead.wait(advance)
+            self._ahead = None
         self._play_games(generation, advance)
 
     def _played_by(self, generation: int) -> int:

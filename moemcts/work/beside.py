@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from moemcts.work.progress import Advance
 
@@ -36,15 +35,6 @@ class Beside:
         """Stops the work when it next tells of its progress, and returns when it has."""
         self._is_stopped = True
         self._thread.join()
-
-    @contextlib.contextmanager
-    def stopped_on_error(self) -> Iterator[None]:
-        """Stops the work where what is done meanwhile fails or is interrupted."""
-        try:
-            yield
-        except BaseException:
-            self.stop()
-            raise
 
     def _work(self) -> None:
         try:
