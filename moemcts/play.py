@@ -185,8 +185,8 @@ def _in_flight(
 def ask(agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | None = None) -> list[Answer]:
     """Returns what an agent decides in each view, or why it has not; it never raises what the agent raises.
 
-    Where it raises an error, it is asked for one view at a time with the randomness it began with, so that only those
-    views fail to which it has no answer. Legality is not checked.
+    Where it raises an error, it is asked for one view at a time with the randomness and the memories it began with, so
+    that only those views fail to which it has no answer. Legality is not checked.
     """
     return think(_asking(agent, views, seats, at_once(agent, views, seats), patience))
 
@@ -199,7 +199,7 @@ def _asking(
     patience: float | None = None,
 ) -> Thought[list[Answer]]:
     """Returns what comes to the answers of `ask`, by a thought of the agent about these views."""
-    states = [seat.rng.bit_generator.state for seat in seats]
+    before = [(seat.rng.bit_generator.state, seat.memory) for seat in seats]
     try:
         with _time_limit(None if patience is None else patience * len(seats)):
             decisions, failures = yield from _heard(thought)
@@ -211,8 +211,8 @@ def _asking(
     if len(seats) == 1:
         return [failure]
     answers: list[Answer] = []
-    for row, (seat, state) in enumerate(zip(seats, states, strict=True)):
-        seat.rng.bit_generator.state = state
+    for row, (seat, (state, memory)) in enumerate(zip(seats, before, strict=True)):
+        seat.rng.bit_generator.state, seat.memory = state, memory
         answers += ask(agent, views.take([row]), [seat], patience=patience)
     return answers
 

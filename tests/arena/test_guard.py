@@ -70,6 +70,26 @@ def test_only_the_games_it_fails_in_are_lost(how: str, termination: str, reason:
             assert record.moves == whole.moves
 
 
+class Counting(Fragile):
+    """Plays another legal action after an even number of its moves than after an odd one."""
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        for seat in seats:
+            seat.memory = (seat.memory or 0) + 1
+        super().act(views, seats)
+        legal = [views[row].state.legal_actions(views[row].player) for row in range(len(seats))]
+        return [
+            Decision(action=int(actions[(1 + seat.memory % 2) % len(actions)]))
+            for actions, seat in zip(legal, seats, strict=True)
+        ]
+
+
+def test_who_is_asked_again_remembers_what_it_did_before() -> None:
+    alone, together = (play(Counting("raises"), max_parallel=number) for number in (1, 40))
+    assert 2 < sum(record.failure != "" for record in alone) < 38
+    assert [record.moves for record in together] == [record.moves for record in alone]
+
+
 def test_an_agent_that_answers_too_little_loses_and_stops_nothing() -> None:
     class Mute:
         name = "mute"
