@@ -26,7 +26,7 @@ from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.judgement import Judge, Judgement
 from moemcts.learn.training.metrics_log import read_log
 from moemcts.learn.training.progress import Progress
-from moemcts.learn.training.stage import StageRun
+from moemcts.learn.training.stage import StageRun, read_stage
 from moemcts.learn.training.trainer import Trainer, check_training
 
 
@@ -157,6 +157,29 @@ def test_a_kill_at_the_very_end_of_a_stage_leaves_nothing_behind(
     assert (tmp_path / "stages" / "00" / "good.safetensors").exists()
     fit_staged(data, tmp_path, config(epochs=1), quiet)
     assert {path.name for path in (tmp_path / "stages").rglob("*.safetensors")} == {"result.safetensors"}
+
+
+def test_a_kill_before_the_best_weights_are_written_loses_none(
+    data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state that was written before them says that they are the best, and has them."""
+    settings, keep, times = config(validation_interval=2), StageRun._keep_best, [0]
+    unbroken = fit_staged(data, tmp_path / "unbroken", settings, quiet)
+
+    def killed(run: StageRun) -> None:
+        times[0] += 1
+        if times[0] == 3:
+            raise KeyboardInterrupt
+        keep(run)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(StageRun, "_keep_best", killed)
+        with pytest.raises(KeyboardInterrupt):
+            fit_staged(data, tmp_path / "killed", settings, quiet)
+    stage = tmp_path / "killed" / "stages" / "01"
+    state, best = (read_stage(stage / f"{name}.safetensors") for name in ("good", "best"))
+    assert best[1]["step"] < state[1]["position"]["best"]["step"] == state[1]["position"]["step"]
+    assert same(unbroken, fit_staged(data, tmp_path / "killed", settings, quiet))
 
 
 def test_a_finished_training_is_not_trained_again(data: Dataset, tmp_path: Path) -> None:

@@ -24,12 +24,14 @@ class MetricsLog:
         self.num_bytes = path.stat().st_size if path.exists() else 0
 
     def append(self, entry: Mapping[str, Any]) -> None:
-        """Writes one line; raises MoemctsError where it cannot be written."""
+        """Writes one line, which is on the disk then; raises MoemctsError where it cannot be written."""
         line = (json.dumps(entry) + "\n").encode()
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with open(self._path, "ab") as file:
                 file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
         except OSError as error:
             raise MoemctsError(f"cannot write {self._path}: {error.strerror or error}") from error
         self.num_bytes += len(line)

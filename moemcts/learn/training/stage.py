@@ -165,6 +165,7 @@ class StageRun:
         if is_due:
             self._measure()
             self._save(GOOD)
+            self._keep_best()
             self._remove(RESUME)
         elif is_saved:
             self._save(RESUME)
@@ -242,7 +243,7 @@ class StageRun:
         return step % (self.config.validation_interval or self._loader.per_epoch) == 0 or step == self.num_steps
 
     def _measure(self) -> None:
-        """Measures the held-out loss, over the stage's weights and in every phase, and keeps the best weights.
+        """Measures the held-out loss, over the stage's weights and in every phase.
 
         Raises _Diverged if the loss has jumped.
         """
@@ -262,6 +263,14 @@ class StageRun:
         best = self._state.best and self._state.best["validation"]
         if self.config.keep == "last" or not best or (held_out and held_out["loss"] < best["loss"]):
             self._state.best = entry
+
+    def _keep_best(self) -> None:
+        """Writes the weights where they are the best so far.
+
+        After the state that says so, from which they can be written again: a stage that was killed in between would
+        otherwise go on with weights that its state does not know.
+        """
+        if self._state.best and self._state.best["step"] == self._state.step:
             self._write(BEST, network_state(self._network), {"step": self._state.step})
 
     def _measurement(self) -> dict[str, Any]:
@@ -331,6 +340,7 @@ class StageRun:
         self._rewind_log()
         # All have read what is there before anyone writes.
         self._ranks.wait()
+        self._keep_best()
 
     def _rewind_log(self) -> None:
         if self._ranks.is_first:
