@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, groupby
+from itertools import combinations, groupby, product
 from typing import Any
 
 import numpy as np
@@ -80,11 +80,16 @@ class Ratings:
         return self.names.index(name)
 
 
+MOST_ORDERED = 6
+"""Tied players of whom all orders count: of more there are too many."""
+
+
 def fit_ratings(rankings: Iterable[Ranking], *, prior_games: float = 1.0) -> Ratings:
     """Returns the Plackett-Luce strengths of the rankings; Bradley-Terry where games have two players.
 
     Agent i comes first among those left with probability w_i / sum of w, and Elo is 400 log10 w. A tie counts as
-    all orders of the tied with equal weight, so a draw of two is half a win for each. Every agent also ties
+    all orders of the tied with equal weight, so a draw of two is half a win for each; one of more than `MOST_ORDERED`
+    as the orders that go round them in equal steps, from each of them on. Every agent also ties
     `prior_games` games against one of mean strength: without them, who wins all games has no finite rating.
     The likelihood is that of Hunter, Annals of Statistics 32 (2004) 384-406; Newton's method finds its maximum in
     a few steps where his MM algorithm takes thousands. Raises ValueError without games.
@@ -120,14 +125,28 @@ def _stages(ranking: Ranking) -> Iterable[tuple[tuple[str, ...], str, float]]:
     behind = [name for group in ranking.groups for name in group] + list(ranking.unranked)
     for group in ranking.groups:
         behind = behind[len(group) :]
-        for size in range(len(group)):
-            weight = 1 / math.comb(len(group), size) / (len(group) - size)
-            for before in combinations(range(len(group)), size):
-                left = [name for place, name in enumerate(group) if place not in before]
-                risk = tuple(sorted([*left, *behind]))
-                if len(risk) > 1:
-                    for first in left:
-                        yield risk, first, weight
+        for left, firsts, weight in _choices(group):
+            risk = tuple(sorted([*left, *behind]))
+            if len(risk) > 1:
+                for first in firsts:
+                    yield risk, first, weight
+
+
+def _choices(group: Sequence[str]) -> Iterable[tuple[Sequence[str], Sequence[str], float]]:
+    """Yields who of a tied group may be left, who may come first of these, and with what weight each."""
+    num_tied = len(group)
+    if num_tied > MOST_ORDERED:
+        steps = [step for step in range(1, num_tied) if math.gcd(step, num_tied) == 1]
+        for start, step in product(range(num_tied), steps):
+            order = [group[(start + place * step) % num_tied] for place in range(num_tied)]
+            for place, first in enumerate(order):
+                yield order[place:], [first], 1 / (num_tied * len(steps))
+        return
+    for num_before in range(num_tied):
+        weight = 1 / math.comb(num_tied, num_before) / (num_tied - num_before)
+        for before in combinations(range(num_tied), num_before):
+            left = [name for place, name in enumerate(group) if place not in before]
+            yield left, left, weight
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from moemcts.arena import ranking
 from moemcts.arena.ranking import Ranking, fit_ratings, ranking_of
 from moemcts.arena.rating import elo_of_score
 from moemcts.errors import UsageError
@@ -91,6 +92,19 @@ def test_ties_make_equal() -> None:
     ratings = fit_ratings(games)
     assert ratings.elo == pytest.approx([0, 0, 0], abs=1e-6)
     assert ratings.superiority("a", "b") == pytest.approx(0.5)
+
+
+def test_ties_of_many_count_by_the_orders_that_go_round_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = tuple("abcdefg")
+    games = [Ranking((("a",), ("b",)))] * 5 + [Ranking((names,))] * 5 + [Ranking((("a",), names[1:]))] * 5
+    few = fit_ratings(games)
+    monkeypatch.setattr(ranking, "MOST_ORDERED", 7)
+    assert few.elo == pytest.approx(fit_ratings(games).elo, abs=1)
+    assert few.errors == pytest.approx(fit_ratings(games).errors, rel=0.02)
+    monkeypatch.undo()
+    # All orders of so many would fill the memory.
+    everyone = fit_ratings([Ranking((tuple(f"player {number}" for number in range(24)),))])
+    assert everyone.elo == pytest.approx([0.0] * 24, abs=1e-6)
 
 
 def test_losers_of_unknown_order_are_not_made_equal() -> None:
