@@ -160,14 +160,13 @@ def _files(reference: str, manifest: bytes) -> dict[str, str]:
 
 
 def _from_url(url: str) -> Fetch:
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
-        raise UsageError(f"expected https://, got {url!r}: what comes over http may be anybody's")
+    _check_secure(url)
+    opener = urllib.request.build_opener(_SecureRedirects)
 
     def fetch(file: str) -> bytes:
         place = f"{url.rstrip('/')}/{file}"
         try:
-            with urllib.request.urlopen(place, timeout=_TIMEOUT) as response:
+            with opener.open(place, timeout=_TIMEOUT) as response:
                 content: bytes = response.read(LARGEST + 1)
         except (OSError, ValueError) as error:
             reason = getattr(error, "reason", None) or error
@@ -177,6 +176,20 @@ def _from_url(url: str) -> Fetch:
         return content
 
     return fetch
+
+
+def _check_secure(url: str) -> None:
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+        raise UsageError(f"expected https://, got {url!r}: what comes over {parts.scheme} may be anybody's")
+
+
+class _SecureRedirects(urllib.request.HTTPRedirectHandler):
+    """Is led on to nowhere that would not have been asked in the first place."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        _check_secure(newurl)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def _from_hub(name: str) -> Fetch:

@@ -6,9 +6,9 @@ import functools
 import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,7 +36,14 @@ def served(folder: Path) -> Iterator[str]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    with answering(functools.partial(Quiet, directory=str(folder))) as address:
+        yield address
+
+
+@contextmanager
+def answering(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Answers on this machine, as a handler does."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
@@ -110,6 +117,20 @@ def test_experts_behind_a_url_are_fetched_once_and_checked(tmp_path: Path) -> No
     assert weights.folder_of(f"{address}/team/") == folder
     with pytest.raises(MoemctsError, match=r"cannot download .*manifest\.toml"):
         weights.folder_of(f"{address}/elsewhere")
+
+
+def test_nothing_is_fetched_from_where_an_address_leads_without_protection() -> None:
+    class Leading(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", "http://example.org/manifest.toml")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with answering(Leading) as address, pytest.raises(UsageError, match=r"expected https://, got 'http://example\.org"):
+        weights.folder_of(f"{address}/team")
 
 
 @pytest.mark.parametrize("file", ["expert-1.safetensors", "manifest.toml"])
