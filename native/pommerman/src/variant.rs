@@ -112,7 +112,7 @@ impl Rules {
         if !(1..=9999).contains(&self.max_steps) {
             return Err(format!("expected max_steps between 1 and 9999, got {}", self.max_steps));
         }
-        if self.first_collapse != 0 && self.first_collapse + 4 > self.max_steps {
+        if self.first_collapse != 0 && self.max_steps.saturating_sub(self.first_collapse) < 4 {
             let (first, max) = (self.first_collapse, self.max_steps);
             return Err(format!("expected first_collapse at least 4 steps before max_steps = {max}, got {first}"));
         }

@@ -74,6 +74,8 @@ def test_wrong_names_and_numbers_say_what_was_expected(registered: Plugins) -> N
         registered.game("pommerman?corners=round")
     with pytest.raises(UsageError, match="expected first_collapse at least 4 steps before"):
         registered.game("pommerman?first_collapse=900")
+    with pytest.raises(UsageError, match="expected first_collapse at least 4 steps before"):
+        registered.game("pommerman?first_collapse=65533")
     with pytest.raises(UsageError, match="no gate named 'opponents'"):
         registered.gate("opponents", registered.game(DUEL))
     game = variant("OneVsOne-v0")
