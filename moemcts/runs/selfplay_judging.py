@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from moemcts.agents import Agent
-from moemcts.arena.openings import Opening, first_board, starts
+from moemcts.arena.openings import BOARDS_PER_SEED, Opening, first_board, starts
 from moemcts.arena.rating import Sprt
 from moemcts.errors import UsageError
 from moemcts.learn.loop.players import quiet
@@ -16,9 +16,14 @@ from moemcts.naming import contestants, experts_of
 from moemcts.runs.gauntlet import Duel, in_turn, is_promoted, manifest_digest, one_against_all
 from moemcts.runs.generations import PROMOTED
 from moemcts.runs.selfplay_players import Players, name_of
+from moemcts.runs.settings import LARGEST_SEED
 from moemcts.store import read_json, write_json
 from moemcts.work import Here
 from moemcts.work.progress import Advance
+
+_BOARDS = 10_000
+"""Start positions that a generation's promotion may have."""
+_SEEDS = LARGEST_SEED + 1
 
 
 class Judging:
@@ -136,7 +141,9 @@ class Judging:
         return starts(self.game, -(-num_games // 2), seed=self._board(generation))
 
     def _board(self, generation: int) -> int:
-        return first_board(self.config.seed + 1) + generation * 10_000
+        # Generations for which a seed has no boards left have those of seeds that nobody can name.
+        hundreds, rest = divmod(generation, BOARDS_PER_SEED // _BOARDS)
+        return first_board(self.config.seed + 1 + hundreds * _SEEDS) + rest * _BOARDS
 
     def _identity(
         self, generations: Sequence[int], search: Mapping[str, Any], simulations: int | None

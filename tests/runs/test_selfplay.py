@@ -6,6 +6,7 @@ import importlib.util
 import json
 import shutil
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -415,6 +416,19 @@ def test_what_is_killed_while_games_are_played_ahead_ends_as_the_unbroken_run(ah
     ours, theirs = contents(ahead), contents(folder)
     assert ours.keys() == theirs.keys()
     assert [name for name in ours if name != "config.toml" and ours[name] != theirs[name]] == []
+
+
+def test_nothing_is_played_ahead_any_more_where_a_run_has_ended(tmp_path: Path) -> None:
+    run = selfplay(tmp_path / "run", games={"ahead": True}, gauntlet={"games": 8})
+    with pytest.raises(Killed):
+        work(run, Deadly("generation 1: measurement", 1))
+    assert "beside" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_generations_of_different_seeds_have_other_start_positions(tmp_path: Path) -> None:
+    judging = [selfplay(tmp_path / str(seed), seed=seed).judging for seed in (0, 1)]
+    boards = [one._board(generation) for one in judging for generation in (0, 1, 99, 100, 101, 250)]
+    assert len(set(boards)) == len(boards)
 
 
 def test_a_generation_counts_what_its_size_is_given_in(tmp_path: Path) -> None:
