@@ -18,6 +18,7 @@ import numpy as np
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import IntArray, Packed
 from moemcts.native import core
+from moemcts.splitmix import uniform_of
 from moemcts.store import write_json
 from moemcts_chess.game import ChessGame
 
@@ -80,7 +81,7 @@ class RandomSplit:
     seed: int = 0
 
     def __call__(self, numbers: IntArray, dates: IntArray) -> IntArray:
-        drawn = _uniform(numbers, self.seed)
+        drawn = uniform_of(numbers, self.seed)
         return np.select([drawn < self.validation, drawn < self.validation + self.test], [1, 2], 0)
 
 
@@ -316,13 +317,3 @@ def _is_running(process: int) -> bool:
         return True
     # Ours is not at work yet, so this name was another's that had our number.
     return process != os.getpid()
-
-
-def _uniform(numbers: IntArray, seed: int) -> np.ndarray[Any, Any]:
-    """Returns a number in [0, 1) for each number and a seed (SplitMix64)."""
-    with np.errstate(over="ignore"):
-        z = numbers.astype(np.uint64) + np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z ^= z >> np.uint64(31)
-    return (z >> np.uint64(11)) / float(1 << 53)

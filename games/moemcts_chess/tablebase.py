@@ -11,6 +11,7 @@ import numpy as np
 
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluation, Evaluator
+from moemcts.experts import Wrapping
 from moemcts.game import Action, FloatArray, Views
 from moemcts.native import core
 from moemcts_chess.game import ChessGame
@@ -70,11 +71,11 @@ class Tablebase:
         return None if found is None else [RankedMove(*move) for move in found]
 
 
-class TablebaseEvaluator:
+class TablebaseEvaluator(Wrapping):
     """Takes another evaluator's policy, and the tables' values where there are any."""
 
     def __init__(self, evaluator: Evaluator, tables: Tablebase) -> None:
-        self._evaluator = evaluator
+        super().__init__(evaluator)
         self._tables = tables
         self.num_hits = 0
         """Views that the tables told about."""

@@ -20,7 +20,7 @@ from moemcts.search.forced import behind
 from moemcts.search.foresight import foreseen_visits, virtual_policy
 from moemcts.search.gumbel import GumbelRoot, considered_visits, logits, planned
 from moemcts.search.nodes import UNPROVABLE, Float64s, Node, Path, SeatStatistics, numbers_after, proof_of
-from moemcts.search.splitmix import SplitMix64
+from moemcts.splitmix import SplitMix64
 
 Reply = Callable[[State, Player], Action]
 

@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from moemcts.agents import Agent, RandomAgent, Seat
-from moemcts.evaluation import Evaluation, Evaluator, looks_at_batches
+from moemcts.evaluation import Evaluation, Evaluator
+from moemcts.experts import Wrapping
 from moemcts.game import CHANCE, Game, Player, State, Views, discounts
 from moemcts.native import Ends, can_roll_out
 
 _BITS = 2**64
 
 
-class TruncatedRollouts:
+class TruncatedRollouts(Wrapping):
     """Values a view by what another evaluator thinks of the position that play by agents leads to.
 
     Play goes on for so many plies and from there to where the viewing player moves, or to where its return is decided:
@@ -40,7 +41,7 @@ class TruncatedRollouts:
         if plies < 1:
             raise ValueError(f"expected at least one ply of a rollout, got {plies}")
         self._game = game
-        self._evaluator = evaluator
+        super().__init__(evaluator)
         self._plies = plies
         players = range(game.spec.num_players)
         self._agents = [agents.get(player) if isinstance(agents, Mapping) else agents for player in players]
@@ -48,11 +49,6 @@ class TruncatedRollouts:
         self._seed = seed
         self._num_axes: int | None = None
         """Those of the other evaluator's values, and of ours, though no rollout goes on; None before it said any."""
-
-    @property
-    def looks_at_batches(self) -> bool:
-        """Whether the other evaluator's answers depend on their batch."""
-        return looks_at_batches(self._evaluator)
 
     def evaluate(self, views: Views) -> Evaluation:
         spec = self._game.spec

@@ -21,7 +21,7 @@ from moemcts.garbage import collect_rarely
 
 SECONDS_TO_STOP = 20.0
 """That interrupted workers have to bring what they do to an end, as trainings save their state."""
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Small networks gain nothing from a second thread and lose much where another process wants the same core."""
 _INTERRUPTED = 130
 _PR_SET_PDEATHSIG = 1
@@ -106,7 +106,7 @@ class _Member:
 def _start(task: Any, count: int) -> list[_Member]:
     context = multiprocessing.get_context("spawn")
     crew = []
-    with _environment(_ONE_THREAD), _interrupts_held():
+    with _environment(ONE_THREAD), _interrupts_held():
         for _ in range(count):
             ours, theirs = context.Pipe()
             # Nothing is ever said on it: it breaks when this process ends, however it ends.

@@ -12,13 +12,13 @@ from typing import Any
 
 from moemcts.errors import MissingExtra, MoemctsError
 from moemcts.garbage import collect_rarely
+from moemcts.work.processes import ONE_THREAD
 
 HERE = "ray"
 """The address of a Ray of this process's own."""
 MOST_DEATHS = 3
 """Times that an item may take its actor down before it is given up."""
 _SECONDS_TO_LISTEN = 0.2
-_ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 class Rays:
@@ -116,7 +116,7 @@ class _Actor:
 
     def __init__(self, pickled: bytes, reports: Any) -> None:
         # Before what computes is imported.
-        os.environ.update(_ONE_THREAD)
+        os.environ.update(ONE_THREAD)
         collect_rarely()
         self._task = pickle.loads(pickled)
         self._reports = reports

@@ -10,7 +10,7 @@ from moemcts.native import core
 from moemcts.plugins import plugins
 from moemcts.search import SearchConfig
 from moemcts.search.reference import ReferenceSearch
-from moemcts.search.splitmix import SplitMix64
+from moemcts.splitmix import SplitMix64
 from moemcts_pommerman.agents import ScriptedAgent
 
 

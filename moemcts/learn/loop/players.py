@@ -11,6 +11,7 @@ import numpy as np
 
 from moemcts.agents import Decision, Policy, Seat
 from moemcts.evaluation import Evaluation, Evaluator
+from moemcts.experts import Wrapping
 from moemcts.game import Game, Views
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.engine import Opponents
@@ -28,11 +29,11 @@ class Usage:
     seconds: float = 0.0
 
 
-class Metered:
+class Metered(Wrapping):
     """An evaluator that counts what it is asked."""
 
     def __init__(self, evaluator: Evaluator, usage: Usage) -> None:
-        self._evaluator = evaluator
+        super().__init__(evaluator)
         self._usage = usage
 
     def evaluate(self, views: Views) -> Evaluation:

@@ -15,6 +15,7 @@ from moemcts.learn.data.records import Records
 from moemcts.learn.loop.config import ReplayConfig, TargetsConfig
 from moemcts.learn.loop.games import generation_of
 from moemcts.learn.loop.targets import value_targets
+from moemcts.splitmix import uniform_of
 from moemcts.store import digest
 
 LEAST = 2
@@ -89,7 +90,7 @@ def held_out_games(games: IntArray, fraction: float, seed: int) -> BoolArray:
     held out measures on one that other windows may learn from.
     """
     numbers, of_sample = np.unique(games, return_inverse=True)
-    chances = _uniform(numbers, seed)
+    chances = uniform_of(numbers, seed)
     is_out = chances < fraction
     if len(numbers) > 1:
         is_out[chances.argmin()] = True
@@ -112,16 +113,6 @@ def drawn_rows(rows: IntArray, is_new: BoolArray, replay: ReplayConfig, seed: Se
         chosen = [rng.permutation(new)[:num_new], rng.permutation(old)[: size - num_new]]
         return np.sort(np.concatenate(chosen))
     return np.sort(rng.permutation(rows)[:size]) if size < len(rows) else rows
-
-
-def _uniform(numbers: IntArray, seed: int) -> np.ndarray:
-    """Returns a number in [0, 1) for each, which depends on it and the seed alone (SplitMix64)."""
-    with np.errstate(over="ignore"):
-        mixed = numbers.astype(np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed ^= mixed >> np.uint64(31)
-    return np.asarray(mixed >> np.uint64(11)) / 2.0**53
 
 
 def _name(dataset: Dataset, name: str) -> str:

@@ -1,18 +1,33 @@
-"""The random numbers of the native search, for its definition in NumPy."""
+"""SplitMix64 (Steele, Lea, Flood 2014): the native search's random numbers, and numbers drawn by what they are of."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
+_GAMMA = 0x9E3779B97F4A7C15
+
+
+def uniform_of(numbers: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
+    """Returns a number in [0, 1) for each number, which depends on it and the seed alone."""
+    with np.errstate(over="ignore"):
+        z = numbers.astype(np.uint64) + np.uint64(seed + 1) * np.uint64(_GAMMA)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    return np.asarray(z >> np.uint64(11)) / 2.0**53
+
 
 class SplitMix64:
-    """SplitMix64 (Steele, Lea, Flood 2014)."""
+    """A stream of random numbers."""
 
     def __init__(self, seed: int) -> None:
         self.state = seed % 2**64
 
     def next_u64(self) -> int:
-        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
+        self.state = (self.state + _GAMMA) % 2**64
         z = self.state
         z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
         z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
