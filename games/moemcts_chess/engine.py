@@ -29,7 +29,9 @@ UCI_NAMES = {"threecheck": "3check"}
 GAMES_FOLDER = "/usr/games"
 """Where Debian installs engines, which is not always on the path."""
 PATIENCE = 20.0
-"""Seconds that an engine may take to start, and to answer beyond the time it was given."""
+"""Seconds that an engine may take to answer beyond the time it was given."""
+PATIENCE_TO_START = 60.0
+"""Seconds that an engine may take to start, and then to be ready, as one does that loads networks."""
 SLOWEST = 5_000.0
 """Nodes per second below which an engine that was given nodes is taken to hang."""
 PATIENCE_FOR_DEPTH = 120.0
@@ -71,7 +73,7 @@ class UciAgent:
         `path` may have arguments behind it. Limits hold together; without any it is 1000 nodes. `skill` is the option
         Skill Level, `elo` sets UCI_LimitStrength and UCI_Elo, `options` are others by name, in which case and blanks
         do not matter. `timeout` is in seconds per answer; without it an engine has 20 seconds beyond the time that it
-        needs.
+        needs. To start it has a minute, or `timeout` where that is longer.
         """
         self.name = name or f"uci:{path}"
         if nodes is None and depth is None and seconds is None:
@@ -159,17 +161,19 @@ class UciAgent:
 
     async def _start(self) -> chess.engine.UciProtocol:
         """Raises UsageError where the engine does not play the game or has no such option, MoemctsError if it fails."""
+        patience = max(self._timeout, PATIENCE_TO_START)
         try:
             started = chess.engine.UciProtocol.popen(self._command, stderr=asyncio.subprocess.DEVNULL)
-            _, engine = await asyncio.wait_for(started, PATIENCE)
+            _, engine = await asyncio.wait_for(started, patience)
             try:
-                await asyncio.wait_for(self._set_up(engine), PATIENCE)
+                await asyncio.wait_for(self._set_up(engine), patience)
             except BaseException:
                 await _kill(engine)
                 raise
         except TimeoutError:
             raise MoemctsError(
-                f"{self._program} did not say uciok or readyok within {PATIENCE:g} s; is it a UCI engine?"
+                f"{self._program} did not say uciok or readyok within {patience:g} s; is it a UCI engine? "
+                "One that takes longer needs timeout=SECONDS"
             ) from None
         except chess.engine.EngineTerminatedError:
             raise MoemctsError(f"{self._program} has ended; is it a UCI engine?") from None
@@ -215,11 +219,12 @@ class UciAgent:
 def find_engine(path: str) -> str:
     """Returns the program that a user names; raises UsageError where there is none."""
     found = shutil.which(path) or shutil.which(path, path=GAMES_FOLDER)
-    if found is None:
-        is_file = "/" in path and Path(path).is_file()
-        hint = "it is no program" if is_file else f"on Debian: apt-get install {path.rpartition('/')[2]}"
-        raise UsageError(f"no engine {path!r} on the path; {hint}")
-    return found
+    if found is not None:
+        return found
+    if "/" not in path:
+        raise UsageError(f"no engine {path!r} on the path; on Debian: apt-get install {path}")
+    what = "a folder" if Path(path).is_dir() else "no program" if Path(path).exists() else "not there"
+    raise UsageError(f"expected the path of an engine, {path!r} is {what}")
 
 
 class _Loop:

@@ -7,11 +7,14 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from moemcts.errors import UsageError
+from moemcts.errors import MoemctsError, UsageError
+
+if TYPE_CHECKING:
+    from moemcts_chess.uci.session import Session
 
 
 def uci(
@@ -33,13 +36,22 @@ def uci(
 
     with _protocol_channel() as out:
         session = Session(out, gates=_gates(), is_strict=bool(experts or options), on_loaded=_freeze)
-        for name, value in [*_named_by(experts), *map(_split, options or [])]:
-            try:
-                session.set_option(name, value)
-            except (ValueError, OSError) as error:
-                raise UsageError(f"--set {name}={value}: {error}") from None
+        try:
+            for name, value in [*_named_by(experts), *map(_split, options or [])]:
+                _set(session, name, value)
+        except MoemctsError as error:
+            # What an interface shows of its engine, whose standard error nobody sees there.
+            session.remark(f"error: {error}")
+            raise
         signal.signal(signal.SIGTERM, _end_input)
         session.run(sys.stdin.buffer)
+
+
+def _set(session: Session, name: str, value: str) -> None:
+    try:
+        session.set_option(name, value)
+    except (ValueError, OSError) as error:
+        raise UsageError(f"--set {name}={value}: {error}") from None
 
 
 def _named_by(experts: str | None) -> list[tuple[str, str]]:

@@ -151,15 +151,21 @@ def test_engines_end_with_their_agent(tmp_path: Path) -> None:
 
 
 def test_an_engine_that_never_starts_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "PATIENCE", 0.5)
+    monkeypatch.setattr(engines, "PATIENCE_TO_START", 0.5)
     started = time.monotonic()
-    with pytest.raises(MoemctsError, match=r"mute did not say uciok or readyok within 0.5 s; is it a UCI engine"):
-        UciAgent(ChessGame("chess"), fake(tmp_path, "mute"))
+    with pytest.raises(MoemctsError, match=r"mute did not say uciok or readyok within 0.5 s; is it a UCI"):
+        UciAgent(ChessGame("chess"), fake(tmp_path, "mute"), timeout=0.2)
+    with pytest.raises(MoemctsError, match=r"within 0.7 s"):
+        UciAgent(ChessGame("chess"), fake(tmp_path, "mute"), timeout=0.7)
     assert time.monotonic() - started < 20
     with pytest.raises(MoemctsError, match="true has ended; is it a UCI engine"):
         UciAgent(ChessGame("chess"), "true")
     with pytest.raises(UsageError, match="no engine 'stokfish' on the path; on Debian: apt-get install stokfish"):
         UciAgent(ChessGame("chess"), "stokfish")
+    (tmp_path / "notes").touch()
+    for path, what in (("", "a folder"), ("notes", "no program"), ("stockfish", "not there")):
+        with pytest.raises(UsageError, match=f"expected the path of an engine, '.*/{path}' is {what}"):
+            UciAgent(ChessGame("chess"), f"{tmp_path}/{path}")
 
 
 @pytest.mark.parametrize(
