@@ -61,7 +61,7 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
             raise ValueError(f"expected one agent for each of {num_players - 1} other seats, got {len(others)}")
         # One object per script, so that its seats are asked together.
         made: dict[Any, Opponent] = {}
-        self._others = [made.setdefault(other, make_opponent(other)) for other in others]
+        self._others = [made.setdefault(other, make_opponent(other, self.game)) for other in others]
         self._given_seat = seat
         self._episodes = 0
         self.seat = 0
@@ -88,8 +88,13 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         return self._observe(self._running), {"seat": self.seat}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Plays a step; `info` has the winners and all players' rewards."""
+        """Plays a step; `info` has the winners and all players' rewards.
+
+        Raises gymnasium's ResetNeeded after the last step of an episode, ValueError for an action that is none.
+        """
         running = self._current()
+        if running.is_over_for(self.seat):
+            raise gymnasium.error.ResetNeeded("expected reset() after the last step of an episode")
         running.step({self.seat: action})
         info = {"seat": self.seat, "winners": running.winners, "rewards": tuple(running.rewards)}
         is_over = running.is_over_for(self.seat)

@@ -116,11 +116,18 @@ class RunningGame:
         return choices
 
 
-def make_opponent(agent: str | Agent) -> Opponent:
-    """Returns the scripted agent of a name, or the agent itself; raises UsageError for an unknown name."""
+def make_opponent(agent: str | Agent, game: Pommerman) -> Opponent:
+    """Returns the scripted agent of a name, or the agent itself.
+
+    Raises UsageError for an unknown name, and for an agent that is known to play on another board or with others.
+    """
+    name = game.spec.name
     if not isinstance(agent, str):
+        own = getattr(agent, "game", game).spec
+        if (own.num_players, own.observation_shape) != (game.spec.num_players, game.spec.observation_shape):
+            raise UsageError(f"expected opponents for {name}, got {agent.name!r} for {own.name}")
         return Opponent(agent)
     if agent not in SCRIPTS:
         unknown = unknown_name("scripted agent", agent, SCRIPTS)
-        raise UsageError(f"{unknown}; other agents are given as objects, such as moemcts.load('planner', 'pommerman')")
+        raise UsageError(f"{unknown}; other agents are given as objects, such as moemcts.load('planner', {name!r})")
     return Opponent(ScriptedAgent(agent))

@@ -96,11 +96,14 @@ def action_space(rules: Any) -> gymnasium.Space[Any]:
 def split_action(action: Any) -> tuple[int, tuple[int, int]]:
     """Returns the move and the message of an action, which may be the move alone.
 
-    Raises ValueError unless the move is 0..5 and two words come with it.
+    Raises ValueError unless these are whole numbers, the move is 0..5, and what comes with it are two words of 0..7.
     """
-    numbers = [int(number) for number in np.atleast_1d(np.asarray(action))]
-    if len(numbers) not in (1, 1 + _NUM_WORDS) or not 0 <= numbers[0] <= 5:
-        raise ValueError(f"expected a move of 0..5, or [move, word, word], got {action!r}")
+    given = np.atleast_1d(np.asarray(action))
+    numbers = [int(number) for number in given]
+    is_right = len(numbers) in (1, 1 + _NUM_WORDS) and np.array_equal(numbers, given)
+    if not is_right or not 0 <= numbers[0] <= 5 or not all(0 <= word < _VOCABULARY for word in numbers[1:]):
+        words = f"a word of 0..{_VOCABULARY - 1}"
+        raise ValueError(f"expected a move of 0..5, or [move, word, word] with {words} each, got {action!r}")
     if len(numbers) == 1:
         return numbers[0], SILENCE
     return numbers[0], (numbers[1], numbers[2])

@@ -73,6 +73,11 @@ class SearchAgent:
         self.num_evaluations = 0
 
     @property
+    def game(self) -> Game:
+        """What it searches."""
+        return self._game
+
+    @property
     def evaluator(self) -> Evaluator:
         return self._evaluator
 

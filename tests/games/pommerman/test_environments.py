@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+import moemcts
 from moemcts.errors import UsageError
 from moemcts.evaluation import UniformEvaluator
 from moemcts.search import SearchAgent, SearchConfig
@@ -244,5 +245,34 @@ def test_wrong_arguments_say_what_was_expected() -> None:
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(0)
     env.reset(seed=0)
-    with pytest.raises(ValueError, match=r"expected a move of 0\.\.5"):
-        env.step(6)
+    for action in (6, 1.5, [1, 2]):
+        with pytest.raises(ValueError, match=r"expected a move of 0\.\.5"):
+            env.step(action)
+    radio = PommermanEnv("PommeRadio-v2")
+    radio.reset(seed=0)
+    for action in ([0, 8, 0], [0, 0, -1], [0, 0.5, 0]):
+        with pytest.raises(ValueError, match=r"with a word of 0\.\.7 each, got "):
+            radio.step(action)
+
+
+def test_an_episode_that_is_over_pays_once() -> None:
+    env = PommermanEnv("PommeFFA-v1", first_collapse=4, max_steps=40)
+    env.reset(seed=1)
+    rewards, terminated = [], False
+    while not terminated:
+        _, reward, terminated, _, _ = env.step(0)
+        rewards.append(reward)
+    assert rewards == [0.0] * (len(rewards) - 1) + [-1.0]
+    with pytest.raises(gymnasium.error.ResetNeeded, match="after the last step"):
+        env.step(0)
+    env.reset()
+    assert env.step(0)[1] == 0
+
+
+def test_opponents_that_search_another_game_are_refused() -> None:
+    planner = moemcts.load("planner", "pommerman")
+    assert PommermanEnv("PommeFFACompetition-v0", opponents=planner).reset(seed=0)
+    with pytest.raises(UsageError, match=r"expected opponents for pommerman-1v1, got .*planner.* for pommerman"):
+        PommermanEnv("OneVsOne-v0", opponents=planner)
+    with pytest.raises(UsageError, match=r"such as moemcts.load\('planner', 'pommerman-1v1'\)"):
+        PommermanEnv("OneVsOne-v0", opponents="planer")
