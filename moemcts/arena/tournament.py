@@ -21,7 +21,7 @@ from moemcts.arena.ranking import Ranking, Ratings, fit_ratings
 from moemcts.arena.rating import Elo, elo
 from moemcts.arena.records import num_duplicates
 from moemcts.arena.schedules import duel_schedule, duel_seatings
-from moemcts.errors import unknown_name
+from moemcts.errors import ForeignData, unknown_name
 from moemcts.game import Game
 
 Kind = Literal["round-robin", "gauntlet", "ladder"]
@@ -156,7 +156,7 @@ def play_tournament(
 
     `folder` keeps one file per table, from which a tournament goes on; agents may be added to it. `on_progress` is
     told which table is played, of how many, and how far it is.
-    Raises ValueError for fewer than two agents.
+    Raises ValueError for fewer than two agents, ForeignData where the folder holds another tournament.
     """
     names = tuple(agents)
     if len(names) < 2:
@@ -177,13 +177,19 @@ def play_tournament(
             seating=table.seating,
             identity=None if plan.identity is None else plan.identity(table.names),
         )
-        records = play_match(
-            game,
-            schedule,
-            replace(conditions, seed=_seed(conditions.seed, table)),
-            journal=None if folder is None else folder / f"{table.key}.jsonl",
-            watch=Watch(on_progress=report),
-        )
+        try:
+            records = play_match(
+                game,
+                schedule,
+                replace(conditions, seed=_seed(conditions.seed, table)),
+                journal=None if folder is None else folder / f"{table.key}.jsonl",
+                watch=Watch(on_progress=report),
+            )
+        except ForeignData as error:
+            raise ForeignData(
+                f"{folder} holds the games of another tournament than that of seed {conditions.seed} with these agents "
+                f"and openings; go on with its own settings, or choose another folder ({error})"
+            ) from error
         duels.append(DuelResult.of(schedule, records, score=conditions.score))
     return TournamentResult(game.spec.name, plan.kind, names, tuple(duels))
 

@@ -29,8 +29,9 @@ def grown(
     """Returns an experiment with further gates, schemes and networks, and with changed settings by dotted path.
 
     Arms that it has are called as before, whatever differs between them and the new ones. Nothing is written before
-    `keep_growth`. Raises UsageError for what it has already, and where files of arms that it has would be called
-    otherwise beside the new ones; ForeignData where what was made would not be made with these settings.
+    `keep_growth`. Raises UsageError for what it has already, for fewer games or seeds than it has, and where files of
+    arms that it has would be called otherwise beside the new ones; ForeignData where what was made would not be made
+    with these settings.
     """
     config, game = experiment.config, experiment.game
     added = {
@@ -50,6 +51,7 @@ def grown(
     called = [*(config.gate_names or config.gates), *gates]
     values["gate_names"] = called if called != values["gates"] else []
     larger = _with_settings(experiment, values)
+    _check_larger(experiment, larger)
     if config.begun_with is None and any(_renamed(experiment, larger)):
         num_gates = len([gate for gate in config.gates if gate != NO_GATE])
         larger = _with_settings(
@@ -72,6 +74,20 @@ def keep_growth(experiment: Experiment) -> None:
             if kept_gate(experiment.folder, gate, experiment.gates) == gate:
                 keep_gate(experiment.folder, gate)
         write_text(experiment.folder / CONFIG, experiment.config_text())
+
+
+def _check_larger(experiment: Experiment, larger: Experiment) -> None:
+    """Raises UsageError where an experiment has fewer games or seeds than before, so that some would be hidden."""
+    for name, before, now in (
+        ("num_seeds", experiment.config.num_seeds, larger.config.num_seeds),
+        ("match.games", experiment.config.match.games, larger.config.match.games),
+        ("match.raw_games", experiment.config.match.raw_games, larger.config.match.raw_games),
+    ):
+        if now < before:
+            raise UsageError(
+                f"expected {name} of {before} or more, which {experiment.folder} was begun with, got {now}; a smaller "
+                "run has another --out"
+            )
 
 
 def _with_settings(experiment: Experiment, values: Mapping[str, Any]) -> Experiment:

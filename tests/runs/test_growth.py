@@ -101,6 +101,8 @@ def test_files_that_would_be_called_otherwise_stay(copy: Path, tmp_path: Path) -
         ({"single_networks": ["resnet?channels=4&blocks=1"]}, "expected what .* does not have yet, got 'resnet.*'"),
         ({"gates": ["plys"]}, "no gate named 'plys'.*did you mean 'plies'"),
         ({"changes": {"match.game": 3}}, r"match\.game.*did you mean 'match.games'"),
+        ({"changes": {"match.games": 2}}, r"expected match\.games of 4 or more, which .* was begun with, got 2"),
+        ({"changes": {"match.raw_games": 0}}, r"expected match\.raw_games of 2 or more"),
     ],
 )
 def test_what_cannot_be_gained_is_said_and_changes_nothing(added: dict[str, Any], line: str, copy: Path) -> None:
