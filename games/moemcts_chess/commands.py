@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from moemcts_chess.imports import Filter, ImportReport, Split
 
 PANEL = "Games and data"
+_MISSING = "–"
+"""Shown of a phase that no game came to."""
 
 GameOption = Annotated[str, typer.Option(help="A game of the chess family, with options: `chess?planes=v1`.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -239,11 +241,11 @@ def _print_statistics(summary: Mapping[str, Any], *, is_paper: bool) -> None:
     for what in ("share of games that go back", "returns per game"):
         console.print(f"{what}: {_numbers(summary[what])}" + (f" (paper {_numbers(PAPER[what])})" if is_paper else ""))
     console.print(f"most returns: {summary['most returns']}")
-    for phase, (mean, deviation) in summary["division as Lichess shows it"].items():
-        console.print(f"first {phase} move as Lichess divides games: {mean} +- {deviation}")
+    for phase, moves in summary["division as Lichess shows it"].items():
+        console.print(f"first {phase} move as Lichess divides games: {' +- '.join(map(str, moves)) or _MISSING}")
 
 
 def _numbers(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return " / ".join("?" if number is None else f"{number:g}" for number in value)
+        return " / ".join("?" if number is None else f"{number:g}" for number in value) or _MISSING
     return f"{value:g}"

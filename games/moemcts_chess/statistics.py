@@ -208,5 +208,5 @@ def _shares(counts: IntArray, total: int) -> list[float]:
 
 
 def _mean(moves: IntArray) -> list[float]:
-    """Returns mean and standard deviation."""
-    return [round(float(moves.mean()), 2), round(float(moves.std()), 2)] if len(moves) else [0.0, 0.0]
+    """Returns mean and standard deviation; nothing of no moves."""
+    return [round(float(moves.mean()), 2), round(float(moves.std()), 2)] if len(moves) else []
