@@ -8,7 +8,11 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
+from moemcts.errors import MoemctsError
 from moemcts.game import FloatArray, IntArray, Views
+
+TOLERANCE = 1e-3
+"""How far the weights of a view may be from summing to one."""
 
 
 class PhaseGate(Protocol):
@@ -56,7 +60,30 @@ class HardGate(ABC):
 
     @final
     def weights(self, views: Views) -> FloatArray:
-        return np.eye(self.num_phases, dtype=np.float32)[self.phases(views)]
+        phases = np.asarray(self.phases(views))
+        is_right = phases.shape == (len(views),) and phases.dtype.kind in "iu"
+        if not is_right or (len(phases) and not 0 <= phases.min() <= phases.max() < self.num_phases):
+            told = f"{phases.min()} to {phases.max()}" if is_right else f"{phases.dtype} {list(phases.shape)}"
+            raise MoemctsError(
+                f"gate {self.name!r} is wrong: expected phases [{len(views)}] below {self.num_phases}, got {told}"
+            )
+        return np.eye(self.num_phases, dtype=np.float32)[phases]
+
+
+def checked_weights(gate: PhaseGate, views: Views) -> FloatArray:
+    """Returns a gate's weights, `[N, K]`; raises MoemctsError where they are not what `PhaseGate.weights` says."""
+    weights, shape = gate.weights(views), (len(views), gate.num_phases)
+    problem = ""
+    if not isinstance(weights, np.ndarray) or weights.shape != shape:
+        problem = f"got {getattr(weights, 'shape', type(weights).__name__)}"
+    elif (wrong := ~((weights >= 0).all(axis=1) & (np.abs(weights.sum(axis=1) - 1) <= TOLERANCE))).any():
+        problem = f"got {', '.join(f'{weight:g}' for weight in weights[wrong.argmax()])} for one"
+    if problem:
+        raise MoemctsError(
+            f"gate {gate.name!r} is wrong: expected weights {shape} of at least 0 that sum to one for every view, "
+            f"{problem}"
+        )
+    return weights
 
 
 def features_of(gate: PhaseGate, views: Views) -> Mapping[str, IntArray | FloatArray]:

@@ -127,6 +127,10 @@ class Plugins:
 
             return load_gate(Path(reference), game, self)
         gate: PhaseGate = self._make("gate", self.for_game(self.gates, game.spec.name), reference, game)
+        name, phases = getattr(gate, "name", None), getattr(gate, "phase_names", None)
+        if not isinstance(name, str) or not isinstance(phases, tuple) or not phases:
+            got = f"{name!r} and {phases!r}"
+            raise MoemctsError(f"gate {reference!r} is wrong: expected a name and a tuple of phase_names, got {got}")
         return gate
 
     def complete_gate(self, reference: str, game: Game) -> str:

@@ -3,13 +3,15 @@
 import os
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from learning_games import TicTacToe, make_data
 
-from moemcts.errors import DamagedFile
+from moemcts.errors import DamagedFile, MoemctsError
 from moemcts.game import FloatArray, Views
 from moemcts.gates import PlyGate
 from moemcts.learn.data import shards
@@ -39,6 +41,38 @@ class Shifted(PlyGate):
     def weights(self, views: Views) -> FloatArray:
         weights = super().weights(views)
         return weights[:, ::-1].copy() if len(views) == 64 else weights
+
+
+@pytest.mark.parametrize(
+    ("weigh", "what"),
+    [
+        (lambda size: np.full((size, 2), np.nan, np.float32), "got nan, nan for one"),
+        (lambda size: np.full((size, 2), 0.7, np.float32), "got 0.7, 0.7 for one"),
+        (lambda size: np.full((size, 3), 1 / 3, np.float32), r"got \(\d+, 3\)"),
+        (lambda size: [[0.0, 1.0]] * size, "got list"),
+    ],
+)
+def test_what_is_no_weight_is_said_before_anything_is_learned(
+    weigh: Callable[[int], Any], what: str, tmp_path: Path
+) -> None:
+    class Wrong(Soft):
+        def weights(self, views: Views) -> Any:
+            return weigh(len(views))
+
+    make_data(tmp_path, num_samples=40)
+    with pytest.raises(MoemctsError, match=rf"gate 'plies' is wrong: expected weights \(\d+, 2\) .*{what}"):
+        Dataset.open(tmp_path, TicTacToe()).phase_weights(Wrong([5]))
+
+
+@pytest.mark.parametrize("phases", [[-1], [2], [0, 0], [0.5], None])
+def test_a_phase_that_there_is_not_is_said(phases: Any) -> None:
+    class Wrong(PlyGate):
+        def phases(self, views: Views) -> Any:
+            return phases
+
+    game = TicTacToe()
+    with pytest.raises(MoemctsError, match=r"gate 'plies' is wrong: expected phases \[1\] below 2, got "):
+        Wrong([5]).weights(game.views([(game.initial_state(), 0)]))
 
 
 def num_weighed(folder: Path) -> int:

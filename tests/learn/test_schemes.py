@@ -1,14 +1,26 @@
 """Schemes are the papers'."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moemcts.errors import UsageError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, SharedStem, Single, Staged, Weighted
 from moemcts.learn.schemes.scheme import StagedScheme
 from moemcts.learn.training.stages import Stage, last_steps, plan
 from moemcts.plugins import plugins
+
+
+@pytest.mark.parametrize("stages", [[], None, [Stage(weights=(1.0,))]])
+def test_a_scheme_without_stages_is_refused(stages: Any) -> None:
+    class Idle(StagedScheme):
+        def stages(self, phase: int, num_phases: int) -> Any:
+            return stages
+
+    with pytest.raises(MoemctsError, match="scheme Idle is wrong: expected stages for phase 0 with weights of 3"):
+        Idle().all_stages(3)
 
 
 def order(phase: int, num_phases: int) -> list[int]:

@@ -1,6 +1,7 @@
 """Training learns, and what goes wrong in it is undone or named."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,33 @@ def test_training_lowers_the_held_out_loss(data: Dataset, tmp_path: Path) -> Non
     assert lines[-1]["training"]["policy"] < lines[0]["training"]["policy"] < np.log(9) + 0.1
     assert lines[-1]["validation"]["value"] < lines[0]["validation"]["value"]
     assert [line["step"] for line in lines][:3] == [7, 14, 21]
+
+
+@pytest.mark.parametrize(
+    ("answer", "what"),
+    [
+        (lambda n: (torch.zeros(n, 18), torch.zeros(n)), r"expected logits \[2, 9\] of 2 positions of .*got \[2, 18\]"),
+        (lambda n: (torch.zeros(n, 9), torch.zeros(n, 1)), r"expected value \[2\] or \[2, 2\] .*got \[2, 1\]"),
+        (lambda n: (torch.zeros(n, 9), torch.full((n,), 5.0)), r"expected values in \[-1, 1\], got \[5.0, 5.0\]"),
+        (lambda n: torch.zeros(n, 9), "expected a tuple of logits and value, got Tensor"),
+    ],
+)
+def test_a_network_that_is_none_for_the_game_learns_nothing(
+    answer: Callable[[int], Any], what: str, data: Dataset, tmp_path: Path
+) -> None:
+    class Wrong(nn.Module):
+        def forward(self, planes: torch.Tensor) -> Any:
+            return answer(len(planes))
+
+    for train in (
+        lambda: Trainer(config()).fit(Wrong(), data, thirds(), EVERYTHING, tmp_path / "one"),
+        lambda: Separated().fit(Trainer(config()), Wrong, data, thirds(), tmp_path / "all"),
+    ):
+        with pytest.raises(MoemctsError, match=f"network Wrong is wrong: {what}"):
+            train()
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(MoemctsError, match=r"network object is wrong: expected a torch\.nn\.Module"):
+        Separated().fit(Trainer(config()), object, data, thirds(), tmp_path)
 
 
 def test_the_best_weights_are_kept(data: Dataset, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from moemcts.errors import DamagedFile, MoemctsError
 from moemcts.game import FloatArray, IntArray, Views
-from moemcts.gates import PhaseGate
+from moemcts.gates import PhaseGate, checked_weights
 from moemcts.learn.tensors import tensor_bytes
 from moemcts.store import digest, read_bytes, write_bytes
 
@@ -80,7 +80,7 @@ class PhaseWeights:
 
 
 def _computed(gate: PhaseGate, rows: IntArray, views: Callable[[IntArray], Views]) -> FloatArray:
-    chunks = [gate.weights(views(rows[start : start + CHUNK])) for start in range(0, len(rows), CHUNK)]
+    chunks = [checked_weights(gate, views(rows[start : start + CHUNK])) for start in range(0, len(rows), CHUNK)]
     return np.concatenate([np.zeros((0, gate.num_phases), dtype=np.float32), *chunks])
 
 

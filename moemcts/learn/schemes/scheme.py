@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from moemcts.errors import UsageError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.gates import PhaseGate
 from moemcts.learn.gates.network_gate import has_to_learn
 from moemcts.learn.training.stages import Stage, plan
@@ -128,5 +128,12 @@ class StagedScheme(Scheme):
 
     @final
     def all_stages(self, num_phases: int) -> list[Sequence[Stage]]:
-        """Returns the stages of every expert, in the order of phases."""
-        return [self.stages(phase, num_phases) for phase in range(num_phases)]
+        """Returns the stages of every expert, in the order of phases; raises MoemctsError where one has none."""
+        found = [self.stages(phase, num_phases) for phase in range(num_phases)]
+        for phase, stages in enumerate(found):
+            if not stages or not all(isinstance(one, Stage) and len(one.weights) == num_phases for one in stages):
+                raise MoemctsError(
+                    f"scheme {type(self).__name__} is wrong: expected stages for phase {phase} with weights of "
+                    f"{num_phases} phases each, got {stages!r}"
+                )
+        return found

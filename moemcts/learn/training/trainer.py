@@ -20,6 +20,7 @@ from moemcts.gates import PhaseGate
 from moemcts.learn.data.dataset import Dataset, num_batches
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.learn.identity import check_same
+from moemcts.learn.networks.contract import check_network
 from moemcts.learn.networks.shared_body import freeze_body, require_heads
 from moemcts.learn.threads import torch_threads
 from moemcts.learn.training.compiling import compiled, compiled_where_it_pays
@@ -134,9 +135,10 @@ class Trainer:
 
         The held-out loss, which decides, is measured on `validation`; without it a share of the games is held out.
         `test` is measured at the same times and decides nothing.
-        Raises MoemctsError if a stage has no samples, its loss stops being a number or a file cannot be written,
-        ForeignData if the folder holds a training with other settings.
+        Raises MoemctsError if the network is none for the game, a stage has no samples, its loss stops being a number
+        or a file cannot be written, ForeignData if the folder holds a training with other settings.
         """
+        check_network(network, dataset.game.spec)
         initial = [network_state(network)]
         return self._fit(network, initial, self._material(dataset, gate, validation, test), gate, [stages], folder)[0]
 
@@ -159,6 +161,7 @@ class Trainer:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.config.seed)
             network = make_network()
+        check_network(network, dataset.game.spec)
         initial = [network_state(network)]
         return self._fit(network, initial, self._material(dataset, gate, validation, test), gate, stages, folder)
 

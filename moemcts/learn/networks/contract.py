@@ -1,0 +1,41 @@
+"""What trainings and searches expect of a network."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from moemcts.errors import MoemctsError
+from moemcts.game import GameSpec
+from moemcts.learn.networks.outputs import Outputs
+
+TOLERANCE = 1e-5
+"""By how much a value may be above 1 in float32."""
+
+
+def check_network(network: object, spec: GameSpec) -> None:
+    """Looks at what a network answers to two positions without anything on them.
+
+    Raises MoemctsError where that is not what `Outputs` says of a network for the game, so that it is known before
+    hours of training. What is no number is left to trainings, which say where it began.
+    """
+    name = f"network {type(network).__name__}"
+    if not isinstance(network, nn.Module):
+        raise MoemctsError(f"{name} is wrong: expected a torch.nn.Module")
+    was_training, num_players = network.training, spec.num_players
+    with torch.no_grad():
+        answer = network.eval()(torch.zeros((2, *spec.observation_shape)))
+    network.train(was_training)
+    if not isinstance(answer, tuple) or len(answer) not in range(2, 5):
+        raise MoemctsError(f"{name} is wrong: expected a tuple of logits and value, got {type(answer).__name__}")
+    outputs = Outputs(*answer)
+    value_shapes = [[2], [2, num_players]]
+    expected = {"logits": [[2, spec.num_actions]], "value": value_shapes, "wdl": [[2, 3], [2, num_players, 3]]}
+    for part, shapes in {**expected, "plies": [[2]]}.items():
+        found = getattr(outputs, part)
+        shape = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
+        if shape not in shapes and (found is not None or part in ("logits", "value")):
+            words = " or ".join(map(str, shapes))
+            raise MoemctsError(f"{name} is wrong: expected {part} {words} of 2 positions of {spec.name}, got {shape}")
+    if bool((outputs.value.abs() > 1 + TOLERANCE).any()):
+        raise MoemctsError(f"{name} is wrong: expected values in [-1, 1], got {outputs.value.flatten().tolist()}")
