@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, Self
 
@@ -56,6 +57,13 @@ class GameSpec:
     the observations, networks end in such planes; 0 where actions are of another kind."""
 
     def __post_init__(self) -> None:
+        sizes = {"num_players": self.num_players, "num_actions": self.num_actions, "max_plies": self.max_plies}
+        for name, size in sizes.items():
+            if not isinstance(size, Integral) or size < 1:
+                raise ValueError(f"expected a {name} of 1 or more, got {size!r}")
+        shape = self.observation_shape
+        if not isinstance(shape, tuple) or not shape or not all(isinstance(n, Integral) and n > 0 for n in shape):
+            raise ValueError(f"expected an observation_shape of sizes of 1 or more, as a tuple, got {shape!r}")
         if not 0 < self.discount <= 1:
             raise ValueError(f"expected a discount in (0, 1], got {self.discount!r}")
         if self.discount < 1 and self.utility_sum not in (0, None):
@@ -95,6 +103,8 @@ class State(ABC):
 
     def chances(self) -> FloatArray:
         """Returns the probability of each of `legal_actions(CHANCE)`, summing to one; ValueError elsewhere."""
+        if self.active_players == (CHANCE,):
+            raise ValueError(f"expected {type(self).__name__} to have chances(), for chance moves here")
         raise ValueError("expected a position where chance moves")
 
     @abstractmethod

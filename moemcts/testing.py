@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 
     """Asserts that a gate gives every view weights that sum to one, whatever batch the view is in."""
     laws = _Laws()
     views = game.views(list(_random_pairs(game, num_games, seed)))
-    weights = gate.weights(views)
+    weights = _returned("weights", gate.weights(views), np.ndarray)
     shape = (len(views), gate.num_phases)
     laws.expect("weights are [N, K]", weights.shape == shape, f"expected {shape}, got {weights.shape}")
     laws.expect(
@@ -151,17 +152,27 @@ class _Laws:
 
 
 def _random_game(game: Game, rng: np.random.Generator, seed: int) -> tuple[list[State], list[list[int]]]:
-    states, joints = [game.initial_state(seed)], []
-    while players := states[-1].active_players:
+    states, joints = [_returned("initial_state", game.initial_state(seed), State)], list[list[int]]()
+    while players := _returned("active_players", states[-1].active_players, tuple):
         if len(states) > game.spec.max_plies:
             raise BrokenLaw(f"no game is longer than max_plies: {game.spec.max_plies} plies and not over")
-        legal = [states[-1].legal_actions(player) for player in players]
+        legal = [
+            _returned("legal_actions", states[-1].legal_actions(player), Sequence, np.ndarray) for player in players
+        ]
         if not all(len(actions) for actions in legal):
             raise BrokenLaw(f"every active player has a legal action: one of {players} has none")
         is_chance = players == (CHANCE,)
         joints.append([_draw(states[-1], rng)] if is_chance else [int(rng.choice(actions)) for actions in legal])
-        states.append(states[-1].play(joints[-1]))
+        states.append(_returned("play", states[-1].play(joints[-1]), State))
     return states, joints
+
+
+def _returned(method: str, found: Any, *kinds: type) -> Any:
+    """Returns what a method has returned; raises BrokenLaw where it is of none of the kinds that it is declared as."""
+    if not isinstance(found, kinds):
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        raise BrokenLaw(f"methods return what is declared: expected {expected} of {method}, got {found!r:.80}")
+    return found
 
 
 def _random_pairs(game: Game, num_games: int, seed: int) -> Iterator[tuple[State, Player]]:
@@ -209,7 +220,7 @@ def _check_position(game: Game, state: State, laws: _Laws) -> None:
             text = game.format_action(state, player, action)
             found = game.parse_action(state, player, text)
             laws.expect("actions survive parse(format(x))", found == action, f"{action} became {text!r}, then {found}")
-        planes = state.observation(player)
+        planes = _returned("observation", state.observation(player), np.ndarray)
         laws.expect(
             "observations have the declared shape and are numbers",
             planes.shape == spec.observation_shape and bool(np.isfinite(planes).all()),
@@ -219,8 +230,10 @@ def _check_position(game: Game, state: State, laws: _Laws) -> None:
     if players:
         state.play([int(state.legal_actions(player)[-1]) for player in players])
     laws.expect("nothing changes a state", _snapshot(game, state) == before, f"after play: {game.format_state(state)}")
-    again = game.parse_state(game.format_state(state))
-    laws.expect("states survive parse(format(x))", _snapshot(game, again) == before, game.format_state(state))
+    text = _returned("format_state", game.format_state(state), str)
+    laws.expect("a state is written in one line", "".join(text.splitlines()) == text, f"got {text!r}")
+    again = game.parse_state(text)
+    laws.expect("states survive parse(format(x))", _snapshot(game, again) == before, text)
     if players:
         _check_views(game, state, laws)
 
@@ -228,7 +241,13 @@ def _check_position(game: Game, state: State, laws: _Laws) -> None:
 def _check_step(game: Game, state: State, laws: _Laws) -> None:
     """Checks what the step into a position paid, and for whom the game is decided."""
     spec = game.spec
-    rewards = np.asarray(state.rewards())
+    returns = _returned("returns", state.returns(), np.ndarray)
+    laws.expect(
+        "returns are numbers",
+        returns.shape == (spec.num_players,) and bool(np.isfinite(returns).all()),
+        f"expected those of {spec.num_players} players, got {returns}",
+    )
+    rewards = _returned("rewards", state.rewards(), np.ndarray)
     laws.expect(
         "rewards are numbers",
         rewards.shape == (spec.num_players,) and bool(np.isfinite(rewards).all()),

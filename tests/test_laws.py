@@ -12,7 +12,7 @@ from games_for_tests import HashedTree, TreeGame, TreeState
 
 from moemcts.agents import Decision
 from moemcts.evaluation import Evaluation
-from moemcts.game import CHANCE, Packed, Symmetry, Views
+from moemcts.game import CHANCE, Packed, State, Symmetry, Views
 from moemcts.gates import PhaseGate, PlyGate
 from moemcts.plugins import plugins
 from moemcts.testing import BrokenLaw, check_agent, check_evaluator, check_game, check_gate
@@ -85,6 +85,12 @@ def nothing_more(state: TreeState) -> Any:
         ({"key": lambda self: -1}, "64 bits"),
         ({"key": lambda self: np.uint64(TreeState.key(self))}, "whole numbers of 64 bits: got .*uint64"),
         ({"ply": property(lambda self: 3)}, "plies count up"),
+        ({"play": lambda self, actions: None}, "expected State of play, got None"),
+        ({"active_players": property(lambda self: 0)}, "expected tuple of active_players, got 0"),
+        ({"legal_actions": lambda self, player: {0, 1}}, "expected Sequence or ndarray of legal_actions, got {0, 1}"),
+        ({"observation": lambda self, player: [0.0]}, "expected ndarray of observation, got "),
+        ({"rewards": lambda self: [0.0, 0.0]}, "expected ndarray of rewards, got "),
+        ({"returns": lambda self: np.full(2, np.nan, np.float32)}, r"returns are numbers: .*got \[nan nan\]"),
     ],
 )
 def test_broken_states_are_found(methods: dict[str, Any], law: str) -> None:
@@ -176,6 +182,36 @@ def test_symmetries_whose_halves_disagree_are_found(broken_part: str) -> None:
 
     with pytest.raises(BrokenLaw, match=r"symmetries map"):
         check_game(Game())
+
+
+def test_a_state_of_two_lines_is_found() -> None:
+    class Game(HashedTree):
+        def format_state(self, state: TreeState) -> str:
+            return super().format_state(state) + "\n"
+
+    with pytest.raises(BrokenLaw, match="a state is written in one line"):
+        check_game(Game(RULES))
+
+
+def test_who_forgets_chances_is_told_so() -> None:
+    players = property(lambda self: (CHANCE,) if self.ply == 1 else (0,) * (self.ply < 3))
+    drawing = broken(active_players=players, chances=State.chances)
+    with pytest.raises(ValueError, match=r"expected Broken to have chances\(\), for chance moves here"):
+        check_game(drawing)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"observation_shape": 3}, r"observation_shape of sizes of 1 or more, as a tuple, got 3"),
+        ({"observation_shape": ()}, r"as a tuple, got \(\)"),
+        ({"num_players": 0}, "num_players of 1 or more, got 0"),
+        ({"num_actions": 2.5}, r"num_actions of 1 or more, got 2\.5"),
+    ],
+)
+def test_a_spec_that_is_none_is_refused(changes: dict[str, Any], line: str) -> None:
+    with pytest.raises(ValueError, match=line):
+        replace(HashedTree(RULES).spec, **changes)
 
 
 def test_broken_gates_evaluators_and_agents_are_found() -> None:
