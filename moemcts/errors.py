@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,8 @@ from typing import Any, Literal
 
 MOST_NAMES = 16
 """Names that an error lists."""
+CODE = Path(__file__).parent
+"""The folder of the framework's own code."""
 CHECKOUT = next((folder for folder in [Path(__file__).parents[1]] if (folder / "uvw").exists()), None)
 """The folder of sources that is run; None where a wheel was installed."""
 
@@ -43,6 +47,18 @@ class MissingExtra(MoemctsError):
 def first_line(error: BaseException) -> str:
     """Returns the first line of what an error says, its type where it says nothing."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def place_of(error: BaseException) -> str:
+    """Returns where code outside the framework was when it raised, ` in play (nim.py:21)`; nothing where none was."""
+    libraries = [sys.modules[name].__file__ for name in ("numpy", "torch") if name in sys.modules]
+    others = [CODE, *(Path(path).parent for path in libraries if path)]
+    own = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if (path := Path(frame.filename)).is_file() and not any(path.is_relative_to(folder) for folder in others)
+    ]
+    return f" in {own[-1].name} ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
 
 
 def how_to_get(extra: str) -> str:

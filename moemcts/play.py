@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.agents import Agent, Decision, Seat, at_once, thought_of
-from moemcts.errors import AgentFailure, Failure, UsageError
+from moemcts.errors import AgentFailure, Failure, UsageError, place_of
 from moemcts.game import CHANCE, NO_REWARDS, Action, FloatArray, Game, Player, State, Views
 from moemcts.thoughts import Flight, Thought, think
 
@@ -333,7 +333,7 @@ def _step(table: T, answers: Sequence[Answer], legal: Sequence[Sequence[int]]) -
     table.state = state.play([decision.action for decision in decisions])
     table.players = table.state.active_players
     if getattr(type(table.state), "rewards", NO_REWARDS) is not NO_REWARDS:
-        rewards = table.state.rewards()
+        rewards = np.asarray(table.state.rewards())
         table.paid = rewards if table.paid is None else table.paid + rewards
     return Step(table, state, players, decisions, num_legal, {})
 
@@ -381,7 +381,7 @@ def _time_limit(seconds: float | None) -> Iterator[None]:
 def _one_line(error: Exception) -> str:
     text = " ".join(str(error).split()) or "no message"
     shown = text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + " ..."
-    return f"{type(error).__name__}: {shown}"
+    return f"{type(error).__name__}: {shown}{place_of(error)}"
 
 
 _NOBODY = Decision(action=-1)

@@ -196,9 +196,8 @@ def test_an_agent_that_fails_in_flight_fails_where_it_does() -> None:
     failed = [step for step in steps if step.failures]
     assert len(failed) == 5
     assert all(step.state.ply == 3 for step in failed)
-    assert {failure.reason for step in failed for failure in step.failures.values()} == {
-        "ArithmeticError: no numbers today"
-    }
+    (reason,) = {failure.reason for step in failed for failure in step.failures.values()}
+    assert reason.startswith("ArithmeticError: no numbers today in evaluate (test_play.py:")
     assert threading.active_count() == before
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-import moemcts
-from moemcts.errors import MoemctsError
+from moemcts.errors import MissingExtra, MoemctsError, UsageError, place_of
 
 if TYPE_CHECKING:
+    from moemcts.game import Game
     from moemcts.testing import Law
 
 Found = TypeVar("Found")
@@ -30,34 +28,55 @@ def check(
     saved: Annotated[
         list[str] | None, typer.Option("--gate", help="Also check this gate, such as a saved one.")
     ] = None,
+    networks: Annotated[
+        list[str] | None, typer.Option("--network", help="Also check this network, untrained, at this game.")
+    ] = None,
 ) -> None:
     """Check that a game, its gates and its agents keep the laws that search and training rely on."""
     from moemcts.plugins import Plugins, plugins
     from moemcts.testing import check_agent, check_game, check_gate
 
     made = plugins().game(game)
-    # Whoever names a gate wants it checked: what cannot be made ends the command.
-    named = {gate: plugins().gate(gate, made) for gate in saved or ()}
+    # Whoever names a gate or a network wants it checked: what cannot be made ends the command.
+    for gate in saved or ():
+        plugins().gate(gate, made)
     name = _guarded("game", game, lambda: made.spec.name)
     _report("game", name, lambda: check_game(made, num_games=num_games, seed=seed))
-    registered = Plugins.for_game(plugins().gates, name)
-    gates = {gate: _made("gate", gate, partial(plugins().gate, gate, made)) for gate in registered}
-    for gate, weighs in (gates | named).items():
-        if weighs is not None:
-            _report("gate", gate, partial(check_gate, weighs, made, seed=seed))
-    for agent in Plugins.for_game(plugins().agents, name):
-        player = _made("agent", agent, partial(plugins().agent, agent, made))
-        if player is not None:
-            _report("agent", agent, partial(check_agent, player, made, seed=seed))
+    gates = dict.fromkeys([*Plugins.for_game(plugins().gates, name), *(saved or ())])
+    checks: list[tuple[str, str, Callable[[], list[Law]]]] = [
+        *(("gate", gate, lambda gate=gate: check_gate(plugins().gate(gate, made), made, seed=seed)) for gate in gates),
+        *(
+            ("agent", agent, lambda agent=agent: check_agent(plugins().agent(agent, made), made, seed=seed))
+            for agent in Plugins.for_game(plugins().agents, name)
+        ),
+        *(("network", network, partial(_check_network, network, made, seed)) for network in networks or ()),
+    ]
+    problems = []
+    for kind, what, do in checks:
+        try:
+            _report(kind, what, do)
+        except (UsageError, MissingExtra) as error:
+            # It is not for everybody: it needs options, or what is not installed here.
+            typer.echo(f"{kind} {what}\n  not checked: {error}")
+        except MoemctsError as error:
+            problems.append(str(error))
+    if problems:
+        raise MoemctsError("; ".join(problems))
 
 
-def _made(kind: str, name: str, make: Callable[[], Found]) -> Found | None:
-    """Returns what is to be checked; says why there is nothing where it cannot be made."""
-    try:
-        return make()
-    except MoemctsError as error:
-        typer.echo(f"{kind} {name}\n  not checked: {error}")
-        return None
+def _check_network(reference: str, game: Game, seed: int) -> list[Law]:
+    import torch
+
+    from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+    from moemcts.learn.networks.contract import check_network
+    from moemcts.plugins import plugins
+    from moemcts.testing import check_evaluator
+
+    torch.manual_seed(seed)
+    complete = plugins().complete_network(reference, game)
+    network = plugins().network(complete, game.spec.observation_shape, game.spec.num_actions)
+    check_network(network, game.spec)
+    return check_evaluator(TorchEvaluator(network), game, seed=seed)
 
 
 def _report(kind: str, name: str, check: Callable[[], list[Law]]) -> None:
@@ -78,11 +97,4 @@ def _guarded(kind: str, name: str, do: Callable[[], Found]) -> Found:
     except (MoemctsError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise MoemctsError(f"{kind} {name} raised {type(error).__name__}{_place(error)}: {error}") from error
-
-
-def _place(error: BaseException) -> str:
-    """Returns where the code of the game was when it raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(Path(moemcts.__file__).parent)]
-    return f" in {own[-1].name} ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+        raise MoemctsError(f"{kind} {name} raised {type(error).__name__}{place_of(error)}: {error}") from error

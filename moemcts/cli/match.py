@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.errors import UsageError
+from moemcts.errors import MoemctsError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -158,6 +158,8 @@ def match(
         from moemcts.arena.replays import replays_of
 
         write(path, replays_of(played.game, played.lineups, result.records, f"{EVENT}, {game}"))
+    if result.records and all(record.failure for record in result.records):
+        raise MoemctsError(f"no game was played to its end: {result.records[0].failure}")
 
 
 def check_effects(options: Mapping[str, object], reason: str) -> None:
@@ -171,8 +173,6 @@ def check_outputs(paths: Sequence[Path], *, ours: Sequence[Path]) -> None:
     """Raises UsageError where two outputs are one file, or one of `ours`, which are written anew, holds other things;
     MoemctsError where one cannot be written.
     """
-    from moemcts.errors import MoemctsError
-
     places = [path.absolute().resolve() for path in paths]
     for number, place in enumerate(places):
         if place in places[:number]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -70,6 +71,40 @@ def test_check_says_which_method_of_a_game_raised(method: str, body: str, words:
     assert done.returncode == 1
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_check_says_all_that_is_wrong(tmp_path: Path) -> None:
+    gates = """
+class Nameless(HardGate):
+    def phases(self, views): return np.zeros(len(views), dtype=np.int64)
+
+class Beyond(Nameless):
+    name, phase_names = "beyond", ("early", "late")
+    def phases(self, views): return np.full(len(views), 2)
+
+@hookimpl
+def register_gates():
+    return [Registration(one.__name__, lambda game, one=one: one(), "wrong") for one in (Nameless, Beyond)]
+"""
+    plugin(tmp_path, "gates", "import numpy as np\nfrom moemcts.gates import HardGate\n" + gates)
+    network = "resnet?channels=4&blocks=1"
+    done = call("check", "tictactoe", "--games", "1", "--network", network, plugins=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: gate 'Nameless' is wrong: expected a name and a tuple of phase_names, got ")
+    assert re.search(r"; gate 'beyond' is wrong: expected phases \[\d+\] below 2, got 2 to 2\n$", done.stderr)
+    assert "agent random\n  ok" in done.stdout
+    assert f"network {network}\n  ok  logits are [N, A]" in done.stdout
+
+
+def test_a_game_that_raises_is_named_and_no_result(tmp_path: Path) -> None:
+    state = "class Cracked(type(TicTacToe().initial_state())):\n    def play(self, actions): return 1 / 0\n"
+    game = "class Broken(TicTacToe):\n    def initial_state(self, seed=0): return Cracked()\n"
+    plugin(tmp_path, "cracked", state + game + GAME)
+    agents = ["--agent", "uct?simulations=4", "--agent", "uct?simulations=5"]
+    done = call("match", "--game", "broken", *agents, "--games", "2", "--random-plies", "0", plugins=tmp_path)
+    assert done.returncode == 1
+    assert "ZeroDivisionError: division by zero in play (cracked_plugin.py:" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("error: no game was played to its end: uct?simulations=4 in seat 0")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
