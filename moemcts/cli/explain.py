@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moemcts.errors import UsageError, unknown_name
+from moemcts.errors import UsageError, first_line, unknown_name
 
 if TYPE_CHECKING:
     from moemcts.game import Game, State
@@ -100,11 +100,15 @@ def _seen(game: Game, position: str, player: int | None) -> tuple[State, int]:
 
     try:
         state = game.parse_state(position)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    except Exception as error:
+        # Whatever a game raises: what users type may be anything.
+        raise UsageError(f"expected a position of {game.spec.name}, got {position!r}: {first_line(error)}") from None
     active = [mover for mover in state.active_players if mover != CHANCE]
-    if not active or (player is not None and player not in active):
-        raise UsageError(f"expected a position in which the player moves, got {position!r}; to move: {active}")
+    if not active:
+        why = "chance moves" if state.active_players else "the game is over"
+        raise UsageError(f"expected a position in which a player moves, in {position!r} {why}")
+    if player is not None and player not in active:
+        raise UsageError(f"expected a position in which player {player} moves, in {position!r} it is {active}")
     return state, active[0] if player is None else player
 
 

@@ -61,14 +61,17 @@ class ConsoleProgress:
     def _lines(self, name: str, unit: str, note: Callable[[], str]) -> Iterator[Advance]:
         started = shown = time.monotonic()
         last = (0, 0)
+        first: tuple[float, int] | None = None
 
         def advance(done: int, total: int) -> None:
-            nonlocal shown, last
+            nonlocal shown, last, first
             last = (done, total)
             now = time.monotonic()
+            if done and first is None:
+                first = (now, done)
             if now - shown >= SECONDS_BETWEEN_LINES and (done or note()):
                 shown = now
-                left = f", {(now - started) * (total - done) / done:,.0f} s left" if done else ""
+                left = _left(first, now, done, total)
                 stand = f"; {note()}" if note() else ""
                 self.say(f"{name}: {done:,}/{total:,} {unit}{left}{stand}")
 
@@ -85,6 +88,14 @@ def interruptible(progress: Shown, kept: Callable[[], str]) -> Iterator[None]:
     except KeyboardInterrupt:
         progress.say("; ".join(filter(None, ["interrupted", kept()])))
         raise typer.Exit(130) from None
+
+
+def _left(first: tuple[float, int] | None, now: float, done: int, total: int) -> str:
+    """Returns how long what is left takes at the pace since the first that was done: before, work only got ready."""
+    if first is None or done <= first[1]:
+        return ""
+    seconds, number = now - first[0], done - first[1]
+    return f", {seconds * (total - done) / number:,.0f} s left"
 
 
 def _is_open(stream: TextIO | None) -> bool:

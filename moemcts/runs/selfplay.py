@@ -332,8 +332,10 @@ class SelfPlay(Run[SelfPlayConfig]):
         losses = self.on_disk.said(generation - 1, LEARNED).get("losses", {}) if generation > 1 else {}
         told = ", ".join(f"{name} {one['loss']:.3f}" for name, one in losses.items() if one)
         left = self._seconds_left(generation, share)
+        # While the first games of a generation are played, none is finished.
+        games = f"{rates['games_per_second']:.2f} games/s, " if rates["games_per_second"] else ""
         self._progress.say(
-            f"generation {generation} of {self.config.generations}: {rates['games_per_second']:.2f} games/s, "
+            f"generation {generation} of {self.config.generations}: {games}"
             f"{rates['positions_per_second']:,.0f} positions/s in batches of {rates['mean_batch']:.0f}, "
             f"{100 * rates['network_share']:.0f} % of the time in the network"
             + (f"; loss {told}" if told else "")
