@@ -26,6 +26,7 @@ from moemcts.arena.records import GameRecord
 from moemcts.game import Game
 from moemcts.gates import SinglePhase
 from moemcts.learn.checkpoint import save_experts
+from moemcts.learn.data.generation import generate
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.progress import Progress
 from moemcts.plugins import plugins
@@ -201,6 +202,30 @@ def test_two_ways_to_play_with_the_same_experts_are_compared_over_trainings(
     expert_duels.main()
     valued = [json.loads(line)["agents"] for line in (tmp_path / "values" / "0.jsonl").read_text().splitlines()[1:]]
     assert {sum(f"value={teams[1]}" in name for name in agents) for agents in valued} == {1}
+
+
+def test_what_a_policy_makes_of_legal_actions(
+    experts: Path, game: Game, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    import policies
+    import record
+
+    # Half of it lies on an illegal action; of the rest, three quarters and one quarter on two legal ones.
+    logits, legal = np.log([[4.0, 3.0, 1.0]]), np.array([[False, True, True]])
+    found = dict(zip(policies.MEASURES, policies.per_position(logits, legal, np.array([2]))[:, 0], strict=True))
+    entropy = -(0.75 * math.log(0.75) + 0.25 * math.log(0.25))
+    expected = {"loss": math.log(8), "loss, legal": math.log(4), "illegal": 0.5, "entropy": entropy}
+    assert found == pytest.approx({**expected, "likeliest": 0.75, "accuracy, legal": 0.0})
+
+    generate(game, [plugins().agent("random", game)] * 2, 60, seed=1, out=tmp_path / "data", reference="tictactoe")
+    monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
+    words = [str(tmp_path / "data"), "--game", "tictactoe", "--experts", f"mine, k=1={experts}", "--positions", "40"]
+    monkeypatch.setattr(sys, "argv", ["policies.py", *words, "--record"])
+    policies.main()
+    row = json.loads((tmp_path / "results" / "policies.jsonl").read_text())
+    assert (row["name"], row["positions"]) == ("mine, k=1", 40)
+    assert 0 < row["loss, legal"] < row["loss"]
+    assert capsys.readouterr().out.startswith("mine, k=1 tictactoe 40 ")
 
 
 def test_new_results_make_no_commit_another(tmp_path: Path) -> None:

@@ -1,0 +1,92 @@
+"""How sure policies are of themselves, and what of their loss is about legal actions, as rows of results.
+
+    python benchmarks/policies.py DATA --experts NAME=FOLDER [--experts NAME=FOLDER ...] [--game chess]
+                                  [--positions 20000] [--record]
+
+The losses of trainings count all actions, illegal ones too, and a search hears of the legal ones alone. On positions
+spread over a dataset, for each set of experts: the cross-entropy over all actions and over the legal ones, the share of
+the policy that lies on illegal ones, and of what is left the entropy, the mean probability of the likeliest action and
+how often that one was played.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from record import add_option, append
+
+from moemcts.evaluation import Evaluator
+from moemcts.learn.checkpoint import load_experts
+from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.threads import torch_threads
+from moemcts.plugins import plugins
+
+CHUNK = 1024
+"""Positions that are evaluated at once."""
+MEASURES = ("loss", "loss, legal", "illegal", "entropy", "likeliest", "accuracy, legal")
+
+
+def main() -> None:
+    """Measures and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="a dataset that no experts learned from")
+    parser.add_argument("--experts", action="append", required=True, help="NAME=FOLDER")
+    parser.add_argument("--game", default="chess")
+    parser.add_argument("--positions", type=int, default=20_000)
+    add_option(parser)
+    options = parser.parse_args()
+    game = plugins().game(options.game)
+    dataset = Dataset.open(options.data, game)
+    dataset = dataset.take(np.linspace(0, len(dataset) - 1, min(options.positions, len(dataset))).astype(np.int64))
+    rows: list[dict[str, object]] = []
+    for named in options.experts:
+        name, _, folder = named.rpartition("=")
+        found = shape_of(load_experts(Path(folder), game, plugins()), dataset)
+        rows.append({"name": name, "game": options.game, "positions": len(dataset), **found})
+        print(*rows[-1].values())
+    if options.record:
+        append("policies", rows)
+
+
+def shape_of(evaluator: Evaluator, dataset: Dataset) -> dict[str, float]:
+    """Returns the means of `MEASURES` over all positions of a dataset."""
+    columns = []
+    for start in range(0, len(dataset), CHUNK):
+        rows = np.arange(start, min(start + CHUNK, len(dataset)))
+        views, actions = dataset.views(rows), dataset.actions(rows)
+        with torch_threads(1):
+            logits = evaluator.evaluate(views).logits.astype(np.float64)
+        columns.append(per_position(logits, views.legal_mask(), actions))
+    means = np.concatenate(columns, axis=1).mean(axis=1)
+    return {name: round(float(mean), 4) for name, mean in zip(MEASURES, means, strict=True)}
+
+
+def per_position(logits: np.ndarray, legal: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    """Returns the `MEASURES` of logits `[N, A]` for the actions played, `[N]`: `[6, N]`."""
+    chosen = logits[np.arange(len(actions)), actions]
+    everything, masked = log_sums(logits), np.where(legal, logits, -np.inf)
+    among_legal = log_sums(masked)
+    logarithms = np.where(legal, logits - among_legal[:, None], 0.0)
+    probabilities = np.where(legal, np.exp(logarithms), 0.0)
+    return np.stack(
+        [
+            everything - chosen,
+            among_legal - chosen,
+            1 - np.exp(among_legal - everything),
+            -(probabilities * logarithms).sum(axis=1),
+            probabilities.max(axis=1),
+            masked.argmax(axis=1) == actions,
+        ]
+    )
+
+
+def log_sums(logits: np.ndarray) -> np.ndarray:
+    """Returns the logarithm of the sum of exponentials of each row, `[N]`."""
+    peaks = logits.max(axis=1)
+    return np.asarray(peaks + np.log(np.exp(logits - peaks[:, None]).sum(axis=1)))
+
+
+if __name__ == "__main__":
+    main()
