@@ -70,6 +70,15 @@ class HardGate(ABC):
         return np.eye(self.num_phases, dtype=np.float32)[phases]
 
 
+def named(gate: PhaseGate, reference: str) -> PhaseGate:
+    """Returns the gate of a reference; raises MoemctsError where it has no name and names of its phases."""
+    name, phases = getattr(gate, "name", None), getattr(gate, "phase_names", None)
+    if not isinstance(name, str) or not isinstance(phases, tuple) or not phases:
+        got = f"{name!r} and {phases!r}"
+        raise MoemctsError(f"gate {reference!r} is wrong: expected a name and a tuple of phase_names, got {got}")
+    return gate
+
+
 def checked_weights(gate: PhaseGate, views: Views) -> FloatArray:
     """Returns a gate's weights, `[N, K]`; raises MoemctsError where they are not what `PhaseGate.weights` says."""
     weights, shape = gate.weights(views), (len(views), gate.num_phases)

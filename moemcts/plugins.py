@@ -126,12 +126,9 @@ class Plugins:
             from moemcts.learn.gates.saved import load_gate
 
             return load_gate(Path(reference), game, self)
-        gate: PhaseGate = self._make("gate", self.for_game(self.gates, game.spec.name), reference, game)
-        name, phases = getattr(gate, "name", None), getattr(gate, "phase_names", None)
-        if not isinstance(name, str) or not isinstance(phases, tuple) or not phases:
-            got = f"{name!r} and {phases!r}"
-            raise MoemctsError(f"gate {reference!r} is wrong: expected a name and a tuple of phase_names, got {got}")
-        return gate
+        from moemcts.gates import named
+
+        return named(self._make("gate", self.for_game(self.gates, game.spec.name), reference, game), reference)
 
     def complete_gate(self, reference: str, game: Game) -> str:
         """Returns the reference with the options that a gate finds by playing where the user names none.
@@ -384,9 +381,8 @@ def checked_options(
 ) -> dict[str, Any]:
     """Returns the options as a maker's annotations want them: one item becomes a list, a whole number a number.
 
-    `num_given` are the arguments that the maker gets by position, which are no options.
-
-    Raises UsageError for an option that it does not take and for a value of another type.
+    `num_given` are the arguments that the maker gets by position, which are no options. Raises UsageError for an option
+    that it does not take and for a value of another type.
     """
     types = option_types(make, num_given=num_given)
     if types is None:

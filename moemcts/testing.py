@@ -7,39 +7,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from moemcts.agents import Agent
 from moemcts.evaluation import Evaluator, UniformEvaluator
-from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, Symmetry, View, discounts
+from moemcts.game import CHANCE, FloatArray, Game, IntArray, State, Symmetry, View, discounts
 from moemcts.gates import PhaseGate
+from moemcts.laws import TOLERANCE, BrokenLaw, Law, Laws, random_game, random_pairs, returned
 from moemcts.play import Table, play, seats_of
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Search
 
-TOLERANCE = 1e-5
-"""How far sums of float32 numbers may be off."""
-
-
-class BrokenLaw(AssertionError):
-    """A law that does not hold."""
-
-
-@dataclass(frozen=True)
-class Law:
-    """One law that was checked."""
-
-    name: str
-    num_cases: int
+__all__ = ["BrokenLaw", "Law", "check_agent", "check_evaluator", "check_game", "check_gate"]
 
 
 def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
     """Plays random games and asserts the laws of `Game` at every position; returns what was checked, how often."""
-    laws = _Laws()
+    laws = Laws()
     names, num_planes = game.spec.plane_names, game.spec.observation_shape[0]
     laws.expect("planes are named or not", len(names) in (0, num_planes), f"{len(names)} names of {num_planes} planes")
     planes, cells = game.spec.policy_planes, math.prod(game.spec.observation_shape[1:])
@@ -50,7 +35,7 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
     )
     for index in range(num_games):
         rng = np.random.default_rng([seed, index])
-        states, joints = _random_game(game, rng, index)
+        states, joints = random_game(game, rng, index)
         for state in states:
             _check_position(game, state, laws)
         _check_course(game, states, joints, index, laws)
@@ -62,9 +47,9 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
 
 def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
     """Asserts that a gate gives every view weights that sum to one, whatever batch the view is in."""
-    laws = _Laws()
-    views = game.views(list(_random_pairs(game, num_games, seed)))
-    weights = _returned("weights", gate.weights(views), np.ndarray)
+    laws = Laws()
+    views = game.views(list(random_pairs(game, num_games, seed)))
+    weights = returned("weights", gate.weights(views), np.ndarray)
     shape = (len(views), gate.num_phases)
     laws.expect("weights are [N, K]", weights.shape == shape, f"expected {shape}, got {weights.shape}")
     laws.expect(
@@ -89,8 +74,8 @@ def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 
 
 def check_evaluator(evaluator: Evaluator, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
     """Asserts that evaluations have the right shapes and finite numbers, and that rows do not influence each other."""
-    laws = _Laws()
-    views = game.views(list(_random_pairs(game, num_games, seed)))
+    laws = Laws()
+    views = game.views(list(random_pairs(game, num_games, seed)))
     evaluation = evaluator.evaluate(views)
     logits, value = evaluation.logits, evaluation.value
     shape = (len(views), game.spec.num_actions)
@@ -120,7 +105,7 @@ def _batches(count: int, seed: int) -> list[tuple[IntArray, str]]:
 
 def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
     """Asserts that an agent plays legal actions from every seat."""
-    laws = _Laws()
+    laws = Laws()
     for index in range(num_games):
         num_players = game.spec.num_players
         table = Table(
@@ -137,59 +122,7 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
     return laws.checked
 
 
-class _Laws:
-    def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
-
-    @property
-    def checked(self) -> list[Law]:
-        return [Law(name, count) for name, count in self._counts.items()]
-
-    def expect(self, law: str, holds: bool, found: str) -> None:
-        self._counts[law] = self._counts.get(law, 0) + 1
-        if not holds:
-            raise BrokenLaw(f"{law}: {found}")
-
-
-def _random_game(game: Game, rng: np.random.Generator, seed: int) -> tuple[list[State], list[list[int]]]:
-    states, joints = [_returned("initial_state", game.initial_state(seed), State)], list[list[int]]()
-    while players := _returned("active_players", states[-1].active_players, tuple):
-        if len(states) > game.spec.max_plies:
-            raise BrokenLaw(f"no game is longer than max_plies: {game.spec.max_plies} plies and not over")
-        legal = [
-            _returned("legal_actions", states[-1].legal_actions(player), Sequence, np.ndarray) for player in players
-        ]
-        if not all(len(actions) for actions in legal):
-            raise BrokenLaw(f"every active player has a legal action: one of {players} has none")
-        is_chance = players == (CHANCE,)
-        joints.append([_draw(states[-1], rng)] if is_chance else [int(rng.choice(actions)) for actions in legal])
-        states.append(_returned("play", states[-1].play(joints[-1]), State))
-    return states, joints
-
-
-def _returned(method: str, found: Any, *kinds: type) -> Any:
-    """Returns what a method has returned; raises BrokenLaw where it is of none of the kinds that it is declared as."""
-    if not isinstance(found, kinds):
-        expected = " or ".join(kind.__name__ for kind in kinds)
-        raise BrokenLaw(f"methods return what is declared: expected {expected} of {method}, got {found!r:.80}")
-    return found
-
-
-def _random_pairs(game: Game, num_games: int, seed: int) -> Iterator[tuple[State, Player]]:
-    for index in range(num_games):
-        for state in _random_game(game, np.random.default_rng([seed, index]), index)[0]:
-            yield from ((state, player) for player in state.active_players if player != CHANCE)
-
-
-def _draw(state: State, rng: np.random.Generator) -> int:
-    """Returns an outcome where chance moves."""
-    outcomes, chances = state.legal_actions(CHANCE), np.asarray(state.chances(), dtype=np.float64)
-    if len(chances) != len(outcomes) or not (chances >= 0).all() or abs(chances.sum() - 1) > TOLERANCE:
-        raise BrokenLaw(f"chances are a distribution: got {chances} for the outcomes {list(outcomes)}")
-    return int(rng.choice(outcomes, p=chances / chances.sum()))
-
-
-def _check_position(game: Game, state: State, laws: _Laws) -> None:
+def _check_position(game: Game, state: State, laws: Laws) -> None:
     spec = game.spec
     players = state.active_players
     before = _snapshot(game, state)
@@ -220,7 +153,7 @@ def _check_position(game: Game, state: State, laws: _Laws) -> None:
             text = game.format_action(state, player, action)
             found = game.parse_action(state, player, text)
             laws.expect("actions survive parse(format(x))", found == action, f"{action} became {text!r}, then {found}")
-        planes = _returned("observation", state.observation(player), np.ndarray)
+        planes = returned("observation", state.observation(player), np.ndarray)
         laws.expect(
             "observations have the declared shape and are numbers",
             planes.shape == spec.observation_shape and bool(np.isfinite(planes).all()),
@@ -230,7 +163,7 @@ def _check_position(game: Game, state: State, laws: _Laws) -> None:
     if players:
         state.play([int(state.legal_actions(player)[-1]) for player in players])
     laws.expect("nothing changes a state", _snapshot(game, state) == before, f"after play: {game.format_state(state)}")
-    text = _returned("format_state", game.format_state(state), str)
+    text = returned("format_state", game.format_state(state), str)
     laws.expect("a state is written in one line", "".join(text.splitlines()) == text, f"got {text!r}")
     again = game.parse_state(text)
     laws.expect("states survive parse(format(x))", _snapshot(game, again) == before, text)
@@ -238,16 +171,16 @@ def _check_position(game: Game, state: State, laws: _Laws) -> None:
         _check_views(game, state, laws)
 
 
-def _check_step(game: Game, state: State, laws: _Laws) -> None:
+def _check_step(game: Game, state: State, laws: Laws) -> None:
     """Checks what the step into a position paid, and for whom the game is decided."""
     spec = game.spec
-    returns = _returned("returns", state.returns(), np.ndarray)
+    returns = returned("returns", state.returns(), np.ndarray)
     laws.expect(
         "returns are numbers",
         returns.shape == (spec.num_players,) and bool(np.isfinite(returns).all()),
         f"expected those of {spec.num_players} players, got {returns}",
     )
-    rewards = _returned("rewards", state.rewards(), np.ndarray)
+    rewards = returned("rewards", state.rewards(), np.ndarray)
     laws.expect(
         "rewards are numbers",
         rewards.shape == (spec.num_players,) and bool(np.isfinite(rewards).all()),
@@ -271,7 +204,7 @@ def _check_step(game: Game, state: State, laws: _Laws) -> None:
     )
 
 
-def _check_chance(state: State, laws: _Laws) -> None:
+def _check_chance(state: State, laws: Laws) -> None:
     outcomes, chances = [int(outcome) for outcome in state.legal_actions(CHANCE)], np.asarray(state.chances())
     laws.expect("outcomes of chance ascend", outcomes == sorted(set(outcomes)) and outcomes[0] >= 0, f"got {outcomes}")
     laws.expect(
@@ -281,7 +214,7 @@ def _check_chance(state: State, laws: _Laws) -> None:
     )
 
 
-def _check_views(game: Game, state: State, laws: _Laws) -> None:
+def _check_views(game: Game, state: State, laws: Laws) -> None:
     pairs = [(state, player) for player in state.active_players]
     packed = game.pack([state for state, _ in pairs])
     players = np.array([player for _, player in pairs], dtype=np.int64)
@@ -300,7 +233,7 @@ def _check_views(game: Game, state: State, laws: _Laws) -> None:
         laws.expect(f"{what} see what the state says", is_same, game.format_state(state))
 
 
-def _check_course(game: Game, states: list[State], joints: list[list[int]], seed: int, laws: _Laws) -> None:
+def _check_course(game: Game, states: list[State], joints: list[list[int]], seed: int, laws: Laws) -> None:
     spec = game.spec
     again = [game.initial_state(seed)]
     for joint in joints:
@@ -338,7 +271,7 @@ def _check_course(game: Game, states: list[State], joints: list[list[int]], seed
             )
 
 
-def _check_values(game: Game, states: list[State], laws: _Laws) -> None:
+def _check_values(game: Game, states: list[State], laws: Laws) -> None:
     """Checks what is still to come at each position: what is paid from there on, and the return at the end."""
     values = np.asarray(states[-1].returns(), dtype=np.float64)
     for before, after in reversed(list(itertools.pairwise(states))):
@@ -350,7 +283,7 @@ def _check_values(game: Game, states: list[State], laws: _Laws) -> None:
         )
 
 
-def _check_symmetries(game: Game, states: list[State], joints: list[list[int]], laws: _Laws) -> None:
+def _check_symmetries(game: Game, states: list[State], joints: list[list[int]], laws: Laws) -> None:
     for symmetry in game.symmetries():
         laws.expect(
             "symmetries permute actions",
@@ -368,7 +301,7 @@ def _check_symmetries(game: Game, states: list[State], joints: list[list[int]], 
 
 
 def _check_mapped_game(
-    game: Game, symmetry: Symmetry, states: list[State], joints: list[list[int]], laws: _Laws
+    game: Game, symmetry: Symmetry, states: list[State], joints: list[list[int]], laws: Laws
 ) -> None:
     mapped = states[0]
     for state, joint in zip(states, joints, strict=False):
@@ -395,9 +328,9 @@ def _planes(game: Game, state: State) -> FloatArray:
     return np.stack([state.observation(player) for player in range(game.spec.num_players)])
 
 
-def _check_keys(game: Game, seed: int, laws: _Laws) -> None:
+def _check_keys(game: Game, seed: int, laws: Laws) -> None:
     seen: dict[int, FloatArray] = {}
-    for state, player in _random_pairs(game, 10, seed):
+    for state, player in random_pairs(game, 10, seed):
         key = state.key()
         is_plain = isinstance(key, int) and 0 <= key < 2**64
         laws.expect("keys are whole numbers of 64 bits", is_plain, f"got {key!r}, {type(key)}, not 0 to 2**64 - 1")
@@ -412,7 +345,7 @@ def _check_keys(game: Game, seed: int, laws: _Laws) -> None:
         )
 
 
-def _check_search(game: Game, laws: _Laws) -> None:
+def _check_search(game: Game, laws: Laws) -> None:
     state = game.initial_state(0)
     roots = game.views([(state, player) for player in state.active_players])
     search = Search(game, SearchConfig(simulations=20))

@@ -149,8 +149,12 @@ def test_the_twenty_bishops(moemcts, tmp_path: Path) -> None:  # type: ignore[no
     [
         ("explain --game tictactoe --experts TEAM --out o", 2, "expected --data, --position or both"),
         ("explain --game tictactoe --experts TEAM --position XXO --out o", 2, "expected nine of '.XO', got 'XXO'"),
-        ("explain --game tictactoe --experts TEAM --position XXX.OO... --out o", 2, "in which the player moves"),
-        ("explain --game tictactoe --experts TEAM --position ......... --player 1 --out o", 2, "to move: [0]"),
+        ("explain --game tictactoe --experts TEAM --position XXX.OO... --out o", 2, "in 'XXX.OO...' the game is over"),
+        (
+            "explain --game tictactoe --experts TEAM --position ......... --player 1 --out o",
+            2,
+            "in which player 1 moves",
+        ),
         ("explain --game tictactoe --experts TEAM --position ......... --baseline no --out o", 2, "one of zero, mean"),
         ("explain --game tictactoe --experts TEAM --position ......... --baseline mean --out o", 2, "expected --data"),
         ("explain --game chess --experts TEAM --position startpos --out o", 1, "was made for tictactoe"),

@@ -419,9 +419,9 @@ def test_what_is_killed_while_games_are_played_ahead_ends_as_the_unbroken_run(ah
 
 
 def test_nothing_is_played_ahead_any_more_where_a_run_has_ended(tmp_path: Path) -> None:
-    run = selfplay(tmp_path / "run", games={"ahead": True}, gauntlet={"games": 8})
+    run = selfplay(tmp_path / "run", games={"ahead": True})
     with pytest.raises(Killed):
-        work(run, Deadly("generation 1: measurement", 1))
+        work(run, Deadly("generation 1: promotion", 1))
     assert "beside" not in {thread.name for thread in threading.enumerate()}
 
 

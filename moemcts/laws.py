@@ -1,0 +1,84 @@
+"""What laws are made of: how they are counted, how a broken one is said, and the games that they are checked in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from moemcts.game import CHANCE, Game, Player, State
+
+TOLERANCE = 1e-5
+"""How far sums of float32 numbers may be off."""
+
+
+class BrokenLaw(AssertionError):
+    """A law that does not hold."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """One law that was checked."""
+
+    name: str
+    num_cases: int
+
+
+class Laws:
+    """Laws that were checked, and how often."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    @property
+    def checked(self) -> list[Law]:
+        """What was checked so far."""
+        return [Law(name, count) for name, count in self._counts.items()]
+
+    def expect(self, law: str, holds: bool, found: str) -> None:
+        """Counts a case of a law; raises BrokenLaw, with what was found, where it does not hold."""
+        self._counts[law] = self._counts.get(law, 0) + 1
+        if not holds:
+            raise BrokenLaw(f"{law}: {found}")
+
+
+def random_game(game: Game, rng: np.random.Generator, seed: int) -> tuple[list[State], list[list[int]]]:
+    """Returns the positions of a game at random, and what was played in each; raises BrokenLaw where it cannot be."""
+    states, joints = [returned("initial_state", game.initial_state(seed), State)], list[list[int]]()
+    while players := returned("active_players", states[-1].active_players, tuple):
+        if len(states) > game.spec.max_plies:
+            raise BrokenLaw(f"no game is longer than max_plies: {game.spec.max_plies} plies and not over")
+        legal = [
+            returned("legal_actions", states[-1].legal_actions(player), Sequence, np.ndarray) for player in players
+        ]
+        if not all(len(actions) for actions in legal):
+            raise BrokenLaw(f"every active player has a legal action: one of {players} has none")
+        is_chance = players == (CHANCE,)
+        joints.append([_draw(states[-1], rng)] if is_chance else [int(rng.choice(actions)) for actions in legal])
+        states.append(returned("play", states[-1].play(joints[-1]), State))
+    return states, joints
+
+
+def returned(method: str, found: Any, *kinds: type) -> Any:
+    """Returns what a method has returned; raises BrokenLaw where it is of none of the kinds that it is declared as."""
+    if not isinstance(found, kinds):
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        raise BrokenLaw(f"methods return what is declared: expected {expected} of {method}, got {found!r:.80}")
+    return found
+
+
+def random_pairs(game: Game, num_games: int, seed: int) -> Iterator[tuple[State, Player]]:
+    """Yields who moves in which positions of games at random."""
+    for index in range(num_games):
+        for state in random_game(game, np.random.default_rng([seed, index]), index)[0]:
+            yield from ((state, player) for player in state.active_players if player != CHANCE)
+
+
+def _draw(state: State, rng: np.random.Generator) -> int:
+    """Returns an outcome where chance moves."""
+    outcomes, chances = state.legal_actions(CHANCE), np.asarray(state.chances(), dtype=np.float64)
+    if len(chances) != len(outcomes) or not (chances >= 0).all() or abs(chances.sum() - 1) > TOLERANCE:
+        raise BrokenLaw(f"chances are a distribution: got {chances} for the outcomes {list(outcomes)}")
+    return int(rng.choice(outcomes, p=chances / chances.sum()))
