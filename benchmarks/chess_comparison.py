@@ -102,7 +102,8 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
     if config.start:
         common["start_samples"] = start_samples
     last = config.seed + config.num_seeds - 1
-    which = f"seed {config.seed}" if config.num_seeds == 1 else f"seeds {config.seed} to {last}"
+    seeds = f"seed {config.seed}" if config.num_seeds == 1 else f"seeds {config.seed} to {last}"
+    which = f"{round(seen):,} positions, {seeds}"
     found: list[dict[str, object]] = []
     arms = {arm.name: arm for arm in experiment.arms}
 

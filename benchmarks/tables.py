@@ -301,14 +301,14 @@ def page() -> str:
 
 def chess_summary() -> str:
     """Returns what experts add to the single network in chess, those that learned from most first: each scheme of the
-    runs of several seeds, and of those of one seed what has learned from more than twice as much as these.
+    runs of several seeds, and of those of one seed what has learned from more than twice or less than half as much.
     """
     shown: dict[tuple[str, int, int], list[str]] = {}
     for rows in game_tables.comparisons():
         samples, num_seeds, before = rows[0]["samples_per_pass"], rows[0]["seeds"], rows[0].get("start_samples", 0)
         for scheme, cells in game_tables.comparison_cells(rows).items():
-            most = max((sum(seen) for one, *seen in shown if one == scheme), default=0)
-            is_new = num_seeds > 1 or samples + before > 2 * most
+            others = [sum(seen) for one, *seen in shown if one == scheme]
+            is_new = num_seeds > 1 or not any(most / 2 <= samples + before <= 2 * most for most in others)
             if scheme != "single" and cells["searched"] != "–" and is_new:
                 seen = f"{samples:,} positions after {before:,} by one network" if before else f"{samples:,} positions"
                 name = f"{cells['name']}, {seen}, {counted(num_seeds, 'seed')}"
