@@ -1,6 +1,6 @@
 """How sure policies are of themselves, and what of their loss is about legal actions, as rows of results.
 
-    python benchmarks/policies.py DATA --experts NAME=FOLDER [--experts NAME=FOLDER ...] [--game chess]
+    python benchmarks/policies.py DATA --name NAME --experts FOLDER [--name NAME --experts FOLDER ...] [--game chess]
                                   [--positions 20000] [--record]
 
 The losses of trainings count all actions, illegal ones too, and a search hears of the legal ones alone. On positions
@@ -32,7 +32,8 @@ def main() -> None:
     """Measures and prints; appends to the results where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="a dataset that no experts learned from")
-    parser.add_argument("--experts", action="append", required=True, help="NAME=FOLDER")
+    parser.add_argument("--name", action="append", required=True, help="of a row, once per folder of experts")
+    parser.add_argument("--experts", action="append", required=True, help="a folder")
     parser.add_argument("--game", default="chess")
     parser.add_argument("--positions", type=int, default=20_000)
     add_option(parser)
@@ -41,8 +42,7 @@ def main() -> None:
     dataset = Dataset.open(options.data, game)
     dataset = dataset.take(np.linspace(0, len(dataset) - 1, min(options.positions, len(dataset))).astype(np.int64))
     rows: list[dict[str, object]] = []
-    for named in options.experts:
-        name, _, folder = named.rpartition("=")
+    for name, folder in zip(options.name, options.experts, strict=True):
         found = shape_of(load_experts(Path(folder), game, plugins()), dataset)
         rows.append({"name": name, "game": options.game, "positions": len(dataset), **found})
         print(*rows[-1].values())

@@ -219,13 +219,23 @@ def test_what_a_policy_makes_of_legal_actions(
 
     generate(game, [plugins().agent("random", game)] * 2, 60, seed=1, out=tmp_path / "data", reference="tictactoe")
     monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
-    words = [str(tmp_path / "data"), "--game", "tictactoe", "--experts", f"mine, k=1={experts}", "--positions", "40"]
+    words = [
+        str(tmp_path / "data"),
+        "--game",
+        "tictactoe",
+        "--name",
+        "mine",
+        "--experts",
+        str(experts),
+        "--positions",
+        "40",
+    ]
     monkeypatch.setattr(sys, "argv", ["policies.py", *words, "--record"])
     policies.main()
     row = json.loads((tmp_path / "results" / "policies.jsonl").read_text())
-    assert (row["name"], row["positions"]) == ("mine, k=1", 40)
+    assert (row["name"], row["positions"]) == ("mine", 40)
     assert 0 < row["loss, legal"] < row["loss"]
-    assert capsys.readouterr().out.startswith("mine, k=1 tictactoe 40 ")
+    assert capsys.readouterr().out.startswith("mine tictactoe 40 ")
 
 
 def test_new_results_make_no_commit_another(tmp_path: Path) -> None:
