@@ -8,9 +8,9 @@
 Each folder's experts play themselves, once with the first options and once with the second, such as
 `routing=majority` and `routing=each`, or with `--others` those of another folder of the same training, every opening
 from both sides and each training on openings of its own. With `--values` the first play by their policy and the
-values of these. The row has the Elo of the first options with its interval over trainings and openings. With `--than`
-it also has by how much that Elo is another than in a recorded row of the same trainings and openings, over trainings.
-The same command goes on where it stopped.
+values of these. The row has the Elo of the first options with its interval over trainings and openings, and that for
+these trainings alone. With `--than` it also has by how much that Elo is another than in a recorded row of the same
+trainings and openings, over trainings. The same command goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -105,13 +105,17 @@ def summary(name: str, results: Sequence[DuelResult]) -> dict[str, object]:
     scores = [result.scores(result.names[0]) for result in results]
     openings = [boards_of(result.records) for result in results]
     found = seed_interval([[one - 0.5 for one in each] for each in scores], openings, bounds=(-0.5, 0.5))
-    elo = EloRange.of(0.5 + found.mean, [0.5 + bound for bound in found.interval])
+    elo, own = (
+        EloRange.of(0.5 + found.mean, [0.5 + bound for bound in interval])
+        for interval in (found.interval, found.own_interval)
+    )
     points = [point for each in scores for point in each]
     return {
         "name": name,
         "value": round(elo.difference, 1),
         "unit": "Elo more than the second agent",
         "interval": [None if end is None else round(end, 1) for end in (elo.low, elo.high)],
+        "own interval": [None if end is None else round(end, 1) for end in (own.low, own.high)],
         "counts": [points.count(one) for one in (1.0, 0.5, 0.0)],
         "games": len(points),
         "by training": [round(result.elo(result.names[0]).difference, 1) for result in results],

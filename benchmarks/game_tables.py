@@ -12,6 +12,8 @@ from moemcts.arena.verdict import counted
 from moemcts.report.leaderboard import leaderboard
 from moemcts.store import read_toml
 
+FEW = (2, 3)
+"""Trainings of which little follows for others: then an interval for these alone stands beside that over trainings."""
 SUITES = Path(__file__).parent / "suite.toml"
 ARMS = {
     "single": "single network (gate `none`)",
@@ -117,7 +119,11 @@ def arm_name(arm: str, experts: str = "experts,") -> str:
 def _elo(row: Row | None) -> str:
     if row is None:
         return "–"
-    return f"{elo_range(row)} ({row['games']:,})"
+    alone = ""
+    if (own := row.get("own_score_interval")) and row["seeds"] in FEW:
+        found = EloRange.of(row["score"], own)
+        alone = f", of these networks {bounds((found.low, found.high), digits=1)}"
+    return f"{elo_range(row)}{alone} ({row['games']:,})"
 
 
 def elo_range(row: Row) -> EloRange:
@@ -309,7 +315,10 @@ def duels() -> str:
         for row in rows
     )
     heads = "who plays whom | won-tied-lost | Elo of the first, 95 % | by training"
-    how = "The unit of an interval is the opening; of several trainings it is the training."
+    how = (
+        "The unit of an interval is the opening; of several trainings it is the training. Where these are two or "
+        "three, of which little follows for others, it is also said for these alone."
+    )
     others = "\n".join(
         f"- {row['name']}: {row['than']['value']:+z.1f} Elo {bounds(row['than']['interval'], digits=1)} from "
         f"{row['than']['name']} ({', '.join(f'{one:+z.1f}' for one in row['than']['by training'])} by training)"
@@ -321,7 +330,9 @@ def duels() -> str:
 
 def _elo_of(row: Row) -> str:
     value = "–" if row["value"] is None else f"{row['value']:+z.1f}"
-    return f"{value} {bounds(row['interval'], digits=1)}"
+    own = row.get("own interval")
+    alone = f", of these {bounds(own, digits=1)}" if own and len(row["by training"]) in FEW else ""
+    return f"{value} {bounds(row['interval'], digits=1)}{alone}"
 
 
 def policies() -> str:

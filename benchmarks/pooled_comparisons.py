@@ -4,20 +4,23 @@
 
 They are the recorded ones of `benchmarks/chess_comparison.py` whose commands differ in `--seeds` and `--seed` only, and
 whose seeds follow on one another. A loss is the mean over all training seeds; an interval of a match is Student's over
-the scores of all training seeds, each of which counts the same.
+the scores of all training seeds, each of which counts the same, and as wide as their games make it at least. That for
+these networks alone is of the games.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import re
+import statistics
 from collections.abc import Sequence
 
 from record import add_option, append
 from tabulating import Row, latest
 
-from moemcts.arena.intervals import mean_interval
+from moemcts.arena.intervals import t_quantile
 from moemcts.arena.rating import elo_of_score, score_of_elo
 
 MEANS = ("value", "policy", "value_loss", "accuracy")
@@ -71,10 +74,20 @@ def _loss(parts: Sequence[Row]) -> dict[str, object]:
 
 def _match(parts: Sequence[Row]) -> dict[str, object]:
     by_seed = [one for part in parts for one in part["elo_by_seed"]]
-    scores = mean_interval([score_of_elo(one) for one in by_seed], bounds=(0, 1))
-    found = {"value": round(elo_of_score(scores.mean), 1), "score": scores.mean, "elo_by_seed": by_seed}
-    found |= {key: sum(part[key] for part in parts) for key in COUNTS}
-    return found | {"score_interval": list(scores.interval)}
+    counts = {key: sum(part[key] for part in parts) for key in COUNTS}
+    scores = [score_of_elo(one) for one in by_seed]
+    mean, num_seeds = statistics.fmean(scores), len(scores)
+    # As if games were not paired, which makes it larger.
+    of_games = ((counts["wins"] + counts["draws"] / 4) / counts["games"] - mean**2) * num_seeds / counts["games"]
+    intervals = {
+        "score_interval": (t_quantile(0.975, num_seeds - 1), max(statistics.variance(scores), of_games)),
+        "own_score_interval": (t_quantile(0.975, counts["games"] - num_seeds), of_games),
+    }
+    found = {"value": round(elo_of_score(mean), 1), "score": mean, "elo_by_seed": by_seed, **counts}
+    for key, (quantile, variance) in intervals.items():
+        margin = quantile * math.sqrt(variance / num_seeds)
+        found[key] = [max(mean - margin, 0.0), min(mean + margin, 1.0)]
+    return found
 
 
 def main() -> None:

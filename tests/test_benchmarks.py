@@ -355,7 +355,7 @@ def test_comparisons_that_differ_in_their_seeds_are_pooled() -> None:
     def part(seed: int, elos: list[float], loss: float, **more: object) -> list[Any]:
         seeds = f"seeds {seed} to {seed + len(elos) - 1}" if len(elos) > 1 else f"seed {seed}"
         row = {"seed": seed, "seeds": len(elos), "command": f"compare --seeds {len(elos)} --seed {seed}", **more}
-        games = {"games": 4 * len(elos), "wins": len(elos), "draws": 2 * len(elos), "losses": len(elos)}
+        games = {"games": 400 * len(elos), "wins": 100 * len(elos), "draws": 200 * len(elos), "losses": 100 * len(elos)}
         match = {"name": f"chess, staged, searched, {seeds}", "kind": "searched", "elo_by_seed": elos, **games}
         means = {"value": loss, "policy": loss, "value_loss": loss, "accuracy": loss}
         return [{**row, **match, "error": 9.0}, {**row, "name": f"chess, {seeds}", "kind": "loss", **means}]
@@ -364,12 +364,14 @@ def test_comparisons_that_differ_in_their_seeds_are_pooled() -> None:
     (together,) = alike(rows)
     match, loss = pooled(together)
     assert (match["name"], match["seed"], match["seeds"]) == ("chess, staged, searched, seeds 0 to 2", 0, 3)
-    assert (match["games"], match["wins"], match["elo_by_seed"]) == (12, 3, [0.0, 60.0, 120.0])
+    assert (match["games"], match["wins"], match["elo_by_seed"]) == (1200, 300, [0.0, 60.0, 120.0])
     assert match["pooled"] == ["compare --seeds 2 --seed 0", "compare --seeds 1 --seed 2"]
     assert "error" not in match
     # Scores of 0.5, 0.5855 and 0.6661: a deviation of 0.0831 over three, Student's t of two degrees.
     assert match["score_interval"] == pytest.approx([0.5839 - 0.2063, 0.5839 + 0.2063], abs=1e-3)
     assert elo_range(match).difference == pytest.approx(58.8, abs=0.2)
+    # A game's score deviates by 0.1847: the mean of 1200 by 0.0053, 1.96 times.
+    assert match["own_score_interval"] == pytest.approx([0.5839 - 0.0105, 0.5839 + 0.0105], abs=1e-3)
     assert (loss["name"], loss["value"]) == ("chess, seeds 0 to 2", 2.0)
     with pytest.raises(ValueError, match="follow on one another, got 4 after 1"):
         alike([*part(0, [0.0, 60.0], 1.0), *part(4, [1.0], 1.0)])

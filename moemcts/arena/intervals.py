@@ -44,6 +44,8 @@ class SeedEstimate:
     num_seeds: int
     num_observations: int
     seed_means: tuple[float, ...]
+    own_interval: Interval
+    """For the networks of these seeds alone, which says nothing of other seeds."""
     seed_deviation: float
     """Standard deviation of the effect from seed to seed, without what the games of a seed add to it by chance."""
     covers_seeds: bool
@@ -165,7 +167,7 @@ def seed_interval(
     means = np.array([one.mean for one in inner])
     num_seeds = len(means)
     mean = float(means.mean())
-    low, high = inner[0].interval
+    low, high = own_interval = inner[0].interval
     seed_variance = 0.0
     if num_seeds == 1:
         p_value = sign_flip_test(groups[0], None if clusters is None else clusters[0])
@@ -180,7 +182,9 @@ def seed_interval(
         error = math.sqrt(max(between, games) / num_seeds)
         margin = t_quantile((1 + confidence) / 2, num_seeds - 1) * error
         p_value = _two_sided(mean / error, num_seeds - 1)
-        low, high = max(mean - margin, bounds[0]), min(mean + margin, bounds[1])
+        low, high = _cut(mean, margin, bounds)
+        degrees = max(sum(one.num_clusters for one in inner) - num_seeds, 1)
+        own_interval = _cut(mean, t_quantile((1 + confidence) / 2, degrees) * math.sqrt(games / num_seeds), bounds)
     return SeedEstimate(
         mean=mean,
         low=low,
@@ -188,10 +192,15 @@ def seed_interval(
         num_seeds=num_seeds,
         num_observations=sum(one.num_observations for one in inner),
         seed_means=tuple(map(float, means)),
+        own_interval=own_interval,
         seed_deviation=math.sqrt(seed_variance),
         covers_seeds=num_seeds > 1,
         p_value=p_value,
     )
+
+
+def _cut(mean: float, margin: float, bounds: Interval) -> Interval:
+    return max(mean - margin, bounds[0]), min(mean + margin, bounds[1])
 
 
 def t_quantile(p: float, degrees: int) -> float:

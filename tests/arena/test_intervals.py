@@ -155,6 +155,18 @@ def test_the_interval_over_seeds_covers_where_pooled_games_do_not() -> None:
     assert pooled / 1000 < 0.75
 
 
+def test_the_interval_of_these_seeds_covers_what_their_own_networks_are_worth() -> None:
+    rng = np.random.default_rng(13)
+    covered = 0
+    for _ in range(1000):
+        effects = 0.05 + 0.1 * rng.standard_normal((3, 1))
+        found = seed_interval(list(effects + 0.5 * rng.standard_normal((3, 100))), bounds=(-9, 9))
+        low, high = found.own_interval
+        covered += low <= effects.mean() <= high
+    assert 0.929 <= covered / 1000 <= 0.971
+    assert seed_interval([[0.0, 1.0, 0.5]]).own_interval == mean_interval([0.0, 1.0, 0.5]).interval
+
+
 def test_the_p_value_over_seeds_agrees_with_the_interval() -> None:
     rng = np.random.default_rng(12)
     for _ in range(50):
