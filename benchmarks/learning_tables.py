@@ -175,3 +175,27 @@ def _selfplay_table(what: str, rows: list[Row]) -> str:
     )
     heads = "generations | difference, 95 % over seeds | by seed | games | samples, its / of `single`"
     return table(f"{what}, from random weights | {heads}", cells)
+
+
+def policies() -> str:
+    """Returns how sure policies are, and what of their loss is about legal actions."""
+    rows = list(latest("policies").values())
+    cells = (
+        [
+            row["name"],
+            f"{row['loss']:.4f}",
+            f"{row['loss, legal']:.4f}",
+            f"{100 * row['illegal']:.1f} %",
+            f"{row['entropy']:.4f}",
+            f"{100 * row['likeliest']:.1f} %",
+            f"{100 * row['accuracy, legal']:.1f} %",
+        ]
+        for row in rows
+    )
+    heads = "whose policy | loss | of legal actions | on illegal ones | entropy | likeliest | right"
+    how = (
+        f"Means over {rows[-1]['positions']:,} positions spread over the test set. Losses of trainings count all "
+        "actions; a search hears of the legal ones alone, of which the other columns are: entropy in nats, the mean "
+        "probability of the likeliest action, and how often that one was played."
+    )
+    return "\n\n".join([table(heads, cells), how, origin(rows)])

@@ -6,7 +6,7 @@
 The losses of trainings count all actions, illegal ones too, and a search hears of the legal ones alone. On positions
 spread over a dataset, for each set of experts: the cross-entropy over all actions and over the legal ones, the share of
 the policy that lies on illegal ones, and of what is left the entropy, the mean probability of the likeliest action and
-how often that one was played.
+how often that one was played. The seed of a row is that of its training.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from moemcts.learn.checkpoint import load_experts
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.threads import torch_threads
 from moemcts.plugins import plugins
+from moemcts.store import read_toml
+from moemcts.weights import MANIFEST
 
 CHUNK = 1024
 """Positions that are evaluated at once."""
@@ -44,7 +46,8 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     for name, folder in zip(options.name, options.experts, strict=True):
         found = shape_of(load_experts(Path(folder), game, plugins()), dataset)
-        rows.append({"name": name, "game": options.game, "positions": len(dataset), **found})
+        seed = read_toml(Path(folder) / MANIFEST)["seed"]
+        rows.append({"name": name, "game": options.game, "seed": seed, "positions": len(dataset), **found})
         print(*rows[-1].values())
     if options.record:
         append("policies", rows)

@@ -173,14 +173,15 @@ def setup() -> str:
 FOUND = """\
 **Chess**, a small network, experts trained on their phase alone, at equal cost: after 400,000 positions and 1.2 million
 they have a higher loss than the single network, 3.0939 for 2.8510 and 2.6877 for 2.5963, and play worse, -30.9 Elo
-[-48.6, -13.4], or no difference is shown, -9.5 [-25.0, +6.0]; after one pass over 21.8 million, one seed, a lower one,
-2.1724 for 2.2110, as in the papers, and +13.6 Elo [-0.8, +28.0] of 1,000 games. The papers' gain of +122, from 91
-million positions seen seven times, is far outside all of these. Loss and play part: of these last experts the policy,
-with the values of the single network, plays -27.3 Elo [-49.6, -5.2], their values with its policy +22.6 [+2.1, +43.3].
+[-48.6, -13.4], or no difference is shown, -9.5 [-25.0, +6.0]; after one pass over 21.8 million, two seeds, a lower one,
+2.1783 for 2.2146, as in the papers, and these two sets play +15.3 Elo [+4.8, +25.8] of 2,000 games (+13.6, +17.0), from
+which little follows for other seeds, [-53.2, +85.0]. The papers' gain of +122, from 91 million positions seen seven
+times, is far above. What gains are the values: with the single network's policy they play +33.1 Elo [+18.2, +48.1], the
+policy, whose loss is the lower one, with its values -15.4 [-31.6, +0.9], 1,200 games each of these networks.
 
 **Chess at equal cost**, the same network, 400,000 positions a seed, eight seeds, 1,600 games an arm: experts trained in
 stages, which takes 2.7 times the training of one network, have a lower loss than that network, 2.8246 for 2.8510, as
-the papers found; but one network trained three times as long has 2.5947, and plays 20.2 Elo [+14.6, +25.9] better,
+the papers found; but one network trained three times as long has 2.5947, and plays 20.2 Elo [+13.7, +26.8] better,
 every seed of the eight (+24.4, +26.1, +27.9, +20.9, +13.9, +8.7, +24.4, +15.6), where `staged` shows no difference,
 -6.3 [-20.1, +7.5]; against each other, four of these seeds, 800 games, `staged` is 27.0 Elo weaker, [-50.1, -4.1].
 `separated`, which costs no more than the one network, is worse, every seed too: loss 3.0939, -30.9 Elo [-48.6, -13.4].
@@ -229,7 +230,7 @@ SECTIONS = {
     "Pommerman: what of a network helps its search": game_tables.ablations,
     "Games against engines, and other searches": game_tables.levels,
     "The same experts searched in other ways": game_tables.duels,
-    "What policies make of legal actions": game_tables.policies,
+    "What policies make of legal actions": learning_tables.policies,
     "Gates found in data": game_tables.gates,
     "Gates of chess: what experts behind them learn": learning_tables.chess_gates,
     "Gates of Pommerman and their thresholds": learning_tables.pommerman_gates,

@@ -235,7 +235,7 @@ def test_what_a_policy_makes_of_legal_actions(
     row = json.loads((tmp_path / "results" / "policies.jsonl").read_text())
     assert (row["name"], row["positions"]) == ("mine", 40)
     assert 0 < row["loss, legal"] < row["loss"]
-    assert capsys.readouterr().out.startswith("mine tictactoe 40 ")
+    assert capsys.readouterr().out.startswith(f"mine tictactoe {row['seed']} 40 ")
 
 
 def test_new_results_make_no_commit_another(tmp_path: Path) -> None:
