@@ -175,9 +175,10 @@ FOUND = """\
 they have a higher loss than the single network, 3.0939 for 2.8510 and 2.6877 for 2.5963, and play worse, -30.9 Elo
 [-48.6, -13.4], or no difference is shown, -9.5 [-25.0, +6.0]; after one pass over 21.8 million, two seeds, a lower one,
 2.1783 for 2.2146, as in the papers, and these two sets play +15.3 Elo [+4.8, +25.8] of 2,000 games (+13.6, +17.0), from
-which little follows for other seeds, [-53.2, +85.0]. The papers' gain of +122, from 91 million positions seen seven
-times, is far above. What gains are the values: with the single network's policy they play +33.1 Elo [+18.2, +48.1], the
-policy, whose loss is the lower one, with its values -15.4 [-31.6, +0.9], 1,200 games each of these networks.
+which little follows for other seeds, [-53.2, +85.0]; at 400 simulations +23.0 [+3.1, +42.9] of 1,000 (+23.7, +22.3).
+The papers' gain of +122, from 91 million positions seen seven times, is far above. What gains are the values: with the
+single network's policy they play +33.1 Elo [+18.2, +48.1], the policy, whose loss is the lower one, with its values
+-15.4 [-31.6, +0.9], 1,200 games each of these networks.
 
 **Chess at equal cost**, the same network, 400,000 positions a seed, eight seeds, 1,600 games an arm: experts trained in
 stages, which takes 2.7 times the training of one network, have a lower loss than that network, 2.8246 for 2.8510, as
