@@ -11,12 +11,10 @@ import numpy as np
 from moemcts.errors import unknown_name
 from moemcts.evaluation import Evaluation, Evaluator, check_alike, looks_at_batches
 from moemcts.game import FloatArray, Game, IntArray, Views
-from moemcts.gates import HardGate, PhaseGate
+from moemcts.gates import HardGate, PhaseGate, row_that_is_wrong
 
 Routing = Callable[[Views, FloatArray, Sequence[Evaluator]], Evaluation]
 """Evaluates N views, given the phase weights `[N, K]` and the K experts."""
-TOLERANCE = 1e-3
-"""Of the sum of a view's weights, which may be rounded."""
 
 
 class Evaluators(Sequence[Evaluator]):
@@ -158,7 +156,8 @@ def route_mixture(views: Views, weights: FloatArray, experts: Sequence[Evaluator
     Probabilities are those over all actions, illegal ones too, as mixtures are trained; the search masks them. Raises
     ValueError where the weights of a view are negative or do not sum to one.
     """
-    _check_convex(weights)
+    if row := row_that_is_wrong(weights):
+        raise ValueError(f"expected weights of phases of at least 0 that sum to one for every view, got {row}")
     probabilities: FloatArray | None = None
     value: FloatArray | None = None
     for phase, expert in enumerate(experts):
@@ -224,13 +223,6 @@ class ExpertQueue:
     def _evaluate(self, phase: int, batch: Sequence[tuple[Views, int, int]]) -> tuple[IntArray, Evaluation]:
         together = self._game.views([views[i] for views, i, _ in batch])
         return np.array([row for _, _, row in batch], dtype=np.int64), self._set.experts[phase].evaluate(together)
-
-
-def _check_convex(weights: FloatArray) -> None:
-    wrong = (weights < 0).any(axis=1) | ~(np.abs(weights.sum(axis=1) - 1) <= TOLERANCE)
-    if wrong.any():
-        row = ", ".join(f"{weight:g}" for weight in weights[wrong.argmax()])
-        raise ValueError(f"expected weights of phases of at least 0 that sum to one for every view, got {row}")
 
 
 def _shared_out(share: FloatArray, logits: FloatArray) -> FloatArray:

@@ -62,7 +62,8 @@ class HardGate(ABC):
     def weights(self, views: Views) -> FloatArray:
         phases = np.asarray(self.phases(views))
         is_right = phases.shape == (len(views),) and phases.dtype.kind in "iu"
-        if not is_right or (len(phases) and not 0 <= phases.min() <= phases.max() < self.num_phases):
+        # One look at all: a phase below 0 is a very large one without its sign.
+        if not is_right or phases.astype(np.uint64).max(initial=0) >= self.num_phases:
             told = f"{phases.min()} to {phases.max()}" if is_right else f"{phases.dtype} {list(phases.shape)}"
             raise MoemctsError(
                 f"gate {self.name!r} is wrong: expected phases [{len(views)}] below {self.num_phases}, got {told}"
@@ -79,14 +80,20 @@ def named(gate: PhaseGate, reference: str) -> PhaseGate:
     return gate
 
 
+def row_that_is_wrong(weights: FloatArray) -> str:
+    """Returns the first row of `[N, K]` that has something negative or does not sum to one; nothing of none."""
+    wrong = ~((weights >= 0).all(axis=1) & (np.abs(weights.sum(axis=1) - 1) <= TOLERANCE))
+    return ", ".join(f"{weight:g}" for weight in weights[wrong.argmax()]) if wrong.any() else ""
+
+
 def checked_weights(gate: PhaseGate, views: Views) -> FloatArray:
     """Returns a gate's weights, `[N, K]`; raises MoemctsError where they are not what `PhaseGate.weights` says."""
     weights, shape = gate.weights(views), (len(views), gate.num_phases)
     problem = ""
     if not isinstance(weights, np.ndarray) or weights.shape != shape:
         problem = f"got {getattr(weights, 'shape', type(weights).__name__)}"
-    elif (wrong := ~((weights >= 0).all(axis=1) & (np.abs(weights.sum(axis=1) - 1) <= TOLERANCE))).any():
-        problem = f"got {', '.join(f'{weight:g}' for weight in weights[wrong.argmax()])} for one"
+    elif row := row_that_is_wrong(weights):
+        problem = f"got {row} for one"
     if problem:
         raise MoemctsError(
             f"gate {gate.name!r} is wrong: expected weights {shape} of at least 0 that sum to one for every view, "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
@@ -38,18 +38,19 @@ def check(
 
     made = plugins().game(game)
     # Whoever names a gate or a network wants it checked: what cannot be made ends the command.
+    gate_of = functools.cache(lambda reference: plugins().gate(reference, made))
     for gate in saved or ():
-        plugins().gate(gate, made)
+        gate_of(gate)
     name = _guarded("game", game, lambda: made.spec.name)
     _report("game", name, lambda: check_game(made, num_games=num_games, seed=seed))
     gates = dict.fromkeys([*Plugins.for_game(plugins().gates, name), *(saved or ())])
     checks: list[tuple[str, str, Callable[[], list[Law]]]] = [
-        *(("gate", gate, lambda gate=gate: check_gate(plugins().gate(gate, made), made, seed=seed)) for gate in gates),
+        *(("gate", gate, lambda gate=gate: check_gate(gate_of(gate), made, seed=seed)) for gate in gates),
         *(
             ("agent", agent, lambda agent=agent: check_agent(plugins().agent(agent, made), made, seed=seed))
             for agent in Plugins.for_game(plugins().agents, name)
         ),
-        *(("network", network, partial(_check_network, network, made, seed)) for network in networks or ()),
+        *(("network", network, functools.partial(_check_network, network, made, seed)) for network in networks or ()),
     ]
     problems = []
     for kind, what, do in checks:
