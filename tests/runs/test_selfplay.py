@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -418,7 +419,18 @@ def test_what_is_killed_while_games_are_played_ahead_ends_as_the_unbroken_run(ah
     assert [name for name in ours if name != "config.toml" and ours[name] != theirs[name]] == []
 
 
-def test_nothing_is_played_ahead_any_more_where_a_run_has_ended(tmp_path: Path) -> None:
+def test_nothing_is_played_ahead_any_more_where_a_run_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = SelfPlay._play_games
+
+    def played(run: SelfPlay, generation: int, advance: Advance) -> None:
+        while generation == 2:
+            advance(0, 1)
+            time.sleep(0.01)
+        play(run, generation, advance)
+
+    monkeypatch.setattr(SelfPlay, "_play_games", played)
     run = selfplay(tmp_path / "run", games={"ahead": True})
     with pytest.raises(Killed):
         work(run, Deadly("generation 1: promotion", 1))
