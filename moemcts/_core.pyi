@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from moemcts.game import Action, BoolArray, FloatArray, Game, IntArray, Player, State, View, Views
 
 _Bytes = NDArray[np.uint8]
+_Logits = NDArray[np.float32] | NDArray[np.uint16]
 _Arms = tuple[IntArray, IntArray, NDArray[np.float64]]
 _S = TypeVar("_S", bound=State)
 
@@ -320,6 +321,10 @@ def pommerman_decisions(
 def gather_rows(
     data: Sequence[_Bytes], offsets: Sequence[IntArray], parts: IntArray, rows: IntArray
 ) -> tuple[_Bytes, IntArray]: ...
+def cross_entropy(logits: _Logits, actions: IntArray, num_threads: int) -> tuple[FloatArray, FloatArray, IntArray]: ...
+def cross_entropy_gradient(
+    logits: _Logits, actions: IntArray, log_sums: FloatArray, factors: FloatArray, out: _Logits, num_threads: int
+) -> None: ...
 
 # The classic board games have the same methods.
 class _ClassicState(_State):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moemcts.learn.networks.outputs import Outputs, value_of
+from moemcts.learn.training.cross_entropy import policy_loss
 from moemcts.learn.training.losses import Losses, Targets, sample_losses, total_loss
 from moemcts.learn.training.schedule import FINAL, one_cycle, pace
 
@@ -81,6 +82,43 @@ def test_one_hot_visits_equal_the_action() -> None:
     by_action, by_visits = sample_losses(made, wanted), sample_losses(made, wanted._replace(policy=visits))
     assert torch.allclose(by_action.policy, by_visits.policy, atol=1e-12, rtol=0)
     assert (by_action.correct == by_visits.correct).all()
+
+
+@pytest.mark.parametrize("num_actions", [6, 4864])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_native_cross_entropy_is_that_of_pytorch(dtype: torch.dtype, num_actions: int) -> None:
+    generator = torch.Generator().manual_seed(3)
+    # As a network hands them over: cells of planes whose channels lie next to one another.
+    drawn = 3 * torch.randn(num_actions, 32, generator=generator).t()
+    logits = drawn.to(dtype).requires_grad_(True)
+    exact = logits.detach().double().requires_grad_(True)
+    actions = torch.randint(num_actions, (32,), generator=generator)
+    factors = torch.rand(32, generator=generator)
+    found = policy_loss(logits, actions)
+    wanted = torch.nn.functional.cross_entropy(exact, actions, reduction="none")
+    assert torch.allclose(found.losses.double(), wanted, atol=2e-6, rtol=1e-6)
+    assert found.best.tolist() == exact.argmax(dim=1).tolist()
+    (found.losses * factors).sum().backward()
+    (wanted * factors).sum().backward()
+    assert logits.grad is not None
+    assert exact.grad is not None
+    assert logits.grad.dtype == dtype
+    rounding = 1e-5 if dtype is torch.float32 else 2**-8
+    assert torch.allclose(logits.grad.double(), exact.grad, atol=2e-6, rtol=rounding)
+
+
+def test_logits_that_the_core_does_not_know_are_those_of_pytorch() -> None:
+    logits = torch.tensor([[0.5, 2.0, 1.0]])
+    known = policy_loss(logits, torch.tensor([1]))
+    for dtype in (torch.float16, torch.float64):
+        found = policy_loss(logits.to(dtype), torch.tensor([1]))
+        assert found.losses.item() == pytest.approx(known.losses.item(), rel=1e-6)
+        assert found.best.tolist() == known.best.tolist()
+
+
+def test_an_action_that_there_is_none_of_is_an_error() -> None:
+    with pytest.raises(ValueError, match="expected actions below 3, got 3"):
+        policy_loss(torch.zeros(1, 3), torch.tensor([3]))
 
 
 def test_losses_are_those_of_the_papers() -> None:

@@ -215,7 +215,8 @@ class StageRun:
         with torch.autocast(self._machine.device.type, dtype=torch.bfloat16, enabled=is_bf16):
             answer = forward(in_layout(batch.planes, self.config.channels_last))
         logits, value, *rest = answer
-        outputs = Outputs(logits.float(), value.float(), *[part if part is None else part.float() for part in rest])
+        # Logits, by far the most numbers, stay as they are: what is summed up of them has 32 bits anyway.
+        outputs = Outputs(logits, value.float(), *[part if part is None else part.float() for part in rest])
         return sample_losses(outputs, batch.targets)
 
     def _check(self) -> None:

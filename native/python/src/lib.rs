@@ -5,6 +5,7 @@ mod cache_index;
 mod chess;
 mod chess_packed;
 mod classics;
+mod cross_entropy;
 mod game;
 mod native_game;
 mod packed;
@@ -35,6 +36,8 @@ mod _core {
         ConnectFourViews, HexSearch, HexState, HexViews, OthelloSearch, OthelloState, OthelloViews, TicTacToeSearch,
         TicTacToeState, TicTacToeViews,
     };
+    #[pymodule_export]
+    use crate::cross_entropy::{cross_entropy, cross_entropy_gradient};
     #[pymodule_export]
     use crate::packed::gather_rows;
     #[pymodule_export]

@@ -1,0 +1,91 @@
+//! Arithmetic that compilers turn into vectors, with the same result whichever the processor has.
+//!
+//! Sums are over `LANES` columns first, in the order of the columns; no multiplication is fused with an addition.
+
+use crate::number::Number;
+use std::f32::consts::LOG2_E;
+
+const LANES: usize = 16;
+
+/// Below, an exponential is as good as none.
+const LEAST: f32 = -87.0;
+
+/// Returns `e^x` for `x` of at most 88, within two units in the last place; of less than `LEAST` that of `LEAST`.
+///
+/// The polynomial is that of Cephes' `expf` (Moshier).
+#[inline(always)]
+pub fn exp(x: f32) -> f32 {
+    /// Added, it rounds to whole numbers, which are then its lower bits.
+    const ROUND: f32 = 12_582_912.0;
+    /// ln 2 in two parts: products of the first with small whole numbers are exact.
+    const LN_2: (f32, f32) = (0.693_359_4, -2.121_944_4e-4);
+    // Not `max`, which would turn what is no number into one.
+    let x = if x < LEAST { LEAST } else { x };
+    let rounded = x * LOG2_E + ROUND;
+    let whole = rounded - ROUND;
+    let rest = x - whole * LN_2.0 - whole * LN_2.1;
+    let mut sum = 1.987_569_1e-4;
+    for coefficient in [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_66, 0.5] {
+        sum = sum * rest + coefficient;
+    }
+    let power = rounded.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127) << 23;
+    (sum * rest * rest + rest + 1.0) * f32::from_bits(power)
+}
+
+/// Returns the largest number; any where some are none.
+#[inline(always)]
+pub fn largest<T: Number>(row: &[T]) -> f32 {
+    let larger = |a: f32, b: f32| if b > a { b } else { a };
+    let mut lanes = [f32::NEG_INFINITY; LANES];
+    let chunks = row.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (lane, number) in lanes.iter_mut().zip(chunk) {
+            *lane = larger(*lane, number.widen());
+        }
+    }
+    rest.iter().map(|number| number.widen()).chain(lanes).fold(f32::NEG_INFINITY, larger)
+}
+
+/// Returns the sum of `e^(x - shift)`.
+#[inline(always)]
+pub fn sum_of_exps<T: Number>(row: &[T], shift: f32) -> f32 {
+    let mut lanes = [0.0; LANES];
+    let chunks = row.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (lane, number) in lanes.iter_mut().zip(chunk) {
+            *lane += exp(number.widen() - shift);
+        }
+    }
+    rest.iter().map(|number| exp(number.widen() - shift)).chain(lanes).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{exp, largest, sum_of_exps, LEAST};
+
+    #[test]
+    fn exponentials_are_right_to_the_last_places() {
+        for i in 0..=200_000 {
+            let x = LEAST + i as f32 * (175.0 / 200_000.0);
+            let wanted = f64::from(x).exp();
+            let error = (f64::from(exp(x)) - wanted).abs() / wanted;
+            assert!(error < 2.5e-7, "exp({x}) is wrong by {error}");
+        }
+        assert_eq!(exp(0.0), 1.0);
+        assert_eq!(exp(-1e9), exp(LEAST));
+        assert!(exp(f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn rows_of_any_length_are_whole() {
+        for length in [1, 6, 15, 16, 17, 100] {
+            let row: Vec<f32> = (0..length).map(|i| (i * 7 % length) as f32 / 3.0).collect();
+            let most = row.iter().copied().fold(f32::MIN, f32::max);
+            assert_eq!(largest(&row), most);
+            let wanted: f64 = row.iter().map(|&x| f64::from(x - most).exp()).sum();
+            assert!((f64::from(sum_of_exps(&row, most)) / wanted - 1.0).abs() < 1e-6);
+        }
+    }
+}

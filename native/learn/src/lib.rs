@@ -1,0 +1,10 @@
+//! What learning does in every step and has to be quick: the cross-entropy of policies over many actions.
+
+#![deny(unsafe_code)]
+
+pub mod cross_entropy;
+mod lanes;
+mod number;
+
+pub use cross_entropy::{gradient, losses, Losses, Policies};
+pub use number::{Bf16, Number};

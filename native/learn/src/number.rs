@@ -1,0 +1,72 @@
+//! The numbers that networks compute with on a CPU. Sums are always of `f32`.
+
+/// A number of a network.
+pub trait Number: Copy + Send + Sync {
+    fn widen(self) -> f32;
+    /// The nearest number there is; of two as near the even one.
+    fn narrow(number: f32) -> Self;
+}
+
+impl Number for f32 {
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        self
+    }
+
+    #[inline(always)]
+    fn narrow(number: f32) -> Self {
+        number
+    }
+}
+
+/// A bfloat16 by its bits, the upper half of those of an `f32`.
+pub type Bf16 = u16;
+
+impl Number for Bf16 {
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        f32::from_bits(u32::from(self) << 16)
+    }
+
+    #[inline(always)]
+    fn narrow(number: f32) -> Self {
+        const NOT_A_NUMBER: u16 = 0x7fc0;
+        let bits = number.to_bits();
+        let nearest = (bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16) as u16;
+        if number.is_nan() {
+            NOT_A_NUMBER
+        } else {
+            nearest
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bf16, Number};
+
+    #[test]
+    fn every_bfloat16_is_what_it_is_narrowed_from() {
+        for bits in 0..=Bf16::MAX {
+            let number = bits.widen();
+            if !number.is_nan() {
+                assert_eq!(Bf16::narrow(number), bits);
+            }
+        }
+    }
+
+    #[test]
+    fn halves_go_to_the_even_one() {
+        let (one, next, after) = (1.0f32, 1.0078125f32, 1.015625f32);
+        assert_eq!(Bf16::narrow((one + next) / 2.0).widen(), one);
+        assert_eq!(Bf16::narrow((next + after) / 2.0).widen(), after);
+        assert_eq!(Bf16::narrow((one + next) / 2.0 + 1e-6).widen(), next);
+    }
+
+    #[test]
+    fn what_is_no_number_stays_none() {
+        assert!(Bf16::narrow(f32::NAN).widen().is_nan());
+        assert!(Bf16::narrow(f32::from_bits(0x7fff_ffff)).widen().is_nan());
+        assert_eq!(Bf16::narrow(f32::MAX).widen(), f32::INFINITY);
+    }
+}

@@ -1,0 +1,83 @@
+//! Cross-entropy of policies for PyTorch's tensors on a CPU, as arrays of their memory.
+
+use moemcts_learn::{Bf16, Losses, Number, Policies};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// Logits `[N, A]` of 32 bits, or of 16 as the bits of bfloat16.
+#[derive(FromPyObject)]
+pub enum Logits<'py> {
+    Single(PyReadonlyArray2<'py, f32>),
+    Brain(PyReadonlyArray2<'py, Bf16>),
+}
+
+/// Where a gradient goes, `[N, A]` of the same kind as the logits.
+#[derive(FromPyObject)]
+pub enum Gradient<'py> {
+    Single(PyReadwriteArray2<'py, f32>),
+    Brain(PyReadwriteArray2<'py, Bf16>),
+}
+
+/// Losses, logarithms of sums and best actions, `[N]` each.
+type Found<'py> = (Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<i64>>);
+
+/// Returns `-log p(action)` of each row, the logarithm of its sum of exponentials, and the first of its best actions.
+#[pyfunction]
+pub fn cross_entropy<'py>(
+    py: Python<'py>,
+    logits: Logits<'py>,
+    actions: PyReadonlyArray1<'py, i64>,
+    num_threads: usize,
+) -> PyResult<Found<'py>> {
+    let found = match &logits {
+        Logits::Single(logits) => losses(py, logits, &actions, num_threads)?,
+        Logits::Brain(logits) => losses(py, logits, &actions, num_threads)?,
+    };
+    let Losses { losses, log_sums, best } = found;
+    Ok((PyArray1::from_vec(py, losses), PyArray1::from_vec(py, log_sums), PyArray1::from_vec(py, best)))
+}
+
+/// Writes the gradient of the sum over rows of `factors` times cross-entropy into `out`.
+#[pyfunction]
+pub fn cross_entropy_gradient<'py>(
+    py: Python<'py>,
+    logits: Logits<'py>,
+    actions: PyReadonlyArray1<'py, i64>,
+    log_sums: PyReadonlyArray1<'py, f32>,
+    factors: PyReadonlyArray1<'py, f32>,
+    out: Gradient<'py>,
+    num_threads: usize,
+) -> PyResult<()> {
+    let (log_sums, factors) = (log_sums.as_slice()?, factors.as_slice()?);
+    match (&logits, out) {
+        (Logits::Single(logits), Gradient::Single(mut out)) => {
+            let (policies, out) = (policies(logits, &actions)?, out.as_slice_mut()?);
+            py.detach(|| moemcts_learn::gradient(policies, log_sums, factors, out, num_threads))
+        }
+        (Logits::Brain(logits), Gradient::Brain(mut out)) => {
+            let (policies, out) = (policies(logits, &actions)?, out.as_slice_mut()?);
+            py.detach(|| moemcts_learn::gradient(policies, log_sums, factors, out, num_threads))
+        }
+        _ => Err("expected a gradient of as many bits as the logits".to_owned()),
+    }
+    .map_err(PyValueError::new_err)
+}
+
+fn losses<'py, T: Number + numpy::Element>(
+    py: Python<'py>,
+    logits: &PyReadonlyArray2<'py, T>,
+    actions: &PyReadonlyArray1<'py, i64>,
+    num_threads: usize,
+) -> PyResult<Losses> {
+    let policies = policies(logits, actions)?;
+    Ok(py.detach(|| moemcts_learn::losses(policies, num_threads)))
+}
+
+fn policies<'a, T: Number + numpy::Element>(
+    logits: &'a PyReadonlyArray2<'_, T>,
+    actions: &'a PyReadonlyArray1<'_, i64>,
+) -> PyResult<Policies<'a, T>> {
+    let num_actions = logits.shape()[1];
+    Policies::new(logits.as_slice()?, actions.as_slice()?, num_actions).map_err(PyValueError::new_err)
+}
