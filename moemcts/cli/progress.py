@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -19,6 +20,8 @@ from moemcts.work.progress import Advance
 from moemcts.work.progress import Progress as Shown
 
 SECONDS_BETWEEN_LINES = 10.0
+PACE_LINES = 30
+"""So many lines back the pace is taken from: what resumed parts had done before is no pace, and passes."""
 
 
 class _Rate(ProgressColumn):
@@ -61,17 +64,20 @@ class ConsoleProgress:
     def _lines(self, name: str, unit: str, note: Callable[[], str]) -> Iterator[Advance]:
         started = shown = time.monotonic()
         last = (0, 0)
-        first: tuple[float, int] | None = None
+        # Before the first that was done, work only got ready.
+        marks: deque[tuple[float, int]] = deque(maxlen=PACE_LINES)
 
         def advance(done: int, total: int) -> None:
-            nonlocal shown, last, first
+            nonlocal shown, last
             last = (done, total)
             now = time.monotonic()
-            if done and first is None:
-                first = (now, done)
+            if done and not marks:
+                marks.append((now, done))
             if now - shown >= SECONDS_BETWEEN_LINES and (done or note()):
                 shown = now
-                left = _left(first, now, done, total)
+                left = _left(marks, now, done, total)
+                if done:
+                    marks.append((now, done))
                 stand = f"; {note()}" if note() else ""
                 self.say(f"{name}: {done:,}/{total:,} {unit}{left}{stand}")
 
@@ -90,11 +96,13 @@ def interruptible(progress: Shown, kept: Callable[[], str]) -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def _left(first: tuple[float, int] | None, now: float, done: int, total: int) -> str:
-    """Returns how long what is left takes at the pace since the first that was done: before, work only got ready."""
-    if first is None or done <= first[1]:
+def _left(marks: Sequence[tuple[float, int]], now: float, done: int, total: int) -> str:
+    """Returns how long what is left takes at the pace since the first of the marks, of which each has a time and how
+    much was done.
+    """
+    if not marks or done <= marks[0][1]:
         return ""
-    seconds, number = now - first[0], done - first[1]
+    seconds, number = now - marks[0][0], done - marks[0][1]
     return f", {seconds * (total - done) / number:,.0f} s left"
 
 
