@@ -133,6 +133,8 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
             one |= {"value": round(tally["elo"]["difference"], 1), "error": tally["elo"]["error"]}
             one |= {"games": tally["num_games"], "wins": tally["wins"], "draws": tally["ties"]}
             one |= {"losses": tally["losses"], "score_interval": tally["score_interval"]}
+            if len(tally["elo_by_seed"]) > 1:
+                one |= {"score": tally["score"], "own_score_interval": tally["own_score_interval"]}
             one |= {"elo_by_seed": [round(elo["difference"], 1) for elo in tally["elo_by_seed"]]}
             found.append(one | {"simulations": config.search.simulations if kind == "searched" else 0})
     return found

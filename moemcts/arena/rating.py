@@ -60,9 +60,14 @@ class EloRange:
         value, low, high = (elo_of_score(one) if 0 < one < 1 else None for one in (score, *interval))
         return cls(next((one for one in (value, low, high) if one is not None), 0.0), low, high)
 
-    def __str__(self) -> str:
+    @property
+    def interval_text(self) -> str:
+        """The interval as it is printed."""
         low, high = ("…" if end is None else f"{end:+z.1f}" for end in (self.low, self.high))
-        return f"{self.difference:+z.1f} [{low}, {high}]"
+        return f"[{low}, {high}]"
+
+    def __str__(self) -> str:
+        return f"{self.difference:+z.1f} {self.interval_text}"
 
 
 def elo_of_score(score: float) -> float:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 FEW_GAMES = 50
 """Below so many games of an arm a report says first that they are too few: half a 95 % interval of a score is 14 points
 with 50 independent games, 100 Elo."""
+OWN = "of these networks"
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,14 @@ class Contest(ABC):
     def describe_seeds(self) -> str:
         """Returns how many training seeds there are, in words."""
         return f"{len(self.results)} training seed{'s' * (len(self.results) > 1)}"
+
+    def own_columns(self) -> list[str]:
+        """Returns the column for what holds for these networks alone: none with one seed, where all does."""
+        return [OWN] if len(self.results) > 1 else []
+
+    def describe_own(self) -> str:
+        """Returns a sentence on that column, where there is one."""
+        return f" The interval {OWN} is over games alone and says nothing of other seeds." if self.own_columns() else ""
 
     def by_seed(self) -> list[tuple[int, MatchResult]]:
         """Returns the training seeds with their matches where there are several, to be shown one by one."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from moemcts.arena.intervals import SeedEstimate, seed_interval
+from moemcts.arena.intervals import Interval, SeedEstimate, seed_interval
 from moemcts.arena.rating import Elo, EloRange, elo
 from moemcts.arena.records import GameRecord, boards_of, num_duplicates
 from moemcts.arena.verdict import verdict
@@ -38,9 +38,10 @@ class AgainstSingle(Contest):
         caption = (
             f"{self.limit}; against the single network of the same training seed, every opening from both sides; "
             f"{self.describe_seeds()}. The score in percent has a 95 % interval over {units}; Elo is that score "
-            "with its interval in another unit."
+            f"with its interval in another unit.{self.describe_own()}"
         )
-        columns = ["experts", "games", "wins", "draws", "losses", "Elo", "score %", "Elo by seed", "repeated", "plies"]
+        columns = ["experts", "games", "wins", "draws", "losses", "Elo", *self.own_columns(), "score %", "Elo by seed"]
+        columns += ["repeated", "plies"]
         figure = Figure(
             f"elo-{label}",
             elo_ratings(
@@ -62,6 +63,7 @@ class AgainstSingle(Contest):
                     "elo_by_seed": [asdict(_elo(result.games(arm))) for result in self.results],
                     "score": 0.5 + self.scores(arm).mean,
                     "score_interval": [0.5 + bound for bound in self.scores(arm).interval],
+                    "own_score_interval": [0.5 + bound for bound in self.scores(arm).own_interval],
                 }
                 for arm in self.arms
             },
@@ -87,6 +89,7 @@ class AgainstSingle(Contest):
             len(games),
             *(outcomes.count(kind) for kind in ("win", "tie", "loss")),
             str(_in_elo(found)),
+            *(_in_elo(found, found.own_interval).interval_text for _ in self.own_columns()),
             f"{50 + 100 * found.mean:.1f} [{low:.1f}, {high:.1f}]",
             # Without errors, which would make this the widest column.
             ", ".join(str(_elo(result.games(arm))).partition(" ± ")[0] for result in self.results),
@@ -101,9 +104,9 @@ class AgainstSingle(Contest):
         )
 
 
-def _in_elo(found: SeedEstimate) -> EloRange:
-    """Returns a score less one half as Elo."""
-    low, high = found.interval
+def _in_elo(found: SeedEstimate, interval: Interval | None = None) -> EloRange:
+    """Returns a score less one half as Elo, with an interval of it, over seeds by default."""
+    low, high = interval or found.interval
     return EloRange.of(0.5 + found.mean, (0.5 + low, 0.5 + high))
 
 

@@ -61,12 +61,14 @@ class AgainstField(Contest):
                 interval = wilson_interval(count, tally.num_games)
                 row.append(f"{100 * count / max(tally.num_games, 1):.1f} {points(interval)}")
             if arm == self.baseline:
-                row += [None, None]
+                row += [None, *(None for _ in self.own_columns()), None]
             else:
                 found = self.difference(arm)
-                row += [f"{100 * found.mean:+z.1f} {points(found.interval, signed=True)}", p_text(found.p_value)]
+                row.append(f"{100 * found.mean:+z.1f} {points(found.interval, signed=True)}")
+                row += [*(points(found.own_interval, signed=True) for _ in self.own_columns()), p_text(found.p_value)]
             rows.append([*row, f"{self._mean_plies(arm):.0f}"])
-        columns = ["arm", "games", "wins %", "ties %", "losses %", "wins against single, points", "p", "plies"]
+        columns = ["arm", "games", "wins %", "ties %", "losses %", "wins against single, points", *self.own_columns()]
+        columns += ["p", "plies"]
         tables = [Table(columns, rows, self._caption()), *self._between_table(), self._seats()]
         parts = "; small: each training seed" if len(self.results) > 1 else ""
         return Section(
@@ -117,8 +119,8 @@ class AgainstField(Contest):
         return (
             f"{self.limit}; against {self.field} in all other seats, seats rotated, the same boards and seeds for "
             f"every arm; {self.describe_seeds()}.{chance} Shares in percent with 95 % Wilson intervals over all "
-            f"games; the difference in wins is paired, {difference}. The Wilson intervals hold for these networks, not "
-            "for others like them."
+            f"games; the difference in wins is paired, {difference}.{self.describe_own()} The Wilson intervals hold "
+            "for these networks, not for others like them."
         )
 
     @cached_property
@@ -169,6 +171,7 @@ def _to_json(found: SeedEstimate) -> dict[str, Any]:
     return {
         "wins": found.mean,
         "interval": list(found.interval),
+        "own_interval": list(found.own_interval),
         "num_pairs": found.num_observations,
         "seed_means": list(found.seed_means),
         "p_value": found.p_value,

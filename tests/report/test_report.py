@@ -284,6 +284,25 @@ def test_elo_has_the_interval_of_its_score() -> None:
     assert shown in alike.summary()[0]
 
 
+def test_several_seeds_have_an_interval_of_their_networks_too() -> None:
+    games = [["win", "tie", "win", "loss"] * 25, ["win", "win", "tie", "loss"] * 20 + ["loss"] * 20]
+    for num in (1, 2):
+        contest = AgainstSingle(tuple(duel(one) for one in games[:num]), tuple(range(num)), limit="no search")
+        table = contest.section("Raw", "raw").tables[0]
+        assert ("of these networks" in table.columns) == ("of these networks" in table.caption) == (num == 2)
+        assert all(len(row) == len(table.columns) for row in table.rows)
+    ends = contest.numbers()["arms"]["experts"]
+    (low, high), (own_low, own_high) = ends["score_interval"], ends["own_score_interval"]
+    assert low < own_low < own_high < high
+    shown = table.rows[0][table.columns.index("of these networks")]
+    own = [elo_of_score(bound) for bound in (own_low, own_high)]
+    assert shown == f"[{own[0]:+.1f}, {own[1]:+.1f}]"
+    field = AgainstField((small_result(),) * 2, (0, 1), limit="8 simulations", field="somebody")
+    wide = field.section("With search", "searched").tables[0]
+    assert "of these networks" in wide.columns
+    assert all(len(row) == len(wide.columns) for row in wide.rows)
+
+
 def test_the_widest_table_fits_the_page() -> None:
     contest = AgainstField((small_result(),) * 3, (4, 5, 6), limit="8 simulations", field="somebody")
     table = contest.section("With search", "searched").tables[0]
