@@ -86,6 +86,7 @@ def in_flight() -> str:
 def arena() -> str:
     """Returns one line per measurement of matches, and of training."""
     matches, training = latest("match_speed").values(), latest("training").values()
+    losses = latest("cross_entropy").values()
     lines = [f"- {row['name']}: {row['value']} {row['unit']}" for row in matches]
     for row in training:
         if "compiling" in row:
@@ -93,7 +94,9 @@ def arena() -> str:
         else:
             more = f"{100 * row['waiting']:.1f} % waiting for data"
         lines.append(f"- {row['name']}: {row['value']:,} {row['unit']}, {more}")
-    return "\n".join(lines) + "\n\n" + origin([*matches, *training])
+    for row in losses:
+        lines.append(f"- {row['name']}: {row['value']} {row['unit']} as fast, {row['ours']} ms for {row['theirs']} ms")
+    return "\n".join(lines) + "\n\n" + origin([*matches, *training, *losses])
 
 
 def hours() -> str:
