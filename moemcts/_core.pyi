@@ -321,9 +321,17 @@ def pommerman_decisions(
 def gather_rows(
     data: Sequence[_Bytes], offsets: Sequence[IntArray], parts: IntArray, rows: IntArray
 ) -> tuple[_Bytes, IntArray]: ...
-def cross_entropy(logits: _Logits, actions: IntArray, num_threads: int) -> tuple[FloatArray, FloatArray, IntArray]: ...
+def cross_entropy(
+    logits: _Logits, actions: IntArray, num_threads: int
+) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]: ...
 def cross_entropy_gradient(
-    logits: _Logits, actions: IntArray, log_sums: FloatArray, factors: FloatArray, out: _Logits, num_threads: int
+    logits: _Logits,
+    actions: IntArray,
+    largest: FloatArray,
+    log_sums: FloatArray,
+    factors: FloatArray,
+    out: _Logits,
+    num_threads: int,
 ) -> None: ...
 
 # The classic board games have the same methods.

@@ -127,7 +127,7 @@ def write_toml(path: Path, values: Mapping[str, Any]) -> None:
 def read_toml(path: Path) -> dict[str, Any]:
     """Returns what a TOML file holds; raises MoemctsError where there is none and DamagedFile where it is no TOML."""
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise MoemctsError(f"expected a file {path}, found none") from None
     except IsADirectoryError:
@@ -141,7 +141,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 def read_json(path: Path) -> Any:
     """Returns what a JSON file holds; raises MoemctsError where there is none and DamagedFile where it is no JSON."""
     try:
-        return json.loads(path.read_text())
+        return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise MoemctsError(f"expected a file {path}, found none") from None
     except OSError as error:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Unpack
 
 import gymnasium
+import numpy as np
 
 from moemcts.agents import Agent
 from moemcts_pommerman.game import Corners, Numbers, variant
@@ -24,7 +25,8 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
     """One seat of a game of Pommerman.
 
     Observations are the 23 planes `[23, n, n]` that networks see (`observation="dictionary"`: the reference's
-    dictionaries, which libraries for learning do not take as they are), rewards the reference's. An episode ends with
+    dictionaries, which libraries for learning do not take as they are), rewards the reference's; with radio,
+    `info["message"]` has the words of the team mate. An episode ends with
     the game, or with the learning agent's death where everyone plays for himself; in a team its actions no longer
     count then. The limit of steps is a rule of the game, hence no truncation. Copies play on as the original; they
     share the opponents, which remember nothing outside their seats.
@@ -54,16 +56,14 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         self.game = variant(env, corners=corners, **rules)
         self.observation_space = space_of(observation, self.game.rules)
         num_players = self.game.spec.num_players
-        if seat != "rotate" and seat not in range(num_players):
-            raise ValueError(f"expected seat 'rotate' or a number below {num_players}, got {seat!r}")
+        self._given_seat = self._checked_seat(seat)
         others = _listed(opponents, num_players - 1)
         if len(others) != num_players - 1:
             raise ValueError(f"expected one agent for each of {num_players - 1} other seats, got {len(others)}")
         # One object per script, so that its seats are asked together.
         made: dict[Any, Opponent] = {}
         self._others = [made.setdefault(other, make_opponent(other, self.game)) for other in others]
-        self._given_seat = seat
-        self._episodes = 0
+        self._episodes: int | None = None
         self.seat = 0
         self.render_mode = render_mode
         self._observation: Form = observation
@@ -71,21 +71,26 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         self._running: RunningGame | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Starts a game; equal seeds give equal games in equal seats. `options={"seat": 2}` takes that seat."""
+        """Starts a game; equal seeds give equal games in equal seats, from the remainder of the seed on.
+
+        `options={"seat": 2}` takes that seat. Raises ValueError for another option, and for a seat that there is not.
+        """
         super().reset(seed=seed)
         num_players = self.game.spec.num_players
+        if unknown := sorted(set(options or {}) - {"seat"}):
+            raise ValueError(f"expected no option but 'seat', got {', '.join(map(repr, unknown))}")
         if seed is not None:
             self._episodes = seed % num_players
-        self.seat = self._episodes % num_players if self._given_seat == "rotate" else self._given_seat
-        if options and "seat" in options:
-            self.seat = int(options["seat"])
-            if self.seat not in range(num_players):
-                raise ValueError(f"expected a seat below {num_players}, got {self.seat}")
+        elif self._episodes is None:
+            # Fresh environments that are not seeded do not all begin in the same seat.
+            self._episodes = int(self.np_random.integers(num_players))
+        seat = self._checked_seat((options or {}).get("seat", self._given_seat))
+        self.seat = self._episodes % num_players if seat == "rotate" else seat
         self._episodes += 1
         players = [player for player in range(num_players) if player != self.seat]
         agents = dict(zip(players, self._others, strict=True))
         self._running = RunningGame(self.game, agents, int(self.np_random.integers(2**63)))
-        return self._observe(self._running), {"seat": self.seat}
+        return self._observe(self._running), {"seat": self.seat, **self._running.heard(self.seat)}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Plays a step; `info` has the winners and all players' rewards.
@@ -97,6 +102,7 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
             raise gymnasium.error.ResetNeeded("expected reset() after the last step of an episode")
         running.step({self.seat: action})
         info = {"seat": self.seat, "winners": running.winners, "rewards": tuple(running.rewards)}
+        info |= running.heard(self.seat)
         is_over = running.is_over_for(self.seat)
         return self._observe(running), running.rewards[self.seat], is_over, False, info
 
@@ -110,6 +116,19 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         from moemcts_pommerman.drawing import to_array
 
         return to_array(state)
+
+    @property
+    def state(self) -> Any:
+        """The state of the game, to be drawn or kept."""
+        return self._current().state
+
+    def _checked_seat(self, seat: Any) -> Any:
+        num_players = self.game.spec.num_players
+        if seat == "rotate":
+            return seat
+        if isinstance(seat, int | np.integer) and not isinstance(seat, bool) and seat in range(num_players):
+            return int(seat)
+        raise ValueError(f"expected seat 'rotate' or a number below {num_players}, got {seat!r}")
 
     def _observe(self, running: RunningGame) -> Any:
         return running.observation(self.seat, self._observation)

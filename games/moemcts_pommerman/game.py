@@ -75,12 +75,19 @@ class Pommerman(Game[native.State]):
         return native.State.initial(self.rules, seed % 2**64, self.corners == "shuffled")
 
     def parse_state(self, text: str) -> native.State:
-        """Returns the state written as the base64 of its record; raises ValueError for any other text."""
+        """Returns the state written as the base64 of its record.
+
+        Raises ValueError for any other text, and for a state of another game or of other rules.
+        """
         try:
-            record = base64.urlsafe_b64decode(text)
+            record = base64.b64decode(text.strip(), altchars=b"-_", validate=True)
         except (binascii.Error, ValueError) as error:
             raise ValueError(f"expected a Pommerman state in base64, got {text!r}") from error
-        return native.State.unpack(record)
+        state = native.State.unpack(record)
+        if state.rules != self.rules:
+            told = _differences(self.rules, state.rules)
+            raise ValueError(f"expected a position of {self.spec.name} with its rules, got one with {told}")
+        return state
 
     def format_state(self, state: native.State) -> str:
         return base64.urlsafe_b64encode(state.pack()).decode()
@@ -151,3 +158,10 @@ def _symmetry(number: int, name: str) -> Symmetry:
         return native.transform(number, given)
 
     return Symmetry(name, planes, np.array(native.transform_actions(number), dtype=np.int64))
+
+
+def _differences(wanted: native.Rules, given: native.Rules) -> str:
+    """Returns in which numbers rules are others, in words."""
+    names = ("game_type", "board_size", "view", "first_collapse", "max_steps", "timeout_is_loss")
+    pairs = [(name, getattr(wanted, name), getattr(given, name)) for name in names]
+    return ", ".join(f"{name} {there} instead of {here}" for name, here, there in pairs if here != there)

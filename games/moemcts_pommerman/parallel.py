@@ -22,8 +22,8 @@ class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
     """All seats of a game of Pommerman, `agent_0` to `agent_3`.
 
     Observations are the 23 planes `[23, n, n]` or, with `observation="dictionary"`, the reference's dictionaries;
-    rewards are the reference's. Where everyone plays for himself the dead
-    leave with their -1; in a team they stay until the game is over, and what they do no longer counts.
+    rewards are the reference's; with radio, `info["message"]` has the words of the team mate. Where everyone plays for
+    himself the dead leave with their -1; in a team they stay until the game is over, and what they do no longer counts.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -72,19 +72,27 @@ class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
             self._rng = np.random.default_rng(seed)
         self._running = RunningGame(self.game, {}, int(self._rng.integers(2**63)))
         self.agents = list(self.possible_agents)
-        return self._observations(self._running), {name: {} for name in self.agents}
+        infos = {name: self._running.heard(self._player(name)) for name in self.agents}
+        return self._observations(self._running), infos
 
     def step(
         self, actions: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
-        """Plays a step; agents without an action stop."""
+        """Plays a step; agents without an action stop.
+
+        Raises gymnasium's ResetNeeded after the last step of a game, ValueError for an action or agent that is none.
+        """
         running = self._current()
+        if not self.agents:
+            raise gymnasium.error.ResetNeeded("expected reset() after the last step of a game")
         running.step({self._player(name): action for name, action in actions.items()})
         observations = self._observations(running)
         rewards = {name: running.rewards[self._player(name)] for name in self.agents}
         terminations = {name: running.is_over_for(self._player(name)) for name in self.agents}
         truncations = dict.fromkeys(self.agents, False)
-        infos: dict[str, dict[str, Any]] = {name: {"winners": running.winners} for name in self.agents}
+        infos: dict[str, dict[str, Any]] = {
+            name: {"winners": running.winners, **running.heard(self._player(name))} for name in self.agents
+        }
         self.agents = [name for name in self.agents if not terminations[name]]
         return observations, rewards, terminations, truncations, infos
 
@@ -98,6 +106,11 @@ class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
         from moemcts_pommerman.drawing import to_array
 
         return to_array(state)
+
+    @property
+    def position(self) -> Any:
+        """The state of the game, to be drawn or kept; PettingZoo's `state()` would be an observation of all of it."""
+        return self._current().state
 
     def close(self) -> None:
         self._running = None

@@ -82,6 +82,10 @@ def register_weights() -> Sequence[Registration]:
     return [Registration(_FFA, partial(_weights, _FFA), summary, (_FFA,), default=True)]
 
 
+FIRST_COLLAPSE = 500
+"""The step at which the reference's walls begin to close in."""
+
+
 def _weights(name: str) -> Path:
     return Path(str(resources.files("moemcts_pommerman").joinpath("weights", name)))
 
@@ -95,7 +99,7 @@ def _board(game: Game) -> PommermanBoard:
 def _free_for_all(
     *,
     env: str = "PommeFFACompetition-v0",
-    collapse: bool = False,
+    collapse: bool | None = None,
     first_collapse: int | None = None,
     max_steps: int | None = None,
     timeout: Timeout = "tie",
@@ -108,21 +112,24 @@ def _free_for_all(
 def _team(
     *,
     env: str | None = None,
-    fog: bool = False,
-    collapse: bool = False,
+    fog: bool | None = None,
+    collapse: bool | None = None,
     first_collapse: int | None = None,
     max_steps: int | None = None,
     corners: Corners = "standard",
     discount: float = 1.0,
 ) -> Pommerman:
     default = "PommeTeamCompetition-v0" if fog else "PommeTeam-v0"
-    return _checked(_TEAM, env or default, collapse, first_collapse, max_steps, corners, discount)
+    game = _checked(_TEAM, env or default, collapse, first_collapse, max_steps, corners, discount)
+    if fog is not None and fog != bool(game.rules.view):
+        raise UsageError(f"{env!r} is played {'in fog' if game.rules.view else 'in the open'}, and fog={fog} is not")
+    return game
 
 
 def _radio(
     *,
     env: str = "PommeRadioCompetition-v2",
-    collapse: bool = False,
+    collapse: bool | None = None,
     first_collapse: int | None = None,
     max_steps: int | None = None,
     corners: Corners = "standard",
@@ -134,7 +141,7 @@ def _radio(
 def _duel(
     *,
     env: str = "OneVsOne-v0",
-    collapse: bool = False,
+    collapse: bool | None = None,
     first_collapse: int | None = None,
     max_steps: int | None = None,
     timeout: Timeout = "tie",
@@ -147,16 +154,17 @@ def _duel(
 def _checked(
     name: str,
     env: str,
-    collapse: bool,
+    collapse: bool | None,
     first_collapse: int | None,
     max_steps: int | None,
     corners: Corners,
     discount: float,
     timeout: Timeout = "tie",
 ) -> Pommerman:
-    if collapse and first_collapse is None:
-        # FIRST_COLLAPSE of the reference.
-        first_collapse = 500
+    if collapse is not None and first_collapse is not None and collapse != bool(first_collapse):
+        raise UsageError(f"collapse={collapse} and first_collapse={first_collapse} say the opposite")
+    if collapse is not None and first_collapse is None:
+        first_collapse = FIRST_COLLAPSE if collapse else 0
     changed = {"first_collapse": first_collapse, "max_steps": max_steps}
     game = variant(env, **changed, timeout=timeout, corners=corners, discount=discount)
     if game.spec.name != name:

@@ -14,7 +14,7 @@ from moemcts.errors import UsageError, unknown_name
 from moemcts_pommerman import native
 from moemcts_pommerman.agents import ScriptedAgent
 from moemcts_pommerman.game import Pommerman
-from moemcts_pommerman.spaces import SILENCE, Form, observe, split_action
+from moemcts_pommerman.spaces import SILENCE, Form, observe, random_words, split_action
 
 SCRIPTS = ("simple", "random", "stop")
 
@@ -22,8 +22,10 @@ SCRIPTS = ("simple", "random", "stop")
 class Opponent:
     """An agent in the seats of others: copies of an environment share it, for what it remembers is in its seats."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, *, says_anything: bool = False) -> None:
+        """`says_anything` on the radio, where there is one; else it is silent."""
         self.agent = agent
+        self.says_anything = says_anything
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
@@ -31,7 +33,7 @@ class Opponent:
     def __reduce__(self) -> tuple[Any, ...]:
         """Raises TypeError where the agent cannot be pickled."""
         try:
-            return _unpickled, (pickle.dumps(self.agent),)
+            return _unpickled, (pickle.dumps(self.agent), self.says_anything)
         except (TypeError, AttributeError, pickle.PicklingError) as error:
             raise TypeError(
                 f"expected opponents that can be pickled, got {self.agent.name!r}: {error}; pickle the environment "
@@ -39,8 +41,8 @@ class Opponent:
             ) from error
 
 
-def _unpickled(agent: bytes) -> Opponent:
-    return Opponent(pickle.loads(agent))
+def _unpickled(agent: bytes, says_anything: bool) -> Opponent:
+    return Opponent(pickle.loads(agent), says_anything=says_anything)
 
 
 class RunningGame:
@@ -52,6 +54,7 @@ class RunningGame:
         self.done = False
         self.messages = [SILENCE] * game.spec.num_players
         self._agents = agents
+        self._has_radio = game.rules.has_radio
         self._seats = {player: Seat(player, np.random.default_rng([seed, player])) for player in agents}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -87,10 +90,15 @@ class RunningGame:
             return self.state.observation(player)
         return observe(self.state, player, self.messages[(player + 2) % len(self.messages)])
 
+    def heard(self, player: int) -> dict[str, Any]:
+        """Returns what goes into the `info` of a player: with radio, the words that its team mate sent."""
+        return {"message": self.messages[(player + 2) % len(self.messages)]} if self._has_radio else {}
+
     def step(self, actions: Mapping[int, Any]) -> None:
         """Plays the given actions, the agents' own for their seats, and Stop for all others.
 
-        Raises ValueError for an action that is none. The dead stop and say nothing.
+        Raises ValueError for an action that is none. The dead stop and say nothing, as do agents but for `random`,
+        whose words are as random as its moves.
         """
         living = self.state.living
         moves = [0] * len(self.rewards)
@@ -101,6 +109,8 @@ class RunningGame:
                 moves[player], messages[player] = move, message
         for player, move in self._choices(living).items():
             moves[player] = move
+            if self._has_radio and self._agents[player].says_anything:
+                messages[player] = random_words(self._seats[player].rng)
         self.state, rewards, self.done, _ = self.state.step(moves)
         self.rewards = [float(reward) for reward in rewards]
         self.messages = messages
@@ -123,6 +133,8 @@ def make_opponent(agent: str | Agent, game: Pommerman) -> Opponent:
     """
     name = game.spec.name
     if not isinstance(agent, str):
+        if not callable(getattr(agent, "act", None)):
+            raise UsageError(f"expected opponents that are agents or one of {', '.join(SCRIPTS)}, got {agent!r}")
         own = getattr(agent, "game", game).spec
         if (own.num_players, own.observation_shape) != (game.spec.num_players, game.spec.observation_shape):
             raise UsageError(f"expected opponents for {name}, got {agent.name!r} for {own.name}")
@@ -130,4 +142,4 @@ def make_opponent(agent: str | Agent, game: Pommerman) -> Opponent:
     if agent not in SCRIPTS:
         unknown = unknown_name("scripted agent", agent, SCRIPTS)
         raise UsageError(f"{unknown}; other agents are given as objects, such as moemcts.load('planner', {name!r})")
-    return Opponent(ScriptedAgent(agent))
+    return Opponent(ScriptedAgent(agent), says_anything=agent == "random")

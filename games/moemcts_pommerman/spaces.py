@@ -99,14 +99,20 @@ def split_action(action: Any) -> tuple[int, tuple[int, int]]:
     Raises ValueError unless these are whole numbers, the move is 0..5, and what comes with it are two words of 0..7.
     """
     given = np.atleast_1d(np.asarray(action))
-    numbers = [int(number) for number in given]
-    is_right = len(numbers) in (1, 1 + _NUM_WORDS) and np.array_equal(numbers, given)
-    if not is_right or not 0 <= numbers[0] <= 5 or not all(0 <= word < _VOCABULARY for word in numbers[1:]):
+    are_whole = given.dtype.kind in "iuf" and given.shape in ((1,), (1 + _NUM_WORDS,)) and not np.any(given % 1)
+    numbers = [int(number) for number in given] if are_whole and np.isfinite(given).all() else []
+    if not numbers or not 0 <= numbers[0] <= 5 or not all(0 <= word < _VOCABULARY for word in numbers[1:]):
         words = f"a word of 0..{_VOCABULARY - 1}"
         raise ValueError(f"expected a move of 0..5, or [move, word, word] with {words} each, got {action!r}")
     if len(numbers) == 1:
         return numbers[0], SILENCE
     return numbers[0], (numbers[1], numbers[2])
+
+
+def random_words(rng: np.random.Generator) -> tuple[int, int]:
+    """Returns a message of two words, any as likely as any other."""
+    first, second = rng.integers(_VOCABULARY, size=_NUM_WORDS).tolist()
+    return first, second
 
 
 def planes_space(rules: Any) -> spaces.Box:

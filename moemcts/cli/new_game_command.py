@@ -64,7 +64,7 @@ def new_game(
     }
     templates = resources.files("moemcts.cli.new_game")
     for template, place in FILES.items():
-        text = templates.joinpath(template).read_text()
+        text = templates.joinpath(template).read_text(encoding="utf-8")
         for mark, value in marks.items():
             text = text.replace(mark, value)
         write_text(folder / place.format(module=module), text)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from moemcts.arena.verdict import counted
-from moemcts.report.outcomes import Entry
 from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import Curve, loss_curves, phase_shares, strength_curve
 from moemcts.report.tables import Table
@@ -25,7 +24,6 @@ class Generation:
     learned: Mapping[str, Any]
     promoted: Mapping[str, Any]
     """Of the match that decides who plays on; empty where there is none."""
-    metrics: Sequence[Entry]
 
 
 @dataclass(frozen=True, kw_only=True)

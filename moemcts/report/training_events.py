@@ -97,7 +97,7 @@ def points(
     `validation opening/loss`. Steps of later stages follow those of earlier ones.
     """
     # Times decide nothing: where they were not written down as they are now, their points are left out.
-    speeds = {(one.get("stage"), one.get("step")): one for one in timings}
+    speeds = {_when(one): one for one in timings}
     for entry, step in list(zip(entries, running_steps(entries), strict=True))[first:]:
         at = int(step)
         for kind in ("training", "validation"):
@@ -105,10 +105,15 @@ def points(
         for kind, label in (("phases", "validation"), ("test", "test")):
             for phase, losses in (entry.get(kind) or {}).items():
                 yield from ((at, f"{label} {phase}/{term}", value) for term, value in _terms(losses))
-        speed = speeds.get((entry["stage"], entry["step"]), {})
+        speed = speeds.get(_when(entry), {})
         for key, label in _SPEEDS.items():
             if key in speed:
                 yield at, f"speed/{label}", speed[key]
+
+
+def _when(entry: Mapping[str, Any]) -> tuple[object, ...]:
+    """Returns which experts, stage and step a line is of: several experts may have a stage of the same name."""
+    return str(entry.get("experts")), entry.get("stage"), entry.get("step")
 
 
 def _terms(losses: Mapping[str, float] | None) -> Iterator[tuple[str, float]]:

@@ -241,7 +241,9 @@ class SelfPlay(Run[SelfPlayConfig]):
             self._speak(generation, speed, done / expected)
 
         crew, player = self._workers(), PlayParts(self.players, generation, champion)
-        for wave in waves(games, crew.count, samples_of):
+        before = self.on_disk.said(generation - 1, PLAYED) if generation > 1 else None
+        samples_before = before["samples"] / before["games"] * games.per_part if before else 0.0
+        for wave in waves(games, crew.count, samples_of, samples_before):
             num_shares = min(crew.count, len(wave)) if games.continuous else len(wave)
             shares = [wave[start::num_shares] for start in range(num_shares)]
             crew.map(player, shares, on_report=functools.partial(hear, shares))

@@ -123,11 +123,14 @@ def numbers_of(config: GamesConfig, chunk: int) -> range:
     return range(start, int(min(start + config.per_part, last)))
 
 
-def waves(config: GamesConfig, num_workers: int, samples_of: Callable[[int], int | None]) -> Iterator[list[int]]:
+def waves(
+    config: GamesConfig, num_workers: int, samples_of: Callable[[int], int | None], before: float = 0.0
+) -> Iterator[list[int]]:
     """Yields the parts that are to be played next, until there are enough games.
 
     `samples_of` says how many samples a part has, None of one that is not played. With a number of games that is all
-    of them at once, with a number of samples as many as seem to be missing.
+    of them at once, with a number of samples as many as seem to be missing: by the parts that are played, else by
+    those of the generation before, of `before` samples each; where nothing is known, one for each worker.
     """
     if config.samples is None:
         yield [chunk for chunk in range(-(-config.games // config.per_part)) if samples_of(chunk) is None]
@@ -140,8 +143,8 @@ def waves(config: GamesConfig, num_workers: int, samples_of: Callable[[int], int
         missing = wanted - sum(known)
         if missing <= 0:
             return
-        mean = sum(known) / len(known) if known else missing / num_workers
-        number = max(1, math.ceil(missing / max(mean, 1)))
+        mean = sum(known) / len(known) if sum(known) else before
+        number = math.ceil(missing / mean) if mean else num_workers
         first = len(known)
         yield [chunk for chunk in range(first, first + number) if samples_of(chunk) is None]
 

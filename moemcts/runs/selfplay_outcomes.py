@@ -6,9 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from moemcts.arena.ranking import Ranking, fit_ratings
-from moemcts.learn.training.metrics_log import read_log
 from moemcts.report.selfplay import Generation, SelfPlayOutcomes, Strength
-from moemcts.runs.generations import LEARNED, PLAYED, PROMOTED, TRAINING
+from moemcts.runs.generations import LEARNED, PLAYED, PROMOTED
 
 if TYPE_CHECKING:
     from moemcts.runs.selfplay import SelfPlay
@@ -40,7 +39,6 @@ def generation_of(run: SelfPlay, number: int) -> Generation | None:
         played=played,
         learned=learned,
         promoted=run.on_disk.said(number, PROMOTED),
-        metrics=read_log(run.on_disk.of(number) / TRAINING / "metrics.jsonl"),
     )
 
 

@@ -104,6 +104,6 @@ def load_preset(game: str, name: str) -> dict[str, Any]:
 
 
 def _presets(game: str) -> dict[str, dict[str, Any]]:
-    text = importlib.resources.files("moemcts.runs").joinpath("selfplay.toml").read_text()
+    text = importlib.resources.files("moemcts.runs").joinpath("selfplay.toml").read_text(encoding="utf-8")
     found: dict[str, dict[str, Any]] = tomllib.loads(text)
     return found | dict(plugins().game_preset(game, GAME_PRESETS))

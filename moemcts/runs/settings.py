@@ -279,6 +279,11 @@ class ExperimentConfig(LearningConfig):
             if len(set(names)) < len(names):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise ValueError(f"expected different {kind}, got {twice!r} twice")
+        made = [plugins().scheme(name) for name in self.schemes]
+        for i, scheme in enumerate(made):
+            if scheme in made[:i]:
+                here = self.schemes[made.index(scheme)]
+                raise ValueError(f"expected different schemes, got {here!r} and, in other words, {self.schemes[i]!r}")
         return self
 
     @model_serializer(mode="wrap")
@@ -405,5 +410,5 @@ def _short(value: Any) -> str:
 
 
 def _presets() -> dict[str, Any]:
-    text = importlib.resources.files("moemcts.runs").joinpath("presets.toml").read_text()
+    text = importlib.resources.files("moemcts.runs").joinpath("presets.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)

@@ -72,6 +72,10 @@ class SearchAgent:
         self.num_batches = 0
         self.num_evaluations = 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what copies are made of; searches between two decisions hold nothing, and cannot be copied."""
+        return {**self.__dict__, "_idle": []}
+
     @property
     def game(self) -> Game:
         """What it searches."""

@@ -70,7 +70,10 @@ class Episode(State):
     def after(self, action: Action, env: Any) -> Episode:
         """Returns the episode one step on; `env`, which stands where this one does, makes the step."""
         self.game.check_action(action)
+        before = _drawn(env)
         seen, reward, terminated, truncated, _ = env.step(self.game.first_action + action)
+        if _drawn(env) != before:
+            raise self.game.draws_numbers()
         paid, is_over = self.game.in_units(float(reward)), bool(terminated or truncated)
         return Episode(self.game, env, self.seed, (*self.actions, action), self.game.encode(seen), paid, is_over)
 
@@ -167,9 +170,11 @@ class GymnasiumGame(Game[Episode]):
         self._options: dict[str, Any] = {"discount": discount, "reward": reward, "steps": steps}
         self._name = name
         self.env = _make(name)
-        space = self.env.action_space
+        space, seen = self.env.action_space, self.env.observation_space
         if not isinstance(space, spaces.Discrete):
             raise UsageError(f"gymnasium:{name} cannot be searched here: expected discrete actions, got {space}")
+        if not seen.is_np_flattenable:
+            raise UsageError(f"gymnasium:{name} cannot be searched here: expected observations of one size, got {seen}")
         if not reward > 0 or not 0 < discount <= 1 or steps < 0:
             raise UsageError(f"gymnasium:{name}: expected reward > 0, discount in (0, 1], steps >= 0")
         self.num_steps = steps or gymnasium.spec(name).max_episode_steps or DEFAULT_STEPS
@@ -181,7 +186,7 @@ class GymnasiumGame(Game[Episode]):
             name=f"gymnasium:{name}",
             num_players=1,
             num_actions=int(space.n),
-            observation_shape=self.encode(self.env.observation_space.sample()).shape,
+            observation_shape=self.encode(seen.sample()).shape,
             max_plies=self._plies_per_step() * self.num_steps,
             utility_sum=None,
             discount=discount,
@@ -248,7 +253,7 @@ class GymnasiumGame(Game[Episode]):
         """Returns an observation of the environment as numbers, which its later steps do not change."""
         space = self.env.observation_space
         flat = seen if isinstance(space, spaces.Box) else spaces.flatten(space, seen)
-        return np.array(flat, dtype=np.float32)
+        return np.atleast_1d(np.array(flat, dtype=np.float32))
 
     def check_action(self, action: Action) -> None:
         """Raises ValueError unless the action is one of the environment's."""
@@ -279,19 +284,32 @@ class GymnasiumGame(Game[Episode]):
         """
         rng = np.random.default_rng(0)
         for seed in range(NUM_PROBES):
-            env, twin, generators = _probes(self.env, seed)
+            try:
+                env, twin, generators = _probes(self.env, seed)
+            except Exception as error:
+                raise self._refusal(f"it cannot be copied and reset: {_line(error)}") from None
             before = _states(generators)
             for _ in range(min(self.num_steps, 50)):
                 action = self.first_action + int(rng.integers(self.spec.num_actions))
-                told = self._told(env.step(action))
+                try:
+                    told, again = self._told(env.step(action)), self._told(twin.step(action))
+                except Exception as error:
+                    raise self._refusal(f"its steps fail: {_line(error)}") from None
                 self.in_units(told[0])
-                if _states(generators) != before or self._told(twin.step(action)) != told:
-                    raise UsageError(
-                        f"gymnasium:{self._name} cannot be searched here: its steps draw random numbers, and it has no "
-                        "table of transitions (`P`) with their probabilities, or wrappers of which the table knows not"
-                    )
+                if _states(generators) != before or again != told:
+                    raise self.draws_numbers()
                 if told[1]:
                     break
+
+    def draws_numbers(self) -> UsageError:
+        """Returns the error for an environment whose steps draw random numbers, which a search would foresee."""
+        return self._refusal(
+            "its steps draw random numbers, and it has no table of transitions (`P`) with their probabilities, or "
+            "wrappers of which the table knows not"
+        )
+
+    def _refusal(self, reason: str) -> UsageError:
+        return UsageError(f"gymnasium:{self._name} cannot be searched here: {reason}")
 
     def _told(self, step: tuple[Any, Any, bool, bool, Any]) -> tuple[float, bool, bytes]:
         seen, reward, terminated, truncated, _ = step
@@ -302,7 +320,7 @@ class TableGame(GymnasiumGame):
     """An environment whose transitions are a table `P`: where an action has several outcomes, chance moves."""
 
     def __init__(self, name: str, **options: Any) -> None:
-        self.table: Table = _make(name).P
+        self.table: Table = _table_of(_make(name))
         super().__init__(name, **({"reward": self._largest_reward() or 1.0} | options))
 
     def initial_state(self, seed: int = 0) -> Place:  # type: ignore[override]
@@ -349,7 +367,7 @@ class TableGame(GymnasiumGame):
 def make(name: str, *, discount: float = DEFAULT_DISCOUNT, reward: float = 0.0, steps: int = 0) -> GymnasiumGame:
     """Returns an environment as a game; `reward` 0 takes the largest of a table, else 1."""
     options: dict[str, Any] = {"discount": discount, "steps": steps} | ({"reward": reward} if reward else {})
-    return (TableGame if hasattr(_make(name), "P") else GymnasiumGame)(name, **options)
+    return (GymnasiumGame if _table_of(_make(name)) is None else TableGame)(name, **options)
 
 
 @hookimpl
@@ -375,13 +393,33 @@ def _make(name: str) -> Any:
     try:
         return gymnasium.make(spec, disable_env_checker=True)
     except Exception as error:
-        raise UsageError(f"gymnasium:{name}: Gymnasium cannot make it: {' '.join(str(error).split())}") from None
+        raise UsageError(f"gymnasium:{name}: Gymnasium cannot make it: {_line(error)}") from None
 
 
 def _copied(env: Any) -> Any:
     """Returns a copy of an environment that shares what never changes."""
-    shared = (*_spaces(env), env.unwrapped.spec, getattr(env.unwrapped, "P", None))
+    shared = (*_spaces(env), env.unwrapped.spec, _table_of(env.unwrapped))
     return copy.deepcopy(env, {id(part): part for part in shared})
+
+
+def _table_of(env: Any) -> Any:
+    """Returns the table of transitions of an environment; None where there is none, whatever else it calls `P`.
+
+    That of an environment in a wrapper is not the wrapper's.
+    """
+    table = getattr(env, "P", None)
+    is_table = isinstance(table, Mapping) and all(isinstance(row, Mapping) for row in table.values())
+    return table if is_table and table else None
+
+
+def _drawn(env: Any) -> Any:
+    """Returns how far the environment's own generator has been drawn from; None where it has none yet."""
+    generator = getattr(env.unwrapped, "_np_random", None)
+    return None if generator is None else str(generator.bit_generator.state)
+
+
+def _line(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def _spaces(env: Any) -> list[Any]:

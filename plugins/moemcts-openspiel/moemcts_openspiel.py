@@ -152,7 +152,9 @@ class OpenSpielGame(Game[Position]):
         shape = self.spiel.observation_tensor_shape() if self.has_observations else _information_shape(self.spiel)
         if 0 in shape or not self.spiel.num_distinct_actions():
             raise UsageError(f"openspiel:{name}: expected a larger board, got one with nothing on it")
-        total = self.spiel.utility_sum() if kind.utility in (Utility.ZERO_SUM, Utility.CONSTANT_SUM) else None
+        # With one player some games still say that they are of zero sum.
+        has_sum = kind.utility in (Utility.ZERO_SUM, Utility.CONSTANT_SUM) and self.spiel.num_players() > 1
+        total = self.spiel.utility_sum() if has_sum else None
         self.spec = GameSpec(
             name=f"openspiel:{self.spiel}",
             num_players=self.spiel.num_players(),

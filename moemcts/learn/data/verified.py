@@ -25,7 +25,7 @@ class Verified:
         self._path = folder / NAME
         self._found: dict[str, list[int | str]] = {}
         with contextlib.suppress(OSError, ValueError):
-            found = json.loads(self._path.read_text())
+            found = json.loads(self._path.read_text(encoding="utf-8"))
             if isinstance(found, dict):
                 self._found = found
         self._is_changed = False

@@ -39,21 +39,20 @@ def policy_loss(logits: Tensor, actions: Tensor) -> PolicyLoss:
 class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
-        logits = logits.contiguous()
+        logits, actions = logits.contiguous(), actions.long().contiguous()
         found = core.cross_entropy(_array(logits), _array(actions), torch.get_num_threads())
-        losses, log_sums, best = (torch.from_numpy(one) for one in found)
-        ctx.save_for_backward(logits, actions, log_sums)
+        losses, best, *sums = (torch.from_numpy(one) for one in found)
+        ctx.save_for_backward(logits, actions, *sums)
         ctx.mark_non_differentiable(best)
         return losses, best
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, of_losses: Tensor, _: Tensor) -> tuple[Tensor, None]:
-        logits, actions, log_sums = ctx.saved_tensors
+        logits, actions, largest, log_sums = ctx.saved_tensors
         gradient = torch.empty_like(logits)
-        factors = _array(of_losses.contiguous())
-        arrays = (_array(logits), _array(actions), _array(log_sums), factors, _array(gradient))
-        core.cross_entropy_gradient(*arrays, torch.get_num_threads())
+        rows = (_array(actions), _array(largest), _array(log_sums), _array(of_losses.contiguous()))
+        core.cross_entropy_gradient(_array(logits), *rows, _array(gradient), torch.get_num_threads())
         return gradient, None
 
 

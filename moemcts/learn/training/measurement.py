@@ -23,9 +23,15 @@ def columns(losses: Losses) -> dict[str, torch.Tensor]:
     return {**losses.terms(), "accuracy": losses.correct}
 
 
-def measure(dataset: Dataset, losses_of: Callable[[Tensors], Losses], ranks: Ranks) -> PerSample:
-    """Returns the losses of every sample; each rank computes its share, all get the whole."""
-    rows = [np.arange(start, min(start + CHUNK, len(dataset))) for start in range(0, len(dataset), CHUNK)]
+def measure(
+    dataset: Dataset, losses_of: Callable[[Tensors], Losses], ranks: Ranks, *, batch_size: int = CHUNK
+) -> PerSample:
+    """Returns the losses of every sample; each rank computes its share, all get the whole.
+
+    No more are computed at once than in a step of `batch_size`: what fits into memory there fits here.
+    """
+    size = min(batch_size, CHUNK)
+    rows = [np.arange(start, min(start + size, len(dataset))) for start in range(0, len(dataset), size)]
     ones = np.ones(len(dataset), dtype=np.float32)
     own: list[dict[str, FloatArray]] = []
     with torch.inference_mode():

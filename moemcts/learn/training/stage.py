@@ -281,7 +281,7 @@ class StageRun:
         def losses_of(batch: Tensors) -> Losses:
             return self._losses(batch.to(self._machine.device), self._network)
 
-        per_sample = measure(material.validation, losses_of, self._ranks)
+        per_sample = measure(material.validation, losses_of, self._ranks, batch_size=self.config.batch_size)
         phases = material.held_out_phases[material.measured]
         entry = {
             **self._head,
@@ -294,14 +294,15 @@ class StageRun:
             "phases": by_phase(per_sample, phases, material.phase_names, factors),
         }
         if material.test is not None and material.test_phases is not None:
-            of_test = measure(material.test, losses_of, self._ranks)
+            of_test = measure(material.test, losses_of, self._ranks, batch_size=self.config.batch_size)
             entry["test"] = by_phase(of_test, material.test_phases, material.phase_names, factors)
         return entry
 
     def _write_log(self, entry: Mapping[str, Any]) -> None:
         if self._ranks.is_first:
             self._log.append(entry)
-            self._timings.append({"stage": self.name, "step": self._state.step, **self._speed.rates()})
+            head = {**self._head, "stage": self.name}
+            self._timings.append({**head, "step": self._state.step, **self._speed.rates()})
         self._speed = Speed()
 
     def _go_back(self, what: str, step: int) -> None:

@@ -102,14 +102,6 @@ impl Rules for Breakthrough {
             Ending::None
         }
     }
-
-    fn check(&self, [first, second]: [u64; 2]) -> Result<(), String> {
-        let goal = |player: Player, pieces: u64| self.turned(player, pieces) >> ((self.rows() - 1) * STRIDE) != 0;
-        match (first == 0 || goal(1, second), second == 0 || goal(0, first)) {
-            (true, true) => Err("expected one player at most to have won".to_owned()),
-            _ => Ok(()),
-        }
-    }
 }
 
 impl Breakthrough {

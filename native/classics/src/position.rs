@@ -116,6 +116,11 @@ impl<R: Rules> Position<R> {
         let (own, other) = if ply.is_multiple_of(2) { (first, second) } else { (second, first) };
         let mut position = Self { own, other, rules, ply, ending: Ending::None };
         position.ending = R::ending(&position);
+        // As if the player to move had moved last.
+        let turned = R::ending(&Self { own: other, other: own, ply: ply ^ 1, ..position });
+        if turned == Ending::win(position.mover()) && turned != position.ending {
+            return Err("expected the game to have ended with the last move at most".to_owned());
+        }
         Ok(position)
     }
 

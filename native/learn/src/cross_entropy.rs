@@ -2,8 +2,11 @@
 //!
 //! With thousands of actions, where most of the numbers of a small network are its logits, this is half of a step.
 
-use crate::lanes::{exp, largest, sum_of_exps};
+use crate::lanes;
 use crate::number::Number;
+
+/// A thread has as many logits at least, 0.1 ms of work: fewer are not worth starting one.
+const WORTH_A_THREAD: usize = 1 << 16;
 
 /// Logits `[N, A]` by rows, and the action that each row is held against.
 #[derive(Clone, Copy)]
@@ -25,6 +28,12 @@ impl<'a, T: Number> Policies<'a, T> {
         }
     }
 
+    /// Returns how many rows each of so many threads does, of which there are fewer where there is little to do.
+    fn share(self, num_threads: usize) -> usize {
+        let num_threads = num_threads.clamp(1, (self.logits.len() / WORTH_A_THREAD).max(1));
+        self.actions.len().div_ceil(num_threads).max(1)
+    }
+
     fn split(self, num_rows: usize) -> (Self, Self) {
         let (first, others) = self.logits.split_at(num_rows * self.num_actions);
         let (of_first, of_others) = self.actions.split_at(num_rows);
@@ -37,11 +46,15 @@ impl<'a, T: Number> Policies<'a, T> {
 }
 
 /// What is known of each row.
+///
+/// The logarithm of a row's sum is in two parts: added up, they would lose the digits of small sums beside large logits.
 #[derive(Debug, PartialEq)]
 pub struct Losses {
     /// `-log p(action)`.
     pub losses: Vec<f32>,
-    /// The logarithm of the sum of all exponentials.
+    /// The largest logit.
+    pub largest: Vec<f32>,
+    /// The logarithm of the sum of all exponentials, each of a logit less the largest.
     pub log_sums: Vec<f32>,
     /// The first of the likeliest actions.
     pub best: Vec<i64>,
@@ -50,47 +63,48 @@ pub struct Losses {
 /// Returns the losses of policies, computed by so many threads.
 pub fn losses<T: Number>(policies: Policies<T>, num_threads: usize) -> Losses {
     let num = policies.actions.len();
-    let mut found = Losses { losses: vec![0.0; num], log_sums: vec![0.0; num], best: vec![0; num] };
-    let share = share_of(num, num_threads);
-    let parts = found.losses.chunks_mut(share).zip(found.log_sums.chunks_mut(share)).zip(found.best.chunks_mut(share));
+    let zeros = || vec![0.0; num];
+    let mut found = Losses { losses: zeros(), largest: zeros(), log_sums: zeros(), best: vec![0; num] };
+    let share = policies.share(num_threads);
+    let sums = found.largest.chunks_mut(share).zip(found.log_sums.chunks_mut(share));
+    let parts = found.losses.chunks_mut(share).zip(found.best.chunks_mut(share)).zip(sums);
     let mut left = policies;
     std::thread::scope(|scope| {
-        for ((losses, log_sums), best) in parts {
+        for ((losses, best), (largest, log_sums)) in parts {
             let (mine, others) = left.split(losses.len());
             left = others;
-            run(scope, share == num, move || vectorised::losses(mine, losses, log_sums, best));
+            run(scope, share == num, move || vectorised::losses(mine, losses, best, largest, log_sums));
         }
     });
     found
 }
 
-/// Writes the gradient of the sum over rows of `factors` times losses; `log_sums` are those of `losses`.
+/// Writes the gradient of the sum over rows of `factors` times losses; `largest` and `log_sums` are those of `losses`.
 pub fn gradient<T: Number>(
     policies: Policies<T>,
+    largest: &[f32],
     log_sums: &[f32],
     factors: &[f32],
     out: &mut [T],
     num_threads: usize,
 ) -> Result<(), String> {
     let num = policies.actions.len();
-    if log_sums.len() != num || factors.len() != num || out.len() != policies.logits.len() {
-        return Err(format!("expected {num} rows, got {} sums, {} factors", log_sums.len(), factors.len()));
+    let lengths = [largest.len(), log_sums.len(), factors.len()];
+    if lengths != [num; 3] || out.len() != policies.logits.len() {
+        return Err(format!("expected {num} rows, got {lengths:?} and {} numbers to write", out.len()));
     }
-    let share = share_of(num, num_threads);
-    let parts = out.chunks_mut(share * policies.num_actions).zip(log_sums.chunks(share).zip(factors.chunks(share)));
+    let share = policies.share(num_threads);
+    let sums = largest.chunks(share).zip(log_sums.chunks(share));
+    let parts = out.chunks_mut(share * policies.num_actions).zip(factors.chunks(share)).zip(sums);
     let mut left = policies;
     std::thread::scope(|scope| {
-        for (out, (log_sums, factors)) in parts {
+        for ((out, factors), (largest, log_sums)) in parts {
             let (mine, others) = left.split(factors.len());
             left = others;
-            run(scope, share == num, move || vectorised::gradient(mine, log_sums, factors, out));
+            run(scope, share == num, move || vectorised::gradient(mine, largest, log_sums, factors, out));
         }
     });
     Ok(())
-}
-
-fn share_of(num: usize, num_threads: usize) -> usize {
-    num.div_ceil(num_threads.max(1)).max(1)
 }
 
 /// Does a task in a thread of its own, or right here where it is the only one.
@@ -103,23 +117,38 @@ fn run<'scope>(scope: &'scope std::thread::Scope<'scope, '_>, is_only: bool, tas
 }
 
 #[inline(always)]
-fn losses_of_rows<T: Number>(policies: Policies<T>, losses: &mut [f32], log_sums: &mut [f32], best: &mut [i64]) {
+fn losses_of_rows<T: Number>(
+    policies: Policies<T>,
+    losses: &mut [f32],
+    best: &mut [i64],
+    largest: &mut [f32],
+    log_sums: &mut [f32],
+) {
     for (i, (row, action)) in policies.rows().enumerate() {
-        let most = largest(row);
-        log_sums[i] = most + sum_of_exps(row, most).ln();
-        losses[i] = log_sums[i] - row[action].widen();
+        let most = lanes::largest(row);
+        largest[i] = most;
+        log_sums[i] = lanes::sum_of_exps(row, most).ln();
+        losses[i] = (most - row[action].widen()) + log_sums[i];
         best[i] = row.iter().position(|logit| logit.widen() == most).unwrap_or(0) as i64;
     }
 }
 
 #[inline(always)]
-fn gradient_of_rows<T: Number>(policies: Policies<T>, log_sums: &[f32], factors: &[f32], out: &mut [T]) {
-    let outs = out.chunks_exact_mut(policies.num_actions);
-    for (((row, action), out), (&log_sum, &factor)) in policies.rows().zip(outs).zip(log_sums.iter().zip(factors)) {
-        for (gradient, logit) in out.iter_mut().zip(row) {
-            *gradient = T::narrow(factor * exp(logit.widen() - log_sum));
+fn gradient_of_rows<T: Number>(
+    policies: Policies<T>,
+    largest: &[f32],
+    log_sums: &[f32],
+    factors: &[f32],
+    out: &mut [T],
+) {
+    let outs = out.chunks_exact_mut(policies.num_actions).zip(factors);
+    let sums = largest.iter().zip(log_sums);
+    for (((row, action), (out, &factor)), (&most, &log_sum)) in policies.rows().zip(outs).zip(sums) {
+        let probability = |logit: T| lanes::exp((logit.widen() - most) - log_sum);
+        for (gradient, &logit) in out.iter_mut().zip(row) {
+            *gradient = T::narrow(factor * probability(logit));
         }
-        out[action] = T::narrow(factor * (exp(row[action].widen() - log_sum) - 1.0));
+        out[action] = T::narrow(factor * (probability(row[action]) - 1.0));
     }
 }
 
@@ -154,8 +183,15 @@ mod vectorised {
         };
     }
 
-    widest!(losses, losses_of_rows, losses: &mut [f32], log_sums: &mut [f32], best: &mut [i64]);
-    widest!(gradient, gradient_of_rows, log_sums: &[f32], factors: &[f32], out: &mut [T]);
+    widest!(
+        losses,
+        losses_of_rows,
+        losses: &mut [f32],
+        best: &mut [i64],
+        largest: &mut [f32],
+        log_sums: &mut [f32]
+    );
+    widest!(gradient, gradient_of_rows, largest: &[f32], log_sums: &[f32], factors: &[f32], out: &mut [T]);
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -190,7 +226,7 @@ mod tests {
         let policies = Policies::new(&logits, &ACTIONS, NUM_ACTIONS).unwrap();
         let found = losses(policies, 1);
         let mut out = vec![0.0; logits.len()];
-        gradient(policies, &found.log_sums, &FACTORS, &mut out, 1).unwrap();
+        gradient(policies, &found.largest, &found.log_sums, &FACTORS, &mut out, 1).unwrap();
         for (i, row) in logits.chunks(NUM_ACTIONS).enumerate() {
             let (loss, gradient) = wanted(row, ACTIONS[i] as usize);
             assert!((f64::from(found.losses[i]) - loss).abs() < 3e-6);
@@ -212,24 +248,46 @@ mod tests {
         let found = losses(short, 1);
         assert_eq!(found, losses(long, 1));
         let (mut narrow, mut wide) = (vec![0; rounded.len()], vec![0.0; rounded.len()]);
-        gradient(short, &found.log_sums, &FACTORS, &mut narrow, 1).unwrap();
-        gradient(long, &found.log_sums, &FACTORS, &mut wide, 1).unwrap();
+        gradient(short, &found.largest, &found.log_sums, &FACTORS, &mut narrow, 1).unwrap();
+        gradient(long, &found.largest, &found.log_sums, &FACTORS, &mut wide, 1).unwrap();
         assert_eq!(narrow, wide.iter().map(|&one| Bf16::narrow(one)).collect::<Vec<_>>());
     }
 
     #[test]
+    fn far_from_zero_the_gradient_still_sums_to_nothing() {
+        let row: Vec<f32> = (0..1000).map(|i| 1e4 + (i * 7919 % 1000) as f32 / 250.0).collect();
+        let policies = Policies::new(&row, &[500], 1000).unwrap();
+        let found = losses(policies, 1);
+        let (loss, _) = wanted(&row.iter().map(|logit| logit - 1e4).collect::<Vec<_>>(), 500);
+        assert!((f64::from(found.losses[0]) - loss).abs() < 3e-6);
+        let mut out = vec![0.0; 1000];
+        gradient(policies, &found.largest, &found.log_sums, &[1.0], &mut out, 1).unwrap();
+        assert!(out.iter().map(|&one| f64::from(one)).sum::<f64>().abs() < 1e-6);
+    }
+
+    #[test]
     fn threads_change_nothing() {
-        let logits = logits();
-        let policies = Policies::new(&logits, &ACTIONS, NUM_ACTIONS).unwrap();
+        let (num_rows, num_actions) = (67, 4864);
+        let logits: Vec<f32> = (0..num_rows * num_actions).map(|i| (i * 7919 % 10007) as f32 / 900.0).collect();
+        let actions: Vec<i64> = (0..num_rows as i64).map(|i| i * 71).collect();
+        let factors: Vec<f32> = (0..num_rows).map(|i| i as f32 / 7.0).collect();
+        let policies = Policies::new(&logits, &actions, num_actions).unwrap();
+        assert_eq!(policies.share(3), 23);
         let alone = losses(policies, 1);
         let mut out = vec![0.0; logits.len()];
-        gradient(policies, &alone.log_sums, &FACTORS, &mut out, 1).unwrap();
-        for num_threads in [0, 2, 3, 5, 8] {
+        gradient(policies, &alone.largest, &alone.log_sums, &factors, &mut out, 1).unwrap();
+        for num_threads in [0, 2, 3, 64] {
             assert_eq!(losses(policies, num_threads), alone);
             let mut shared = vec![0.0; logits.len()];
-            gradient(policies, &alone.log_sums, &FACTORS, &mut shared, num_threads).unwrap();
+            gradient(policies, &alone.largest, &alone.log_sums, &factors, &mut shared, num_threads).unwrap();
             assert_eq!(shared, out);
         }
+    }
+
+    #[test]
+    fn little_is_done_by_one_thread() {
+        let logits = logits();
+        assert_eq!(Policies::new(&logits, &ACTIONS, NUM_ACTIONS).unwrap().share(32), ACTIONS.len());
     }
 
     #[test]
@@ -253,14 +311,14 @@ mod tests {
         assert!(Policies::new(&[0.0; 6], &[0, 3], 3).is_err());
         assert!(Policies::new(&[0.0; 6], &[0, -1], 3).is_err());
         let policies = Policies::new(&[0.0; 6], &[0, 1], 3).unwrap();
-        assert!(gradient(policies, &[0.0], &[1.0; 2], &mut [0.0; 6], 1).is_err());
-        assert!(gradient(policies, &[0.0; 2], &[1.0; 2], &mut [0.0; 5], 1).is_err());
+        assert!(gradient(policies, &[0.0], &[0.0; 2], &[1.0; 2], &mut [0.0; 6], 1).is_err());
+        assert!(gradient(policies, &[0.0; 2], &[0.0; 2], &[1.0; 2], &mut [0.0; 5], 1).is_err());
     }
 
     #[test]
     fn no_rows_are_no_losses() {
         let policies = Policies::<f32>::new(&[], &[], 3).unwrap();
         assert!(losses(policies, 2).losses.is_empty());
-        gradient(policies, &[], &[], &mut [], 2).unwrap();
+        gradient(policies, &[], &[], &[], &mut [], 2).unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! Arithmetic that compilers turn into vectors, with the same result whichever the processor has.
+//! Arithmetic that compilers turn into vectors, with the same result however wide they are.
 //!
 //! Sums are over `LANES` columns first, in the order of the columns; no multiplication is fused with an addition.
 

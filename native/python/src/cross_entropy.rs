@@ -19,23 +19,24 @@ pub enum Gradient<'py> {
     Brain(PyReadwriteArray2<'py, Bf16>),
 }
 
-/// Losses, logarithms of sums and best actions, `[N]` each.
-type Found<'py> = (Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<i64>>);
+/// Numbers of each row, `[N]`.
+type Column<'py> = Bound<'py, PyArray1<f32>>;
 
-/// Returns `-log p(action)` of each row, the logarithm of its sum of exponentials, and the first of its best actions.
+/// Returns `-log p(action)` of each row, its first best action, its largest logit, and the logarithm of the sum of the
+/// exponentials of its logits less the largest.
 #[pyfunction]
 pub fn cross_entropy<'py>(
     py: Python<'py>,
     logits: Logits<'py>,
     actions: PyReadonlyArray1<'py, i64>,
     num_threads: usize,
-) -> PyResult<Found<'py>> {
+) -> PyResult<(Column<'py>, Bound<'py, PyArray1<i64>>, Column<'py>, Column<'py>)> {
     let found = match &logits {
         Logits::Single(logits) => losses(py, logits, &actions, num_threads)?,
         Logits::Brain(logits) => losses(py, logits, &actions, num_threads)?,
     };
-    let Losses { losses, log_sums, best } = found;
-    Ok((PyArray1::from_vec(py, losses), PyArray1::from_vec(py, log_sums), PyArray1::from_vec(py, best)))
+    let column = |numbers| PyArray1::from_vec(py, numbers);
+    Ok((column(found.losses), PyArray1::from_vec(py, found.best), column(found.largest), column(found.log_sums)))
 }
 
 /// Writes the gradient of the sum over rows of `factors` times cross-entropy into `out`.
@@ -44,20 +45,21 @@ pub fn cross_entropy_gradient<'py>(
     py: Python<'py>,
     logits: Logits<'py>,
     actions: PyReadonlyArray1<'py, i64>,
+    largest: PyReadonlyArray1<'py, f32>,
     log_sums: PyReadonlyArray1<'py, f32>,
     factors: PyReadonlyArray1<'py, f32>,
     out: Gradient<'py>,
     num_threads: usize,
 ) -> PyResult<()> {
-    let (log_sums, factors) = (log_sums.as_slice()?, factors.as_slice()?);
+    let (largest, log_sums, factors) = (largest.as_slice()?, log_sums.as_slice()?, factors.as_slice()?);
     match (&logits, out) {
         (Logits::Single(logits), Gradient::Single(mut out)) => {
             let (policies, out) = (policies(logits, &actions)?, out.as_slice_mut()?);
-            py.detach(|| moemcts_learn::gradient(policies, log_sums, factors, out, num_threads))
+            py.detach(|| moemcts_learn::gradient(policies, largest, log_sums, factors, out, num_threads))
         }
         (Logits::Brain(logits), Gradient::Brain(mut out)) => {
             let (policies, out) = (policies(logits, &actions)?, out.as_slice_mut()?);
-            py.detach(|| moemcts_learn::gradient(policies, log_sums, factors, out, num_threads))
+            py.detach(|| moemcts_learn::gradient(policies, largest, log_sums, factors, out, num_threads))
         }
         _ => Err("expected a gradient of as many bits as the logits".to_owned()),
     }

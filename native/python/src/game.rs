@@ -48,6 +48,14 @@ pub fn player(number: i64) -> PyResult<Player> {
     }
 }
 
+/// Returns the actions of numbers that Python gave; whether they are legal is another question.
+pub fn joint(numbers: &[i64]) -> PyResult<Vec<Action>> {
+    let action = |&number: &i64| Action::try_from(number).map_err(|_| number);
+    numbers.iter().map(action).collect::<Result<_, _>>().map_err(|number| {
+        PyValueError::new_err(format!("expected actions that are legal, numbers from 0 on, got {number}"))
+    })
+}
+
 pub fn active_players<S: State<Error: Into<PyErr>>>(state: &S) -> PyResult<Players> {
     state.active_players().map_err(Into::into)
 }

@@ -48,16 +48,16 @@ macro_rules! native_game {
                 $crate::game::is_decided(&self.0, player)
             }
 
-            fn play(&self, actions: Vec<u32>) -> PyResult<Self> {
-                $crate::game::play(&self.0, &actions).map(Self)
+            fn play(&self, actions: Vec<i64>) -> PyResult<Self> {
+                $crate::game::play(&self.0, &$crate::game::joint(&actions)?).map(Self)
             }
 
             fn returns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, numpy::PyArray1<f32>>> {
                 $crate::game::returns(py, &self.0)
             }
 
-            fn observation<'py>(&self, py: Python<'py>, player: usize) -> PyResult<Bound<'py, numpy::PyArray3<f32>>> {
-                $crate::game::observation(py, &self.0, player)
+            fn observation<'py>(&self, py: Python<'py>, player: i64) -> PyResult<Bound<'py, numpy::PyArray3<f32>>> {
+                $crate::game::observation(py, &self.0, $crate::game::player(player)?)
             }
 
             fn key(&self) -> PyResult<u64> {

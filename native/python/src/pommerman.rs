@@ -42,11 +42,19 @@ impl PommermanRules {
     /// The rules of the reference's environment of this id, or of its changed copy.
     #[new]
     #[pyo3(signature = (id, *, first_collapse=None, max_steps=None, timeout_is_loss=false))]
-    fn new(id: &str, first_collapse: Option<u16>, max_steps: Option<u16>, timeout_is_loss: bool) -> PyResult<Self> {
+    fn new(id: &str, first_collapse: Option<i64>, max_steps: Option<i64>, timeout_is_loss: bool) -> PyResult<Self> {
         let found = variant::find(id).ok_or_else(|| value_error(format!("no Pommerman environment named {id:?}")))?;
         let mut rules = found.rules;
-        rules.first_collapse = first_collapse.unwrap_or(rules.first_collapse);
-        rules.max_steps = max_steps.unwrap_or(rules.max_steps);
+        let steps = |name: &str, number: i64| {
+            let wanted = || value_error(format!("expected {name} of at most 9999 steps, got {number}"));
+            u16::try_from(number).map_err(|_| wanted())
+        };
+        if let Some(number) = first_collapse {
+            rules.first_collapse = steps("first_collapse", number)?;
+        }
+        if let Some(number) = max_steps {
+            rules.max_steps = steps("max_steps", number)?;
+        }
         rules.timeout_is_loss = timeout_is_loss;
         rules.check().map_err(value_error)?;
         Ok(Self(rules))
@@ -226,13 +234,15 @@ impl PommermanState {
     /// Plays one step as the reference does, one action per player, also of the dead.
     ///
     /// Returns the state, the rewards `[P]`, done, and the reference's result (0 win, 2 tie, 3 incomplete).
-    fn step(&self, actions: Vec<u8>) -> PyResult<(Self, Vec<i8>, bool, u8)> {
+    fn step(&self, actions: Vec<i64>) -> PyResult<(Self, Vec<i8>, bool, u8)> {
         let num_players = self.0.num_players();
-        if actions.len() != num_players || actions.iter().any(|&action| action > 5) {
+        if actions.len() != num_players || actions.iter().any(|action| !(0..=5).contains(action)) {
             return Err(value_error(format!("expected {num_players} actions of 0..=5, got {actions:?}")));
         }
         let mut joint = [0; 4];
-        joint[..num_players].copy_from_slice(&actions);
+        for (mine, action) in joint.iter_mut().zip(&actions) {
+            *mine = *action as u8;
+        }
         let mut next = self.0.clone();
         let outcome = next.step(joint);
         Ok((Self(next), outcome.rewards[..num_players].to_vec(), outcome.done, outcome.ending as u8))
