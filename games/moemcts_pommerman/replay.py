@@ -39,10 +39,10 @@ def save_gif(
     phases = _phases(states, gate)
     captions = [_caption(state, names) for state, names in zip(states, phases, strict=True)]
     frames = [to_image(state, cell=cell, caption=text) for state, text in zip(states, captions, strict=True)]
-    # One palette for all frames: colours stay what they are, and frames differ only where something happens. Who is
-    # dead in one of these is alive in another.
+    # One palette for all frames: colours stay what they are, and frames differ only where something happens. The most
+    # frequent ones would leave out players who die early: those that are farthest apart are taken.
     shown = np.concatenate([np.asarray(frames[i]) for i in (0, len(frames) // 2, -1)])
-    palette = Image.fromarray(shown).quantize(128, dither=Image.Dither.NONE)
+    palette = Image.fromarray(shown).quantize(128, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
     images = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     durations = [milliseconds] * (len(images) - 1) + [milliseconds * _LAST_FRAMES]
     images[0].save(path, save_all=True, append_images=images[1:], duration=durations, loop=0, optimize=False)

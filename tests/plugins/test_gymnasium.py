@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -130,6 +131,56 @@ gymnasium.register("HalvedLake-v0", entry_point=LAKE, additional_wrappers=HALVED
 def test_steps_that_draw_are_refused_whatever_they_draw_from(name: str) -> None:
     with pytest.raises(UsageError, match="its steps draw random numbers"):
         moemcts_gymnasium.make(name)
+
+
+class Odd(Counted):
+    """Is in some way what the search cannot use, or only seems to be."""
+
+    def __init__(self, *, oddity: str) -> None:
+        super().__init__()
+        self._steps = 0
+        if oddity == "lock":
+            self.lock = threading.Lock()
+        elif oddity == "sequence":
+            self.observation_space = gymnasium.spaces.Sequence(gymnasium.spaces.Discrete(3))  # type: ignore[assignment]
+        elif oddity == "number":
+            self.P = 3
+        self._oddity = oddity
+
+    def step(self, action: int) -> Any:
+        self._steps += 1
+        if self._oddity == "draws late" and self._steps > 60:
+            self.np_random.random()
+        seen, paid, *rest = super().step(action)
+        return (seen, paid, False, {}) if self._oddity == "old" else (seen, paid, *rest)
+
+
+for oddity in ("lock", "sequence", "number", "old", "draws late"):
+    gymnasium.register(f"{oddity.title().replace(' ', '')}-v0", entry_point=Odd, kwargs={"oddity": oddity})
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("Lock-v0", "cannot be searched here: it cannot be copied and reset: TypeError: cannot pickle"),
+        ("Old-v0", r"cannot be searched here: its steps fail: ValueError: not enough values to unpack"),
+        ("Sequence-v0", r"cannot be searched here: expected observations of one size, got Sequence"),
+    ],
+)
+def test_what_cannot_be_used_says_why(name: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=f"gymnasium:{name} {reason}"):
+        moemcts_gymnasium.make(name)
+
+
+def test_what_is_called_as_a_table_is_need_not_be_one() -> None:
+    assert moemcts_gymnasium.make("Number-v0", steps=5).initial_state(0).play([1]).ply == 1
+
+
+def test_numbers_that_are_drawn_late_are_told_when_they_are() -> None:
+    game = moemcts_gymnasium.make("DrawsLate-v0")
+    state = game.parse_state("0:" + " 1" * 60)
+    with pytest.raises(UsageError, match="gymnasium:DrawsLate-v0 cannot be searched here: its steps draw random"):
+        state.play([1])
 
 
 def test_what_was_seen_stays_though_the_environment_writes_over_it() -> None:

@@ -58,6 +58,12 @@ def test_a_game_of_openspiel_keeps_the_laws(name: str) -> None:
     assert check_game(make(name), num_games=1)
 
 
+def test_one_player_has_no_sum_to_keep() -> None:
+    game = Plugins([("openspiel", moemcts_openspiel)]).game("openspiel:pig(players=1)")
+    assert game.spec.utility_sum is None
+    check_game(game)
+
+
 def test_a_family_of_games_is_named_with_what_openspiel_calls_its_member() -> None:
     found = Plugins([("openspiel", moemcts_openspiel)])
     game = found.game("openspiel:breakthrough(rows=6,columns=6)")

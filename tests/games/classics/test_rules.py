@@ -150,7 +150,11 @@ def test_boards_are_read_as_others_write_them(found: Plugins) -> None:
         ("connect-four", "......./x", "expected 6 rows of 7 cells"),
         ("othello", "a1", "expected one of d3, c4, f5, e6, got 'a1'"),
         ("othello", "-" * 64, "expected x or o to move"),
-        ("breakthrough?rows=3&columns=2", "wb/../wb w", "expected one player at most to have won"),
+        ("breakthrough?rows=3&columns=2", "wb/../wb w", "expected the game to have ended with the last move at most"),
+        ("breakthrough?rows=3&columns=2", "w./bb/.. w", "expected the game to have ended with the last move at most"),
+        ("tic-tac-toe", "xxx/oo./o.. x", "expected the game to have ended with the last move at most"),
+        ("connect-four", "......./......./......./......./ooo..../xxxx... x", "expected players to have moved"),
+        ("connect-four", "......./......./......./......./oooo.../xxxx... x", "expected the game to have ended with"),
         ("hex?size=2", "xx/x. o", "expected players to have moved in turn 3 times, got 3 and 0 stones"),
     ],
 )

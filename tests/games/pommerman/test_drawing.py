@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -39,6 +40,25 @@ def test_pixels_show_every_player_in_its_colour(states: list[Any]) -> None:
         row, column = states[0].arrays()["agents"][player, :2].tolist()
         top, left = 40 + 40 * row, 16 + 40 * column
         assert (pixels[top : top + 40, left : left + 40] == wanted).all(axis=2).sum() > 150
+
+
+def test_an_animation_shows_who_dies_early_in_their_colours(tmp_path: Path) -> None:
+    states: list[Any] = [variant("PommeFFACompetition-v0").initial_state(2)]
+    rng = np.random.default_rng(0)
+    while not states[-1].is_over:
+        states.append(states[-1].step(rng.integers(6, size=4).tolist())[0])
+    # Long after the deaths of some.
+    states += states[-1:] * len(states)
+    assert len(states[len(states) // 2].living) < 4
+    save_gif(tmp_path / "game.gif", states)
+    drawn = to_array(states[0], cell=28).astype(int)
+    shown = np.asarray(Image.open(tmp_path / "game.gif").convert("RGB")).astype(int)[-len(drawn) :]
+    for player in range(4):
+        row, column = states[0].arrays()["agents"][player, :2].tolist()
+        wanted = np.array([int(PLAYER_COLOURS[player][i : i + 2], 16) for i in (1, 3, 5)])
+        cells = (abs(drawn - wanted) <= 2).all(axis=2)
+        assert cells.sum() > 50, (row, column)
+        assert abs(shown[cells] - wanted).max() < 24
 
 
 def test_svg_is_xml_with_one_mark_per_thing(states: list[Any]) -> None:

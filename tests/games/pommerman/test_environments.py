@@ -255,6 +255,77 @@ def test_wrong_arguments_say_what_was_expected() -> None:
             radio.step(action)
 
 
+@pytest.mark.parametrize("action", [None, "up", [[1]], float("nan"), [], [1, 0], True])
+def test_what_is_no_action_is_told_as_the_documentation_says(action: Any) -> None:
+    env = PommermanEnv("OneVsOne-v0", opponents="stop")
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"expected a move of 0\.\.5"):
+        env.step(action)
+    assert env.step(np.float32(2))
+    assert env.step(np.int64(3))
+
+
+def test_what_is_no_seat_or_opponent_is_told() -> None:
+    env = PommermanEnv(opponents="stop")
+    assert env.reset(seed=6, options={"seat": "rotate"})[1]["seat"] == 2
+    for seat in (None, 1.7, 4, True):
+        with pytest.raises(ValueError, match="expected seat 'rotate' or a number below 4"):
+            env.reset(options={"seat": seat})
+    with pytest.raises(ValueError, match="expected no option but 'seat', got 'sea'"):
+        env.reset(options={"sea": 1})
+    with pytest.raises(ValueError, match="expected seat"):
+        PommermanEnv(seat=1.0)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="expected opponents that are agents or one of simple, random, stop, got None"):
+        PommermanEnv(opponents=None)  # type: ignore[arg-type]
+
+
+def test_fresh_environments_begin_in_all_seats() -> None:
+    assert {PommermanEnv(opponents="stop").reset()[1]["seat"] for _ in range(60)} == {0, 1, 2, 3}
+
+
+def test_with_planes_the_message_of_the_team_mate_is_in_the_info() -> None:
+    from moemcts_pommerman.parallel import PommermanParallelEnv
+
+    env = PommermanParallelEnv("PommeRadioCompetition-v2")
+    assert env.reset(seed=0)[1]["agent_0"] == {"message": (0, 0)}
+    infos = env.step({"agent_0": [0, 3, 7], "agent_2": [0, 1, 2]})[4]
+    assert [infos[f"agent_{player}"]["message"] for player in range(4)] == [(1, 2), (0, 0), (3, 7), (0, 0)]
+    assert "message" not in PommermanParallelEnv("PommeTeam-v0").reset(seed=0)[1]["agent_0"]
+    heard = set()
+    one = PommermanEnv("PommeRadioCompetition-v2", opponents=["stop", "random", "stop"], seat=0)
+    one.reset(seed=1)
+    for _ in range(10):
+        *_, is_over, _, info = one.step(0)
+        heard.add(info["message"])
+        if is_over:
+            break
+    assert len(heard) > 3
+
+
+def test_a_game_of_all_seats_that_is_over_has_to_be_begun_again() -> None:
+    from moemcts_pommerman.parallel import PommermanParallelEnv
+
+    env = PommermanParallelEnv("OneVsOne-v0", max_steps=3)
+    env.reset(seed=0)
+    while env.agents:
+        env.step({})
+    assert env.position.is_over
+    with pytest.raises(gymnasium.error.ResetNeeded, match="after the last step"):
+        env.step({"agent_0": 1})
+
+
+def test_an_environment_of_gymnasium_whose_opponents_search_can_be_copied_on_the_way() -> None:
+    env = gymnasium.make("moemcts/PommermanOneVsOne-v0", opponents=searching())
+    env.reset(seed=3)
+    env.step(0)
+    twin = copy.deepcopy(env)
+    assert twin.unwrapped.state == env.unwrapped.state  # type: ignore[attr-defined]
+    assert np.array_equal(env.step(1)[0], twin.step(1)[0])
+    planner = moemcts.load("planner", "pommerman-1v1")
+    assert planner.play(env.unwrapped.state, 0)  # type: ignore[attr-defined]
+    assert pickle.loads(pickle.dumps(planner)).name == "planner"
+
+
 def test_an_episode_that_is_over_pays_once() -> None:
     env = PommermanEnv("PommeFFA-v1", first_collapse=4, max_steps=40)
     env.reset(seed=1)

@@ -79,9 +79,31 @@ def test_wrong_names_and_numbers_say_what_was_expected(registered: Plugins) -> N
     with pytest.raises(UsageError, match="no gate named 'opponents'"):
         registered.gate("opponents", registered.game(DUEL))
     game = variant("OneVsOne-v0")
-    for text in ("", "%%%", "AAAA", game.format_state(game.initial_state())[:-8]):
+    text = game.format_state(game.initial_state())
+    for wrong in ("", "%%%", "AAAA", text[:-8], f"!!{text}%%"):
         with pytest.raises(ValueError, match="expected"):
-            game.parse_state(text)
+            game.parse_state(wrong)
+    with pytest.raises(ValueError, match=r"of pommerman with its rules, got one with game_type . instead of .*board_s"):
+        variant("PommeFFACompetition-v0").parse_state(text)
+    with pytest.raises(ValueError, match="got one with max_steps 800 instead of 30"):
+        variant("OneVsOne-v0", max_steps=30).parse_state(text)
+    for options in ("max_steps=-3", "max_steps=100000", "first_collapse=-1"):
+        with pytest.raises(UsageError, match=r"expected .* of at most 9999 steps, got"):
+            registered.game(f"pommerman?{options}")
+    for joint in ([-1, 0], [300, 0], [2**40, 0]):
+        with pytest.raises(ValueError, match="expected"):
+            game.initial_state().play(joint)
+    with pytest.raises(ValueError, match="expected players below"):
+        game.initial_state().observation(-2)
+
+
+def test_options_that_say_the_opposite_are_refused(registered: Plugins) -> None:
+    with pytest.raises(UsageError, match="'PommeTeam-v0' is played in the open, and fog=True is not"):
+        registered.game("pommerman-team?env=PommeTeam-v0&fog=true")
+    with pytest.raises(UsageError, match="collapse=True and first_collapse=0 say the opposite"):
+        registered.game("pommerman?collapse=true&first_collapse=0")
+    assert registered.game("pommerman?env=PommeFFA-v1&collapse=false").rules.first_collapse == 0  # type: ignore[attr-defined]
+    assert registered.game("pommerman?collapse=true").rules.first_collapse == 500  # type: ignore[attr-defined]
 
 
 def test_parts_that_do_not_fit_together_are_refused() -> None:
