@@ -118,7 +118,12 @@ class UciAgent:
         async def work_all() -> None:
             await asyncio.gather(*(work(slot) for slot in range(min(len(self._engines), len(seats)))))
 
-        self._loop.run(work_all())
+        try:
+            self._loop.run(work_all())
+        except BaseException:
+            # Whoever waited no longer does: what an engine may still say answers no later question.
+            self._loop.run(self._drop_all())
+            raise
         if failures:
             raise AgentFailure(dict(sorted(failures.items())), [decisions.get(row) for row in range(len(seats))])
         return [decisions[row] for row in range(len(seats))]
@@ -209,6 +214,9 @@ class UciAgent:
         if _plain(name) not in names:
             raise unknown_name(f"option of {self.name}", name, engine.options)
         return names[_plain(name)]
+
+    async def _drop_all(self) -> None:
+        await asyncio.gather(*(self._drop(slot) for slot in range(len(self._engines))))
 
     async def _drop(self, slot: int) -> None:
         engine, self._engines[slot] = self._engines[slot], None

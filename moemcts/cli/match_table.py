@@ -14,7 +14,7 @@ from moemcts.arena.ranking import fit_ratings
 from moemcts.arena.rating import likelihood_of_superiority, normalized_elo, pentanomial_elo
 from moemcts.arena.records import GameRecord, num_duplicates, terminations
 from moemcts.arena.verdict import counted, verdict
-from moemcts.cli.consoles import table_console
+from moemcts.cli.consoles import print_table, table_console
 
 MOST_FAILURES = 5
 
@@ -26,14 +26,14 @@ def print_result(result: DuelResult | MatchResult) -> None:
         console.print("no games were played")
         return
     if isinstance(result, MatchResult):
-        console.print(_arms(result))
+        print_table(_arms(result))
         lines = [
             f"{arm} against {result.baseline}: {result.difference(arm).verdict}"
             for arm in result.arms
             if arm != result.baseline
         ]
     else:
-        console.print(_two(result) if len(result.seatings[0]) == 2 else _many(result))
+        print_table(_two(result) if len(result.seatings[0]) == 2 else _many(result))
         lines = _evidence(result) if result.is_even else []
     num_repeated = (
         sum(result.summary(arm).num_duplicates for arm in result.arms)
@@ -72,11 +72,13 @@ def _evidence(result: DuelResult) -> list[str]:
         lines.append(f"{first} against {second}: {claim}")
     pairs = result.pairs(first)
     if any(pairs):
-        normalized, error = normalized_elo(pairs)
-        lines.append(
-            f"pairs with 0, 1/2, 1, 3/2, 2 points: {' '.join(map(str, pairs))}; Elo of pairs {pentanomial_elo(pairs)}, "
-            f"normalized {normalized:+z.1f} ± {error:.1f}"
-        )
+        told = " ".join(map(str, pairs))
+        line = f"pairs with 0, 1/2, 1, 3/2, 2 points: {told}; Elo of pairs {pentanomial_elo(pairs)}"
+        # Pairs that are all alike have no deviation to measure in.
+        if sum(map(bool, pairs)) > 1:
+            normalized, error = normalized_elo(pairs)
+            line += f", normalized {normalized:+z.1f} ± {error:.1f}"
+        lines.append(line)
     if (sprt := result.sprt) is not None:
         counts = result.evidence(sprt)
         lower, upper = sprt.bounds

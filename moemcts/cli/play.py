@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -105,7 +106,8 @@ def _serve(
         if not no_browser:
             import webbrowser
 
-            webbrowser.open(address)
+            # One in the terminal is waited for until it is left, and waits for the page itself.
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     named = [] if against is None else [against]
     serve(Offers(game=game, agents=named, seat=seat, seed=seed, simulations=simulations), port, ready)
@@ -117,7 +119,8 @@ def _follow(game: Game, table: Table, agent: Agent, person: Person) -> None:
 
     for (step,) in rounds(game, [table]):
         for player, failure in step.failures.items():
-            raise MoemctsError(f"player {player} ({agent.name}), {failure.kind}: {failure.reason}")
+            name = table.agents[player].name
+            raise MoemctsError(f"player {player} ({name}), {failure.kind}: {failure.reason}")
         for player, decision in zip(step.players, step.decisions, strict=True):
             who = "chance" if player == CHANCE else f"player {player} ({agent.name})"
             if player == CHANCE or table.agents[player] is not person:

@@ -164,6 +164,8 @@ def words(command: str, sizes: Mapping[str, str], places: Mapping[str, str]) -> 
         return found
     except KeyError as error:
         raise UsageError(f"{command!r} names {error}, which is no size and nothing that is made") from None
+    except ValueError as error:
+        raise UsageError(f"expected words of a command in each size of {command!r}, got one with {error}") from None
 
 
 def join(tables: Sequence[Mapping[str, Any]]) -> PaperList:

@@ -145,6 +145,9 @@ class Session:
 
     def _setoption(self, words: Sequence[str]) -> None:
         self.set_option(*protocol.parse_setoption(words))
+        if self._knowledge is None:
+            # What is named now can be named again, unlike what the command line names.
+            self._is_strict = False
 
     def set_option(self, name: str, value: str) -> None:
         """Does what `setoption` does.

@@ -74,6 +74,7 @@ class Thinking:
         self._say = say
         self._stop = threading.Event()
         self._may_answer = threading.Event()
+        self._has_answered = threading.Event()
         if not task.limits.waits:
             self._may_answer.set()
         self._started = time.monotonic()
@@ -120,7 +121,8 @@ class Thinking:
 
     @property
     def is_over(self) -> bool:
-        return not self._thread.is_alive()
+        """Whether the move has been said, or is about to be."""
+        return self._has_answered.is_set()
 
     def _run(self) -> None:
         line: Sequence[str] = ()
@@ -131,6 +133,8 @@ class Thinking:
             self._say(f"info string error: {one_line(error)}")
             line = self._any_move()
         self._may_answer.wait()
+        # Whoever reads the move asks at once.
+        self._has_answered.set()
         self._say(protocol.best_move(line))
 
     def _think(self) -> Sequence[str]:

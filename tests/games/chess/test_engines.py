@@ -6,6 +6,7 @@ import gc
 import shutil
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from moemcts_chess.engine import GAMES_FOLDER, UciAgent
 from moemcts_chess.game import ChessGame
 
 ENGINE = """#!{python}
-import sys, time
+import os, sys, time
 import chess
 print("a banner", flush=True)
 board = None
@@ -49,6 +50,13 @@ for line in sys.stdin:
                 sys.exit(3)
             if "{mode}" == "hangs":
                 time.sleep(600)
+            if "{mode}" == "hangs_once":
+                hung = sys.argv[0] + ".hung"
+                if not os.path.exists(hung):
+                    open(hung, "w").close()
+                    time.sleep(600)
+                print("bestmove", next(iter(board.legal_moves)), flush=True)
+                continue
             print("bestmove", {{"nonsense": "castle", "illegal": "a1a8", "resigns": "(none)"}}["{mode}"], flush=True)
         else:
             print("info depth 1 score cp 13 nodes 7 pv", board.legal_moves.__iter__().__next__(), flush=True)
@@ -95,6 +103,16 @@ def test_the_game_is_lost_and_the_match_goes_on(mode: str, kind: str, reason: st
         assert reason in record.failure
         # White's third move is ply 4, Black's ply 5.
         assert record.plies in (4, 5)
+
+
+def test_a_wait_that_is_cut_short_costs_one_game(tmp_path: Path) -> None:
+    game = ChessGame("chess")
+    agents = {"fake": UciAgent(game, fake(tmp_path, "hangs_once"), timeout=60), "random": RandomAgent()}
+    result = duel(game, agents, num_games=4, agent_timeout=3, max_plies=12)
+    ended = Counter(record.termination for record in result.records)
+    # Who waited for the same answer is asked again, and the engine that has hung is another one by then.
+    assert ended["length"] >= 3, [record.failure for record in result.records]
+    assert set(ended) <= {"length", "timeout"}
 
 
 def test_an_engine_that_fails_in_one_position_answers_the_others(tmp_path: Path) -> None:
