@@ -119,6 +119,9 @@ def arm_name(arm: str, experts: str = "experts,") -> str:
 def _elo(row: Row | None) -> str:
     if row is None:
         return "–"
+    if row["seeds"] == 1:
+        found = elo_range(row)
+        return f"{found.difference:+z.1f}, of these networks {found.interval_text} ({row['games']:,})"
     alone = ""
     if (own := row.get("own_score_interval")) and row["seeds"] in FEW:
         found = EloRange.of(row["score"], own)
