@@ -327,8 +327,7 @@ def cross_entropy(
 def cross_entropy_gradient(
     logits: _Logits,
     actions: IntArray,
-    largest: FloatArray,
-    log_sums: FloatArray,
+    sums: tuple[FloatArray, FloatArray],
     factors: FloatArray,
     out: _Logits,
     num_threads: int,

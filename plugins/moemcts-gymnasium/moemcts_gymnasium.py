@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-import difflib
 import functools
-import pickle
-import random
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +12,10 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from moemcts.errors import UsageError
+from moemcts.errors import UsageError, first_line
 from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, State, Views
 from moemcts.hookspecs import Registration, hookimpl
+from moemcts_gymnasium_environments import copied, drawn, make_environment, probes, states_of, table_of
 
 DEFAULT_DISCOUNT = 0.97
 """Looks about 33 steps ahead: in units of so near a horizon a search can tell rewards apart."""
@@ -65,14 +62,14 @@ class Episode(State):
         """Returns the episode one step on; raises ValueError for an action that there is not."""
         (action,) = actions
         played = self if self.env is not None else self.game.replayed(self.seed, self.actions)
-        return played.after(int(action), _copied(played.env))
+        return played.after(int(action), copied(played.env))
 
     def after(self, action: Action, env: Any) -> Episode:
         """Returns the episode one step on; `env`, which stands where this one does, makes the step."""
         self.game.check_action(action)
-        before = _drawn(env)
+        before = drawn(env)
         seen, reward, terminated, truncated, _ = env.step(self.game.first_action + action)
-        if _drawn(env) != before:
+        if drawn(env) != before:
             raise self.game.draws_numbers()
         paid, is_over = self.game.in_units(float(reward)), bool(terminated or truncated)
         return Episode(self.game, env, self.seed, (*self.actions, action), self.game.encode(seen), paid, is_over)
@@ -169,7 +166,7 @@ class GymnasiumGame(Game[Episode]):
         """
         self._options: dict[str, Any] = {"discount": discount, "reward": reward, "steps": steps}
         self._name = name
-        self.env = _make(name)
+        self.env = make_environment(name)
         space, seen = self.env.action_space, self.env.observation_space
         if not isinstance(space, spaces.Discrete):
             raise UsageError(f"gymnasium:{name} cannot be searched here: expected discrete actions, got {space}")
@@ -204,7 +201,7 @@ class GymnasiumGame(Game[Episode]):
         return functools.partial(type(self), self._name, **self._options), ()
 
     def initial_state(self, seed: int = 0) -> Episode:
-        env = _copied(self.env)
+        env = copied(self.env)
         seen, _ = env.reset(seed=int(seed) % 2**31)
         return Episode(self, env, int(seed), (), self.encode(seen))
 
@@ -285,18 +282,18 @@ class GymnasiumGame(Game[Episode]):
         rng = np.random.default_rng(0)
         for seed in range(NUM_PROBES):
             try:
-                env, twin, generators = _probes(self.env, seed)
+                env, twin, generators = probes(self.env, seed)
             except Exception as error:
-                raise self._refusal(f"it cannot be copied and reset: {_line(error)}") from None
-            before = _states(generators)
+                raise self._refusal(f"it cannot be copied and reset: {first_line(error)}") from None
+            before = states_of(generators)
             for _ in range(min(self.num_steps, 50)):
                 action = self.first_action + int(rng.integers(self.spec.num_actions))
                 try:
                     told, again = self._told(env.step(action)), self._told(twin.step(action))
                 except Exception as error:
-                    raise self._refusal(f"its steps fail: {_line(error)}") from None
+                    raise self._refusal(f"its steps fail: {first_line(error)}") from None
                 self.in_units(told[0])
-                if _states(generators) != before or again != told:
+                if states_of(generators) != before or again != told:
                     raise self.draws_numbers()
                 if told[1]:
                     break
@@ -320,11 +317,11 @@ class TableGame(GymnasiumGame):
     """An environment whose transitions are a table `P`: where an action has several outcomes, chance moves."""
 
     def __init__(self, name: str, **options: Any) -> None:
-        self.table: Table = _table_of(_make(name))
+        self.table: Table = table_of(make_environment(name))
         super().__init__(name, **({"reward": self._largest_reward() or 1.0} | options))
 
     def initial_state(self, seed: int = 0) -> Place:  # type: ignore[override]
-        env = _copied(self.env)
+        env = copied(self.env)
         seen, _ = env.reset(seed=int(seed) % 2**31)
         return Place(self, int(seen))
 
@@ -367,7 +364,7 @@ class TableGame(GymnasiumGame):
 def make(name: str, *, discount: float = DEFAULT_DISCOUNT, reward: float = 0.0, steps: int = 0) -> GymnasiumGame:
     """Returns an environment as a game; `reward` 0 takes the largest of a table, else 1."""
     options: dict[str, Any] = {"discount": discount, "steps": steps} | ({"reward": reward} if reward else {})
-    return (GymnasiumGame if _table_of(_make(name)) is None else TableGame)(name, **options)
+    return (GymnasiumGame if table_of(make_environment(name)) is None else TableGame)(name, **options)
 
 
 @hookimpl
@@ -380,71 +377,6 @@ def register_games() -> Sequence[Registration]:
             settings={"network": "mlp"},
         )
     ]
-
-
-def _make(name: str) -> Any:
-    if name not in gymnasium.registry:
-        near = difflib.get_close_matches(name, gymnasium.registry, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise UsageError(f"Gymnasium has no environment named {name!r}{hint}")
-    spec = copy.copy(gymnasium.spec(name))
-    # The game counts the steps, and never makes one too early.
-    spec.max_episode_steps, spec.order_enforce = None, False
-    try:
-        return gymnasium.make(spec, disable_env_checker=True)
-    except Exception as error:
-        raise UsageError(f"gymnasium:{name}: Gymnasium cannot make it: {_line(error)}") from None
-
-
-def _copied(env: Any) -> Any:
-    """Returns a copy of an environment that shares what never changes."""
-    shared = (*_spaces(env), env.unwrapped.spec, _table_of(env.unwrapped))
-    return copy.deepcopy(env, {id(part): part for part in shared})
-
-
-def _table_of(env: Any) -> Any:
-    """Returns the table of transitions of an environment; None where there is none, whatever else it calls `P`.
-
-    That of an environment in a wrapper is not the wrapper's.
-    """
-    table = getattr(env, "P", None)
-    is_table = isinstance(table, Mapping) and all(isinstance(row, Mapping) for row in table.values())
-    return table if is_table and table else None
-
-
-def _drawn(env: Any) -> Any:
-    """Returns how far the environment's own generator has been drawn from; None where it has none yet."""
-    generator = getattr(env.unwrapped, "_np_random", None)
-    return None if generator is None else str(generator.bit_generator.state)
-
-
-def _line(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
-
-
-def _spaces(env: Any) -> list[Any]:
-    """Returns the spaces of an environment and of those in it, where it is a wrapper."""
-    inner = _spaces(env.env) if isinstance(env, gymnasium.Wrapper) else []
-    return [env.action_space, env.observation_space, *inner]
-
-
-def _probes(env: Any, seed: int) -> tuple[Any, Any, list[Any]]:
-    """Returns two equal copies of an environment after `reset(seed)`, and all that the first can draw numbers from."""
-    twin = copy.deepcopy(env)
-    # What a space draws from is made when it is first asked for.
-    for space in _spaces(twin):
-        space.seed(seed)
-    twin.reset(seed=seed)
-    copied: dict[int, Any] = {}
-    probe = copy.deepcopy(twin, copied)
-    # Every generator of NumPy has one of bits in it.
-    return probe, twin, [part for part in copied.values() if isinstance(part, np.random.BitGenerator | random.Random)]
-
-
-def _states(generators: Sequence[Any]) -> bytes:
-    """Returns where generators are, and those that all code shares."""
-    own = [one.getstate() if isinstance(one, random.Random) else one.state for one in generators]
-    return pickle.dumps((own, random.getstate(), np.random.get_state(legacy=False)))  # noqa: NPY002
 
 
 def _hashed(*numbers: int) -> int:

@@ -51,8 +51,9 @@ class _CrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, of_losses: Tensor, _: Tensor) -> tuple[Tensor, None]:
         logits, actions, largest, log_sums = ctx.saved_tensors
         gradient = torch.empty_like(logits)
-        rows = (_array(actions), _array(largest), _array(log_sums), _array(of_losses.contiguous()))
-        core.cross_entropy_gradient(_array(logits), *rows, _array(gradient), torch.get_num_threads())
+        sums, factors = (_array(largest), _array(log_sums)), _array(of_losses.contiguous())
+        out = _array(gradient)
+        core.cross_entropy_gradient(_array(logits), _array(actions), sums, factors, out, torch.get_num_threads())
         return gradient, None
 
 

@@ -39,19 +39,19 @@ pub fn cross_entropy<'py>(
     Ok((column(found.losses), PyArray1::from_vec(py, found.best), column(found.largest), column(found.log_sums)))
 }
 
-/// Writes the gradient of the sum over rows of `factors` times cross-entropy into `out`.
+/// Writes the gradient of the sum over rows of `factors` times cross-entropy into `out`; `sums` are the last two columns
+/// of `cross_entropy`.
 #[pyfunction]
 pub fn cross_entropy_gradient<'py>(
     py: Python<'py>,
     logits: Logits<'py>,
     actions: PyReadonlyArray1<'py, i64>,
-    largest: PyReadonlyArray1<'py, f32>,
-    log_sums: PyReadonlyArray1<'py, f32>,
+    sums: (PyReadonlyArray1<'py, f32>, PyReadonlyArray1<'py, f32>),
     factors: PyReadonlyArray1<'py, f32>,
     out: Gradient<'py>,
     num_threads: usize,
 ) -> PyResult<()> {
-    let (largest, log_sums, factors) = (largest.as_slice()?, log_sums.as_slice()?, factors.as_slice()?);
+    let (largest, log_sums, factors) = (sums.0.as_slice()?, sums.1.as_slice()?, factors.as_slice()?);
     match (&logits, out) {
         (Logits::Single(logits), Gradient::Single(mut out)) => {
             let (policies, out) = (policies(logits, &actions)?, out.as_slice_mut()?);

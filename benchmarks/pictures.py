@@ -1,0 +1,88 @@
+"""Writes docs/assets/found-chess.svg and found-pommerman.svg: what experts add, seed by seed, from the results.
+
+python benchmarks/pictures.py
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import game_tables
+from matplotlib import rc_context
+from tables import ROOT
+from tabulating import Row, latest
+
+from moemcts.arena.rating import EloRange
+from moemcts.report.plots import Whisker, differences, elo_ratings
+
+ASSETS = ROOT / "docs" / "assets"
+NETWORK = "resnet?channels=16&blocks=3&"
+"""That of the comparisons in chess that differ in their positions alone."""
+SEEDS_OF_STEPS = {
+    "ten seeds, as planned": "the paper's size, ten seeds by all gates",
+    "five added after looking": "the paper's size, half of its games, five more seeds",
+    "all fifteen": "the paper's size, fifteen seeds by steps",
+}
+"""Whose rows are drawn of Pommerman, by what they are called."""
+
+
+def chess() -> Iterator[Whisker]:
+    """Yields `separated` over the single network by positions, the most first, and every seed of each."""
+    found = {}
+    for rows in game_tables.comparisons():
+        for row in rows:
+            if row["kind"] == "searched" and row["arm"] == "separated" and row["network"].startswith(NETWORK):
+                found.setdefault(row["samples_per_pass"], row)
+    for samples, row in sorted(found.items(), reverse=True):
+        elo = game_tables.elo_range(row)
+        about = "one set of networks" if row["seeds"] == 1 else f"{row['seeds']} seeds"
+        yield Whisker(
+            label=f"{samples:,} positions",
+            value=elo.difference,
+            low=elo.low,
+            high=elo.high,
+            note=f"{about}, {row['games']:,} games",
+        )
+        if row["seeds"] > 1:
+            yield from (_seed(value) for value in row["elo_by_seed"])
+        if own := row.get("own_score_interval") if row["seeds"] in game_tables.FEW else None:
+            alone = EloRange.of(row["score"], own)
+            yield Whisker(label="of these networks", value=elo.difference, low=alone.low, high=alone.high, is_part=True)
+
+
+def pommerman() -> Iterator[Whisker]:
+    """Yields `steps` over the single network as planned, with what was added, and together, and every seed of each."""
+    rows = {row["label"]: row for row in latest("strength").values() if _is_of_steps(row)}
+    for name, label in SEEDS_OF_STEPS.items():
+        row = rows[label]
+        low, high = (100 * bound for bound in row["difference"]["interval"])
+        value, games = 100 * row["difference"]["wins"], f"{row['games']:,} games"
+        yield Whisker(label=name, value=value, low=low, high=high, note=games)
+        if name != "all fifteen":
+            yield from (_seed(100 * mean) for mean in row["difference"]["seed_means"])
+
+
+def _is_of_steps(row: Row) -> bool:
+    return row["arm"] == "steps" and row["kind"] == "searched" and row.get("label") in SEEDS_OF_STEPS.values()
+
+
+def _seed(value: float) -> Whisker:
+    return Whisker(label="", value=value, low=value, high=value, is_part=True)
+
+
+def main() -> None:
+    """Writes both."""
+    pictures = {
+        "found-chess": elo_ratings(list(chess()), title="Chess: experts trained apart over one network, 95 %"),
+        "found-pommerman": differences(
+            list(pommerman()), title="Pommerman: games won by experts by steps over one network, 95 %"
+        ),
+    }
+    # The same picture has the same bytes.
+    with rc_context({"svg.hashsalt": "moemcts"}):
+        for name, figure in pictures.items():
+            figure.savefig(ASSETS / f"{name}.svg", metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()
