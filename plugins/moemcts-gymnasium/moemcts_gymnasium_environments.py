@@ -16,6 +16,10 @@ from moemcts.errors import UsageError, first_line
 
 
 def make_environment(name: str) -> Any:
+    """Returns an environment that ends no episode at a limit of steps.
+
+    Raises UsageError where there is none of that name, or Gymnasium cannot make it.
+    """
     if name not in gymnasium.registry:
         near = difflib.get_close_matches(name, gymnasium.registry, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else ""
