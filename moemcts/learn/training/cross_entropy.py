@@ -1,4 +1,4 @@
-"""Cross-entropy of policies against actions: natively on a CPU, where it is half of a small network's step."""
+"""Cross-entropy of policies against actions: natively on a CPU, where a small network's logits are many."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def policy_loss(logits: Tensor, actions: Tensor) -> PolicyLoss:
     """Returns the cross-entropy of logits `[B, A]` against the actions `[B]`.
 
     Logits in bfloat16 are summed up in 32 bits and get a gradient that is rounded once. The core reads them in place,
-    where PyTorch takes eight passes over as many numbers in 32 bits, zeros among them.
+    where PyTorch makes several arrays of as many numbers in 32 bits.
     """
     if logits.device.type == "cpu" and logits.dtype in _AS_ARRAYS:
         return PolicyLoss(*_CrossEntropy.apply(logits, actions))

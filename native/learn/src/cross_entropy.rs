@@ -1,11 +1,11 @@
 //! Cross-entropy of policies against the actions that were played, and its gradient, in as few passes as possible.
 //!
-//! With thousands of actions, where most of the numbers of a small network are its logits, this is half of a step.
+//! With thousands of actions, most of the numbers that a small network computes are its logits.
 
 use crate::lanes;
 use crate::number::Number;
 
-/// A thread has as many logits at least, 0.1 ms of work: fewer are not worth starting one.
+/// A thread has as many logits at least: fewer are not worth starting one.
 const WORTH_A_THREAD: usize = 1 << 16;
 
 /// Logits `[N, A]` by rows, and the action that each row is held against.
@@ -196,7 +196,7 @@ mod vectorised {
 
 #[cfg(not(target_arch = "x86_64"))]
 mod vectorised {
-    pub use super::{gradient_of_rows as gradient, losses_of_rows as losses};
+    pub(super) use super::{gradient_of_rows as gradient, losses_of_rows as losses};
 }
 
 #[cfg(test)]
