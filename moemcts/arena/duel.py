@@ -125,7 +125,7 @@ class DuelResult:
             "likelihood_of_superiority": likelihood_of_superiority(wins, losses) if self.is_even else None,
             "pairs": list(pairs),
             "pentanomial_elo": asdict(pentanomial_elo(pairs)) if any(pairs) else None,
-            "normalized_elo": list(normalized_elo(pairs)) if sum(map(bool, pairs)) > 1 else None,
+            "normalized_elo": normalized_elo(pairs) if any(pairs) else None,
         }
 
     def _sprt_json(self, sprt: Sprt) -> dict[str, Any]:

@@ -99,16 +99,16 @@ def pentanomial_elo(pairs: Sequence[int]) -> Elo:
     return _elo_of_counts(_five(pairs), num_games_each=2, quantile=_Z95_TWO_SIDED)
 
 
-def normalized_elo(counts: Sequence[int]) -> tuple[float, float]:
+def normalized_elo(counts: Sequence[int]) -> tuple[float, float] | None:
     """Returns the normalized Elo difference and its 95 % error, from 3 (losses, draws, wins) or 5 counts.
 
     It is the score above one half in standard deviations of a game, times `ELO_PER_SIGMA`, as fastchess prints it
-    (Source: Van den Bergh, as `ELO_PER_SIGMA`). Where all results are alike, a count of zero is taken as 0.001, so
-    that there is a variance.
+    (Source: Van den Bergh, as `ELO_PER_SIGMA`). None where all results are alike: there is no
+    deviation to measure in.
     """
     total, mean, variance = _moments([float(_count(count)) for count in counts])
     if not variance:
-        total, mean, variance = _moments(_regular(counts))
+        return None
     unit = ELO_PER_SIGMA / math.sqrt(variance * _games_per_entry(counts))
     return (mean - 0.5) * unit, _Z95_TWO_SIDED * math.sqrt(variance / total) * unit
 

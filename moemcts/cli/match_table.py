@@ -74,9 +74,8 @@ def _evidence(result: DuelResult) -> list[str]:
     if any(pairs):
         told = " ".join(map(str, pairs))
         line = f"pairs with 0, 1/2, 1, 3/2, 2 points: {told}; Elo of pairs {pentanomial_elo(pairs)}"
-        # Pairs that are all alike have no deviation to measure in.
-        if sum(map(bool, pairs)) > 1:
-            normalized, error = normalized_elo(pairs)
+        if measured := normalized_elo(pairs):
+            normalized, error = measured
             line += f", normalized {normalized:+z.1f} ± {error:.1f}"
         lines.append(line)
     if (sprt := result.sprt) is not None:
