@@ -1,12 +1,19 @@
 """The pictures of what was found are of the results."""
 
+import math
+import statistics
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import pictures  # noqa: E402
+from tabulating import latest  # noqa: E402
+
+from moemcts.arena.intervals import t_quantile  # noqa: E402
+from moemcts.arena.rating import elo_of_score, score_of_elo  # noqa: E402
 
 
 def test_pictures_show_what_the_results_say() -> None:
@@ -15,3 +22,28 @@ def test_pictures_show_what_the_results_say() -> None:
         assert f"{whisker.value:+.1f}" in results
         assert whisker.low is None or f"{whisker.low:+.1f}" in results
     assert len([whisker for whisker in pictures.pommerman() if whisker.is_part]) == 15
+
+
+def student(values: Sequence[float], miss: float = 0.05) -> list[float]:
+    """Returns the mean of values and the ends of its interval."""
+    margin = t_quantile(1 - miss / 2, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    mean = statistics.fmean(values)
+    return [mean, mean - margin, mean + margin]
+
+
+def test_intervals_that_the_text_has_beside_the_rows_follow_from_them() -> None:
+    results = (ROOT / "docs" / "results.md").read_text().replace("\n", " ")
+    strength = latest("strength")
+    row = strength["pommerman, steps, searched, the paper's size, fifteen seeds by steps"]
+    seeds = [100 * mean for mean in row["difference"]["seed_means"]]
+    for miss in (0.05 / 3, 0.05 / 9):
+        _, low, high = student(seeds, miss)
+        assert f"[{low:+.1f}, {high:+.1f}]" in results
+    sets = [statistics.fmean(seeds[i : i + 5]) for i in (0, 5, 10)]
+    _, low, high = student(sets)
+    assert f"[{low:+.1f}, {high:+.1f}]" in results
+    name = "chess, 100 simulations: policy of one network, values of experts trained apart, against that network, "
+    rows = [latest("duels")[f"{name}21,815,080 positions{which}"] for which in ("", ", seed 32")]
+    scores = [score_of_elo(elo) for one in rows for elo in one["by training"]]
+    mean, low, high = (elo_of_score(score) for score in student(scores))
+    assert f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]" in results
