@@ -131,6 +131,60 @@ class HashedTree(Game[TreeState]):
         return " ".join(",".join(map(str, move)) for move in state.path)
 
 
+@dataclass(frozen=True)
+class Saving(State):
+    """Four steps, each of which pays `bonus` more for 1 than for 0; starts differ in their bonus."""
+
+    bonus: int
+    ply: int = 0
+    paid: float = 0.0
+
+    @property
+    def active_players(self) -> tuple[Player, ...]:
+        return (0,) if self.ply < 4 else ()
+
+    def legal_actions(self, player: Player) -> Sequence[Action]:
+        return (0, 1)
+
+    def play(self, actions: Sequence[Action]) -> Self:
+        return type(self)(self.bonus, self.ply + 1, (1 + actions[0] * self.bonus) / 20)
+
+    def rewards(self) -> FloatArray:
+        return np.array([self.paid], dtype=np.float32)
+
+    def returns(self) -> FloatArray:
+        return np.zeros(1, dtype=np.float32)
+
+    def observation(self, player: Player) -> FloatArray:
+        return np.full(1, self.ply, dtype=np.float32)
+
+    def key(self) -> int:
+        return hash((self.bonus, self.ply, self.paid))
+
+
+class Savings(Game[Saving]):
+    """A game of one player, which always pays at least one a step."""
+
+    spec = GameSpec(
+        name="savings",
+        num_players=1,
+        num_actions=2,
+        observation_shape=(1,),
+        max_plies=4,
+        utility_sum=None,
+        score_unit=20.0,
+    )
+
+    def initial_state(self, seed: int = 0) -> Saving:
+        return Saving(seed % 4)
+
+    def parse_state(self, text: str) -> Saving:
+        return Saving(int(text))
+
+    def format_state(self, state: Saving) -> str:
+        return str(state.bonus)
+
+
 class NativeTicTacToe(Game):
     """Tic-tac-toe on the native core."""
 

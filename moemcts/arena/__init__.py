@@ -8,6 +8,7 @@ from moemcts.arena.outcomes import Outcome, Score, Tally, last_one_standing
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.records import GameRecord, Lineup
 from moemcts.arena.schedules import DuelSchedule, MatchSchedule, Schedule, duel_schedule, match_schedule
+from moemcts.arena.solo import Gain, SoloResult
 from moemcts.arena.verdict import verdict
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Difference",
     "DuelResult",
     "DuelSchedule",
+    "Gain",
     "GameRecord",
     "Lineup",
     "MatchResult",
@@ -26,6 +28,7 @@ __all__ = [
     "Schedule",
     "Score",
     "SequentialTest",
+    "SoloResult",
     "Suite",
     "Tally",
     "Watch",

@@ -141,9 +141,7 @@ class MatchResult:
     def difference(self, arm: str, baseline: str | None = None) -> Difference:
         """Returns the paired difference of two arms, over the games that both have finished."""
         baseline = self.baseline if baseline is None else baseline
-        theirs = {(game.opening, game.focus): game for game in self.games(baseline)}
-        pairs = [(game, theirs[key]) for game in self.games(arm) if (key := (game.opening, game.focus)) in theirs]
-        boards = tuple(boards_of([game for pair in pairs for game in pair])[::2])
+        pairs, boards = self.pairs(arm, baseline)
         wins = tuple(float(ours.outcome == "win") - float(other.outcome == "win") for ours, other in pairs)
         scores = [self._score(ours) - self._score(other) for ours, other in pairs]
         num_only_arm, num_only_baseline = wins.count(1.0), wins.count(-1.0)
@@ -159,6 +157,12 @@ class MatchResult:
             win_differences=wins,
             boards=boards,
         )
+
+    def pairs(self, arm: str, other: str) -> tuple[list[tuple[GameRecord, GameRecord]], tuple[str, ...]]:
+        """Returns the games that two arms have both finished on the same boards in the same seats, and those boards."""
+        theirs = {(game.opening, game.focus): game for game in self.games(other)}
+        pairs = [(game, theirs[key]) for game in self.games(arm) if (key := (game.opening, game.focus)) in theirs]
+        return pairs, tuple(boards_of([game for pair in pairs for game in pair])[::2])
 
     def to_json(self) -> dict[str, Any]:
         """Returns all summaries and the differences from the baseline as JSON values, without the games."""

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from moemcts.arena.intervals import Interval
 
+FEW_GAMES = 50
+"""Below so many games too little is known: half a 95 % interval of a score is 14 points with 50 independent games, 100
+Elo."""
+
 
 def verdict(
-    difference: float, interval: Interval, n: int, *, unit: str = "points", observations: str = "paired games"
+    difference: float,
+    interval: Interval,
+    n: int,
+    *,
+    unit: str = "points",
+    observations: str = "paired games",
+    digits: int = 1,
 ) -> str:
     """Returns an honest sentence on a difference with its 95 % interval, from `n` observations.
 
@@ -22,7 +32,8 @@ def verdict(
     if not low <= difference <= high:
         raise ValueError(f"expected an interval around {difference}, got [{low}, {high}]")
     claim = "better" if low > 0 else "worse" if high < 0 else "no difference shown"
-    numbers = f"{difference:+z.1f} {unit}, 95 % interval [{low:+z.1f}, {high:+z.1f}], {n} {observations}"
+    mean, low_end, high_end = (f"{number:+z.{digits}f}" for number in (difference, low, high))
+    numbers = f"{mean} {unit}, 95 % interval [{low_end}, {high_end}], {n} {observations}"
     return f"{claim}: {numbers}"
 
 

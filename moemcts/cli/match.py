@@ -14,12 +14,10 @@ from moemcts.errors import MoemctsError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from moemcts.arena.duel import DuelResult
     from moemcts.arena.games import Progress
-    from moemcts.arena.match import MatchResult
     from moemcts.arena.rating import Sprt
     from moemcts.arena.replays import WriteReplays
-    from moemcts.runs.match import Match, MatchPlan
+    from moemcts.runs.match import Match, MatchPlan, Result
 
 EVENT = "moemcts match"
 """What files of games say that they are of."""
@@ -43,11 +41,11 @@ def match(
             "--against",
             "--field",
             help="Who sits in all other seats, for each agent in turn. Without it two or more agents play each "
-            "other, and one plays the game's default agent.",
+            "other, and one plays the game's default agent. In games of one player each plays alone.",
         ),
     ] = None,
     num_games: Annotated[
-        int | None, typer.Option("--games", min=1, help="Games, 100 by default; with --against, of each agent.")
+        int | None, typer.Option("--games", min=1, help="Games, about 100 by default; with --against, of each agent.")
     ] = None,
     pairs: Annotated[
         int | None,
@@ -105,6 +103,7 @@ def match(
 
     Agents play each other on every opening once per rotation of the seats. With --against each agent plays the same
     boards from the same seats against the same others; the first is the baseline that the others are compared with.
+    In games of one player they play the same starts, and who gets more is better.
     """
     from moemcts.arena.adjudication import parse_adjudication
     from moemcts.cli.match_table import print_result
@@ -122,14 +121,14 @@ def match(
     else:
         check_effects({"--random-plies": random_plies}, "with --openings, games begin in the file's positions")
     limits = {"simulations": simulations, "nodes": nodes, "seconds": seconds}
-    if against is None and len(agent) == 1:
-        against = plugins().player(plugins().game(game))
+    _check_limits(limits, [*agent, *([] if against is None else [against])])
+    if against is None and len(agent) == 1 and (named := plugins().game(game)).spec.num_players > 1:
+        against = plugins().player(named)
     played = _prepare(
         MatchPlan(
             game=game,
             agents=tuple(agent),
             against=against,
-            num_games=num_games or 100,
             seed=seed,
             openings=file,
             order="sequential" if openings_order == "sequential" else "random",
@@ -143,6 +142,7 @@ def match(
             max_parallel=parallel,
             num_workers=workers,
         ),
+        num_games,
         pairs,
         out,
     )
@@ -165,6 +165,15 @@ def check_effects(options: Mapping[str, object], reason: str) -> None:
     for option, value in options.items():
         if value is not None:
             raise UsageError(f"{option} has no effect {reason}; leave it out")
+
+
+def _check_limits(limits: Mapping[str, object], references: Sequence[str]) -> None:
+    from moemcts.naming import LIMITS, names_experts
+    from moemcts.references import parse_reference
+
+    given = {f"--{name}": value for name, value in limits.items() if value is not None}
+    if given and not any(names_experts(one) and not parse_reference(one)[1].keys() & {*LIMITS} for one in references):
+        check_effects(given, "here: no agent is experts without a limit of its own, as in uct?simulations=100")
 
 
 def check_outputs(paths: Sequence[Path], *, ours: Sequence[Path]) -> None:
@@ -212,14 +221,17 @@ def parse_sprt(text: str) -> Sprt:
         raise UsageError(f"expected --sprt elo0,elo1[,alpha,beta][,model=...], got {text!r}: {error}") from None
 
 
-def _prepare(plan: MatchPlan, pairs: int | None, out: Path | None) -> Match:
+def _prepare(plan: MatchPlan, num_games: int | None, pairs: int | None, out: Path | None) -> Match:
+    """Returns a match of so many games, or as many as the plan says and more until the last opening is played out."""
     from dataclasses import replace
 
     from moemcts.runs.match import Match, going_on
 
     plan = going_on(plan, out)
     made = Match(plan)
-    return made if pairs is None else Match(replace(plan, num_games=pairs * made.num_seatings))
+    num_openings = pairs or -(-plan.num_games // made.num_seatings)
+    wanted = num_games or num_openings * made.num_seatings
+    return made if wanted == plan.num_games else Match(replace(plan, num_games=wanted))
 
 
 def _formats(played: Match, pgn: Path | None, replays: Path | None) -> list[tuple[Path, WriteReplays]]:
@@ -230,7 +242,7 @@ def _formats(played: Match, pgn: Path | None, replays: Path | None) -> list[tupl
     return [(path, plugins().replay_format(name, played.game)) for path, name in named if path is not None]
 
 
-def _play(played: Match, out: Path | None) -> DuelResult | MatchResult:
+def _play(played: Match, out: Path | None) -> Result:
     from moemcts.arena.playing import Watch
     from moemcts.arena.verdict import counted
     from moemcts.cli.progress import ConsoleProgress, interruptible
@@ -239,6 +251,13 @@ def _play(played: Match, out: Path | None) -> DuelResult | MatchResult:
     progress = ConsoleProgress()
     if played.suite is not None and played.suite.complaint:
         progress.say(f"warning: {played.suite.complaint}")
+    left = played.plan.num_games % played.num_seatings
+    if left and played.plan.num_games > played.num_seatings:
+        whole = played.plan.num_games - left + played.num_seatings
+        progress.say(
+            f"warning: the last opening is played from {left} of {played.num_seatings} seats; --games {whole} plays it "
+            "from all"
+        )
     standing = Standing(played, _once(progress.say))
 
     def kept() -> str:

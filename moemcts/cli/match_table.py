@@ -13,34 +13,27 @@ from moemcts.arena.outcomes import Tally
 from moemcts.arena.ranking import fit_ratings
 from moemcts.arena.rating import likelihood_of_superiority, normalized_elo, pentanomial_elo
 from moemcts.arena.records import GameRecord, num_duplicates, terminations
-from moemcts.arena.verdict import counted, verdict
+from moemcts.arena.solo import SoloResult
+from moemcts.arena.verdict import FEW_GAMES, counted, verdict
 from moemcts.cli.consoles import print_table, table_console
 
 MOST_FAILURES = 5
 
 
-def print_result(result: DuelResult | MatchResult) -> None:
+def print_result(result: DuelResult | MatchResult | SoloResult) -> None:
     """Prints who is better, and what there is to know about the games."""
     console = table_console()
     if not result.records:
         console.print("no games were played")
         return
-    if isinstance(result, MatchResult):
-        print_table(_arms(result))
-        lines = [
-            f"{arm} against {result.baseline}: {result.difference(arm).verdict}"
-            for arm in result.arms
-            if arm != result.baseline
-        ]
-    else:
-        print_table(_two(result) if len(result.seatings[0]) == 2 else _many(result))
+    if isinstance(result, DuelResult):
+        print_table(_two(result) if len(result.sides) == 2 else _many(result))
         lines = _evidence(result) if result.is_even else []
-    num_repeated = (
-        sum(result.summary(arm).num_duplicates for arm in result.arms)
-        if isinstance(result, MatchResult)
-        else num_duplicates(result.records)
-    )
-    for line in [*lines, *_games(result.records, num_repeated)]:
+    else:
+        print_table(_arms(result) if isinstance(result, MatchResult) else _alone(result))
+        lines = _verdicts(result)
+    num_counted = len(result.telling) if isinstance(result, DuelResult) else len(result.records)
+    for line in [*lines, *_games(result.records, num_counted)]:
         console.print(line, soft_wrap=True, markup=False)
 
 
@@ -48,7 +41,7 @@ def _two(result: DuelResult) -> Table:
     table = _table("agent", "games", "wins", "draws", "losses", "score", "Elo", "LOS", "first", "second")
     for name in result.names:
         losses, draws, wins = result.counts(name)
-        num_games = len(result.records)
+        num_games = len(result.telling)
         table.add_row(
             escape(name),
             str(num_games),
@@ -65,12 +58,15 @@ def _two(result: DuelResult) -> Table:
 
 def _evidence(result: DuelResult) -> list[str]:
     first, second = result.names
-    found = result.elo(first)
+    pairs, num_games = result.pairs(first), len(result.telling)
+    # Both games on an opening owe something to it: they are one observation, where every opening has both.
+    in_pairs = 2 * sum(pairs) == num_games
+    found = pentanomial_elo(pairs) if in_pairs else result.elo(first)
     lines = []
     if found.low is not None and found.high is not None:
-        claim = verdict(found.difference, (found.low, found.high), found.num_games, unit="Elo", observations="games")
-        lines.append(f"{first} against {second}: {claim}")
-    pairs = result.pairs(first)
+        number, what = (sum(pairs), "pairs of games") if in_pairs else (num_games, "games")
+        claim = verdict(found.difference, (found.low, found.high), number, unit="Elo", observations=what)
+        lines.append(f"{first} against {second}: {claim}{_few(num_games)}")
     if any(pairs):
         told = " ".join(map(str, pairs))
         line = f"pairs with 0, 1/2, 1, 3/2, 2 points: {told}; Elo of pairs {pentanomial_elo(pairs)}"
@@ -93,8 +89,13 @@ def _evidence(result: DuelResult) -> list[str]:
     return lines
 
 
+def _few(num_games: int) -> str:
+    """Returns a warning where there are too few games to believe them."""
+    return f"; fewer than {FEW_GAMES} games tell little" if num_games < FEW_GAMES else ""
+
+
 def _many(result: DuelResult) -> Table:
-    seats = range(len(result.seatings[0]))
+    seats = range(len(result.sides))
     table = _table(
         "agent", "seats", "wins", "ties", "losses", "win rate", "rating", *(f"seat {seat}" for seat in seats)
     )
@@ -111,6 +112,31 @@ def _many(result: DuelResult) -> Table:
             _rate(tally.win_rate, tally.win_interval),
             f"{ratings.elo[row]:+z.1f} ± {ratings.errors[row]:.1f}",
             *(_tally(result.tally(name, seat)) for seat in seats),
+        )
+    return table
+
+
+def _verdicts(result: MatchResult | SoloResult) -> list[str]:
+    compare, baseline = (
+        (result.difference, result.baseline)
+        if isinstance(result, MatchResult)
+        else (result.gain, result.match.baseline)
+    )
+    few = _few(len(result.records) // len(result.arms))
+    return [f"{arm} against {baseline}: {compare(arm).verdict}{few}" for arm in result.arms if arm != baseline]
+
+
+def _alone(result: SoloResult) -> Table:
+    table = _table("agent", "games", "mean return", "more than the first", "as much", "less", "plies")
+    for arm in result.arms:
+        found, more = result.mean_return(arm), result.gain(arm).more
+        is_first = arm == result.match.baseline
+        table.add_row(
+            escape(arm),
+            str(found.num_observations),
+            f"{found.mean:.2f} [{found.low:.2f}, {found.high:.2f}]",
+            *("–" if is_first else str(number) for number in (more.wins, more.ties, more.losses)),
+            f"{result.mean_plies(arm):.0f}",
         )
     return table
 
@@ -134,14 +160,16 @@ def _arms(result: MatchResult) -> Table:
     return table
 
 
-def _games(records: tuple[GameRecord, ...], num_repeated: int) -> list[str]:
+def _games(records: tuple[GameRecord, ...], num_counted: int) -> list[str]:
     ends = ", ".join(f"{name} {count}" for name, count in terminations(records).items())
     plies = sum(record.plies for record in records) / len(records)
     lines = [f"{counted(len(records), 'game')}, mean length {plies:.1f} plies; ended by {ends}"]
-    if num_repeated:
+    if num_repeated := len(records) - num_counted or num_duplicates(records):
+        repeat, are = ("repeats", "is") if num_repeated == 1 else ("repeat", "are")
+        what = f"and {are} not counted; " if num_counted < len(records) else "and say less than others; "
         lines.append(
-            f"{num_repeated} of these games {'repeats' if num_repeated == 1 else 'repeat'} an earlier one move for "
-            "move and prove nothing; more openings (--openings FILE) give more games"
+            f"{num_repeated} of these games {repeat} an earlier one move for move {what}more openings "
+            "(--openings FILE) give more games"
         )
     failures = [record for record in records if record.failure]
     lines += [f"game {record.index + 1}, {record.termination}: {record.failure}" for record in failures[:MOST_FAILURES]]

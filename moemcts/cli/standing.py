@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Standing:
-    """Counts games as they finish: Elo where two agents play each other, win rates otherwise."""
+    """Counts games as they finish: Elo where two agents play each other, mean returns of who plays alone, else wins."""
 
     def __init__(self, match: Match, say: Callable[[str], None]) -> None:
         """Tells `say` about games in which an agent failed."""
@@ -28,7 +28,9 @@ class Standing:
         """Played now, in unfinished games too: whoever plays keeps it."""
         self._wins: Counter[str] = Counter()
         self._seats: Counter[str] = Counter()
-        self._shows_elo = match.plan.against is None and match.game.spec.num_players == 2
+        self._shows_elo = match.is_duel and len(match.game.spec.sides) == 2
+        self._got: defaultdict[str, float] = defaultdict(float)
+        """Returns in all, in the game's own score."""
         self._first = [0, 0, 0]
         """Losses, draws and wins of the first agent."""
 
@@ -42,9 +44,10 @@ class Standing:
             if record.focus in (None, player):
                 self._seats[name] += 1
                 self._wins[name] += outcome_of(last_one_standing(returns, player)) == "win"
+                self._got[name] += self._match.game.spec.score_unit * record.returns[player]
         if self._shows_elo:
-            ours = record.agents.index(self._match.plan.agents[0])
-            self._first[1 + (returns[ours] > returns[1 - ours]) - (returns[ours] < returns[1 - ours])] += 1
+            ours, theirs = (returns[record.agents.index(name)] for name in self._match.plan.agents)
+            self._first[1 + (ours > theirs) - (ours < theirs)] += 1
 
     def describe(self) -> str:
         """Returns one line."""
@@ -56,11 +59,10 @@ class Standing:
         if self._shows_elo:
             losses, draws, wins = self._first
             return f"Elo {elo(wins, draws, losses)} ({wins}-{draws}-{losses})"
-        rates = (
-            f"{_short(name)} {100 * self._wins[name] / max(self._seats[name], 1):.1f} %"
-            for name in self._match.plan.agents
-        )
-        return f"wins {', '.join(rates)}"
+        seats = {name: max(self._seats[name], 1) for name in self._match.plan.agents}
+        if self._match.is_solo:
+            return f"returns {', '.join(f'{_short(name)} {self._got[name] / seats[name]:.2f}' for name in seats)}"
+        return f"wins {', '.join(f'{_short(name)} {100 * self._wins[name] / seats[name]:.1f} %' for name in seats)}"
 
 
 def _short(name: str) -> str:

@@ -26,7 +26,8 @@ def comparison(runs: Mapping[str, Mapping[str, Any]]) -> Report:
                         COLUMNS,
                         rows,
                         "Points: score in percent over one half against the single network, or the difference of win "
-                        "rates where both play others. Loss: that of all experts together on what was held out.",
+                        "rates where both play others, or of starts with more and with less where each plays alone. "
+                        "Loss: that of all experts together on what was held out.",
                     )
                 ],
             ),
@@ -62,7 +63,7 @@ def _losses(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 def _points(searched: Mapping[str, Any], arm: str, found: Mapping[str, Any]) -> str:
     if arm in searched.get("differences", {}):
         one = searched["differences"][arm]
-        mean, (low, high) = one["wins"], one["interval"]
+        mean, (low, high) = one.get("more") or (one["wins"], one["interval"])
     else:
         mean, (low, high) = found["score"] - 0.5, (bound - 0.5 for bound in found["score_interval"])
     return f"{100 * mean:+z.1f} [{100 * low:+z.1f}, {100 * high:+z.1f}]"

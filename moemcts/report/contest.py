@@ -6,14 +6,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from moemcts.arena.verdict import FEW_GAMES
+
 if TYPE_CHECKING:
     from moemcts.arena.match import MatchResult
     from moemcts.arena.records import GameRecord
     from moemcts.report.page import Section
 
-FEW_GAMES = 50
-"""Below so many games of an arm a report says first that they are too few: half a 95 % interval of a score is 14 points
-with 50 independent games, 100 Elo."""
 OWN = "of these networks"
 
 

@@ -196,6 +196,11 @@ def win_rates(
     )
 
 
+def mean_returns(rows: Sequence[Whisker], *, title: str = "Mean return", xlabel: str = "return of a game") -> Figure:
+    """Returns mean returns with their intervals, in the unit of the rows."""
+    return _whiskers(rows, title=title, xlabel=xlabel, reference=None, limits=None)
+
+
 def differences(
     rows: Sequence[Whisker], *, title: str = "Difference from the baseline", xlabel: str = "percentage points"
 ) -> Figure:

@@ -111,17 +111,31 @@ def _strength_tables(outcomes: SelfPlayOutcomes) -> list[Table]:
         f"Strength over generation {outcomes.measured[0]}, from all measured games together (Bradley-Terry; "
         "Plackett-Luce with more players).",
     )
+    return [ratings, _matches_table(outcomes.matches)]
+
+
+def _matches_table(matches: Sequence[Mapping[str, Any]]) -> Table:
+    # Of measurements made before returns were kept there are none either.
+    are_alone = all(match.get("returns") for match in matches)
     rows: list[list[str | int | float | None]] = []
-    for match in outcomes.matches:
+    for match in matches:
         losses, draws, wins = match["counts"]
         score = (wins + draws / 2) / max(wins + draws + losses, 1)
-        rows.append([match["agent"], match["other"], wins, draws, losses, f"{100 * score:.1f}"])
-    matches = Table(
-        ["agent", "against", "won", "tied", "lost", "score %"],
+        returns = [f"{one:.2f}" for one in match["returns"]] if are_alone else []
+        rows.append([match["agent"], match["other"], wins, draws, losses, f"{100 * score:.1f}", *returns])
+    columns = ["agent", "against", "won", "tied", "lost", "score %"]
+    if are_alone:
+        return Table(
+            [*columns, "mean return", "the other's"],
+            rows,
+            "Each alone from the same starts; who got more there has won. Returns are in the game's own score, all "
+            "that was paid, not discounted.",
+        )
+    return Table(
+        columns,
         rows,
         "Games on the same openings against each opponent; with more seats the opponent sits in all others.",
     )
-    return [ratings, matches]
 
 
 def _strength_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:

@@ -328,7 +328,7 @@ class DoUnit:
             )
         schedule = experiment.boards.schedule(
             {one.name: agents[one.name] for one in field.contestants([single, arm])},
-            field.agent(agents),
+            field.agents(agents, experiment.game.spec.num_players - 1),
             config.match.games,
             config.seed,
             {
@@ -357,8 +357,9 @@ class _Points(NamedTuple):
         numbers = contest.numbers()
         if "differences" in numbers:
             found = numbers["differences"][arm.name]
-            low, high = found["interval"]
-            return cls(len(contest.games(arm.name)), 100 * found["wins"], 100 * low, 100 * high, 100.0)
+            # Nobody wins alone: there it is how much more often an arm gets more than less.
+            share, (low, high) = found.get("more") or (found["wins"], found["interval"])
+            return cls(len(contest.games(arm.name)), 100 * share, 100 * low, 100 * high, 100.0)
         one = numbers["arms"][arm.name]
         low, high = one["score_interval"]
         return cls(one["num_games"], 100 * (one["score"] - 0.5), 100 * (low - 0.5), 100 * (high - 0.5), 50.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -59,13 +59,13 @@ class Boards:
     def schedule(
         self,
         arms: Mapping[str, Agent],
-        field: Agent,
+        field: Sequence[Agent],
         num_games: int,
         seed: int,
         identity: Mapping[str, Any],
         remake: Remake | None = None,
     ) -> MatchSchedule:
-        """Returns games of arms' agents on the boards of a training seed, against who sits in all other seats.
+        """Returns games of arms' agents on the boards of a training seed, against who sits in the others, one by one.
 
         `identity` is what decides them beside the settings; `remake` makes them anew in other processes.
         """

@@ -15,7 +15,6 @@ from moemcts.game import CHANCE, Game, Player, State
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.play import Table, play
 from moemcts.plugins import plugins
-from moemcts.runs.arms import SINGLE
 from moemcts.runs.experiment import MATCHES, Experiment
 from moemcts.runs.held_out import are_many, num_evaluations
 from moemcts.runs.learning import data_players, games_file, reader_of
@@ -170,7 +169,7 @@ def _matches(experiment: Experiment, played: Played) -> float:
     config, game = experiment.config, experiment.game
     arms, num_players = experiment.contestants(), game.spec.num_players
     # The single network answers to experts where nobody else does. Who searches lasts longer than others.
-    has_field = experiment.field.name != SINGLE
+    has_field = experiment.field.has_agent
     own = played.most_per_game if has_field else played.samples_per_game
     opponents, match = experiment.opponent_model(), config.match
     # Seconds for a decision of every arm, with a search and without.
@@ -186,7 +185,7 @@ def _matches(experiment: Experiment, played: Played) -> float:
     field = played
     if has_field and (config.data.agent or config.match.field):
         # One of who plays the data and who sits in the other seats may think longer.
-        field = play_some(game, [experiment.field.agent({})] * num_players)
+        field = play_some(game, experiment.field.agents({}, num_players))
     return own * (searched * searching + raw * deciding) + answered * field.seconds_per_sample
 
 

@@ -218,7 +218,7 @@ class Experiment(Run[ExperimentConfig]):
         search = self.config.search.model_dump(mode="json") if kind == SEARCHED else None
         return self.boards.schedule(
             {player: {**self.field.extra, **agents}[player]},
-            self.field.agent(agents),
+            self.field.agents(agents, self.game.spec.num_players - 1),
             self._num_games(kind),
             seed,
             {"search": search, **self.weights_of(arms, seed)},

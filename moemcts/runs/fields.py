@@ -9,9 +9,11 @@ from typing import Any
 
 from moemcts.agents import Agent
 from moemcts.arena.match import MatchResult
+from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.naming import SELF, experts_of, names_experts, resolve_agent, usual_opponents
 from moemcts.plugins import plugins
+from moemcts.report.alone import Alone
 from moemcts.report.contest import Contest
 from moemcts.report.duels import AgainstSingle
 from moemcts.report.fields import FIELD, AgainstField
@@ -26,6 +28,8 @@ class Field(ABC):
     """Who the search believes to sit there: an agent, or `self`."""
     decided_by: Mapping[str, Any]
     """What decides how it plays beside its name: the weights of experts."""
+    has_agent: bool = False
+    """Whether an agent sits there that the experiment did not make."""
 
     @abstractmethod
     def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
@@ -36,8 +40,8 @@ class Field(ABC):
         """Returns the arms of which one sits there."""
 
     @abstractmethod
-    def agent(self, agents: Mapping[str, Agent]) -> Agent:
-        """Returns who sits there, given the agents of the arms that `seated` returns by name."""
+    def agents(self, made: Mapping[str, Agent], num_seats: int) -> list[Agent]:
+        """Returns who sits in as many seats, given the agents of the arms that `seated` returns by name."""
 
     @property
     @abstractmethod
@@ -62,6 +66,7 @@ class AgentField(Field):
     player: Agent
     model: str
     decided_by: Mapping[str, Any]
+    has_agent: bool = True
 
     def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
         return list(arms)
@@ -69,8 +74,8 @@ class AgentField(Field):
     def seated(self, arms: Sequence[Arm]) -> list[Arm]:
         return []
 
-    def agent(self, agents: Mapping[str, Agent]) -> Agent:
-        return self.player
+    def agents(self, made: Mapping[str, Agent], num_seats: int) -> list[Agent]:
+        return [self.player] * num_seats
 
     @property
     def extra(self) -> dict[str, Agent]:
@@ -97,8 +102,8 @@ class SingleField(Field):
     def seated(self, arms: Sequence[Arm]) -> list[Arm]:
         return list(arms[:1])
 
-    def agent(self, agents: Mapping[str, Agent]) -> Agent:
-        return agents[SINGLE]
+    def agents(self, made: Mapping[str, Agent], num_seats: int) -> list[Agent]:
+        return [made[SINGLE]] * num_seats
 
     @property
     def extra(self) -> dict[str, Agent]:
@@ -124,11 +129,36 @@ class SinglesField(SingleField):
         return AgainstField(tuple(results), tuple(seeds), limit=limit, field=field, singles=singles)
 
 
+@dataclass(frozen=True)
+class NoField(SingleField):
+    """Nobody, in a game of one player: who gets more from the same starts is better."""
+
+    score_unit: float = 1.0
+
+    def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
+        return list(arms)
+
+    def seated(self, arms: Sequence[Arm]) -> list[Arm]:
+        return []
+
+    def agents(self, made: Mapping[str, Agent], num_seats: int) -> list[Agent]:
+        return []
+
+    def contest(
+        self, results: Sequence[MatchResult], limit: str, singles: Collection[str], seeds: Sequence[int]
+    ) -> Contest:
+        return Alone(tuple(results), tuple(seeds), limit=limit, score_unit=self.score_unit, singles=singles)
+
+
 def make_field(reference: str, game: Game) -> Field:
     """Returns the field that a user names; where none is named, the game's default agent or the single network.
 
-    Raises UsageError for an agent that there is none of.
+    Raises UsageError for an agent that there is none of, or in a game of one player.
     """
+    if game.spec.num_players == 1:
+        if reference:
+            raise UsageError(f"expected no match.field: {game.spec.name} has one player, got {reference!r}")
+        return NoField(score_unit=game.spec.score_unit)
     name = reference or plugins().default_agent(game) or SINGLE
     if name == SINGLE:
         return SingleField() if game.spec.num_players == 2 else SinglesField()

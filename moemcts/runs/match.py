@@ -18,12 +18,16 @@ from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.rating import Sprt
 from moemcts.arena.records import Lineup
 from moemcts.arena.schedules import DuelSchedule, MatchSchedule, duel_schedule, duel_seatings, match_schedule
+from moemcts.arena.solo import SoloResult
 from moemcts.errors import UsageError
 from moemcts.game import Game
 from moemcts.naming import TIMES, Contestant, contestants, identity_of, says_more
 from moemcts.plugins import plugins
 from moemcts.runs.environment import groups_in_flight
 from moemcts.work import num_cores, workers
+
+Result = DuelResult | MatchResult | SoloResult
+"""What a match says: of agents that play each other, the same others, or each alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +37,7 @@ class MatchPlan:
     game: str
     agents: tuple[str, ...]
     against: str | None = None
-    """Who sits in all other seats, for each agent in turn; None where the agents play each other."""
+    """Who sits in all other seats, for each agent in turn; None where the agents play each other, or each alone."""
     num_games: int = 100
     """In all, or of each agent against the others."""
     seed: int = 0
@@ -68,10 +72,22 @@ class Match:
             raise UsageError(f"expected different agents, got {', '.join(plan.agents)}")
         if plan.adjudication is not None:
             check_adjudicable(self.game)
-        if plan.against is None:
+        if self.is_solo:
+            self._check_solo()
+        elif plan.against is None:
             self._check_duel()
         elif plan.sprt is not None:
             raise UsageError("expected a sequential test between agents that play each other, got --against")
+
+    @property
+    def is_solo(self) -> bool:
+        """Whether the game has one player: then the agents play the same starts, each alone."""
+        return self.game.spec.num_players == 1
+
+    @property
+    def is_duel(self) -> bool:
+        """Whether the agents play each other."""
+        return self.plan.against is None and not self.is_solo
 
     @cached_property
     def contestants(self) -> dict[str, Contestant]:
@@ -103,14 +119,12 @@ class Match:
     @property
     def num_seatings(self) -> int:
         """How many games are played on one opening."""
-        if self.plan.against is None:
-            return len(duel_seatings(self.game, self.plan.agents))
-        return self.game.spec.num_players
+        return len(duel_seatings(self.game, self.plan.agents)) if self.is_duel else self.game.spec.num_players
 
     @property
     def num_games(self) -> int:
         """How many games there are in all."""
-        return self.plan.num_games * (1 if self.plan.against is None else len(self.plan.agents))
+        return self.plan.num_games * (1 if self.is_duel else len(self.plan.agents))
 
     @cached_property
     def schedule(self) -> DuelSchedule | MatchSchedule:
@@ -122,9 +136,9 @@ class Match:
             "identity": self._identity(),
             "remake": partial(_remade, replace(self.plan, resolved=self._resolved())),
         }
-        if self.field is None:
+        if self.is_duel:
             return duel_schedule(self.game, agents, **shared)
-        return match_schedule(self.game, agents, self.field.named, **shared)
+        return match_schedule(self.game, agents, () if self.field is None else self.field.named, **shared)
 
     @property
     def lineups(self) -> Sequence[Lineup]:
@@ -146,7 +160,7 @@ class Match:
             in_flight=1 if is_timed else groups_in_flight(self.game),
         )
 
-    def play(self, path: Path | None = None, *, watch: Watch | None = None) -> DuelResult | MatchResult:
+    def play(self, path: Path | None = None, *, watch: Watch | None = None) -> Result:
         """Plays the match and returns it; finished games are kept in the file `path` and not played again."""
         schedule, sprt = self.schedule, self.plan.sprt
         stop: Callable[..., bool] | None = None
@@ -164,7 +178,8 @@ class Match:
         )
         if isinstance(schedule, DuelSchedule):
             return DuelResult.of(schedule, records, sprt=sprt)
-        return MatchResult.of(schedule, records)
+        result = MatchResult.of(schedule, records)
+        return SoloResult(result, self.game.spec.score_unit) if self.is_solo else result
 
     @property
     def _all(self) -> list[Contestant]:
@@ -176,11 +191,19 @@ class Match:
     def _resolved(self) -> dict[str, str]:
         return {one.reference: one.resolved for one in self._all}
 
+    def _check_solo(self) -> None:
+        alone = f"the agents play the same starts, each alone: {self.game.spec.name} has one player"
+        if self.plan.against is not None:
+            raise UsageError(f"expected no --against, as {alone}; give every agent as --agent, the baseline first")
+        if self.plan.sprt is not None:
+            raise UsageError(f"expected no sequential test, as {alone}, and nobody wins")
+
     def _check_duel(self) -> None:
-        names, num_players = self.plan.agents, self.game.spec.num_players
-        if not 2 <= len(names) <= num_players:
+        names, most = self.plan.agents, len(self.game.spec.sides)
+        if not 2 <= len(names) <= most:
+            number = "2" if most == 2 else f"2 to {most}"
             raise UsageError(
-                f"expected 2 to {num_players} agents that play each other in {self.game.spec.name}, got {len(names)}; "
+                f"expected {number} agents that play each other in {self.game.spec.name}, got {len(names)}; "
                 "moemcts tournament plays more, and with --against each plays the same games against the same others"
             )
         if self.plan.sprt is not None and self.num_seatings != 2:
@@ -189,7 +212,7 @@ class Match:
     def _identity(self) -> dict[str, Any]:
         """Returns what else decides the games: what runs the networks, their weights, limits."""
         found = {"agents": self._resolved(), "limits": dict(self.plan.limits)}
-        return {**identity_of([one.reference for one in self._all]), **found}
+        return {**identity_of([one.reference for one in self._all], self.plan.game), **found}
 
 
 def going_on(plan: MatchPlan, path: Path | None) -> MatchPlan:

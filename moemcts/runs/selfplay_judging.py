@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from moemcts.agents import Agent
+from moemcts.arena.duel import DuelResult
 from moemcts.arena.openings import BOARDS_PER_SEED, Opening, first_board, starts
 from moemcts.arena.rating import Sprt
+from moemcts.arena.solo import SoloResult
 from moemcts.errors import UsageError
 from moemcts.learn.loop.players import quiet
 from moemcts.naming import contestants, experts_of
@@ -45,7 +47,8 @@ class Judging:
         if rule.rule == "none":
             return None
         try:
-            in_turn(self.game, "newest", "champion")
+            if not in_turn(self.game, "newest", "champion") and rule.rule == "sprt":
+                raise ValueError("expected rule none or score in a game of one player, got 'sprt'")
             return Sprt(elo0=rule.elo0, elo1=rule.elo1, model="logistic") if rule.rule == "sprt" else None
         except ValueError as error:
             raise UsageError(f"promotion in {self.config.game}: {error}") from None
@@ -89,7 +92,7 @@ class Judging:
         search = quiet(self.config.search, temperature=0.0)
         known = contestants(gauntlet.opponents, self.game)
         others: dict[str, Agent] = {name: one.agent for name, one in known.items()}
-        before = [one for one in self.measured if one < generation][-1:]
+        before = [one for one in self.measured if one < generation and not self.on_disk.is_gone(one)][-1:]
         if gauntlet.previous:
             others |= {name_of(one): self.players.judged(one, search, gauntlet.simulations) for one in before}
         ours = self.players.judged(generation, search, gauntlet.simulations)
@@ -116,13 +119,14 @@ class Judging:
                     "counts": list(result.counts(name_of(generation))),
                     "tally": tally.to_json(),
                     "rankings": [[list(map(list, one.groups)), list(one.unranked)] for one in result.rankings()],
+                    "returns": _mean_returns(result, (name_of(generation), name)),
                 }
             )
-        write_json(self.folder / "matches" / f"measure-{generation:04d}.json", found)
+        write_json(measurement_of(self.folder, generation), found)
 
     def measurements(self) -> list[dict[str, Any]]:
         """Returns the matches of all generations that were measured."""
-        paths = [self.folder / "matches" / f"measure-{generation:04d}.json" for generation in self.measured]
+        paths = [measurement_of(self.folder, generation) for generation in self.measured]
         return [one for path in paths if path.exists() for one in read_json(path)]
 
     @functools.cached_property
@@ -137,8 +141,9 @@ class Judging:
         )
 
     def _openings(self, num_games: int, generation: int) -> list[Opening]:
-        # Each is played from two seatings.
-        return starts(self.game, -(-num_games // 2), seed=self._board(generation))
+        # Each is played from two seatings, or by each alone.
+        num_seatings = min(2, self.game.spec.num_players)
+        return starts(self.game, -(-num_games // num_seatings), seed=self._board(generation))
 
     def _board(self, generation: int) -> int:
         # Generations for which a seed has no boards left have those of seeds that nobody can name.
@@ -155,3 +160,13 @@ class Judging:
             "backend": self.config.games.backend,
             **({} if self.config.games.device == "cpu" else {"device": self.config.games.device}),
         }
+
+
+def measurement_of(folder: Path, generation: int) -> Path:
+    """Returns the file with what the games that measure a generation say."""
+    return folder / "matches" / f"measure-{generation:04d}.json"
+
+
+def _mean_returns(result: DuelResult | SoloResult, names: Sequence[str]) -> list[float] | None:
+    """Returns what each of some agents got on average, in the game's own score; None where they played each other."""
+    return [result.mean_return(name).mean for name in names] if isinstance(result, SoloResult) else None

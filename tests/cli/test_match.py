@@ -260,7 +260,7 @@ def test_an_agent_that_breaks_loses_and_the_match_goes_on(tmp_path: Path, worker
     ("arguments", "line"),
     [
         ("--agent random --agent random", "expected different agents"),
-        ("--agent random --agent random? --agent random?? ", "expected 2 to 2 agents that play each other"),
+        ("--agent random --agent random? --agent random?? ", "expected 2 agents that play each other"),
         ("--agent random --agent random? --games 4 --pairs 2", "expected --games or --pairs, got both"),
         ("--agent random --agent random? --sprt 5", "expected --sprt elo0,elo1[,alpha,beta][,model=...], got '5'"),
         ("--agent random --agent random? --sprt 5,0", "expected elo0 < elo1, got 5.0 and 0.0"),
@@ -272,6 +272,8 @@ def test_an_agent_that_breaks_loses_and_the_match_goes_on(tmp_path: Path, worker
         ("--agent random --agent random? --openings-order random", "no effect without --openings FILE; leave it out"),
         ("--agent random --agent random? --openings-plies 2", "--openings-plies has no effect without --openings FILE"),
         ("--agent random --agent random? --openings a --random-plies 0", "--random-plies has no effect with --open"),
+        ("--agent random --agent uct --simulations 9", "--simulations has no effect here: no agent is experts without"),
+        ("--agent random --agent random? --seconds 0.1", "--seconds has no effect here"),
         ("--agent random --agent random? --openings none.epd", "cannot read the openings none.epd"),
         ("--agent random --agent random? --replays a.pgn", "no replay format named 'pgn'"),
         ("--agent random --agent random? --pgn a.pgn", "no replay format named 'pgn'"),

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import random
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from runs_for_tests import command, experiment
 
 from moemcts.agents import Seat
+from moemcts.cli.run import make
 from moemcts.errors import UsageError
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import CHANCE
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.testing import check_game
+from moemcts.work.progress import Silence
 
 moemcts_gymnasium = pytest.importorskip(
     "moemcts_gymnasium", reason="not installed: pip install ./plugins/moemcts-gymnasium"
@@ -264,3 +269,43 @@ def test_a_search_that_knows_rewards_alone_balances_the_pole_for_a_while() -> No
         (decision,) = agent.act(game.views([(state, 0)]), [seat])
         state = state.play([decision.action])
     assert state.ply == 60
+
+
+def test_a_match_says_who_gets_more(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    game = "gymnasium:CliffWalking-v1?steps=12"
+    agents = ["--agent", "random", "--agent", "uct?simulations=16"]
+    assert command("match", "--game", game, *agents, "--games", 6, "--json", monkeypatch=monkeypatch) == 0
+    numbers = json.loads(capsys.readouterr().out)
+    random_walk, planned = (arm["returns"]["mean"] for arm in numbers["arms"])
+    # A step costs 1, the cliff 100; the first four steps are random and lead to the start.
+    assert random_walk < planned <= -8
+    assert command("match", "--game", game, *agents, "--games", 2, monkeypatch=monkeypatch) == 0
+    assert "in return, 95 % interval" in capsys.readouterr().out
+    assert command("match", "--game", game, *agents, "--against", "random", monkeypatch=monkeypatch) == 2
+    assert "each alone" in capsys.readouterr().err
+
+
+def test_an_experiment_compares_returns(tmp_path: Path) -> None:
+    small = {"game": "gymnasium:CliffWalking-v1?steps=8", "network": "mlp", "data": {"samples": 100}}
+    made = experiment(tmp_path / "run", **small, training={"epochs": 1.0, "batch_size": 32})
+    make(made, Silence())
+    report = (tmp_path / "run" / "report" / "report.md").read_text()
+    assert "The single network gets -" in report
+    assert "in return, 95 % interval" in report
+    with pytest.raises(UsageError, match=r"expected no match\.field: .* has one player"):
+        experiment(tmp_path / "other", **small, match={"games": 4, "field": "random"})
+
+
+def test_generations_of_self_play_are_measured_by_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    options = ["--game", "gymnasium:CliffWalking-v1?steps=8", "--gate", "plies", "--preset", "smoke", "--out", folder]
+    sizes = ["--generations", 1, "--set", "games.games=8", "--set", "gauntlet.games=2", "--set", "training.epochs=1"]
+    sizes += ["--set", "promotion.rule=score", "--set", "promotion.games=2"]
+    assert command("selfplay", *options, *sizes, monkeypatch=monkeypatch) == 0
+    assert "Each alone from the same starts" in (folder / "report" / "report.md").read_text()
+    capsys.readouterr()
+    test = ["--set", "promotion.rule=sprt"]
+    assert command("selfplay", *options[:-1], tmp_path / "sprt", *test, monkeypatch=monkeypatch) == 2
+    assert "expected rule none or score in a game of one player" in capsys.readouterr().err

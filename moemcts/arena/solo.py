@@ -1,0 +1,162 @@
+"""Matches in games of one player: nobody wins, and who gets more from the same starts is better."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from moemcts.arena.intervals import Estimate, Interval, mean_interval, sign_flip_test
+from moemcts.arena.match import MatchResult
+from moemcts.arena.outcomes import Tally, outcome_of
+from moemcts.arena.ranking import Ranking, ranking_of
+from moemcts.arena.records import GameRecord, boards_of, num_duplicates, terminations
+from moemcts.arena.verdict import verdict
+
+UNIT = "in return"
+"""What verdicts call the unit of a difference."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gain:
+    """What one arm got more than another from the same starts with the same seeds."""
+
+    arm: str
+    baseline: str
+    returns: Estimate
+    """Difference of mean returns, in units of the game's own score, with Student's t interval over boards."""
+    p_value: float
+    """Two-sided, that the mean returns are equal: signs of whole boards flipped at random."""
+    more: Tally
+    """Starts from which the arm got more (wins), as much (ties) and less (losses)."""
+    differences: tuple[float, ...]
+    """Of returns, per pair of games."""
+    boards: tuple[str, ...]
+    """The board of each pair; with `differences` what `seed_interval` wants of each training seed."""
+
+    @property
+    def signs(self) -> tuple[float, ...]:
+        """Per pair of games: 1 if the arm got more, -1 if the baseline did, else 0."""
+        return tuple(float((one > 0) - (one < 0)) for one in self.differences)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence on the returns."""
+        found = self.returns
+        return verdict(found.mean, found.interval, found.num_observations, unit=UNIT, digits=2)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the gain as JSON values, without the single pairs."""
+        values = asdict(self) | {"more": self.more.to_json(), "verdict": self.verdict}
+        del values["differences"], values["boards"]
+        return values
+
+
+@dataclass(frozen=True)
+class SoloResult:
+    """The games of a match of one player and what they say, in units of the game's own score."""
+
+    match: MatchResult
+    score_unit: float = 1.0
+    """What a return of 1 is in the game's own score."""
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Who played, by name."""
+        return self.match.arms
+
+    @property
+    def records(self) -> tuple[GameRecord, ...]:
+        """All games."""
+        return self.match.records
+
+    @cached_property
+    def bounds(self) -> Interval:
+        """Between which returns are taken to lie: as far from 0 as the furthest seen, and 1 where none was.
+
+        What is paid on the way, not discounted, may be more than 1 in all.
+        """
+        reach = self.score_unit * (max((abs(game.returns[0]) for game in self.records), default=0.0) or 1.0)
+        return -reach, reach
+
+    def mean_return(self, arm: str) -> Estimate:
+        """Returns what an arm got on average; boards are the independent unit."""
+        games = self.match.games(arm)
+        return mean_interval([self._got(game) for game in games], boards_of(games), bounds=self.bounds)
+
+    def mean_plies(self, arm: str) -> float:
+        """Returns how long its games were on average."""
+        games = self.match.games(arm)
+        return sum(game.plies for game in games) / max(len(games), 1)
+
+    def gain(self, arm: str, baseline: str | None = None) -> Gain:
+        """Returns what an arm got more than another, by default the baseline, over the games that both finished."""
+        baseline = self.match.baseline if baseline is None else baseline
+        pairs, boards = self.match.pairs(arm, baseline)
+        differences = [self._got(ours) - self._got(other) for ours, other in pairs]
+        low, high = self.bounds
+        return Gain(
+            arm=arm,
+            baseline=baseline,
+            returns=mean_interval(differences, boards, bounds=(2 * low, 2 * high)),
+            p_value=sign_flip_test(differences, boards),
+            more=Tally.of([outcome_of(_score(difference)) for difference in differences]),
+            differences=tuple(differences),
+            boards=boards,
+        )
+
+    def scores(self, arm: str) -> list[float]:
+        """Returns 1 for each start from which an arm got more than another, 1/2 for as much, 0 for less."""
+        others = [other for other in self.arms if other != arm]
+        return [_score(difference) for other in others for difference in self.gain(arm, other).differences]
+
+    def tally(self, arm: str) -> Tally:
+        """Returns how often that is, with intervals."""
+        return Tally.of([outcome_of(score) for score in self.scores(arm)])
+
+    def counts(self, arm: str) -> tuple[int, int, int]:
+        """Returns how often an arm got less, as much and more than another on the same start."""
+        scores = self.scores(arm)
+        return scores.count(0.0), scores.count(0.5), scores.count(1.0)
+
+    def rankings(self) -> list[Ranking]:
+        """Returns how the arms stand on each start, by what they got there, for `fit_ratings`."""
+        starts: dict[str, list[GameRecord]] = {}
+        for game in self.records:
+            starts.setdefault(game.opening, []).append(game)
+        return [
+            ranking_of([game.label for game in games], [game.returns[0] for game in games])
+            for games in starts.values()
+            if len(games) > 1
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns what the games say as JSON values, without the games."""
+        return {
+            "game": self.match.game,
+            "num_games": len(self.records),
+            "terminations": terminations(self.records),
+            "score_unit": self.score_unit,
+            "baseline": self.match.baseline,
+            "arms": [self.arm_json(arm) for arm in self.arms],
+            "differences": [self.gain(arm).to_json() for arm in self.arms if arm != self.match.baseline],
+        }
+
+    def arm_json(self, arm: str) -> dict[str, Any]:
+        """Returns what one arm got as JSON values."""
+        games = self.match.games(arm)
+        return {
+            "name": arm,
+            "num_games": len(games),
+            "returns": asdict(self.mean_return(arm)),
+            "mean_plies": self.mean_plies(arm),
+            "num_duplicates": num_duplicates(games),
+            "num_truncated": sum(game.truncated for game in games),
+        }
+
+    def _got(self, game: GameRecord) -> float:
+        return self.score_unit * game.returns[0]
+
+
+def _score(difference: float) -> float:
+    return 1.0 if difference > 0 else 0.0 if difference < 0 else 0.5
