@@ -46,6 +46,8 @@ class GameSpec:
     discount: float = 1.0
     """What a position's value is worth one step before, in (0, 1]; the step into a chance node is not discounted. What
     datasets hold of a player whose return is decided is not discounted any further."""
+    teams: tuple[tuple[Player, ...], ...] = ()
+    """Who wins and loses together: the players of a team always have the same returns. Empty where each plays alone."""
     score_unit: float = 1.0
     """What a value of 1 is in the game's own score, for people: rewards and returns are scores divided by it."""
     plane_names: tuple[str, ...] = ()
@@ -70,6 +72,13 @@ class GameSpec:
             raise ValueError(f"expected utility_sum 0 or None with a discount, got {self.utility_sum!r}")
         if not 0 < self.score_unit < float("inf"):
             raise ValueError(f"expected a score_unit above 0, got {self.score_unit!r}")
+        if self.teams and sorted(player for team in self.teams for player in team) != list(range(self.num_players)):
+            raise ValueError(f"expected every one of {self.num_players} players in one team, got {self.teams!r}")
+
+    @property
+    def sides(self) -> tuple[tuple[Player, ...], ...]:
+        """Who plays against whom: the teams, or else every player alone."""
+        return self.teams or tuple((player,) for player in range(self.num_players))
 
 
 class State(ABC):
@@ -241,7 +250,7 @@ class Game(ABC, Generic[S]):
     - chance moves alone, never first, and its chances are a distribution over its outcomes;
     - a decided player's return is final, and that player is never active or paid again;
     - the returns of a finished game lie in [-1, 1] and sum to `utility_sum`; rewards are numbers, and what is still to
-      come, rewards and returns together, lies in [-1, 1];
+      come, rewards and returns together, lies in [-1, 1]; team mates get the same;
     - equal seeds give equal games;
     - states and actions survive `parse(format(x))`, and states survive `unpack(pack(x))`;
     - positions that differ in legal actions or observations differ in `key`;

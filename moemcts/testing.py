@@ -257,6 +257,13 @@ def _check_course(game: Game, states: list[State], joints: list[list[int]], seed
             abs(float(final.sum()) - spec.utility_sum) < TOLERANCE,
             f"expected {spec.utility_sum}, got {final}; a game whose sum is not fixed says utility_sum=None",
         )
+    if spec.teams:
+        got = final + sum((np.asarray(state.rewards()) for state in states[1:]), np.zeros(spec.num_players))
+        laws.expect(
+            "team mates have the same returns",
+            all(np.ptp(got[list(team)]) < TOLERANCE for team in spec.teams),
+            f"got {got} of teams {spec.teams}",
+        )
     if any(np.any(state.rewards()) for state in states[1:]):
         _check_values(game, states, laws)
     laws.expect("a player moves first", states[0].active_players != (CHANCE,), "the first position is chance's")

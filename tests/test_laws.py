@@ -98,6 +98,18 @@ def test_broken_states_are_found(methods: dict[str, Any], law: str) -> None:
         check_game(broken(**methods))
 
 
+def test_team_mates_who_do_not_share_their_returns_are_found() -> None:
+    class Allies(HashedTree):
+        def __init__(self) -> None:
+            super().__init__(TreeGame(4, 3, 4, 6, False))
+            self.spec = replace(self.spec, teams=((0, 2), (1,)))
+
+    with pytest.raises(BrokenLaw, match="team mates have the same returns"):
+        check_game(Allies())
+    with pytest.raises(ValueError, match="expected every one of 3 players in one team"):
+        replace(Allies().spec, teams=((0, 2),))
+
+
 def test_rewards_that_add_up_to_one_are_lawful() -> None:
     laws = check_game(broken(rewards=paid(1.0), returns=nothing_more))
     assert "values are in [-1, 1] where steps pay" in [law.name for law in laws]

@@ -67,6 +67,7 @@ class Pommerman(Game[native.State]):
             max_plies=rules.max_steps,
             # Players who die together or survive together have no fixed sum; a team's gain is the other's loss.
             utility_sum=0.0 if rules.has_teams else None,
+            teams=((0, 2), (1, 3)) if rules.has_teams else (),
             discount=discount,
             plane_names=tuple(native.planes()),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from statistics import fmean
 from typing import Any, Self
@@ -14,7 +14,7 @@ import numpy as np
 from moemcts.arena.outcomes import Score, Tally, last_one_standing, outcome_of
 from moemcts.arena.ranking import Ranking, fit_ratings, ranking_of
 from moemcts.arena.rating import Decision, Elo, Sprt, elo, likelihood_of_superiority, normalized_elo, pentanomial_elo
-from moemcts.arena.records import GameRecord, num_duplicates, terminations
+from moemcts.arena.records import GameRecord, Ways, num_duplicates, telling, terminations
 from moemcts.arena.schedules import DuelSchedule
 from moemcts.errors import unknown_name
 from moemcts.game import Player
@@ -33,6 +33,8 @@ class DuelResult:
     sprt: Sprt | None
     records: tuple[GameRecord, ...]
     """In the order of the schedule; with a decided test, up to the pair that decided it."""
+    teams: tuple[tuple[Player, ...], ...] = ()
+    """The players who win and lose together: what they got is counted once."""
 
     @classmethod
     def of(
@@ -44,39 +46,50 @@ class DuelResult:
         sprt: Sprt | None = None,
     ) -> Self:
         """Returns what the games of a schedule say."""
-        return cls(schedule.game, schedule.names, schedule.seatings, score, sprt, tuple(records))
+        return cls(schedule.game, schedule.names, schedule.seatings, score, sprt, tuple(records), schedule.teams)
+
+    @property
+    def sides(self) -> tuple[tuple[Player, ...], ...]:
+        """Who plays against whom: the teams, or else every seat alone."""
+        return self.teams or tuple((player,) for player in range(len(self.seatings[0])))
 
     @property
     def is_even(self) -> bool:
-        """Whether two agents have as many seats each: only then do equals score one half, as Elo takes for granted."""
-        return len(self.names) == 2 and len({self.seatings[0].count(name) for name in self.names}) == 1
+        """Whether two agents have as many sides each: only then do equals score one half, as Elo takes for granted."""
+        seats = self._names(self.seatings[0])
+        return len(self.names) == 2 and len({seats.count(name) for name in self.names}) == 1
 
-    def tally(self, name: str, seat: Player | None = None) -> Tally:
-        """Returns wins, ties and losses of the seats of one agent, all of them or one."""
+    def tally(self, name: str, side: int | None = None) -> Tally:
+        """Returns wins, ties and losses of the sides of one agent, all of them or one, in the telling games."""
         if name not in self.names:
             raise unknown_name("agent", name, self.names)
         outcomes = [
-            outcome_of(self._seat_score(record, player))
-            for record in self.records
-            for player, agent in enumerate(self._seating(record))
-            if agent == name and seat in (None, player)
+            outcome_of(self._side_score(record, number))
+            for record in self.telling
+            for number, agent in enumerate(self._seating(record))
+            if agent == name and side in (None, number)
         ]
         return Tally.of(outcomes)
 
-    def scores(self, name: str, other: str | None = None) -> list[float]:
-        """Returns in each game 1 if the agent did better than another, 0 if worse, 1/2 if neither.
+    @cached_property
+    def telling(self) -> tuple[GameRecord, ...]:
+        """The games that prove something, see `records.telling`: what Elo, pairs, tests and ratings are made of."""
+        return tuple(telling(self.records))
 
-        What an agent got in a game is the mean return of its seats; without `other` it is compared with the mean of
-        all other seats. So the scores of two agents sum to one, in a free-for-all that only one of their seats can
+    def scores(self, name: str, other: str | None = None) -> list[float]:
+        """Returns in each telling game 1 if the agent did better than another, 0 if worse, 1/2 if neither.
+
+        What an agent got in a game is the mean return of its sides; without `other` it is compared with the mean of
+        all other sides. So the scores of two agents sum to one, in a free-for-all that only one of their sides can
         win as well.
         """
         for agent in (name, name if other is None else other):
             if agent not in self.names:
                 raise unknown_name("agent", agent, self.names)
-        return [self._score(record, name, other) for record in self.records]
+        return [self._score(record, name, other) for record in self.telling]
 
     def counts(self, name: str, other: str | None = None) -> tuple[int, int, int]:
-        """Returns the games in which the agent did worse than, like and better than another, as `scores` says."""
+        """Returns in how many of these the agent did worse than, like and better than another."""
         scores = self.scores(name, other)
         return scores.count(0.0), scores.count(0.5), scores.count(1.0)
 
@@ -98,13 +111,14 @@ class DuelResult:
 
     def rankings(self) -> list[Ranking]:
         """Returns how each game ended, for `fit_ratings`; games of other duels may be added."""
-        return [ranking_of(self._seating(record), record.returns) for record in self.records]
+        return [ranking_of(self._seating(record), self._returns(record)) for record in self.telling]
 
     def to_json(self) -> dict[str, Any]:
         """Returns what the games say as JSON values, without the games."""
         return {
             "game": self.game,
             "num_games": len(self.records),
+            "num_counted": len(self.telling),
             "num_duplicates": num_duplicates(self.records),
             "num_truncated": sum(record.truncated for record in self.records),
             "terminations": terminations(self.records),
@@ -120,7 +134,7 @@ class DuelResult:
         return {
             "name": name,
             **self.tally(name).to_json(),
-            "by_seat": [self.tally(name, seat).to_json() for seat in range(len(self.seatings[0]))],
+            "by_seat": [self.tally(name, side).to_json() for side in range(len(self.sides))],
             "elo": asdict(self.elo(name)) if self.records and self.is_even else None,
             "likelihood_of_superiority": likelihood_of_superiority(wins, losses) if self.is_even else None,
             "pairs": list(pairs),
@@ -135,24 +149,34 @@ class DuelResult:
         return asdict(sprt) | {"llr": sprt.llr(counts), "lower": lower, "upper": upper, "decision": decision}
 
     def _score(self, record: GameRecord, name: str, other: str | None) -> float:
-        got = list(zip(self._seating(record), record.returns, strict=True))
+        got = list(zip(self._seating(record), self._returns(record), strict=True))
         ours = fmean(value for agent, value in got if agent == name)
         theirs = fmean(value for agent, value in got if (agent != name if other is None else agent == other))
         return _better(ours, theirs)
 
-    def _seat_score(self, record: GameRecord, player: Player) -> float:
-        if len(record.returns) == 2:
-            return _better(record.returns[player], record.returns[1 - player])
-        return self.score(np.array(record.returns, dtype=np.float32), player)
+    def _side_score(self, record: GameRecord, side: int) -> float:
+        returns = self._returns(record)
+        if len(returns) == 2:
+            return _better(returns[side], returns[1 - side])
+        return self.score(np.array(returns, dtype=np.float32), side)
 
     def _seating(self, record: GameRecord) -> tuple[str, ...]:
-        return self.seatings[record.index % len(self.seatings)]
+        """Returns who had which side."""
+        return self._names(self.seatings[record.index % len(self.seatings)])
+
+    def _names(self, seating: Sequence[str]) -> tuple[str, ...]:
+        return tuple(seating[side[0]] for side in self.sides)
+
+    def _returns(self, record: GameRecord) -> tuple[float, ...]:
+        """Returns what each side got."""
+        return tuple(record.returns[side[0]] for side in self.sides)
 
 
 class SequentialTest:
     """Looks at the games of a duel in pairs, in the order of its schedule, until a test is decided.
 
-    Not at those that happen to be finished, as short games would come first.
+    Not at those that happen to be finished, as short games would come first. Pairs that repeat earlier ones move for
+    move count only where the agents have played a start in several ways.
     """
 
     def __init__(self, schedule: DuelSchedule, sprt: Sprt) -> None:
@@ -161,7 +185,10 @@ class SequentialTest:
             raise ValueError(f"expected two seatings for a sequential test, got {len(schedule.seatings)}")
         self._sprt = sprt
         self._reading = partial(DuelResult.of, schedule, sprt=sprt)
-        self._counts = np.array(self._reading(()).evidence(sprt), dtype=np.int64)
+        self._all = np.array(self._reading(()).evidence(sprt), dtype=np.int64)
+        self._new = self._all.copy()
+        """Without those that were played before."""
+        self._ways = Ways()
         self._pair: list[GameRecord] = []
 
     def __call__(self, record: GameRecord) -> bool:
@@ -169,9 +196,14 @@ class SequentialTest:
         self._pair.append(record)
         if len(self._pair) < 2:
             return False
-        self._counts += self._reading(self._pair).evidence(self._sprt)
+        evidence = self._reading(self._pair).evidence(self._sprt)
+        self._all += evidence
+        first, second = (self._ways.is_new(one) for one in self._pair)
+        if first or second:
+            self._new += evidence
         self._pair.clear()
-        return self._sprt.decision(self._counts.tolist()) != "undecided"
+        counts = self._new if self._ways.are_fixed else self._all
+        return self._sprt.decision(counts.tolist()) != "undecided"
 
 
 def _better(ours: float, theirs: float) -> float:

@@ -67,7 +67,8 @@ def play_games(
 
     Each (game, player) has a `Seat` of its own whose randomness comes from `(seed, lineup.seed, player)`, so a game is
     the same whatever runs beside it, as far as its agents keep what `Seat` asks of them. A game in which an agent
-    fails ends there: the seats that failed lose with -1, the others share +1.
+    fails ends there: the seats that failed and their team mates lose with -1, who was decided before stays so, and the
+    others share what those lost.
     Raises ValueError if a lineup does not seat every player, UsageError for `adjudication` in a game that cannot be
     adjudicated.
     """
@@ -114,6 +115,8 @@ class _Running(Table):
     lineup: Lineup
     adjudicator: Adjudicator | None
     keeps_thoughts: bool
+    sides: Sequence[Sequence[Player]]
+    """Who wins and loses together."""
     start_key: int = field(init=False)
     moves: list[tuple[int, ...]] = field(default_factory=list, init=False)
     decisions: list[tuple[Decision, ...]] = field(default_factory=list, init=False)
@@ -189,11 +192,15 @@ class _Running(Table):
         num_players = len(self.seats)
         if self.adjudicated and self.adjudicated[0] == "draw":
             return np.zeros(num_players, dtype=np.float32)
-        losers = [self.adjudicated[1]] if self.adjudicated else list(self.failures)
-        if not losers:
+        failed = {self.adjudicated[1]} if self.adjudicated else set(self.failures)
+        if not failed:
             return self.returns()
-        returns = np.full(num_players, 1 / max(num_players - len(losers), 1), dtype=np.float32)
-        returns[losers] = -1
+        returns = np.array(self.returns(), dtype=np.float32)
+        losers = {player for side in self.sides if failed.intersection(side) for player in side}
+        # Who was out before stays out: that somebody fails makes nobody win who has lost.
+        others = [one for one in range(num_players) if one not in losers and not self.state.is_decided(one)]
+        returns[list(losers)] = -1
+        returns[others] = min(1.0, len(losers) / max(len(others), 1))
         return returns
 
 
@@ -210,6 +217,7 @@ def _start(game: Game, index: int, lineup: Lineup, conditions: Conditions) -> _R
         lineup=lineup,
         adjudicator=None if conditions.adjudication is None else Adjudicator(conditions.adjudication),
         keeps_thoughts=conditions.keep_thoughts,
+        sides=game.spec.sides,
     )
 
 

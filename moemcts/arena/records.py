@@ -113,6 +113,34 @@ def num_duplicates(games: Sequence[GameRecord]) -> int:
     return len(games) - len(set(map(_course, games)))
 
 
+def telling(games: Sequence[GameRecord]) -> list[GameRecord]:
+    """Returns the games that prove something: all, or of those between who plays every start in one way only the first.
+
+    That is seen where a start was played again: alike every time, by agents without randomness, or once in another way.
+    """
+    ways = Ways()
+    distinct = [game for game in games if ways.is_new(game)]
+    return distinct if ways.are_fixed else list(games)
+
+
+class Ways:
+    """In which ways each start was played by whom."""
+
+    def __init__(self) -> None:
+        self.are_fixed = True
+        """Whether each start that was played again was played as before, as far as is known."""
+        self._moves: dict[Hashable, tuple[tuple[int, ...], ...]] = {}
+
+    def is_new(self, game: GameRecord) -> bool:
+        """Returns whether nobody has played this start from these seats before; looks at how it was played."""
+        start = game.agents, game.label, game.focus, game.start_key
+        if start not in self._moves:
+            self._moves[start] = game.moves
+            return True
+        self.are_fixed &= self._moves[start] == game.moves
+        return False
+
+
 def boards_of(games: Sequence[GameRecord]) -> list[str]:
     """Returns the board of each game: the name of its opening, or of an earlier one with the very same games.
 

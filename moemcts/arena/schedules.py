@@ -45,6 +45,8 @@ class DuelSchedule(Schedule):
     names: tuple[str, ...]
     seatings: tuple[tuple[str, ...], ...]
     """The rotations: who sits where, by player."""
+    teams: tuple[tuple[Player, ...], ...] = ()
+    """The players who win and lose together, see `GameSpec.teams`."""
 
 
 def match_schedule(
@@ -116,9 +118,10 @@ def duel_schedule(
 ) -> DuelSchedule:
     """Returns `num_games` games of the agents against each other.
 
-    `seating` names who sits where in the first game on an opening; the next ones turn it by a seat until it comes
-    round. Without it the agents take the seats in turn: A B with two players, A B A B with four.
-    Raises UsageError where there are too few openings, ValueError where an agent has no seat.
+    `seating` names who sits where in the first game on an opening; the next ones turn it by a side until it comes
+    round, where a side is a seat, or in games of teams a team: team mates are one agent. Without it the agents take
+    the sides in turn: A B with two players, A B A B with four, each alone or in two teams.
+    Raises UsageError where there are too few openings, ValueError where an agent has no seat or a team two agents.
     """
     seatings = duel_seatings(game, tuple(agents), seating)
     num_openings = -(-num_games // len(seatings))
@@ -149,17 +152,31 @@ def duel_schedule(
         remake=remake,
         names=tuple(agents),
         seatings=seatings,
+        teams=game.spec.teams,
     )
 
 
 def duel_seatings(game: Game, names: Sequence[str], seating: Sequence[str] = ()) -> tuple[tuple[str, ...], ...]:
     """Returns who sits where in the games on one opening; see `duel_schedule`."""
-    num_players = game.spec.num_players
-    first = tuple(seating) or tuple(names[player % max(len(names), 1)] for player in range(num_players if names else 0))
-    _check_seating(first, names, num_players)
-    # Turned by 0, 1, ... seats, until one comes again.
+    sides = game.spec.sides
+    named = tuple(seating) or seating_of(game, names)
+    _check_seating(named, names, game.spec.num_players)
+    for side in sides:
+        if len({named[player] for player in side}) > 1:
+            raise ValueError(f"expected team mates to be one agent, got {' '.join(named[player] for player in side)}")
+    first = tuple(named[side[0]] for side in sides)
+    # Turned by 0, 1, ... sides, until one comes again.
     turned = [first[-shift:] + first[:-shift] if shift else first for shift in range(len(first))]
-    return tuple(dict.fromkeys(turned))
+    return tuple(dict.fromkeys(seating_of(game, one) for one in turned))
+
+
+def seating_of(game: Game, names: Sequence[str]) -> tuple[str, ...]:
+    """Returns who sits where, by player, if agents take the sides in turn; nobody without names."""
+    found = [""] * (game.spec.num_players if names else 0)
+    for number, side in enumerate(game.spec.sides if names else ()):
+        for player in side:
+            found[player] = names[number % len(names)]
+    return tuple(found)
 
 
 def _check_seating(seating: Sequence[str], names: Sequence[str], num_players: int) -> None:

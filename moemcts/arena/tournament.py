@@ -20,7 +20,7 @@ from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.ranking import Ranking, Ratings, fit_ratings
 from moemcts.arena.rating import Elo, elo
 from moemcts.arena.records import num_duplicates
-from moemcts.arena.schedules import duel_schedule, duel_seatings
+from moemcts.arena.schedules import duel_schedule, duel_seatings, seating_of
 from moemcts.errors import ForeignData, unknown_name
 from moemcts.game import Game
 
@@ -34,7 +34,7 @@ class Table:
 
     names: tuple[str, ...]
     seating: tuple[str, ...]
-    """By player, in the first game on an opening; it is turned from game to game."""
+    """By player, in the first game on an opening; it is turned from game to game, see `duel_schedule`."""
     round: int = 0
 
     @property
@@ -161,9 +161,9 @@ def play_tournament(
     names = tuple(agents)
     if len(names) < 2:
         raise ValueError(f"expected at least two agents, got {len(names)}")
-    num_tables = _num_tables(plan.kind, len(names), game.spec.num_players, plan.rounds)
+    num_tables = _num_tables(plan.kind, len(names), game, plan.rounds)
     duels: list[DuelResult] = []
-    for table in _tables(plan.kind, names, game.spec.num_players, plan.rounds, duels):
+    for table in _tables(plan.kind, names, game, plan.rounds, duels):
 
         def report(progress: Progress, number: int = len(duels)) -> None:
             if on_progress is not None:
@@ -209,29 +209,28 @@ def _seed(seed: int, table: Table) -> int:
 
 
 def _tables(
-    kind: Kind, names: tuple[str, ...], num_players: int, rounds: int, duels: Sequence[DuelResult]
+    kind: Kind, names: tuple[str, ...], game: Game, rounds: int, duels: Sequence[DuelResult]
 ) -> Iterator[Table]:
     """Yields who sits together; `duels` are those of the tables before, which a ladder looks at."""
+    num_sides = len(game.spec.sides)
     if kind == "gauntlet":
-        yield from (Table((names[0], other), (names[0],) + (other,) * (num_players - 1)) for other in names[1:])
+        all_others = [(names[0],) + (other,) * (num_sides - 1) for other in names[1:]]
+        yield from (Table((names[0], other[-1]), seating_of(game, other)) for other in all_others)
     elif kind == "round-robin":
-        size = min(num_players, len(names))
-        yield from (_table(together, num_players) for together in combinations(names, size))
+        size = min(num_sides, len(names))
+        yield from (Table(together, seating_of(game, together)) for together in combinations(names, size))
     else:
         for number in range(rounds):
             order = _by_rating(names, duels)
-            yield from [_table(together, num_players, number) for together in _neighbours(order, num_players, number)]
+            tables = _neighbours(order, num_sides, number)
+            yield from [Table(together, seating_of(game, together), number) for together in tables]
 
 
-def _num_tables(kind: Kind, num_agents: int, num_players: int, rounds: int) -> int:
+def _num_tables(kind: Kind, num_agents: int, game: Game, rounds: int) -> int:
     names = tuple(str(agent) for agent in range(num_agents))
     if kind == "ladder":
-        return sum(len(_neighbours(names, num_players, number)) for number in range(rounds))
-    return sum(1 for _ in _tables(kind, names, num_players, rounds, ()))
-
-
-def _table(names: tuple[str, ...], num_players: int, number: int = 0) -> Table:
-    return Table(names, tuple(names[player % len(names)] for player in range(num_players)), number)
+        return sum(len(_neighbours(names, len(game.spec.sides), number)) for number in range(rounds))
+    return sum(1 for _ in _tables(kind, names, game, rounds, ()))
 
 
 def _by_rating(names: tuple[str, ...], duels: Sequence[DuelResult]) -> tuple[str, ...]:
@@ -243,9 +242,9 @@ def _by_rating(names: tuple[str, ...], duels: Sequence[DuelResult]) -> tuple[str
     return tuple(sorted(names, key=lambda name: -strengths.get(name, 0.0)))
 
 
-def _neighbours(order: tuple[str, ...], num_players: int, number: int) -> list[tuple[str, ...]]:
+def _neighbours(order: tuple[str, ...], num_sides: int, number: int) -> list[tuple[str, ...]]:
     """Returns tables of neighbours; every other round they are shifted by half a table, so that winners move up."""
-    size = min(num_players, len(order))
+    size = min(num_sides, len(order))
     first = number % 2 * (size // 2)
     starts = {min(start, len(order) - size) for start in range(first, len(order), size)} | {0}
     return [order[start : start + size] for start in sorted(starts)]

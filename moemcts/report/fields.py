@@ -153,7 +153,7 @@ class AgainstField(Contest):
                 cells.append(f"{100 * tally.win_rate:.1f} {points(tally.win_interval)}" if games else None)
             rows.append([arm, *cells])
         columns = ["wins % by seat", *(f"seat {seat}" for seat in seats)]
-        return Table(columns, rows, "Seats of many games are not equal.")
+        return Table(columns, rows, "In many games some seats win more often than others.")
 
     def _whiskers(self) -> list[Whisker]:
         rows = []

@@ -161,7 +161,7 @@ def duel_table(result: DuelResult) -> Table:
     for name in result.names:
         losses, draws, wins = result.counts(name)
         elo = str(result.elo(name)) if result.records and result.is_even else None
-        rows.append([name, len(result.records), wins, draws, losses, elo])
+        rows.append([name, len(result.telling), wins, draws, losses, elo])
     return Table(
         ["agent", "games", "wins", "draws", "losses", "Elo, 95 %"],
         rows,

@@ -12,6 +12,7 @@ from moemcts.arena.duel import DuelResult
 from moemcts.arena.rating import Elo, elo_of_score, score_of_elo
 from moemcts.arena.records import num_duplicates
 from moemcts.arena.tournament import TournamentResult
+from moemcts.arena.verdict import counted
 from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import Whisker, elo_ratings
 from moemcts.report.style import INK, MUTED, PAPER, drawing, finish, new_figure, phase_colour, phase_marker
@@ -33,8 +34,8 @@ def tournament_report(result: TournamentResult) -> Report:
     first, second = result.standings()[:2]
     difference, error = ratings.difference(first, second)
     summary = f"{first} is first: {difference:+z.1f} ± {error:.1f} Elo over {second}, the second."
-    if numbers["num_duplicates"]:
-        summary += f" {numbers['num_duplicates']} games repeat an earlier one move for move."
+    if repeated := _repeated(result.duels):
+        summary += f" {repeated}."
     failures: list[str] = numbers["failures"]
     if failures:
         summary += f" {len(failures)} games were lost by failures, such as: {failures[0]}"
@@ -74,11 +75,18 @@ def grid_report(
         ]
     }
     mean = _mean(grid, rows=_axes(grid)[0], columns=_axes(grid)[1])
-    num_repeated = sum(num_duplicates(one.records) for one in duels.values())
     summary = f"mean over {len(grid)} matches: {mean or 'no finite'} Elo over the baseline"
-    if num_repeated:
-        summary += f"; {num_repeated} games repeat an earlier one of their match move for move"
+    if repeated := _repeated(tuple(duels.values())):
+        summary += f"; {repeated}"
     return Report(f"{any_duel.game}: experts against a single network, by {rows}", summary, sections, numbers)
+
+
+def _repeated(duels: Sequence[DuelResult]) -> str:
+    """Returns what is to be said of games that repeat earlier ones of their match; empty where there are none."""
+    if uncounted := sum(len(one.records) - len(one.telling) for one in duels):
+        return f"{counted(uncounted, 'game')} not counted, as they repeat an earlier one move for move"
+    num_repeated = sum(num_duplicates(one.records) for one in duels)
+    return f"{counted(num_repeated, 'game')} like an earlier one move for move" if num_repeated else ""
 
 
 def crosstable(result: TournamentResult) -> Table:
@@ -93,7 +101,7 @@ def crosstable(result: TournamentResult) -> Table:
         points = sum(wins + draws / 2 for _, draws, wins in played)
         row = ratings[name]
         cells = [_score(met.get(other)) for other in order]
-        num_games = sum(len(one.records) for one in result.duels if name in one.names)
+        num_games = sum(len(one.telling) for one in result.duels if name in one.names)
         rows.append([place, name, f"{row['elo']:+z.1f}", f"± {row['error']:.1f}", num_games, f"{points:g}", *cells])
     return Table(
         columns,
