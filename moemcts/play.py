@@ -320,6 +320,17 @@ def _seated(before: Sequence[T], waiting: Iterator[T], room: int) -> list[T]:
     return running
 
 
+def paid_by(state: State, before: FloatArray | None = None) -> FloatArray | None:
+    """Returns what the step into a position has paid the players, beside what they were paid before, `[P]`.
+
+    None in games without rewards.
+    """
+    if getattr(type(state), "rewards", NO_REWARDS) is NO_REWARDS:
+        return before
+    rewards = np.asarray(state.rewards())
+    return rewards if before is None else before + rewards
+
+
 def _step(table: T, answers: Sequence[Answer], legal: Sequence[Sequence[int]]) -> Step[T]:
     state, players = table.state, table.players
     num_legal = tuple(map(len, legal))
@@ -332,9 +343,7 @@ def _step(table: T, answers: Sequence[Answer], legal: Sequence[Sequence[int]]) -
         return Step(table, state, players, (), num_legal, failures)
     table.state = state.play([decision.action for decision in decisions])
     table.players = table.state.active_players
-    if getattr(type(table.state), "rewards", NO_REWARDS) is not NO_REWARDS:
-        rewards = np.asarray(table.state.rewards())
-        table.paid = rewards if table.paid is None else table.paid + rewards
+    table.paid = paid_by(table.state, table.paid)
     return Step(table, state, players, decisions, num_legal, {})
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from moemcts.agents import Agent, Decision, Seat
 from moemcts.drawing import Board, Drawing
 from moemcts.errors import MoemctsError
-from moemcts.game import CHANCE, Action, Game, Player, State, Views
+from moemcts.game import CHANCE, Action, FloatArray, Game, Player, State, Views
 from moemcts.gates import PhaseGate
-from moemcts.play import Step, Table, play, seats_of
+from moemcts.play import Step, Table, paid_by, play, seats_of
 from moemcts.web.insight import Watched, phase_of, plain, thought
 
 MOST_TABLES = 64
@@ -50,6 +50,14 @@ class Played:
     state: State
     moves: list[dict[str, Any]] = field(default_factory=list)
     last: dict[Player, Action] = field(default_factory=dict)
+    paid: FloatArray | None = None
+    """What all steps until here have paid the players; None in games without rewards."""
+
+    @property
+    def returns(self) -> FloatArray:
+        """What the players have got so far, `[P]`."""
+        returns = self.state.returns()
+        return returns if self.paid is None else returns + self.paid
 
 
 class WebTable:
@@ -149,7 +157,7 @@ class WebTable:
             raise MoemctsError(f"player {player} ({self.agents[player].name}), {failure.kind}: {failure.reason}")
         moves = [self._move(state, *pair) for pair in zip(step.players, step.decisions, strict=True)]
         last = {player: one.action for player, one in zip(step.players, step.decisions, strict=True)}
-        self._history.append(Played(self._table.state, moves, last))
+        self._history.append(Played(self._table.state, moves, last, self._table.paid))
 
     def replay(self, rounds: Sequence[Sequence[Action]]) -> None:
         """Plays what was played before this program was started, an action per player who moved in each round.
@@ -169,7 +177,8 @@ class WebTable:
                 {"player": player, "action": action, "name": name}
                 for (player, action), name in zip(pairs, names, strict=True)
             ]
-            self._history.append(Played(state.play(list(actions)), moves, dict(pairs)))
+            after = state.play(list(actions))
+            self._history.append(Played(after, moves, dict(pairs), paid_by(after, self._history[-1].paid)))
         self._table, self._rounds = self._seated(self.state)
 
     def resign(self) -> None:
@@ -204,6 +213,10 @@ class WebTable:
         movers = [player for player in state.active_players if player != CHANCE]
         drawing = self._drawing(state)
         is_asked = is_last and self.is_asked and not self.is_over
+        is_resigned = is_last and self._has_resigned
+        returns = played.returns.tolist()
+        if is_resigned:
+            returns = [-1.0 if player == self.viewer else 1.0 for player in range(2)]
         return {
             "id": self.id,
             "made": self._asked,
@@ -212,8 +225,9 @@ class WebTable:
             "step": step,
             "ply": state.ply,
             "over": is_last and self.is_over,
-            "resigned": is_last and self._has_resigned,
-            "returns": self._returns() if is_last else [0.0] * self._game.spec.num_players,
+            "resigned": is_resigned,
+            "returns": [round(value, 4) for value in returns],
+            "scores": [round(value * self._game.spec.score_unit, 4) for value in returns],
             "seats": [self._seat(player) for player in range(self._game.spec.num_players)],
             "zero_sum": self.is_duel,
             "turns": self._is_turned(state, drawing),
@@ -231,11 +245,6 @@ class WebTable:
     def rounds(self) -> list[dict[str, Any]]:
         """Returns the snapshots of all rounds so far."""
         return [self.snapshot(step) for step in range(len(self._history))]
-
-    def _returns(self) -> list[float]:
-        if self._has_resigned:
-            return [-1.0 if player == self.viewer else 1.0 for player in range(2)]
-        return [round(float(value), 4) for value in self._table.returns()]
 
     def _is_turned(self, state: State, drawing: Drawing) -> bool:
         """Returns whether the board looks another way from the other side."""
@@ -265,6 +274,7 @@ class WebTable:
             seats=seats_of(num_players, self._seed, round_number),
             chance=np.random.default_rng([self._seed, num_players, round_number]),
         )
+        table.paid = self._history[-1].paid
         return table, play(self._game, [table])
 
     def _seat(self, player: Player) -> dict[str, Any]:

@@ -10,16 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from games_for_tests import Savings
 from trained_for_tests import save_team, shipped
 
 from moemcts.cli.main import main
 from moemcts.errors import UsageError
+from moemcts.gates import SinglePhase
 
 TestClient: Any = pytest.importorskip(
     "starlette.testclient", reason="starlette or what its client needs is missing", exc_type=(ImportError, RuntimeError)
 ).TestClient
 pages: Any = pytest.importorskip("moemcts.web.app")
 offered: Any = pytest.importorskip("moemcts.web.offers")
+tables: Any = pytest.importorskip("moemcts.web.tables")
 LARGEST_BODY, make_app, serve, Offers = pages.LARGEST_BODY, pages.make_app, pages.serve, offered.Offers
 
 HOME = "http://localhost"
@@ -97,6 +100,27 @@ def test_moves_are_taken_back(client: TestClient) -> None:
     assert back["step"] == 0
     assert back["drawing"] == start["drawing"]
     refused(client.post(f"/api/tables/{now['id']}/back", json={"step": 0}), 409, "nothing to take back")
+
+
+def test_what_was_paid_stays_when_moves_are_taken_back_or_the_program_is_started_anew() -> None:
+    game = Savings()
+
+    def laid() -> Any:
+        return tables.WebTable(game, "savings", [None], board=None, gate=SinglePhase(), seed=3)
+
+    table = laid()
+    for action in (1, 1, 0, 0):
+        table.advance(action)
+    assert table.snapshot()["over"]
+    assert table.snapshot()["scores"] == pytest.approx([4 + 4 + 1 + 1])
+    assert [one["scores"][0] for one in table.rounds()] == pytest.approx([0, 4, 8, 9, 10])
+    table.back()
+    table.advance(1)
+    assert table.snapshot()["scores"] == pytest.approx([13])
+    anew = laid()
+    anew.replay([[1], [1], [0]])
+    anew.advance(1)
+    assert anew.snapshot()["returns"] == table.snapshot()["returns"] == pytest.approx([13 / 20])
 
 
 def test_two_pages_play_two_games_and_one_page_is_told_of_the_others_move(client: TestClient) -> None:

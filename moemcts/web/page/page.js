@@ -147,6 +147,7 @@ function follow() {
 
 function result(round) {
     if (round.resigned) return `You resigned: ${round.seats[1 - round.viewer].name} won.`
+    if (round.seats.length === 1) return `The end: a return of ${round.scores[0]}.`
     const best = Math.max(...round.returns)
     const winners = round.seats.filter((_, player) => round.returns[player] === best).map(seat => seat.name)
     return best > Math.min(...round.returns) ? `${winners.join(" and ")} won.` : "A draw."
