@@ -18,7 +18,7 @@ from moemcts.errors import ForeignData, UsageError
 from moemcts.gates import PlyGate
 from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.inference.fidelity import Fidelity
-from moemcts.naming import contestants, is_timed, resolve_agent, says_more, with_options
+from moemcts.naming import contestants, identity_of, is_timed, resolve_agent, says_more, with_options
 from moemcts.plugins import checked_options, plugins
 from moemcts.references import parse_reference
 from moemcts.runs.match import Match, MatchPlan, going_on
@@ -225,3 +225,27 @@ def test_the_queue_is_a_routing_that_users_name(experts: Path) -> None:
         resolve_agent(f"{experts}?backend=torch&routing=queue&in_flight=2", game)
     with pytest.raises(UsageError, match="no routing named 'queu'; did you mean 'queue'"):
         resolve_agent(f"{experts}?routing=queu", game)
+
+
+def test_games_of_other_options_are_refused(tmp_path: Path) -> None:
+    def play(game: str, num_games: int) -> int:
+        agents = ("random", "uct?simulations=2")
+        match = Match(MatchPlan(game=game, agents=agents, num_games=num_games, random_plies=0))
+        return len(match.play(tmp_path / "games.jsonl").records)
+
+    # Empty boards of both sizes were played from, and nothing but the game's options tells them apart.
+    assert play("hex?size=3", 2) == 2
+    with pytest.raises(ForeignData, match=r"its identity is .*hex\?size=3"):
+        play("hex?size=5", 4)
+    assert play("hex?size=3", 4) == 4
+    # Where there are none, files that were begun before options were written down go on.
+    assert identity_of([], "chess") == {"experts": {}}
+    assert identity_of([], "chess?b=2&a=1") == identity_of([], "chess?a=1&b=2")
+
+
+def test_experts_by_another_gate_are_others_with_its_file(tmp_path: Path) -> None:
+    (tmp_path / "gate.safetensors").write_bytes(b"one")
+    reference = f"{tmp_path}?gate={tmp_path / 'gate.safetensors'}"
+    before = identity_of([reference])
+    (tmp_path / "gate.safetensors").write_bytes(b"two")
+    assert identity_of([reference]) != before

@@ -87,7 +87,7 @@ class ChessGame(Game[core.ChessState]):
         from moemcts_chess.openings import read_epd, read_pgn
 
         ending = path.suffix.lower()
-        if ending == ".epd":
+        if ending == ".epd" and plies is None:
             return read_epd(self, path)
         return read_pgn(self, path, plies) if ending == ".pgn" else None
 

@@ -25,6 +25,9 @@ MOST_IN_VAIN = 1000
 MOST_REPEATED = 1000
 """Positions in a row that may have been there before, until they are taken again."""
 
+NO_LINES = "expected a file of lines of moves to take {plies} plies of, but {path} is one of positions"
+"""Said of files that are not cut."""
+
 
 @dataclass(frozen=True)
 class Opening:
@@ -148,6 +151,8 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
     num_entries = 0
     try:
         starts = game.read_starts(path, plies=plies)
+        if starts is None and plies is not None:
+            raise UsageError(NO_LINES.format(plies=plies, path=path))
         for start in _lines(game, path) if starts is None else starts:
             num_entries += 1
             if start.state is None:

@@ -11,7 +11,7 @@ from moemcts import weights
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import Game
 from moemcts.plugins import plugins
-from moemcts.references import parse_reference
+from moemcts.references import format_reference, parse_reference
 from moemcts.store import read_toml
 
 EXPERTS = "experts:"
@@ -77,9 +77,11 @@ def game_of(experts: str) -> Game:
     return plugins().game(str(read_toml(folder / weights.MANIFEST).get("game", "")))
 
 
-def identity_of(references: Sequence[str]) -> dict[str, Any]:
-    """Returns what else decides the games of these agents: their weights."""
-    return {"experts": {name: _manifests(name) for name in references}}
+def identity_of(references: Sequence[str], game: str = "") -> dict[str, Any]:
+    """Returns what else decides the games of these agents: their weights, and the options of the game's reference."""
+    name, options = parse_reference(game)
+    rules = {"game": format_reference(name, dict(sorted(options.items())))} if options else {}
+    return {"experts": {name: _manifests(name) for name in references}, **rules}
 
 
 def experts_of(references: Sequence[str]) -> dict[str, list[str]]:
@@ -88,9 +90,12 @@ def experts_of(references: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _manifests(reference: str) -> list[str]:
-    """Returns the hashes of the manifests of all experts that an agent plays with, which hold those of the weights."""
+    """Returns the hashes of the manifests of all experts that an agent plays with, which hold those of the weights, and
+    of the file of another gate.
+    """
     _, options = parse_reference(reference)
     folders = [folder_of(reference), *(folder_of(str(options[one])) for one in ("else", "value") if one in options)]
     manifests = [place for folder in folders for place in (folder, folder / "experts") if place.is_dir()]
     files = [place / weights.MANIFEST for place in manifests if (place / weights.MANIFEST).exists()]
+    files += [gate for gate in [Path(str(options.get("gate", "")))] if gate.is_file()]
     return [hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files]

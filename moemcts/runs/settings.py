@@ -44,6 +44,15 @@ IDLE_WITH: dict[str, tuple[str, tuple[Any, ...]]] = {
     "training.plateau_patience": ("training.schedule", ("constant", "one_cycle", "cosine")),
     "training.plateau_factor": ("training.schedule", ("constant", "one_cycle", "cosine")),
     "games.fast_simulations": ("games.full_share", (1.0,)),
+    "games.opponent_share": ("games.opponents", ("self",)),
+    "games.league": ("games.opponents", ("self",)),
+    "promotion.score": ("promotion.rule", ("none", "sprt")),
+    "promotion.elo0": ("promotion.rule", ("none", "score")),
+    "promotion.elo1": ("promotion.rule", ("none", "score")),
+    **{
+        f"promotion.{name}": ("promotion.rule", ("none",))
+        for name in ("games", "simulations", "temperature", "goes_on")
+    },
 }
 """Settings, and the values of others with which they have no effect."""
 SAMPLES = 200_000
