@@ -57,6 +57,10 @@ class Generations:
             raise DamagedFile(f"{path} is damaged: expected a table, got {found!r}")
         return found
 
+    def is_gone(self, generation: int) -> bool:
+        """Returns whether the experts of a generation were there and are not any longer."""
+        return bool(self.said(generation, LEARNED)) and not self.experts(generation).exists()
+
     def say(self, generation: int, name: str, values: dict[str, Any]) -> None:
         """Writes something of a generation."""
         write_json(self.of(generation) / name, values)

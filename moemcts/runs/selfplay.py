@@ -22,7 +22,7 @@ from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.run import Part, Run
 from moemcts.runs.running import device_for, inference_for
 from moemcts.runs.selfplay_games import Chunk, Speed, SpeedOfParts
-from moemcts.runs.selfplay_judging import Judging
+from moemcts.runs.selfplay_judging import Judging, measurement_of
 from moemcts.runs.selfplay_learning import Learning
 from moemcts.runs.selfplay_players import LEAGUE, Players, PlayParts
 from moemcts.runs.selfplay_settings import SelfPlayConfig
@@ -114,11 +114,12 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     @property
     def measured(self) -> list[int]:
-        """The generations that are measured, in their order."""
+        """The generations that are measured, in their order: by `gauntlet.every`, as far as their experts were kept."""
         gauntlet, last = self.config.gauntlet, self.config.generations
         if not gauntlet.games or not (gauntlet.opponents or gauntlet.previous):
             return []
-        return sorted({*range(0, last + 1, gauntlet.every), last})
+        due = sorted({*range(0, last + 1, gauntlet.every), last})
+        return [one for one in due if measurement_of(self.folder, one).exists() or not self.on_disk.is_gone(one)]
 
     def describe(self) -> str:
         """Returns one line on what is learned from what."""

@@ -153,6 +153,20 @@ def test_more_generations_go_on_where_the_run_ended(finished: Path, tmp_path: Pa
     assert (tmp_path / "run" / experts).read_bytes() == (finished / experts).read_bytes()
 
 
+def test_generations_whose_experts_are_gone_are_not_measured_later(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    measured = {"games": 2, "opponents": [], "every": 2}
+    work(selfplay(folder, generations=2, keep=9, gauntlet=measured, promotion={"rule": "none"}))
+    assert not (folder / "generations" / "0001" / "experts").exists()
+    values = read_toml(folder / "config.toml")
+    values["gauntlet"]["every"] = 1
+    write_toml(folder / "config.toml", values | {"generations": 3})
+    work(SelfPlay.load(folder))
+    names = sorted(path.name for path in (folder / "matches").glob("measure-????.json"))
+    assert names == ["measure-0000.json", "measure-0002.json", "measure-0003.json"]
+    assert json.loads((folder / "matches" / "measure-0003.json").read_text())[0]["other"] == "generation 2"
+
+
 def test_settings_that_decide_games_cannot_change_on_the_way(tmp_path: Path) -> None:
     run = selfplay(tmp_path / "run", generations=1, gauntlet={"games": 0})
     work(run)
