@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluator, looks_at_batches, policy_probabilities
 from moemcts.game import Action, FloatArray, Game, IntArray, Player, Views
 from moemcts.gates import PhaseGate
@@ -74,6 +75,14 @@ class Agent(Protocol):
 
         Raises AgentFailure for the views to which it has no answer.
         """
+
+
+def named_agent(agent: Agent, reference: str) -> Agent:
+    """Returns the agent of a reference; raises MoemctsError where it has no name or does not decide."""
+    name, act = getattr(agent, "name", None), getattr(agent, "act", None)
+    if not isinstance(name, str) or not callable(act):
+        raise MoemctsError(f"agent {reference!r} is wrong: expected a name and a method act, got {name!r} and {act!r}")
+    return agent
 
 
 class Thinker(Agent, Protocol):

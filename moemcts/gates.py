@@ -122,7 +122,9 @@ class CutGate(HardGate):
     """Cuts a number that describes the view into intervals: phase `i` lies below `cuts[i]`, the last above all."""
 
     def __init__(self, cuts: Sequence[int], phase_names: Sequence[str] = ()) -> None:
-        """Raises ValueError unless the cuts ascend and there is one name per phase."""
+        """Raises ValueError unless the cuts are whole numbers that ascend and there is one name per phase."""
+        if any(int(cut) != cut for cut in cuts):
+            raise ValueError(f"expected whole numbers as cuts, got {list(cuts)}; scale what is cut")
         self.cuts = tuple(int(cut) for cut in cuts)
         if not self.cuts or any(a >= b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):
             raise ValueError(f"expected ascending cuts, got {list(cuts)}")

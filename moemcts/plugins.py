@@ -152,8 +152,9 @@ class Plugins:
 
     def agent(self, reference: str, game: Game) -> Agent:
         """Returns the agent that a user names for a game."""
-        agent: Agent = self._make("agent", self.for_game(self.agents, game.spec.name), reference, game)
-        return agent
+        from moemcts.agents import named_agent
+
+        return named_agent(self._make("agent", self.for_game(self.agents, game.spec.name), reference, game), reference)
 
     def network(self, reference: str, observation_shape: tuple[int, ...], num_actions: int) -> Any:
         """Returns a new network, a `torch.nn.Module`."""
@@ -178,13 +179,13 @@ class Plugins:
 
     def scheme(self, reference: str) -> Scheme:
         """Returns the learning scheme that a user names, such as `weighted?a=10`."""
-        scheme: Scheme = self._make("scheme", self.schemes, reference)
-        return scheme
+        from moemcts.learn.schemes.scheme import checked_scheme
+
+        return checked_scheme(self._make("scheme", self.schemes, reference), reference)
 
     def experts(self, name: str) -> Path:
         """Returns the folder of trained experts that come with a plugin."""
-        folder: Path = self._make("weights", self.weights, name)
-        return folder
+        return Path(self._make("weights", self.weights, name))
 
     def board(self, game: Game) -> Board | None:
         """Returns how a page shows a game's positions; None where its plugin does not say."""
@@ -194,9 +195,8 @@ class Plugins:
 
     def replay_format(self, name: str, game: Game) -> WriteReplays:
         """Returns what writes games in a format, such as `jsonl`."""
-        write: WriteReplays = self._make(
-            "replay format", self.for_game(self.replay_formats, game.spec.name), name, game
-        )
+        entries = self.for_game(self.replay_formats, game.spec.name)
+        write: WriteReplays = self._make("replay format", entries, name, game)
         return write
 
     def reader(self, reference: str, game: Game) -> Reader:
@@ -216,8 +216,8 @@ class Plugins:
 
     def default_agent(self, game: Game) -> str | None:
         """Returns the name of the agent that a game declares its default; None where it declares none."""
-        names = [name for name, entry in self.for_game(self.agents, game.spec.name).items() if entry.default]
-        return names[0] if names else None
+        entries = self.for_game(self.agents, game.spec.name)
+        return next((name for name, entry in entries.items() if entry.default), None)
 
     def player(self, game: Game) -> str:
         """Returns the name of the agent that plays a game where the user names none: its default, or `random`."""
@@ -303,8 +303,7 @@ def _member(entries: Mapping[str, Registration], name: str) -> tuple[str, ...]:
 
 
 def _shortened(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
+    return text if len(text := repr(value)) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
 
 
 def told(error: Exception) -> str:
@@ -413,8 +412,9 @@ def _checked(owner: str, option: str, kind: Any, value: Any) -> Any:
         except ValidationError as error:
             faults.append(error)
     reason = faults[0].errors()[0]["msg"]
-    raise UsageError(f"{owner}: expected {option} as {_shown(kind)}, got {_shortened(value)}: {reason}")
+    raise UsageError(f"{owner}: expected {option} as {shown_type(kind)}, got {_shortened(value)}: {reason}")
 
 
-def _shown(kind: Any) -> str:
+def shown_type(kind: Any) -> str:
+    """Returns a type as people write it."""
     return kind.__name__ if isinstance(kind, type) else str(kind).replace("collections.abc.", "").replace("typing.", "")

@@ -41,7 +41,7 @@ def parse_value(text: str) -> Any:
 def format_reference(name: str, options: Mapping[str, Any]) -> str:
     """Returns what `parse_reference` reads back."""
     return name + "".join(
-        f"{'&' if i else '?'}{key}={_format(value)}" for i, (key, value) in enumerate(options.items())
+        f"{'&' if i else '?'}{key}={format_value(value)}" for i, (key, value) in enumerate(options.items())
     )
 
 
@@ -51,7 +51,8 @@ def extend_reference(text: str, options: Mapping[str, Any]) -> str:
     return f"{text}{'&' if '?' in text else '?'}{added}" if added else text
 
 
-def _format(value: Any) -> str:
+def format_value(value: Any) -> str:
+    """Returns what `parse_value` reads back."""
     if isinstance(value, list | tuple):
-        return ",".join(map(_format, value)) + ("," if len(value) == 1 else "")
+        return ",".join(map(format_value, value)) + ("," if len(value) == 1 else "")
     return value if isinstance(value, str) else json.dumps(value)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.hookspecs import Registration
-from moemcts.plugins import Plugins, plugins
+from moemcts.plugins import Plugins, option_types, plugins, shown_type
+from moemcts.references import format_value
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Name = Annotated[str | None, typer.Argument(help="Of this one, the options, as in `name?option=value`.")]
 GameName = Annotated[str | None, typer.Option("--game", help="Only what this game can use.")]
+
+EXPERTS = "experts"
+"""What stands for the agent of a folder of experts."""
 
 
 def register(app: typer.Typer) -> None:
@@ -52,17 +58,30 @@ def _short(row: Mapping[str, Any]) -> dict[str, Any]:
     return shown | ({"error": row["error"]} if "error" in row else {})
 
 
-def gates(game: GameName = None, as_json: Json = False) -> None:
-    """List the gates, which say in which phase of the game a position is."""
-    _list("gate", plugins().gates, game, as_json)
+def gates(name: Name = None, game: GameName = None, as_json: Json = False) -> None:
+    """List the gates, which say in which phase of the game a position is, or the options of one."""
+    _list("gate", plugins().gates, name, game, as_json, num_given=1)
 
 
-def agents(game: GameName = None, as_json: Json = False) -> None:
-    """List the agents that come with the games."""
-    _list("agent", plugins().agents, game, as_json)
+def agents(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="Of this one, the options; `experts` for those of a folder of experts."),
+    ] = None,
+    game: GameName = None,
+    as_json: Json = False,
+) -> None:
+    """List the agents that come with the games, or the options of one."""
+    if name == EXPERTS:
+        from moemcts.naming.experts import ExpertAgent
+
+        _print(_options(ExpertAgent, {"baseline": "else"}), as_json)
+        return
+    _list("agent", plugins().agents, name, game, as_json, num_given=1)
 
 
 def networks(
+    name: Name = None,
     game: Annotated[str | None, typer.Option(help="The game whose positions the measured networks see.")] = None,
     measure: Annotated[
         list[str] | None,
@@ -70,11 +89,11 @@ def networks(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the networks, or measure some of them."""
+    """List the networks, or the options of one, or measure some of them."""
     if (game is None) != (not measure):
         raise UsageError("expected --game and --measure together")
     if game is None or measure is None:
-        _list("network", plugins().networks, None, as_json)
+        _list("network", plugins().networks, name, None, as_json, num_given=2)
         return
     from moemcts.learn.networks.cost import network_cost
 
@@ -92,9 +111,9 @@ def _number(value: Any) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def schemes(as_json: Json = False) -> None:
-    """List the learning schemes."""
-    _list("scheme", plugins().schemes, None, as_json)
+def schemes(name: Name = None, as_json: Json = False) -> None:
+    """List the learning schemes, or the options of one."""
+    _list("scheme", plugins().schemes, name, None, as_json, num_given=0)
 
 
 def list_plugins(as_json: Json = False) -> None:
@@ -113,14 +132,52 @@ def _plugin_row(info: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _list(kind: str, entries: Mapping[str, Registration], game: str | None, as_json: bool) -> None:
+def _list(
+    kind: str,
+    entries: Mapping[str, Registration],
+    name: str | None,
+    game: str | None,
+    as_json: bool,
+    *,
+    num_given: int,
+) -> None:
+    """Prints what there is, or of one of them the options; its maker gets so many arguments that are none."""
     if game is not None:
         entries = Plugins.for_game(entries, plugins().game(game).spec.name)
+    if name is not None:
+        if name not in entries:
+            raise unknown_name(kind, name, entries)
+        _print(_options(entries[name].make, {}, num_given=num_given), as_json)
+        return
     rows = [
         {kind: entry.name, "summary": entry.summary, "games": ", ".join(entry.games) or "all"}
         for entry in entries.values()
     ]
     _print(rows, as_json)
+
+
+def _options(make: Callable[..., Any], called: Mapping[str, str], *, num_given: int = 0) -> list[dict[str, str]]:
+    """Returns the options of a maker with types and defaults; `called` are names that users write otherwise."""
+    defaults = {
+        parameter.name: parameter.default
+        for parameter in inspect.signature(make).parameters.values()
+        if parameter.default is not parameter.empty
+    }
+    types = option_types(make, num_given=num_given)
+    if types is None:
+        return [{"option": "any", "type": "", "default": ""}]
+    return [
+        {
+            "option": called.get(option, option),
+            "type": "" if kind is None else shown_type(kind),
+            "default": _default(defaults[option]) if option in defaults else "",
+        }
+        for option, kind in types.items()
+    ]
+
+
+def _default(value: Any) -> str:
+    return "" if value is None else format_value(value)
 
 
 def _print(rows: Iterable[Mapping[str, Any]], as_json: bool) -> None:

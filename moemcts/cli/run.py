@@ -31,7 +31,7 @@ Start = Annotated[
     str | None,
     typer.Option(
         help="What trainings begin with instead of new weights: a training, a folder of experts or `weights:NAME`; a "
-        "single network, or experts of the same gate."
+        "single network, or with `moemcts train` experts of the same gate."
     ),
 ]
 

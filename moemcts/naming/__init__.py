@@ -11,7 +11,7 @@ from moemcts.naming.agents import (
     settled,
     with_options,
 )
-from moemcts.naming.experts import AUTO, QUEUE
+from moemcts.naming.experts import AUTO, LIMITS, QUEUE
 from moemcts.naming.folders import (
     EXPERTS,
     experts_in,
@@ -27,6 +27,7 @@ from moemcts.naming.opponents import SELF, opponents_named, player_of, usual_opp
 __all__ = [
     "AUTO",
     "EXPERTS",
+    "LIMITS",
     "QUEUE",
     "SELF",
     "TIMES",

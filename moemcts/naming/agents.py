@@ -10,12 +10,11 @@ from moemcts import weights
 from moemcts.agents import Agent, Named
 from moemcts.errors import UsageError, unknown_name
 from moemcts.game import Game
-from moemcts.naming.experts import AUTO, ExpertAgent
+from moemcts.naming.experts import AUTO, LIMITS, ExpertAgent
 from moemcts.naming.folders import folder_of, names_experts
 from moemcts.plugins import Plugins, checked_options, plugins
 from moemcts.references import format_reference, parse_reference
 
-LIMITS = ("simulations", "nodes", "seconds")
 TIMES = ("seconds", "movetime")
 """Options that limit an agent by the clock."""
 
@@ -111,7 +110,9 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     `backend` and `precision` say what runs their networks. `auto`, the default of both, takes the quickest here that
     keeps the policy, and the agent's name says what that is: games are the same only where it is the same. Beside a
     named backend the precision is float32 unless it is named too. `device=cuda` runs them on a GPU. `in_flight=2`
-    searches half of the games while the leaves of the others are evaluated, on a core of its own or a GPU.
+    searches half of the games while the leaves of the others are evaluated, on a core of its own or a GPU. Settings of
+    the search (`SearchConfig`) have their own names, but `leaves` for `leaves_per_tree` and `noise` for
+    `noise_fraction`: `solver=true&reuse=true`.
     """
     name, options = parse_reference(reference)
     if not name.strip():

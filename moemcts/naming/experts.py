@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from moemcts.agents import Agent, PolicyAgent, Translated
 from moemcts.errors import UsageError, unknown_name
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 QUEUE = "queue"
 """The routing that looks across batches, beside those of `ROUTINGS`."""
+LIMITS = ("simulations", "nodes", "seconds")
+"""Options that limit a search."""
 AUTO = "auto"
 """The backend, the precision and the device that are chosen here."""
 
@@ -50,6 +52,27 @@ class ExpertAgent:
     pruning_visits: int | None = None
     stop_tolerance: float | None = None
     smart_pruning: bool | None = None
+    solver: bool | None = None
+    reuse: bool | None = None
+    root: Literal["puct", "gumbel"] | None = None
+    considered_actions: int | None = None
+    gumbel_noise: float | None = None
+    visit_offset: float | None = None
+    value_scale: float | None = None
+    c_base: float | None = None
+    virtual_loss: float | None = None
+    noise_alpha: float | None = None
+    unpruned_actions: int | None = None
+    unpruning_visits: float | None = None
+    unpruning_factor: float | None = None
+    stop_share: float | None = None
+    temperature: float | None = None
+    temperature_plies: int | None = None
+    temperature_decay: float | None = None
+    quantile_clipping: float | None = None
+    q_veto_delta: float | None = None
+    q_value_weight: float | None = None
+    replies: Literal["kept", "drawn"] | None = None
     only: Sequence[str] = ()
     baseline: str | None = None
     value: str | None = None
@@ -130,18 +153,8 @@ class ExpertAgent:
 
     def _search(self, game: Game) -> SearchConfig:
         """Returns the game's settings of the search with those that are said here."""
-        said: dict[str, Any] = {
-            "c_init": self.c_init,
-            "first_play_urgency": self.first_play_urgency,
-            "policy_temperature": self.policy_temperature,
-            "uniform_share": self.uniform_share,
-            "rollout_plies": self.rollout_plies,
-            "cache_size": self.cache_size,
-            "noise_fraction": self.noise,
-            "pruning_visits": self.pruning_visits,
-            "stop_tolerance": self.stop_tolerance,
-            "smart_pruning": self.smart_pruning,
-        }
+        own = {name: getattr(self, name, None) for name in SearchConfig.model_fields.keys() - LIMITS}
+        said = own | {"noise_fraction": self.noise}
         settings = {**plugins().search_settings(game), **{key: one for key, one in said.items() if one is not None}}
         limits = {"simulations": self.simulations, "nodes": self.nodes, "seconds": self.seconds}
         return SearchConfig.model_validate({**limits, "leaves_per_tree": self.leaves, **settings})

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import tomli_w
 
+from moemcts import weights
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.game import Game
 from moemcts.learn.training.config import TrainerConfig
@@ -78,7 +79,9 @@ class Run(ABC, Generic[Config]):
 
     @classmethod
     def prepare(cls, folder: Path, config: Config) -> Self:
-        """Returns a new run of which nothing is written yet; raises UsageError where the folder holds one already."""
+        """Returns a new run of which nothing is written yet; raises UsageError where the folder holds one already, or
+        samples or experts.
+        """
         check_path(folder)
         _check_free(folder, cls.noun)
         _check_seed(config)
@@ -88,7 +91,7 @@ class Run(ABC, Generic[Config]):
 
     @classmethod
     def create(cls, folder: Path, config: Config) -> Self:
-        """Starts a run in a new or empty folder; raises UsageError where there is one already."""
+        """Starts a run in a folder; raises as `prepare`."""
         run = cls.prepare(folder, config)
         run.write()
         return run
@@ -279,6 +282,8 @@ def _check_free(folder: Path, noun: str) -> None:
         raise UsageError(f"{folder} holds a run already; go on with it: {command} --resume {folder}")
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"expected a folder for the {noun}, but {folder} is a file")
+    if (folder / weights.MANIFEST).exists():
+        raise UsageError(f"expected a folder of its own for the {noun}, but {folder} holds samples or experts")
 
 
 def _read_environment(folder: Path) -> dict[str, Any]:

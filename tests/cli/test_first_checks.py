@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ SELFPLAY = "selfplay --game tictactoe --preset smoke --gate plies?cuts=3,6 --out
             "error: workers: expected a number of processes from 0 on, ray or ray://HEAD:PORT, got 'many'",
         ),
         ("--workers -3", "ray or ray://HEAD:PORT, got '-3'"),
+        ("--set promotion.score=0.6", "promotion.score has no effect with promotion.rule=none"),
+        ("--set games.league=3", "games.league has no effect with games.opponents=self"),
         ("--start nowhere", "expected a folder of experts, got nowhere; there is no such folder"),
         ("--start chess", "was made for chess with planes"),
         ("--start other", "has experts of gate 'plies', not of 'plies?cuts=3,6'"),
@@ -58,3 +61,51 @@ def test_a_row_of_a_list_is_a_line_for_who_reads_it_by_a_program(moemcts) -> Non
         "weights:connect-four",
         "weights:pommerman",
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (("gates", "plies"), ["cuts"]),
+        (("schemes", "weighted"), ["a", "epochs"]),
+        (("networks", "resnet"), ["channels", "blocks", "value_head"]),
+        (("agents", "uct"), ["simulations", "c"]),
+        (("agents", "experts"), ["simulations", "routing", "solver", "root", "else"]),
+    ],
+)
+def test_the_options_of_a_name_are_listed(moemcts, command: tuple[str, str], options: list[str]) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = moemcts(*command)
+    assert code == 0
+    listed = [line.split()[0] for line in out.splitlines()[1:]]
+    assert set(options) <= set(listed)
+    code, out, _ = moemcts(*command, "--json")
+    assert [row["option"] for row in json.loads(out)] == listed
+
+
+def test_a_name_without_options_to_list_is_told(moemcts) -> None:  # type: ignore[no-untyped-def]
+    code, _, error = moemcts("networks", "resnit")
+    assert code
+    assert "no network named 'resnit'; did you mean 'resnet'?" in error
+
+
+def test_experts_are_searched_with_any_setting(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    save_team(tmp_path / "team")
+    agent = f"{tmp_path / 'team'}?simulations=8&backend=torch"
+    game = ("match", "--game", "tictactoe", "--games", "2", "--agent", "random", "--agent")
+    for settings in ("solver=true&reuse=true", "root=gumbel&gumbel_noise=0&leaves=1", "temperature=1"):
+        code, out, error = moemcts(*game, f"{agent}&{settings}")
+        assert code == 0, error
+        assert "2 games" in out
+    code, _, error = moemcts(*game, f"{agent}&root=gumbol")
+    assert code
+    assert "'gumbel'" in error
+
+
+def test_samples_keep_their_folder(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    save_team(tmp_path / "team")
+    code, _, error = moemcts(
+        "run", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", str(tmp_path / "team")
+    )
+    assert code
+    assert "holds samples or experts" in error
+    assert not (tmp_path / "team" / "config.toml").exists()

@@ -139,13 +139,10 @@ def warm_sizes(batch_size: int) -> list[int]:
 
 def game_of(folder: Path) -> tuple[str, dict[str, Any]]:
     """Returns name and options of the game that experts were made for; raises MoemctsError where there are none."""
+    from moemcts.naming import experts_in
     from moemcts.store import read_toml
 
-    if not (folder / MANIFEST).exists():
-        teams = sorted(str(manifest.parent) for manifest in folder.glob(f"experts/*/{MANIFEST}"))
-        hint = f"; it holds {', '.join(teams)}" if teams else ""
-        raise MoemctsError(f"expected a folder of experts, got {folder}{hint}")
-    return parse_reference(str(read_toml(folder / MANIFEST).get("game", "")))
+    return parse_reference(str(read_toml(experts_in(folder) / MANIFEST).get("game", "")))
 
 
 def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
@@ -153,6 +150,7 @@ def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
     from moemcts.agents import RandomAgent
     from moemcts.learn.checkpoint import load_networks
     from moemcts.learn.inference.positions import usual_positions
+    from moemcts.naming import experts_in
     from moemcts.plugins import plugins
 
     name, given = game_of(folder)
@@ -160,7 +158,7 @@ def _experts(folder: Path, options: Options) -> tuple[ChessGame, ExpertSet]:
         raise MoemctsError(f"{folder} holds experts for {name}, the game is {options.game}")
     encodings = {key: value for key, value in given.items() if key in ENCODINGS}
     game = ChessGame(name, max_plies=NO_END, **encodings)
-    loaded = load_networks(folder, game, plugins())
+    loaded = load_networks(experts_in(folder), game, plugins())
     inference = loaded.choice(
         options.text("Backend"),
         options.precision,

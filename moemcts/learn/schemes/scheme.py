@@ -137,3 +137,11 @@ class StagedScheme(Scheme):
                     f"{num_phases} phases each, got {stages!r}"
                 )
         return found
+
+
+def checked_scheme(scheme: Scheme, reference: str) -> Scheme:
+    """Returns the scheme of a reference; raises MoemctsError where it is none."""
+    if not isinstance(scheme, Scheme):
+        kind = type(scheme).__name__
+        raise MoemctsError(f"scheme {reference!r} is wrong: expected a Scheme, such as a StagedScheme, got a {kind}")
+    return scheme
