@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -111,6 +112,13 @@ def test_a_tree_that_takes_too_long_to_go_on_with_is_left(seconds: float | None,
 def test_experts_that_cannot_be_had_are_one_remark(talk: Talk, folder: str, message: str) -> None:
     lines = talk(f"setoption name Model_Directory value {folder}", "isready", "go nodes 10")
     assert message in remarks(lines)
+    assert answer(lines)
+
+
+def test_the_folder_of_a_training_means_its_experts(talk: Talk, experts: Path, tmp_path: Path) -> None:
+    shutil.copytree(experts, tmp_path / "training" / "experts")
+    lines = talk(f"setoption name Model_Directory value {tmp_path / 'training'}", "isready", "go nodes 10")
+    assert "error" not in remarks(lines)
     assert answer(lines)
 
 
