@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from moemcts.game import BoolArray, FloatArray, GameSpec, Views
 from moemcts.locks import OwnLock
 from moemcts.native import Identities, core, identities, playouts
+
+MOST_ROLLOUTS = 2**32 - 1
+"""What the native playouts count with."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,9 @@ class RolloutEvaluator:
     """
 
     def __init__(self, spec: GameSpec, *, num_rollouts: int = 1, seed: int = 0) -> None:
+        """Plays `num_rollouts` games from each view; raises ValueError below 1, and for more than are counted."""
+        if not 1 <= num_rollouts <= MOST_ROLLOUTS:
+            raise ValueError(f"expected 1 to {MOST_ROLLOUTS} rollouts, got {num_rollouts}")
         self._spec = spec
         self._num_rollouts = num_rollouts
         self._seed = seed
@@ -98,7 +104,8 @@ class CachedEvaluator:
     """Remembers what an evaluator thinks of views, by their positions' keys, plies and players: it is asked once for
     each.
 
-    Beyond so many views, those that were asked about first are forgotten. Threads ask it one at a time.
+    Beyond so many views, those that were asked about first are forgotten. Threads ask it one at a time. Copies, pickled
+    ones too, have the same size and remember nothing yet.
     """
 
     def __init__(self, evaluator: Evaluator, *, size: int = 100_000) -> None:
@@ -109,8 +116,19 @@ class CachedEvaluator:
             raise ValueError(f"expected no cache of answers that depend on their batch, got one of {size}")
         self._evaluator = evaluator
         self._size = size
+        self._begin()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns what copies are made of."""
+        return {"_evaluator": self._evaluator, "_size": self._size}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
+
+    def _begin(self) -> None:
         self._lock = OwnLock()
-        self._index = core.CacheIndex(size)
+        self._index = core.CacheIndex(self._size)
         self._logits = self._value = np.empty(0, dtype=np.float32)
         self.hits = 0
         self.misses = 0

@@ -66,6 +66,11 @@ class ExpertSet:
         """Whether the expert that a view gets depends on the views beside it."""
         return self.routing is route_majority
 
+    @property
+    def asks_one_each(self) -> bool:
+        """Whether every view is evaluated by the expert of its weightiest phase alone, whatever is beside it."""
+        return self.routing in (route_each, route_stacked)
+
     def evaluate(self, views: Views) -> Evaluation:
         return self.routing(views, self.gate.weights(views), self.experts)
 
@@ -194,7 +199,7 @@ class ExpertQueue:
     """Lets views wait until a full batch for their expert has come together (`queue` routing).
 
     A search that runs on it has more leaves in flight than it would with `route_each`, and none is evaluated by an
-    expert of another phase.
+    expert of another phase. Each view is answered as by `route_each`, whatever the routing of the set.
     """
 
     def __init__(self, experts: ExpertSet, game: Game, *, batch_size: int) -> None:

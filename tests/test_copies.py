@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 from games_for_tests import NativeConnectFour, NativeTicTacToe, play_in_a_process
 
+from moemcts.agents import Decision, Seat
+from moemcts.evaluation import CachedEvaluator, RolloutEvaluator
 from moemcts.game import Game, State
 from moemcts.native import core
 from moemcts.plugins import plugins
+from moemcts.search import SearchAgent, SearchConfig
 
 NAMES = (
     *("chess", "chess960", "crazyhouse", "threecheck", "pommerman", "pommerman-team", "pommerman-1v1", "tictactoe"),
@@ -98,6 +101,29 @@ def test_a_scripted_player_remembers_in_its_copy() -> None:
     expected = [player.choose(state, 0) for _ in range(10)]
     assert all([twin.choose(state, 0) for _ in range(10)] == expected for twin in twins)
     assert [type(twin) for twin in copies(core.PommermanScripted("simple"))] == [core.PommermanScripted] * 4
+
+
+def test_an_agent_that_remembers_evaluations_begins_anew_in_its_copy() -> None:
+    game = NativeConnectFour()
+    evaluator = RolloutEvaluator(game.spec)
+    agent = SearchAgent(game, evaluator, SearchConfig(simulations=50, cache_size=20))
+    views = game.views([(game.initial_state(), 0)])
+
+    def decided(agent: SearchAgent) -> tuple[Decision, int]:
+        before = agent.num_evaluations
+        (decision,) = agent.act(views, [Seat(0, np.random.default_rng(0))])
+        return decision, agent.num_evaluations - before
+
+    expected = decided(agent)
+    for twin in (copy.deepcopy(agent), *(pickle.loads(pickle.dumps(agent, number)) for number in (2, 5))):
+        assert decided(twin) == expected
+    cache = CachedEvaluator(evaluator, size=3)
+    told = cache.evaluate(views).value
+    for other in copies(cache):
+        assert (other.hits, other.misses) == (0, 0)
+        assert all(np.array_equal(other.evaluate(views).value, told) for _ in range(2))
+        assert (other.hits, other.misses) == (1, 1)
+    assert (cache.hits, cache.misses) == (0, 1)
 
 
 @pytest.mark.parametrize("name", ["chess", "pommerman"])

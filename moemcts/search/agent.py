@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from moemcts.agents import Decision, Policy, Seat, phases
 from moemcts.evaluation import CachedEvaluator, Evaluator, looks_at_batches
-from moemcts.experts import ExpertSet
+from moemcts.experts import ROUTINGS, ExpertSet
 from moemcts.game import Game, Views
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Opponents, Search
@@ -41,8 +42,9 @@ class SearchAgent:
         """With `queue`, leaves wait until so many have come together for their expert; experts evaluate them then. With
         `in_flight`, trees are searched in so many groups, one while another's leaves are evaluated.
 
-        Raises ValueError for a queue of an evaluator that is no set of experts, in several groups, or with rollouts or
-        a cache, and for a cache of an evaluator whose answers depend on their batch.
+        Raises ValueError for a queue of an evaluator that is no set of experts, of a set in which not every view asks
+        one expert, in several groups, or with rollouts or a cache, and for a cache of an evaluator whose answers depend
+        on their batch.
         """
         self.name = name
         self.config = config
@@ -58,8 +60,8 @@ class SearchAgent:
         self._opponents = opponents
         self._queue = queue
         self._in_flight = in_flight
-        if queue is not None and not isinstance(evaluator, ExpertSet):
-            raise ValueError(f"expected a set of experts for a queue, got {type(evaluator).__name__}")
+        if queue is not None:
+            _check_queued(evaluator)
         if queue is not None and queue < 1:
             raise ValueError(f"expected a queue's batch of at least 1 position, got {queue}")
         if in_flight < 1 or (queue is not None and in_flight > 1):
@@ -90,7 +92,7 @@ class SearchAgent:
 
     def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
         """Searches, and asks about the leaves of all trees at once."""
-        results = yield from self.searching(views, seats)
+        results = yield from self._searching(views, seats, self._remembered(seats))
         return self.decide(views, seats, results)
 
     def decide(self, views: Views, seats: Sequence[Seat], results: Sequence[SearchResult]) -> Sequence[Decision]:
@@ -118,21 +120,37 @@ class SearchAgent:
     def think(self, views: Views, seats: Sequence[Seat]) -> list[SearchResult]:
         """Returns what the search found out about each view, before a move is chosen."""
         num_groups = min(self._in_flight, len(seats))
+        kept = self._remembered(seats)
         if num_groups <= 1:
-            return think(self.searching(views, seats))
+            return think(self._searching(views, seats, kept))
         bounds = np.linspace(0, len(seats), num_groups + 1).astype(int).tolist()
         with Flight[int, list[SearchResult]]() as flight:
             for start, stop in itertools.pairwise(bounds):
-                flight.start(start, self.searching(views.take(list(range(start, stop))), seats[start:stop]))
+                some = views.take(list(range(start, stop)))
+                flight.start(start, self._searching(some, seats[start:stop], kept[start:stop]))
             found = dict(flight.land() for _ in range(num_groups))
         return [result for start in bounds[:-1] for result in found[start]]
 
     def searching(self, views: Views, seats: Sequence[Seat]) -> Thought[list[SearchResult]]:
-        """Returns what comes to that; several may be under way, each with trees of its own."""
+        """Returns what comes to that; several may be under way, each with trees of its own.
+
+        Trees that seats remember are used up, also where an error ends it.
+        """
+        return (yield from self._searching(views, seats, [seat.memory for seat in seats]))
+
+    def _remembered(self, seats: Sequence[Seat]) -> list[Any]:
+        """Returns the trees to go on with: copies where there are several, so that what goes wrong in one search leaves
+        the others' trees as they were. They are asked for again then.
+        """
+        if len(seats) == 1 or not self.config.reuse:
+            return [seat.memory for seat in seats]
+        return [copy(seat.memory) for seat in seats]
+
+    def _searching(self, views: Views, seats: Sequence[Seat], kept: Sequence[Any]) -> Thought[list[SearchResult]]:
         if len(seats) > 1 and looks_at_batches(self._evaluator):
             alone: list[SearchResult] = []
             for row, seat in enumerate(seats):
-                alone += yield from self.searching(views.take([row]), [seat])
+                alone += yield from self._searching(views.take([row]), [seat], [kept[row]])
             return alone
         seeds = [int(seat.rng.integers(2**63)) for seat in seats]
         roots = self._game.views(
@@ -141,7 +159,6 @@ class SearchAgent:
                 for view, seed in zip((views[row] for row in range(len(views))), seeds, strict=True)
             ]
         )
-        kept: list[Any] = [seat.memory for seat in seats]
         search = self._idle.pop() if self._idle else Search(self._game, self.config, opponents=self._opponents)
         try:
             search.reset(roots, seeds, kept if self.config.reuse else None)
@@ -158,3 +175,12 @@ class SearchAgent:
         finally:
             self._idle.append(search)
         return results
+
+
+def _check_queued(evaluator: Evaluator) -> None:
+    """Raises ValueError unless it is a set of experts of which every view asks one, as a queue does."""
+    if not isinstance(evaluator, ExpertSet):
+        raise ValueError(f"expected a set of experts for a queue, got {type(evaluator).__name__}")
+    if not evaluator.asks_one_each:
+        routing = next((name for name, one in ROUTINGS.items() if one is evaluator.routing), repr(evaluator.routing))
+        raise ValueError(f"expected experts of which every view asks one, each or stacked, with a queue, got {routing}")

@@ -75,7 +75,8 @@ class SearchConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
     simulations: int | None = Field(default=100, ge=1, le=MOST)
-    """Descents per search; the visit counts of the root's actions sum to it, unless the solver ends it sooner."""
+    """Descents made by this search, each a visit of an action of the root, beside those of a kept tree; fewer where
+    another limit, the solver, stop_tolerance or smart_pruning ends it sooner (`SearchResult.num_simulations`)."""
     nodes: int | None = Field(default=None, ge=1, le=MOST // 2)
     """Nodes in the tree, kept ones and ends of games included; without `simulations`, these stop at twice the nodes, as
     in CrazyAra."""
@@ -142,10 +143,10 @@ class SearchConfig(BaseModel):
     q_value_weight: float = Field(default=0.0, ge=0)
     """What the second most visited move gains by a higher mean value: the difference times this, in shares of the most
     visited one's visits (CrazyAra 1)."""
-    rollout_plies: int = Field(default=0, ge=0)
+    rollout_plies: int = Field(default=0, ge=0, le=MOST)
     """A position's value is that of one so many plies further on, where the search's opponents' agent, or random moves,
     lead when they play for everybody (truncated rollouts, Tesauro and Galperin 1996); 0 is the position's own."""
-    cache_size: int = Field(default=0, ge=0)
+    cache_size: int = Field(default=0, ge=0, le=MOST)
     """Evaluations that an agent remembers, those of all its searches together, by position and player: an equal one is
     not evaluated again. A row takes four bytes per action; 0 remembers none."""
     replies: Literal["kept", "drawn"] = "kept"
@@ -181,6 +182,9 @@ class SearchConfig(BaseModel):
             raise ValueError("expected noise_fraction 0 with root 'gumbel', which has noise of its own: gumbel_noise")
         if self.reuse:
             raise ValueError("expected no reuse with root 'gumbel', which begins with untried actions")
+        for option in ("q_veto_delta", "q_value_weight"):
+            if value := getattr(self, option):
+                raise ValueError(f"expected {option} 0 with root 'gumbel', which plays what is left, got {value}")
 
     def _is_foreseeable(self) -> None:
         if self.simulations is None:
@@ -279,5 +283,6 @@ class SearchConfig(BaseModel):
             "num_players": spec.num_players,
             "num_actions": spec.num_actions,
             "utility_sum": spec.utility_sum,
+            "teams": spec.teams,
             "discount": spec.discount,
         }

@@ -52,10 +52,10 @@ class Search:
         """Starts a search from each root for the player who views it; limits count from here.
 
         Equal seeds give equal results. `kept` are trees of an earlier search that `keep` returned, or None; one
-        that holds a root is gone on with. `root_actions` are the only actions that the viewing player searches at a
-        root (UCI's searchmoves), or None for all worth searching; such a root goes on with no kept tree, and no
-        later search with it. Raises ValueError where the viewing player is not active, or is given an action that is
-        not legal, or none.
+        that holds a root is gone on with, and all are used up: `copy.copy` makes others. `root_actions` are the only
+        actions that the viewing player searches at a root (UCI's searchmoves), or None for all worth searching; such
+        a root goes on with no kept tree, and no later search with it. Raises ValueError where the viewing player is
+        not active, or is given an action that is not legal, or none.
         """
         self._seats = {}
         self._seeds = seeds
@@ -76,12 +76,17 @@ class Search:
     def select(self) -> Views:
         """Returns the views of new leaves of all trees; none when every tree has met a limit.
 
-        Raises what the game or a signal's handler raises, and after that, or after an evaluation was refused,
-        ValueError until the next `reset`: leaves were found that nobody was told of.
+        Raises what the game, an opponent or a signal's handler raises, and after that, or after an evaluation was
+        refused, ValueError until the next `reset`: leaves were found that nobody was told of.
         """
         while True:
             views: Views = self._native.select()
-            if not (self._asks_outside and self._reply()) or len(views):
+            try:
+                goes_on = self._asks_outside and self._reply() and not len(views)
+            except BaseException:
+                self._native.fail()
+                raise
+            if not goes_on:
                 return views
 
     def backup(self, evaluation: Evaluation, rows: IntArray | None = None) -> None:

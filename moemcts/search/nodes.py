@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moemcts.game import Action, Player, State
+from moemcts.game import Action, GameSpec, Player, State
 from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
 
 Float64s = NDArray[np.float64]
@@ -136,3 +136,21 @@ def with_noise(priors: NDArray[np.float32], noise: Sequence[float], fraction: fl
     shares = [share / total for share in noise] if total > 0 else [1.0 / len(noise)] * len(noise)
     mixed = [(1.0 - fraction) * float(prior) + fraction * share for prior, share in zip(priors, shares, strict=True)]
     return np.array(mixed, dtype=np.float32)
+
+
+def estimates(
+    spec: GameSpec, viewer: Player, value: Sequence[float], viewers: Set[Player], decided: Mapping[Player, float]
+) -> list[float]:
+    """Returns what a view adds to the values of all players, `[P]`: they are the means of all views.
+
+    A view that values its player alone speaks for its team, and where returns have a fixed sum, for those who share
+    what is left of it: the other teams' players for whom nothing is decided.
+    """
+    num_players, total, own = spec.num_players, spec.utility_sum, value[0]
+    if len(value) > 1:
+        return [value[(player - viewer) % num_players] / len(viewers) for player in range(num_players)]
+    team = [player for side in spec.sides if viewer in side for player in side if player not in decided]
+    settled = own * len(team) + sum(decided.values())
+    rest = 0.0 if total is None else (total - settled) / max(num_players - len(team) - len(decided), 1)
+    num_views = len(viewers if total is not None else viewers & set(team))
+    return [(own if player in team else rest) / num_views for player in range(num_players)]

@@ -354,29 +354,26 @@ class ReferenceSearch:
 
     def _note_value(self, leaf: Node, viewer: Player, value: NDArray[np.float32]) -> None:
         """A player's own view decides its value; the others' values come from the mean of all views, or are decided."""
-        num_players = self.spec.num_players
         viewers = {seat.player for seat in leaf.seats}
+        others = [player for player in range(self.spec.num_players) if player not in viewers]
+        out = [player for player in others if self._is_out(leaf.state, player)]
         leaf.values[viewer] = value[0]
-        total = self.spec.utility_sum
-        out = [player for player in range(num_players) if player not in viewers and self._is_out(leaf.state, player)]
         for player in out:
             leaf.values[player] = leaf.state.returns()[player]
-        # What is left of a fixed sum is shared by the others who are still in.
-        settled = float(value[0]) + sum(float(leaf.values[player]) for player in out)
-        rest = 0.0 if total is None else (total - settled) / max(num_players - 1 - len(out), 1)
-        for step in range(1, num_players):
-            player = (viewer + step) % num_players
-            if player not in viewers and player not in out:
-                estimate = float(value[step]) if step < len(value) else rest
-                leaf.values[player] += np.float32(estimate / len(viewers))
+        known = {player: float(leaf.values[player]) for player in out}
+        estimates = nodes.estimates(self.spec, viewer, value.tolist(), viewers, known)
+        for player in others:
+            if player not in known:
+                leaf.values[player] += np.float32(estimates[player])
 
     def _is_out(self, state: State, player: Player) -> bool:
-        """Returns whether a searched player has nothing left to gain or lose while others play on.
+        """Returns whether a player has nothing left to gain or lose while others play on.
 
-        Where two play for a sum, that is never so.
+        Where one is searched, or two play for a sum, nobody asks.
         """
-        can_be = self.spec.num_players != 2 or self.spec.utility_sum is None
-        return can_be and player not in self.opponents and state.is_decided(player)
+        num_players = self.spec.num_players
+        can_be = num_players - len(self.opponents) > 1 and (num_players != 2 or self.spec.utility_sum is None)
+        return can_be and state.is_decided(player)
 
     def _add_noise(self, root: Node) -> None:
         for seat in root.seats if self.config.noise_fraction > 0 else ():

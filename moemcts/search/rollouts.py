@@ -11,6 +11,7 @@ from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import Wrapping
 from moemcts.game import CHANCE, Game, Player, State, Views, discounts
 from moemcts.native import Ends, can_roll_out
+from moemcts.search.config import MOST
 
 _BITS = 2**64
 
@@ -36,10 +37,12 @@ class TruncatedRollouts(Wrapping):
         """Takes who plays, in all seats or by seat; who has no agent plays at random.
 
         Without `hears_policy` the other evaluator is not asked about the view itself: all actions are equally good.
-        Raises ValueError unless `plies` is above 0.
+        Raises ValueError for no plies, or more than are counted.
         """
         if plies < 1:
             raise ValueError(f"expected at least one ply of a rollout, got {plies}")
+        if plies > MOST:
+            raise ValueError(f"expected at most {MOST} plies of a rollout, got {plies}")
         self._game = game
         super().__init__(evaluator)
         self._plies = plies
@@ -117,12 +120,12 @@ class _Rollout:
 
     @property
     def players(self) -> Sequence[Player]:
-        """Who has to be asked before it goes on."""
+        """Who has to be asked before it goes on, ascending."""
         return [player for player in self.state.active_players if player != CHANCE]
 
     def play(self, actions: Mapping[Player, int]) -> None:
         """Plays a step, of chance where it moves."""
-        joint = list(actions.values())
+        joint = [actions[player] for player in self.players]
         if self.state.active_players == (CHANCE,):
             chances = np.asarray(self.state.chances(), dtype=np.float64)
             joint = [int(self._chance.choice(self.state.legal_actions(CHANCE), p=chances / chances.sum()))]

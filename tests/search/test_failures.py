@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from games_for_tests import HashedTree, NativeConnectFour, TreeGame, TreeState
+from searching_for_tests import HashedEvaluator
 
+from moemcts.agents import Decision, Seat
 from moemcts.evaluation import Evaluation, UniformEvaluator
-from moemcts.game import Action, Game, Player, State
+from moemcts.game import Action, Game, Player, State, Views
 from moemcts.native import playout_search
-from moemcts.search import Search, SearchConfig
+from moemcts.play import Answer, ask
+from moemcts.search import Search, SearchAgent, SearchConfig
 
 RULES = TreeGame(seed=5, num_players=2, branching=9, depth=12, simultaneous=False)
 
@@ -69,6 +75,115 @@ def test_a_search_that_refused_an_evaluation_is_not_gone_on_with(num_threads: in
         search.backup(Evaluation(logits, np.zeros(len(views), np.float32)))
     with pytest.raises(ValueError, match="expected a search that is reset after an error"):
         search.select()
+
+
+class Late:
+    """An opponent that answers in time from its second question on."""
+
+    name = "late"
+
+    def __init__(self) -> None:
+        self.num_questions = 0
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> list[Decision]:
+        self.num_questions += 1
+        if self.num_questions == 1:
+            raise TimeoutError("too late")
+        return [Decision(action=int(views[row].state.legal_actions(views[row].player)[0])) for row in range(len(views))]
+
+
+@pytest.mark.parametrize("replies", ["kept", "drawn"])
+def test_a_search_whose_opponent_failed_is_not_gone_on_with(replies: str) -> None:
+    game = HashedTree(RULES)
+    evaluator = UniformEvaluator(game.spec)
+    search = Search(game, SearchConfig(simulations=50, replies=replies), opponents=Late())  # type: ignore[arg-type]
+    roots = game.views([(game.initial_state(), 0)])
+    search.reset(roots, [0])
+    with pytest.raises(TimeoutError, match="too late"):
+        search.run(evaluator)
+    with pytest.raises(ValueError, match="expected a search that is reset after an error"):
+        search.run(evaluator)
+    search.reset(roots, [0])
+    assert [result.num_simulations for result in search.run(evaluator)] == [50]
+
+
+def test_a_search_whose_leaves_could_not_be_viewed_is_not_gone_on_with() -> None:
+    class Blind(HashedTree):
+        is_blind = False
+
+        def views(self, pairs: Any) -> Views:
+            if self.is_blind:
+                raise MemoryError("no room for views")
+            return super().views(pairs)
+
+    game = Blind(RULES)
+    search, evaluator = begun(game), UniformEvaluator(game.spec)
+    search.backup(evaluator.evaluate(search.select()))
+    game.is_blind = True
+    with pytest.raises(MemoryError, match="no room for views"):
+        search.select()
+    game.is_blind = False
+    with pytest.raises(ValueError, match="expected a search that is reset after an error"):
+        search.select()
+
+
+class Refusing:
+    """Evaluates all positions but one."""
+
+    def __init__(self, key: int, *, looks_at_batches: bool = False) -> None:
+        self.key = key
+        self.looks_at_batches = looks_at_batches
+        self._evaluator = HashedEvaluator(7, 1)
+
+    def evaluate(self, views: Views) -> Evaluation:
+        if any(views[row].state.key() == self.key for row in range(len(views))):
+            raise MemoryError("no room for this one")
+        return self._evaluator.evaluate(views)
+
+
+@pytest.mark.parametrize(("in_flight", "looks_at_batches"), [(1, False), (2, False), (1, True)])
+def test_a_game_goes_on_with_its_tree_where_the_search_of_another_fails(in_flight: int, looks_at_batches: bool) -> None:
+    game = NativeConnectFour()
+    start = game.initial_state()
+    bad = start.play([0]).play([0])
+    config = SearchConfig(simulations=100, reuse=True)
+
+    def decided(roots: list[State]) -> Answer:
+        evaluator = Refusing(bad.key(), looks_at_batches=looks_at_batches)
+        agent = SearchAgent(game, evaluator, config, in_flight=in_flight)
+        seats = [Seat(0, np.random.default_rng(number)) for number in range(len(roots))]
+        agent.act(game.views([(start, 0)]), seats[:1])
+        return ask(agent, game.views([(root, 0) for root in roots]), seats)[0]
+
+    search = Search(game, config)
+    search.reset(game.views([(start, 0)]), [0])
+    (first,) = search.run(HashedEvaluator(7, 1))
+    good = start.play(first.principal_variation[0]).play(first.principal_variation[1])
+    alone, beside = decided([good]), decided([good, bad])
+    assert isinstance(alone, Decision)
+    # More than this search made: what the first move found is still there.
+    assert alone.nodes > 110
+    assert isinstance(beside, Decision)
+    assert (beside.action, beside.value, beside.nodes) == (alone.action, alone.value, alone.nodes)
+
+
+def test_a_copy_of_a_kept_tree_is_gone_on_with_beside_it() -> None:
+    game = NativeConnectFour()
+    search, evaluator = begun(game), HashedEvaluator(7, 1)
+    search.run(evaluator)
+    (kept, _) = search.keep()
+
+    def searched(tree: Any) -> tuple[int, list[int]]:
+        search.reset(game.views([(game.initial_state(), 0)]), [0], [tree])
+        (result,) = search.run(evaluator)
+        return result.num_nodes, result.visits.tolist()
+
+    twin = copy.copy(kept)
+    found = searched(twin)
+    assert searched(kept) == found
+    assert found[0] > 300
+    # Both are used up.
+    assert searched(kept) == searched(copy.copy(twin)) != found
 
 
 def test_an_evaluation_of_the_wrong_size_may_be_given_again() -> None:

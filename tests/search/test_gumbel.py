@@ -145,6 +145,8 @@ def test_an_agent_learns_from_the_improved_policy_and_plays_what_is_left() -> No
         ({"simulations": None, "seconds": 1.0}, "expected simulations with root 'gumbel'"),
         ({"noise_fraction": 0.25}, "expected noise_fraction 0 with root 'gumbel'"),
         ({"reuse": True}, "expected no reuse with root 'gumbel'"),
+        ({"q_veto_delta": 0.4}, "expected q_veto_delta 0 with root 'gumbel', .*, got 0.4"),
+        ({"q_value_weight": 1.0}, "expected q_value_weight 0 with root 'gumbel', .*, got 1.0"),
     ],
 )
 def test_what_does_not_go_together_is_refused(options: dict[str, object], expected: str) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from moemcts.agents import Agent, Decision, PolicyAgent, Seat
 from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
-from moemcts.experts import ExpertSet, route_majority
-from moemcts.game import Game, Views
-from moemcts.gates import PlyGate, SinglePhase
+from moemcts.experts import ROUTINGS, ExpertSet, route_majority
+from moemcts.game import FloatArray, Game, Views
+from moemcts.gates import PhaseGate, PlyGate, SinglePhase
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.thoughts import Flight, Thought
@@ -115,6 +115,32 @@ def test_groups_and_queues_do_not_go_together() -> None:
         SearchAgent(game, experts, SearchConfig(simulations=4), queue=8, in_flight=2)
     with pytest.raises(ValueError, match="in_flight of at least 1, and no more with a queue, got 0"):
         SearchAgent(game, experts, SearchConfig(simulations=4), in_flight=0)
+
+
+@pytest.mark.parametrize("routing", ["majority", "mixture", "each", "stacked"])
+def test_a_queue_is_for_experts_of_which_every_view_asks_one(routing: str) -> None:
+    game = plugins().game("tictactoe")
+    experts = ExpertSet(SinglePhase(), [UniformEvaluator(game.spec)], routing=ROUTINGS[routing])
+    if routing in ("each", "stacked"):
+        assert SearchAgent(game, experts, SearchConfig(simulations=4), queue=8).name == "search"
+        return
+    with pytest.raises(ValueError, match=f"every view asks one, each or stacked, with a queue, got {routing}"):
+        SearchAgent(game, experts, SearchConfig(simulations=4), queue=8)
+
+
+def test_a_gate_that_mixes_its_experts_has_no_queue() -> None:
+    class Even(PhaseGate):
+        @property
+        def phase_names(self) -> tuple[str, ...]:
+            return "a", "b"
+
+        def weights(self, views: Views) -> FloatArray:
+            return np.full((len(views), 2), 0.5, dtype=np.float32)
+
+    game = plugins().game("tictactoe")
+    experts = ExpertSet(Even(), [UniformEvaluator(game.spec)] * 2)
+    with pytest.raises(ValueError, match="with a queue, got mixture"):
+        SearchAgent(game, experts, SearchConfig(simulations=4), queue=8)
 
 
 @pytest.mark.parametrize("batch", [0, -5])

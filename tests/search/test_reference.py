@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,6 +85,40 @@ def test_native_visits_are_those_of_the_definition_against_opponents(rules, conf
     config = config.model_copy(update={"nodes": None, "leaves_per_tree": 1})
     expected = reference_visits(game, root, config, evaluator, seed, opponents)
     (result,) = native_results(game, [(root, player)], config, evaluator, [seed], agent)
+    assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
+
+
+class Sided(HashedTree):
+    """A random game with teams, and a sum that may be any: values need not be true to be added up alike."""
+
+    def __init__(self, rules: TreeGame, *, has_teams: bool, has_sum: bool) -> None:
+        super().__init__(rules)
+        players = range(rules.num_players)
+        teams = tuple(tuple(p for p in players if p % 2 == side) for side in (0, 1)) if has_teams else ()
+        self.spec = replace(self.spec, teams=teams, utility_sum=0.0 if has_sum else None)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    varied_trees.filter(lambda r: r.num_players > 2),
+    configs,
+    st.integers(0, 2**63),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 2),
+)
+def test_native_visits_are_those_of_the_definition_among_teams(rules, config, seed, has_teams, has_sum, num_others):  # type: ignore[no-untyped-def]
+    game = Sided(rules, has_teams=has_teams, has_sum=has_sum)
+    root = game.initial_state()
+    player = root.active_players[0]
+    evaluator = HashedEvaluator(game.spec.num_actions, 1)
+    others = [other for other in range(rules.num_players) if other != player][:num_others]
+    agents = {other: FixedReplies() for other in others}
+    replies = dict.fromkeys(agents, FixedReplies.reply)
+    config = config.model_copy(update={"nodes": None, "leaves_per_tree": 1})
+    expected = reference_visits(game, root, config, evaluator, seed, replies)
+    (result,) = native_results(game, [(root, player)], config, evaluator, [seed], agents)
+    assert result.evaluation.tolist() == expected.root.values.tolist()
     assert dict(zip(result.actions, result.visits, strict=True)) == expected.visits(player)
 
 

@@ -176,6 +176,32 @@ def test_agents_by_seat_and_at_random() -> None:
     assert ends.views.plies().tolist() == [3] * 8
 
 
+class Last:
+    """Plays the last of the legal actions."""
+
+    name = "last"
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        legal = [views[row].state.legal_actions(seat.player) for row, seat in enumerate(seats)]
+        return [Decision(action=int(actions[-1])) for actions in legal]
+
+
+def test_an_agent_of_seats_that_are_apart_plays_for_its_own_seats() -> None:
+    played_together = 0
+    for seed in range(20):
+        game = HashedTree(TreeGame(seed, 3, 5, 6, simultaneous=True, has_chance=True))
+        root = game.initial_state()
+        views = game.views([(root, root.active_players[0])])
+        one, other = Last(), Last()
+        ends = [
+            TruncatedRollouts(game, UniformEvaluator(game.spec), 4, agents=agents).roll_out(views).views[0].state
+            for agents in (one, {0: one, 1: other, 2: one}, {0: other, 1: one, 2: other})
+        ]
+        assert ends[0] == ends[1] == ends[2]
+        played_together += sum(len(set(joint)) > 1 for joint in ends[0].path)
+    assert played_together > 20
+
+
 def test_a_search_with_rollouts_keeps_the_laws_of_agents() -> None:
     game = plugins().game("pommerman")
     check_agent(plugins().agent("planner?simulations=8&rollout_plies=3", game), game, num_games=2)
@@ -211,6 +237,11 @@ def test_no_rollouts_with_a_queue_or_of_no_plies() -> None:
     game = plugins().game("pommerman")
     with pytest.raises(ValueError, match="at least one ply"):
         TruncatedRollouts(game, UniformEvaluator(game.spec), 0)
+    with pytest.raises(ValueError, match="at most 4294967295 plies of a rollout, got 8589934592"):
+        TruncatedRollouts(game, UniformEvaluator(game.spec), 2**33)
+    for num_rollouts in (0, 2**32):
+        with pytest.raises(ValueError, match=f"expected 1 to 4294967295 rollouts, got {num_rollouts}"):
+            RolloutEvaluator(game.spec, num_rollouts=num_rollouts)
     with pytest.raises(UsageError, match="no rollout_plies with a queue, got 5"):
         resolve_agent("weights:pommerman?routing=queue&rollout_plies=5", game)
     with pytest.raises(UsageError) as told:

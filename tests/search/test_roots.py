@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from searching_for_tests import HashedEvaluator, reference_visits
 
 from moemcts.evaluation import UniformEvaluator
+from moemcts.plugins import plugins
 from moemcts.search import Search, SearchConfig
 
 
@@ -42,6 +43,19 @@ def test_root_actions_that_are_not_legal_are_refused(given_actions, message) -> 
 def test_root_actions_are_given_per_root() -> None:
     with pytest.raises(ValueError, match="for 1 roots"):
         started(NativeConnectFour(), SearchConfig(), root_actions=[None, None])
+
+
+def test_a_tree_of_one_board_is_not_gone_on_with_on_another() -> None:
+    large, small = plugins().game("hex"), plugins().game("hex?size=5")
+    search = Search(large, SearchConfig(simulations=20))
+    search.reset(large.views([(large.initial_state(), 0)]), [0])
+    search.run(UniformEvaluator(large.spec))
+    kept = search.keep()
+    search = Search(small, SearchConfig(simulations=20))
+    search.reset(small.views([(small.initial_state(), 0)]), [0], kept)
+    (result,) = search.run(UniformEvaluator(small.spec))
+    assert list(result.actions) == list(range(25))
+    assert result.visits.sum() == 20
 
 
 def test_a_restricted_root_is_not_gone_on_with_but_what_lies_below_it_is() -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame
+from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame, TreeState
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +18,7 @@ from moemcts.agents import Decision, RandomAgent, Seat
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
 from moemcts.experts import ExpertSet
-from moemcts.game import Views
+from moemcts.game import Action, Player, Views
 from moemcts.gates import PlyGate
 from moemcts.plugins import plugins
 from moemcts.search import Search, SearchAgent, SearchConfig
@@ -94,13 +94,35 @@ def test_time_stops_a_search() -> None:
     assert result.num_simulations > 100
 
 
+def test_time_counts_from_the_beginning_of_a_reset() -> None:
+    class Slow(TreeState):
+        def search_actions(self, player: Player) -> Sequence[Action]:
+            time.sleep(0.2)
+            return super().search_actions(player)
+
+    game = HashedTree(TreeGame(3, 2, 3, 5, False))
+    one = Search(game, SearchConfig(simulations=1000, seconds=0.1))
+    one.reset(game.views([(Slow(game.rules), 0)]), [0])
+    (result,) = one.run(UniformEvaluator(game.spec))
+    assert result.num_simulations == 0
+    assert result.priors.sum() == pytest.approx(1)
+
+
 def test_a_search_without_limits_is_refused() -> None:
     with pytest.raises(ValueError, match="expected a limit"):
         SearchConfig(simulations=None)
 
 
 @pytest.mark.parametrize(
-    "numbers", [{"seconds": math.inf}, {"c_init": math.inf}, {"simulations": 2**32}, {"nodes": 2**31}]
+    "numbers",
+    [
+        {"seconds": math.inf},
+        {"c_init": math.inf},
+        {"simulations": 2**32},
+        {"nodes": 2**31},
+        {"rollout_plies": 2**33},
+        {"cache_size": 2**32},
+    ],
 )
 def test_numbers_that_no_search_counts_with_are_refused(numbers: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"finite number|less than or equal to"):

@@ -163,6 +163,14 @@ impl<R: Rules> Position<R> {
         out
     }
 
+    /// Returns 64 bits over the stones, who moves, and a number for the board.
+    fn mixed(&self, board: u64) -> u64 {
+        let [a, b] = self.own.words();
+        let [c, d] = self.other.words();
+        let words = [a, b, c, d, self.mover() as u64 | board << 1];
+        words.into_iter().fold(0, |key, word| Rng::new(key ^ word).next_u64())
+    }
+
     /// Returns the position after a legal action.
     pub fn after(&self, action: Action) -> Self {
         let mut child = *self;
@@ -209,10 +217,15 @@ impl<R: Rules> State for Position<R> {
     }
 
     fn key(&self) -> Result<u64, Infallible> {
-        let [a, b] = self.own.words();
-        let [c, d] = self.other.words();
-        let words = [a, b, c, d, self.mover() as u64];
-        Ok(words.into_iter().fold(0, |key, word| Rng::new(key ^ word).next_u64()))
+        let size = |rules: R| (rules.rows() << 8 | rules.columns()) as u64;
+        // Equal stones on another board are another position. On boards of the default size nothing is added: random
+        // playouts are drawn by keys, those of results too.
+        Ok(self.mixed(size(self.rules) ^ size(R::default())))
+    }
+
+    /// Within a game the board is always the same: the key is as records of matches have it.
+    fn position_key(&self) -> Result<u64, Infallible> {
+        Ok(self.mixed(0))
     }
 }
 
@@ -237,5 +250,32 @@ impl<R: Rules> Observe for Position<R> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Breakthrough, Hex};
+
+    fn empty<R: Rules>(rows: usize, columns: usize) -> Position<R> {
+        let rules = R::sized(rows, columns).unwrap();
+        Position { own: R::Cells::NONE, other: R::Cells::NONE, rules, ply: 0, ending: Ending::None }
+    }
+
+    #[test]
+    fn equal_stones_on_boards_of_other_sizes_have_other_keys() {
+        let hex = [11, 5, 4].map(|size| empty::<Hex>(size, size).key());
+        let breakthrough = [(8, 8), (6, 4), (4, 6)].map(|(rows, columns)| empty::<Breakthrough>(rows, columns).key());
+        for keys in [hex, breakthrough] {
+            assert!((1..keys.len()).all(|i| !keys[..i].contains(&keys[i])));
+        }
+    }
+
+    #[test]
+    fn keys_that_results_and_records_depend_on_stay_as_they_are() {
+        let empty_board = [0u64; 5].into_iter().fold(0, |key, word| Rng::new(key ^ word).next_u64());
+        assert_eq!(empty::<Hex>(11, 11).key(), Ok(empty_board));
+        assert_eq!(empty::<Hex>(5, 5).position_key(), Ok(empty_board));
     }
 }

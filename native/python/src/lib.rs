@@ -7,6 +7,7 @@ mod chess_packed;
 mod classics;
 mod cross_entropy;
 mod game;
+mod kept_tree;
 mod native_game;
 mod packed;
 mod playouts;
@@ -39,6 +40,8 @@ mod _core {
     #[pymodule_export]
     use crate::cross_entropy::{cross_entropy, cross_entropy_gradient};
     #[pymodule_export]
+    use crate::kept_tree::KeptTree;
+    #[pymodule_export]
     use crate::packed::gather_rows;
     #[pymodule_export]
     use crate::playouts::{python_playout_search, python_playouts};
@@ -50,8 +53,6 @@ mod _core {
     };
     #[pymodule_export]
     use crate::python_game::PythonSearch;
-    #[pymodule_export]
-    use crate::search::KeptTree;
     #[pymodule_export]
     use crate::syzygy::ChessTables;
     use pyo3::prelude::*;

@@ -1,6 +1,7 @@
 //! The search class, the same for every game.
 
 use crate::game::{rows, search_error, Binding};
+use crate::kept_tree::KeptTree;
 use crate::playouts::checked;
 use crate::signals::Signals;
 use moemcts_tree::tree::{Line, Status};
@@ -12,22 +13,9 @@ use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use std::any::Any;
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock};
-use std::time::Duration;
-
-/// A searched tree that may be gone on with; it fits only the kind of search that made it.
-#[pyclass(frozen, module = "moemcts._core")]
-pub struct KeptTree {
-    tree: Mutex<Option<Box<dyn Any + Send>>>,
-    /// How many nodes it has, or had when it was kept.
-    #[pyo3(get)]
-    num_nodes: usize,
-    /// The key of its root; None of an empty search's, and where a game in Python fails to say.
-    #[pyo3(get)]
-    root_key: Option<u64>,
-}
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// Nodes of a tree from which on it is freed on the side: that takes as long as a quick move has.
 const LARGE: usize = 10_000;
@@ -72,10 +60,11 @@ type Evaluations<'py> = (PyReadonlyArray2<'py, f32>, PyReadonlyArrayDyn<'py, f32
 
 impl<B: Binding> Core<B> {
     pub fn new(binding: B, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let num_players = checked(option(options, "num_players")?)?;
         let config = config(options)?;
         Ok(Self {
             binding,
-            num_players: checked(option(options, "num_players")?)?,
+            num_players,
             is_parallel: B::IS_NATIVE && option::<usize>(options, "num_threads")? > 1,
             simulations: config.limits.simulations,
             search: Search::new(config),
@@ -92,6 +81,7 @@ impl<B: Binding> Core<B> {
         kept: Option<Vec<Option<PyRef<'_, KeptTree>>>>,
         root_actions: Option<Vec<Option<Vec<Action>>>>,
     ) -> PyResult<()> {
+        let started = Instant::now();
         let roots = self.binding.pairs(roots)?;
         let num_roots = roots.len();
         let kept = kept.unwrap_or_else(|| (0..num_roots).map(|_| None).collect());
@@ -124,7 +114,7 @@ impl<B: Binding> Core<B> {
             });
         }
         self.search.config.limits.simulations = self.simulations;
-        self.search.reset(trees);
+        self.search.reset(trees, started);
         self.selected = 0..0;
         Ok(())
     }
@@ -149,7 +139,7 @@ impl<B: Binding> Core<B> {
             .filter_map(|row| self.search.row(row))
             .map(|row| (self.state(row.tree, row.node), row.player))
             .collect();
-        self.binding.views(py, pairs)
+        self.binding.views(py, pairs).inspect_err(|_| self.search.fail())
     }
 
     pub fn rows(&self) -> (usize, usize) {
@@ -230,6 +220,10 @@ impl<B: Binding> Core<B> {
         received.map_err(search_error)
     }
 
+    pub fn fail(&mut self) {
+        self.search.fail();
+    }
+
     /// Returns what `moemcts.search.SearchResult` is made of, one dictionary per root.
     pub fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
@@ -292,12 +286,7 @@ impl<B: Binding> Core<B> {
     {
         self.viewers.clear();
         self.selected = 0..0;
-        let kept = |tree: Tree<B::State, B::Agent>| KeptTree {
-            num_nodes: tree.nodes.len(),
-            root_key: tree.states.first().and_then(|root| root.key().ok()),
-            tree: Mutex::new(Some(Box::new(tree))),
-        };
-        self.search.take().into_iter().map(kept).collect()
+        self.search.take().into_iter().map(KeptTree::new).collect()
     }
 
     fn state(&self, tree: u32, node: u32) -> B::State {
@@ -341,7 +330,7 @@ impl<B: Binding> Core<B> {
         player: Player,
         others: &Others<'_>,
     ) -> PyResult<Option<Tree<B::State, B::Agent>>> {
-        let Some(mut grown) = kept.tree.lock().ok().and_then(|mut tree| tree.take()) else { return Ok(None) };
+        let Some(mut grown) = kept.take() else { return Ok(None) };
         let levels = 2 * self.num_players as u32;
         let players = (others.searched(self.num_players), others.modelled());
         let is_found = match grown.downcast_mut::<Tree<B::State, B::Agent>>() {
@@ -356,7 +345,7 @@ impl<B: Binding> Core<B> {
         if is_found {
             return Ok(grown.downcast().ok().map(|tree| *tree));
         }
-        if B::IS_NATIVE && kept.num_nodes >= LARGE {
+        if B::IS_NATIVE && kept.num_nodes() >= LARGE {
             // Where no thread can be had, it is freed here.
             drop(std::thread::Builder::new().spawn(move || drop(grown)));
         }
@@ -418,6 +407,10 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
             time: option::<Option<f64>>(options, "seconds")?.and_then(|limit| Duration::try_from_secs_f64(limit).ok()),
         },
         utility_sum: option(options, "utility_sum")?,
+        teams: option::<Vec<Vec<Player>>>(options, "teams")?
+            .into_iter()
+            .map(|team| team.into_iter().collect())
+            .collect(),
         discount: option(options, "discount")?,
         draws_replies: match option::<String>(options, "replies")?.as_str() {
             "drawn" => true,

@@ -23,7 +23,7 @@ macro_rules! search_class {
                 roots: &Bound<'_, PyAny>,
                 seeds: Vec<u64>,
                 others: Vec<$crate::search::Others<'_>>,
-                kept: Option<Vec<Option<PyRef<'_, $crate::search::KeptTree>>>>,
+                kept: Option<Vec<Option<PyRef<'_, $crate::kept_tree::KeptTree>>>>,
                 root_actions: Option<Vec<Option<Vec<u32>>>>,
             ) -> PyResult<()> {
                 self.0.reset(roots, seeds, others, kept, root_actions)
@@ -59,6 +59,11 @@ macro_rules! search_class {
                 self.0.backup(py, $crate::search::arrays(logits, value)?, rows)
             }
 
+            /// Makes it fail until the next reset, as leaves were found that nobody was told of.
+            fn fail(&mut self) {
+                self.0.fail();
+            }
+
             fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyList>> {
                 self.0.results(py)
             }
@@ -77,7 +82,7 @@ macro_rules! search_class {
                 self.0.counts()
             }
 
-            fn keep(&mut self) -> Vec<$crate::search::KeptTree> {
+            fn keep(&mut self) -> Vec<$crate::kept_tree::KeptTree> {
                 self.0.keep()
             }
         }

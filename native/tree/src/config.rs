@@ -1,5 +1,6 @@
 //! The numbers of a search; `moemcts.search.SearchConfig` documents them for users.
 
+use crate::game::{Player, Players};
 use std::time::Duration;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -36,11 +37,21 @@ pub struct Config {
     pub limits: Limits,
     /// What returns sum to, if the game has a fixed sum.
     pub utility_sum: Option<f64>,
+    /// Who wins and loses together; none where each plays alone.
+    pub teams: Vec<Players>,
     /// What a value is worth one step before.
     pub discount: f64,
     /// Whether opponents reply anew at every descent; otherwise once per node.
     pub draws_replies: bool,
     pub num_actions: usize,
+}
+
+impl Config {
+    /// Returns the players of a player's team, itself among them.
+    pub fn team_of(&self, player: Player) -> Players {
+        let team = self.teams.iter().find(|team| team.contains(player));
+        team.copied().unwrap_or(Players::one(player))
+    }
 }
 
 /// The numbers of the Gumbel root (Danihelka et al., Policy improvement by planning with Gumbel, 2022).

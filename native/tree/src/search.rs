@@ -66,7 +66,9 @@ impl<S: State, A: Agent<S>> Search<S, A> {
     }
 
     /// Starts a search of these trees; a tree that was searched before goes on with what it knows.
-    pub fn reset(&mut self, mut trees: Vec<Tree<S, A>>) {
+    ///
+    /// Its time counts from `started`: to prepare many trees, or a large one, takes a part of it.
+    pub fn reset(&mut self, mut trees: Vec<Tree<S, A>>, started: Instant) {
         for tree in &mut trees {
             tree.simulations = 0;
             tree.num_scouts = 0;
@@ -82,7 +84,12 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         self.trees = trees;
         self.num_batches = 0;
         self.num_rows = 0;
-        self.started = Instant::now();
+        self.started = started;
+    }
+
+    /// Says that nobody was told of leaves that were found: until the next `reset` there is no going on.
+    pub fn fail(&mut self) {
+        self.has_failed = true;
     }
 
     /// Hands out the trees; the search is empty afterwards, and nothing in it waits any more.

@@ -31,6 +31,7 @@ use moves::Moves;
 use node::Details;
 
 /// One searched position. `A` are the agents of the players that are not searched.
+#[derive(Clone)]
 pub struct Tree<S, A> {
     pub nodes: Vec<Node>,
     details: Vec<Details>,
@@ -79,7 +80,7 @@ pub struct Tree<S, A> {
     scratch: Scratch,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Scratch {
     actions: Vec<Action>,
     chosen: Vec<Slot>,

@@ -34,6 +34,7 @@ pub struct Way {
 /// A descent that waits for replies of players outside, and these once they came.
 ///
 /// Where replies are kept, that is where nobody searched is active; elsewhere they come together with evaluations.
+#[derive(Clone)]
 pub(super) struct Suspended {
     pub node: NodeId,
     depth: u32,
@@ -62,11 +63,6 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let Suspended { node, depth, replies } = self.suspended.remove(i);
         self.release(node);
         self.go_down(node, depth, replies, config).map(Some)
-    }
-
-    /// Returns how many descents wait for replies.
-    pub fn num_suspended(&self) -> usize {
-        self.suspended.len()
     }
 
     /// Goes on with a descent to its end.

@@ -36,7 +36,7 @@ const PER_LINE: usize = memory::LINE / size_of::<Edge>();
 /// The edges of all seats, in blocks that start with a cache line and hold a power of two of them.
 ///
 /// A block that became too small for its seat is left for the next seat that needs one of its size.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Edges {
     lines: Vec<Line<Edge, PER_LINE>>,
     /// Where blocks start that nobody uses, by the logarithm of their size.

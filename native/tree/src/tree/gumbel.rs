@@ -11,7 +11,7 @@ const LONGEST_SCHEDULE: u32 = 65536;
 const LEAST_PRIOR: f64 = f32::MIN_POSITIVE as f64;
 
 /// What is planned for one seat of the root.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Plan {
     /// By edge.
     noise: Vec<f64>,

@@ -7,12 +7,13 @@ use std::cmp::Reverse;
 pub type MoveId = u32;
 
 /// Actions and their priors, those of one seat next to each other.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Moves {
     pub priors: Vec<f32>,
     actions: Actions,
 }
 
+#[derive(Clone)]
 enum Actions {
     Short(Vec<u16>),
     /// For games with more than 65,536 actions.

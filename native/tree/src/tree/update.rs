@@ -5,7 +5,7 @@ use super::node::Details;
 use super::{Node, NodeId, Seat, Status, Tree, NONE, ROOT};
 use crate::config::Config;
 use crate::error::SearchError;
-use crate::game::{Action, Agent, Player, State};
+use crate::game::{Action, Agent, Player, Players, State};
 
 /// How far values of low precision may be outside [-1, 1].
 const TOLERANCE: f32 = 1e-3;
@@ -80,6 +80,9 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// A player's own view decides its value; the others' values come from the mean of all views, or are decided.
+    ///
+    /// A view that values its player alone speaks for its team, and where returns have a fixed sum, for those who share
+    /// what is left of it.
     fn note_value(
         &mut self,
         node: NodeId,
@@ -90,7 +93,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let num_players = self.num_players;
         let viewers = self.details[node as usize].active.and(self.searched);
         let state = &self.states[node as usize];
-        let decided = self.decided(state, self.searched.without(viewers), config)?;
+        let decided = self.decided(state, Players::all(num_players).without(viewers), config)?;
         let returns = &mut self.scratch.rewards;
         if !decided.is_empty() {
             returns.clear();
@@ -102,18 +105,24 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         if viewers.len() == num_players {
             return Ok(());
         }
-        // What is left of a fixed sum is shared by the others who are still in.
+        let own = f64::from(value[0]);
+        let team = config.team_of(viewer).without(decided);
         let settled: f64 = decided.iter().map(|player| f64::from(returns[player])).sum();
-        let num_others = (num_players - 1 - decided.len()).max(1);
-        let rest = config.utility_sum.map_or(0.0, |sum| (sum - (f64::from(value[0]) + settled)) / num_others as f64);
+        // What is left of a fixed sum is shared by the other teams' players who are still in.
+        let num_others = (num_players - team.len() - decided.len()).max(1);
+        let rest =
+            config.utility_sum.map_or(0.0, |sum| (sum - (own * team.len() as f64 + settled)) / num_others as f64);
+        let is_for_all = value.len() > 1 || config.utility_sum.is_some();
+        let num_views = if is_for_all { viewers.len() } else { viewers.and(team).len() };
         for step in 1..num_players {
             let next = viewer + step;
             let player = if next < num_players { next } else { next - num_players };
             if decided.contains(player) {
                 values[player] = returns[player];
             } else if !viewers.contains(player) {
-                let estimate = value.get(step).map_or(rest, |&v| f64::from(v));
-                values[player] += (estimate / viewers.len() as f64) as f32;
+                let guess = if team.contains(player) { own } else { rest };
+                let estimate = value.get(step).map_or(guess, |&v| f64::from(v));
+                values[player] += (estimate / num_views as f64) as f32;
             }
         }
         Ok(())
