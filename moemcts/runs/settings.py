@@ -49,10 +49,7 @@ IDLE_WITH: dict[str, tuple[str, tuple[Any, ...]]] = {
     "promotion.score": ("promotion.rule", ("none", "sprt")),
     "promotion.elo0": ("promotion.rule", ("none", "score")),
     "promotion.elo1": ("promotion.rule", ("none", "score")),
-    **{
-        f"promotion.{name}": ("promotion.rule", ("none",))
-        for name in ("games", "simulations", "temperature", "goes_on")
-    },
+    **{f"promotion.{key}": ("promotion.rule", ("none",)) for key in ("games", "simulations", "temperature", "goes_on")},
 }
 """Settings, and the values of others with which they have no effect."""
 SAMPLES = 200_000
