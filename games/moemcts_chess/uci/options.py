@@ -5,15 +5,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from moemcts.experts import ROUTINGS
 from moemcts.search import SearchConfig
+from moemcts.search.config import FirstPlayUrgency
 
 Value = bool | int | str
 EMPTY = "<empty>"
 MOST = 2**31 - 1
 GATE_OF_THE_EXPERTS = "experts"
+AS_THE_GAME = "game"
+"""What leaves a setting to the game that is played."""
 SHIPPED = "weights"
 """The folder of experts that means those that come with the game that is played, if any do."""
 VARIANTS = {
@@ -158,7 +161,9 @@ class Options:
             "q_value_weight": self.number("Centi_Q_Value_Weight") / 100,
             "q_veto_delta": self.number("Centi_Q_Veto_Delta") / 100,
         }
-        return SearchConfig.model_validate({**searched, **numbers})
+        urgency = self.text("First_Play_Urgency")
+        said = {} if urgency == AS_THE_GAME else {"first_play_urgency": urgency}
+        return SearchConfig.model_validate({**searched, **numbers, **said})
 
 
 def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
@@ -208,6 +213,7 @@ def _table(gates: tuple[str, ...]) -> tuple[Option, ...]:
         ),
         Option(name="MCTS_Solver", default=True),
         Option(name="Centi_CPuct_Init", default=250, high=99_999),
+        Option(name="First_Play_Urgency", default=AS_THE_GAME, choices=(AS_THE_GAME, *get_args(FirstPlayUrgency))),
         Option(name="CPuct_Base", default=19_652, low=1, high=99_999_999),
         Option(name="Centi_Node_Temperature", default=170, low=1, high=99_999),
         Option(name="Centi_Dirichlet_Epsilon", default=0, high=100),

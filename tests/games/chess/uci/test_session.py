@@ -19,7 +19,7 @@ from moemcts.evaluation import UniformEvaluator
 from moemcts.search import SearchConfig
 from moemcts_chess.game import ChessGame
 from moemcts_chess.uci.loading import Knowledge
-from moemcts_chess.uci.options import VARIANTS
+from moemcts_chess.uci.options import VARIANTS, Options
 from moemcts_chess.uci.report import Reporter
 from moemcts_chess.uci.session import Session
 from moemcts_chess.uci.thinking import Limits, Task, Thinking
@@ -113,6 +113,13 @@ def test_experts_that_cannot_be_had_are_one_remark(talk: Talk, folder: str, mess
     lines = talk(f"setoption name Model_Directory value {folder}", "isready", "go nodes 10")
     assert message in remarks(lines)
     assert answer(lines)
+
+
+def test_what_an_untried_move_is_worth_can_be_said() -> None:
+    options, game = Options(), {"first_play_urgency": "draw"}
+    assert options.search_config(9, 9, game).first_play_urgency == "draw"
+    options.set("First_Play_Urgency", "loss")
+    assert options.search_config(9, 9, game).first_play_urgency == "loss"
 
 
 def test_the_folder_of_a_training_means_its_experts(talk: Talk, experts: Path, tmp_path: Path) -> None:
