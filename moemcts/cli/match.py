@@ -251,6 +251,8 @@ def _play(played: Match, out: Path | None) -> Result:
     progress = ConsoleProgress()
     if played.suite is not None and played.suite.complaint:
         progress.say(f"warning: {played.suite.complaint}")
+    if played.is_timed and played.plan.num_workers != 1:
+        progress.say("warning: an agent is limited by time, so games are played one after the other, not by --workers")
     left = played.plan.num_games % played.num_seatings
     if left and played.plan.num_games > played.num_seatings:
         whole = played.plan.num_games - left + played.num_seatings

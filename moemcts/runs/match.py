@@ -146,10 +146,14 @@ class Match:
         return self.schedule.lineups
 
     @cached_property
+    def is_timed(self) -> bool:
+        """Whether time limits an agent: then games are played one after the other, whatever the plan says."""
+        return any(map(self.plan.limits.__contains__, TIMES)) or any(one.is_timed for one in self._all)
+
+    @cached_property
     def conditions(self) -> Conditions:
-        """How the games are played; where time limits an agent, one after the other, so that none costs another's."""
-        plan = self.plan
-        is_timed = any(map(plan.limits.__contains__, TIMES)) or any(one.is_timed for one in self._all)
+        """How the games are played; where time limits an agent, so that none takes another's."""
+        plan, is_timed = self.plan, self.is_timed
         return Conditions(
             seed=plan.seed,
             max_parallel=1 if is_timed else plan.max_parallel,
@@ -166,13 +170,14 @@ class Match:
         stop: Callable[..., bool] | None = None
         if sprt is not None and isinstance(schedule, DuelSchedule):
             stop = SequentialTest(schedule, sprt)
+        count = 1 if self.is_timed else min(self.plan.num_workers or num_cores(), self.num_games)
         hint = "try fewer --workers or --parallel; with --out FILE the same command goes on"
         records = play_match(
             self.game,
             schedule,
             self.conditions,
             journal=path,
-            workers=workers(min(self.plan.num_workers or num_cores(), self.num_games), hint=hint),
+            workers=workers(count, hint=hint),
             stop=stop,
             watch=watch or Watch(),
         )

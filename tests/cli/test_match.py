@@ -335,7 +335,16 @@ def test_games_with_a_clock_are_played_one_by_one(
     agents: tuple[str, ...], limits: dict[str, float], max_parallel: int
 ) -> None:
     plan = MatchPlan(game="tictactoe", agents=agents, limits=limits)
-    assert Match(plan).conditions.max_parallel == max_parallel
+    match = Match(plan)
+    assert match.conditions.max_parallel == max_parallel
+    assert match.is_timed == (max_parallel == 1)
+
+
+def test_a_clock_leaves_one_process(moemcts) -> None:  # type: ignore[no-untyped-def]
+    agents = ("--agent", "random", "--agent", "uct?seconds=0.01")
+    code, _, error = moemcts("match", "--game", "tictactoe", *agents, "--games", "2", "--workers", "2")
+    assert code == 0
+    assert "played one after the other, not by --workers" in error
 
 
 @pytest.mark.parametrize("game", ["connect-four", "pommerman"])
