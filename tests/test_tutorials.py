@@ -11,6 +11,7 @@ import os
 import random
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -40,10 +41,11 @@ SMALLER = (
     (r"(moemcts (run|train) .*)", r"\1 --preset smoke --set training.epochs=0.1 --set training.batch_size=32"),
     (r"(moemcts run .*)", r"\1 --set match.games=2 --set match.raw_games=2 --set search.simulations=2 --set workers=1"),
     (r"(moemcts run --game connect-four .*)", r"\1 --set data.samples=400 --set data.agent=random"),
+    (r"(moemcts run --game othello-6x6 .*)", r"\1 --set data.samples=400 --set data.agent=random"),
     (r"(moemcts train --game connect-four .*)", r"\1 --set data.samples=400 --set data.agent=random"),
     (r"(moemcts selfplay .*)", r"\1 --preset smoke --generations 1 --set games.samples=200 --set gauntlet.games=0"),
     (r"(moemcts match .*)", r"\1 --max-plies 8"),
-    (r"runs/a runs/b", "runs/experts"),
+    (r"(runs/steps-\d ?)+", "runs/experts "),
 )
 """What is made smaller, and where several machines are needed one."""
 
@@ -68,7 +70,7 @@ def follow(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for language, text in BLOCK.findall((TUTORIALS / page).read_text()):
         if language == "python":
             exec(compile(text, page, "exec", dont_inherit=True), names)
-        for line in text.splitlines() if not language else ():
+        for line in text.replace("\\\n", " ").splitlines() if not language else ():
             words = shlex.split(small(line), comments=True)
             if words[:1] == ["moemcts"] and words[1] not in WAITING:
                 moemcts(words[1:], monkeypatch)
@@ -79,6 +81,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{BIN}{os.pathsep}{os.environ['PATH']}")
     yield tmp_path
+    plugins.cache_clear()
+
+
+def install(project: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writes what `pip install -e .` would, of a `pyproject.toml` in the folder."""
+    said = tomllib.loads(project)["project"]
+    info = folder / f"{said['name'].replace('-', '_')}-{said['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {said['name']}\nVersion: {said['version']}\n")
+    points = "".join(f"{name} = {module}\n" for name, module in said["entry-points"]["moemcts"].items())
+    (info / "entry_points.txt").write_text(f"[moemcts]\n{points}")
+    monkeypatch.syspath_prepend(folder)
+    importlib.invalidate_caches()
     plugins.cache_clear()
 
 
@@ -108,20 +123,41 @@ def test_phase_experts_are_trained_on_games_in_a_file(folder: Path, monkeypatch:
 def test_a_gate_is_written_registered_and_compared(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = dict(BLOCK.findall((TUTORIALS / "new-gate.md").read_text()))
     (folder / "patience.py").write_text(blocks["python"])
-    project = tomllib.loads(blocks["toml"])["project"]
-    # What pip install would write.
-    info = folder / "moemcts_choices-0.1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
-    (info / "entry_points.txt").write_text(f"[moemcts]\nchoices = {project['entry-points']['moemcts']['choices']}\n")
-    monkeypatch.syspath_prepend(folder)
-    importlib.invalidate_caches()
-    plugins.cache_clear()
+    install(blocks["toml"], folder, monkeypatch)
     # The games that one command shows come from the one below it.
     moemcts(shlex.split(small(next(line for line in _lines("new-gate.md") if "generate" in line)))[1:], monkeypatch)
     monkeypatch.setitem(globals(), "SMALLER", ((r"^moemcts data generate.*", ""), *SMALLER))
     follow("new-gate.md", monkeypatch)
     assert (folder / "runs" / "choices" / "report" / "report.html").exists()
+
+
+def test_an_agent_a_scheme_and_a_network_are_written_registered_and_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = "new-agent-scheme-network.md"
+    blocks = BLOCK.findall((TUTORIALS / page).read_text())
+    python = [text for kind, text in blocks if kind == "python"]
+    # The last one is a test of what the others are.
+    modules = tomllib.loads(project := next(text for kind, text in blocks if kind == "toml"))["tool"]["setuptools"]
+    names = ("mine_agent", "mine_scheme", "mine_network", "mine")
+    assert sorted(names) == modules["py-modules"]
+    for name, text in zip(names, python, strict=False):
+        (folder / f"{name}.py").write_text(text)
+    install(project, folder, monkeypatch)
+    follow(page, monkeypatch)
+    assert (folder / "runs" / "narrowing" / "report" / "report.html").exists()
+
+
+def test_a_notebook_plays_matches_and_trains_and_a_script_has_workers(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    follow("notebook.md", monkeypatch)
+    assert (folder / "runs" / "notebook" / "report" / "report.html").exists()
+    assert (folder / "runs" / "experts" / "experts" / "manifest.toml").exists()
+    *_, script = (text for kind, text in BLOCK.findall((TUTORIALS / "notebook.md").read_text()) if kind == "python")
+    (folder / "script.py").write_text(script)
+    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True, check=True)
+    assert sum(map(int, re.findall(r"\d+", done.stdout))) == 8
 
 
 def test_a_search_plans_in_pommerman(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
