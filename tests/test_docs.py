@@ -192,6 +192,23 @@ def test_the_tables_on_the_pages_of_games_are_what_is_registered(monkeypatch: py
         assert path.read_text() == text, f"{path.name}: run python scripts/game_pages.py"
 
 
+def test_the_table_of_presets_says_what_they_are() -> None:
+    from moemcts.runs import load_preset
+    from moemcts.runs.dotted import lookup
+
+    page = (ROOT / "docs" / "tutorials" / "first-run.md").read_text()
+    rows = {
+        "samples to learn from": "data.samples",
+        "epochs": "training.epochs",
+        "training seeds": "num_seeds",
+        "simulations per move": "search.simulations",
+        "games per arm and seed": "match.games",
+    }
+    for what, path in rows.items():
+        numbers = [f"{lookup(load_preset(name), path):,}" for name in ("smoke", "laptop", "paper")]
+        assert f"| {what} | {' | '.join(numbers)} |" in page, path
+
+
 def test_pages_of_games_have_the_same_headings() -> None:
     wanted = (ROOT / "docs" / "games" / "tictactoe.md").read_text()
     order = re.findall(r"^## (.*)$", wanted, re.MULTILINE)
