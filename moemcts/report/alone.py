@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from moemcts.arena.intervals import Estimate, SeedEstimate, mean_interval, seed_interval
+from moemcts.arena.intervals import Interval, SeedEstimate, mean_interval, seed_interval
 from moemcts.arena.match import MatchResult
 from moemcts.arena.records import boards_of
 from moemcts.arena.solo import UNIT, Gain, SoloResult
 from moemcts.arena.verdict import verdict
-from moemcts.report.contest import Contest
-from moemcts.report.page import Figure, Section
-from moemcts.report.plots import Whisker, mean_returns
+from moemcts.report.contest import Compared
+from moemcts.report.page import Section
+from moemcts.report.plots import mean_returns
 from moemcts.report.tables import Table, p_text
 
 
-@dataclass(frozen=True)
-class Alone(Contest):
-    """Every arm alone on the same starts; the baseline is the single network."""
+@dataclass(frozen=True, kw_only=True)
+class Alone(Compared):
+    """Every arm alone on the same starts."""
 
     score_unit: float = 1.0
     """What a return of 1 is in the game's own score."""
-    singles: Collection[str] = ()
-    """Arms of one network for all phases."""
 
-    @property
-    def baseline(self) -> str:
-        """The arm that the others are compared with."""
-        return self.results[0].baseline
-
-    @property
-    def others(self) -> list[str]:
-        """The arms that are compared with it."""
-        return [arm for arm in self.arms if arm != self.baseline]
+    def measured(self, arm: str, results: Sequence[MatchResult]) -> tuple[float, Interval, int]:
+        games = [game for result in results for game in result.games(arm)]
+        got = [self.score_unit * game.returns[0] for game in games]
+        found = mean_interval(got, boards_of(games), bounds=(-self._reach, self._reach))
+        return found.mean, found.interval, found.num_observations
 
     def summary(self) -> list[str]:
         lines = [f"The single network gets {self._got(self.baseline)} in {len(self.games(self.baseline))} games."]
         for arm in self.others:
             found = self.difference(arm)
             words = verdict(found.mean, found.interval, found.num_observations, unit=UNIT, digits=2)
-            subject = f"The {arm} gets" if arm in self.singles else f"Experts by {arm} get"
-            lines.append(f"{subject} {self._got(arm)}: {words}.")
+            lines.append(f"{self.who_does(arm, 'get')} {self._got(arm)}: {words}.")
         return lines
 
     def section(self, title: str, label: str) -> Section:
@@ -62,18 +55,8 @@ class Alone(Contest):
             rows.append([*row, f"{np.mean([game.plies for game in self.games(arm)]):.0f}"])
         columns = ["arm", "games", "mean return", "return over single", *self.own_columns(), "p"]
         columns += ["more often more, points", "plies"]
-        parts = "; small: each training seed" if len(self.results) > 1 else ""
-        return Section(
-            title,
-            tables=[Table(columns, rows, self._caption())],
-            figures=[
-                Figure(
-                    f"returns-{label}",
-                    mean_returns(self._whiskers(), title=f"Mean return, {title.lower()}"),
-                    f"{title}: mean returns of {rows[0][1]} games per arm, with 95 % intervals{parts}.",
-                )
-            ],
-        )
+        figure = self.picture(f"returns-{label}", "Mean return", title, "intervals", mean_returns)
+        return Section(title, tables=[Table(columns, rows, self._caption())], figures=[figure])
 
     def numbers(self) -> dict[str, Any]:
         return {
@@ -83,12 +66,6 @@ class Alone(Contest):
             "seeds": list(self.seeds),
             "by_seed": [result.to_json() for result in self._solos],
         }
-
-    def returns(self, arm: str) -> Estimate:
-        """Returns what an arm got on average; games on one start are one observation."""
-        games = self.games(arm)
-        got = [self.score_unit * game.returns[0] for game in games]
-        return mean_interval(got, boards_of(games), bounds=(-self._reach, self._reach))
 
     def difference(self, arm: str) -> SeedEstimate:
         """Returns how much more an arm gets than the single network, over paired games and training seeds."""
@@ -101,8 +78,8 @@ class Alone(Contest):
         return seed_interval([one.signs for one in gains], [one.boards for one in gains])
 
     def _got(self, arm: str) -> str:
-        found = self.returns(arm)
-        return f"{found.mean:.2f} {_text(found.interval)}"
+        mean, interval, _ = self.measured(arm, self.results)
+        return f"{mean:.2f} {_text(interval)}"
 
     def _caption(self) -> str:
         difference = (
@@ -118,8 +95,8 @@ class Alone(Contest):
         )
 
     def _arm_json(self, arm: str) -> dict[str, Any]:
-        found = self.returns(arm)
-        return {"num_games": found.num_observations, "returns": found.mean, "interval": list(found.interval)}
+        mean, interval, num_games = self.measured(arm, self.results)
+        return {"num_games": num_games, "returns": mean, "interval": list(interval)}
 
     def _difference_json(self, arm: str) -> dict[str, Any]:
         found, more = self.difference(arm), self.more(arm)
@@ -132,17 +109,6 @@ class Alone(Contest):
             "p_value": found.p_value,
             "more": [more.mean, list(more.interval)],
         }
-
-    def _whiskers(self) -> list[Whisker]:
-        rows = []
-        for arm in self.arms:
-            is_baseline, found = arm == self.baseline, self.returns(arm)
-            rows.append(_whisker(arm, found, note=f"{found.num_observations} games", is_baseline=is_baseline))
-            rows += [
-                _whisker(f"seed {seed}", self._solo(result).mean_return(arm), is_baseline=is_baseline, is_part=True)
-                for seed, result in self.by_seed()
-            ]
-        return rows
 
     @cached_property
     def _solos(self) -> list[SoloResult]:
@@ -157,18 +123,6 @@ class Alone(Contest):
 
     def _gains(self, arm: str) -> list[Gain]:
         return [one.gain(arm) for one in self._solos]
-
-
-def _whisker(label: str, found: Estimate, *, note: str = "", is_baseline: bool, is_part: bool = False) -> Whisker:
-    return Whisker(
-        label=label,
-        value=found.mean,
-        low=found.low,
-        high=found.high,
-        note=note,
-        is_baseline=is_baseline,
-        is_part=is_part,
-    )
 
 
 def _text(interval: tuple[float, float], *, digits: int = 2, signed: bool = False) -> str:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from moemcts.arena.verdict import FEW_GAMES
 
 if TYPE_CHECKING:
+    import matplotlib.figure
+
+    from moemcts.arena.intervals import Interval
     from moemcts.arena.match import MatchResult
     from moemcts.arena.records import GameRecord
-    from moemcts.report.page import Section
+    from moemcts.report.page import Figure, Section
 
 OWN = "of these networks"
 
@@ -79,3 +83,52 @@ class Contest(ABC):
         """Returns the training seeds with their matches where there are several, to be shown one by one."""
         pairs = list(zip(self.seeds, self.results, strict=True))
         return pairs if len(pairs) > 1 else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared(Contest):
+    """Matches in which every arm plays the same games; the single network is what the others are compared with."""
+
+    singles: Collection[str] = ()
+    """Arms of one network for all phases."""
+
+    @abstractmethod
+    def measured(self, arm: str, results: Sequence[MatchResult]) -> tuple[float, Interval, int]:
+        """Returns what some matches say of an arm, with its interval, and of how many games."""
+
+    @property
+    def baseline(self) -> str:
+        """The arm that the others are compared with."""
+        return self.results[0].baseline
+
+    @property
+    def others(self) -> list[str]:
+        """The arms that are compared with it."""
+        return [arm for arm in self.arms if arm != self.baseline]
+
+    def who_does(self, arm: str, verb: str) -> str:
+        """Returns the beginning of a sentence on an arm."""
+        return f"The {arm} {verb}s" if arm in self.singles else f"Experts by {arm} {verb}"
+
+    def picture(
+        self, name: str, what: str, title: str, intervals: str, draw: Callable[..., matplotlib.figure.Figure]
+    ) -> Figure:
+        """Returns a figure of what was measured of each arm, and small of each training seed."""
+        from moemcts.report.page import Figure
+        from moemcts.report.plots import Whisker
+
+        rows = []
+        for arm in self.arms:
+            is_baseline = arm == self.baseline
+            value, (low, high), num_games = self.measured(arm, self.results)
+            note = f"{num_games} games"
+            rows.append(Whisker(label=arm, value=value, low=low, high=high, note=note, is_baseline=is_baseline))
+            for seed, result in self.by_seed():
+                value, (low, high), _ = self.measured(arm, [result])
+                label = f"seed {seed}"
+                rows.append(
+                    Whisker(label=label, value=value, low=low, high=high, is_baseline=is_baseline, is_part=True)
+                )
+        parts = "; small: each training seed" if len(self.results) > 1 else ""
+        caption = f"{title}: {what.lower()} of {self.num_games} per arm, with 95 % {intervals}{parts}."
+        return Figure(name, draw(rows, title=f"{what}, {title.lower()}"), caption)

@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from moemcts.arena.intervals import SeedEstimate, seed_interval, wilson_interval
+from moemcts.arena.intervals import Interval, SeedEstimate, seed_interval, wilson_interval
+from moemcts.arena.match import MatchResult
 from moemcts.arena.outcomes import Tally
 from moemcts.arena.verdict import verdict
-from moemcts.report.contest import Contest
-from moemcts.report.page import Figure, Section
-from moemcts.report.plots import Whisker, win_rates
+from moemcts.report.contest import Compared
+from moemcts.report.page import Section
+from moemcts.report.plots import win_rates
 from moemcts.report.tables import Table, p_text, points
 
 FIELD = "field"
 """The arm of the agent that sits in all other seats: what chance and seats alone give."""
 
 
-@dataclass(frozen=True)
-class AgainstField(Contest):
-    """Every arm against the same agent on the same boards; the baseline is the single network."""
+@dataclass(frozen=True, kw_only=True)
+class AgainstField(Compared):
+    """Every arm against the same agent on the same boards."""
 
     field: str
     """Who sits in all other seats."""
-    singles: Collection[str] = ()
-    """Arms of one network for all phases."""
-
-    @property
-    def baseline(self) -> str:
-        """The arm that the others are compared with."""
-        return self.results[0].baseline
 
     @property
     def others(self) -> list[str]:
-        """The arms that are compared with it."""
-        return [arm for arm in self.arms if arm not in (self.baseline, FIELD)]
+        return [arm for arm in super().others if arm != FIELD]
+
+    def measured(self, arm: str, results: Sequence[MatchResult]) -> tuple[float, Interval, int]:
+        tally = Tally.of([game.outcome for result in results for game in result.games(arm)])
+        return tally.win_rate, tally.win_interval, tally.num_games
 
     def summary(self) -> list[str]:
         single = self.pooled(self.baseline)
@@ -48,8 +45,7 @@ class AgainstField(Contest):
             found = self.difference(arm)
             low, high = found.interval
             words = verdict(100 * found.mean, (100 * low, 100 * high), found.num_observations)
-            subject = f"The {arm} wins" if arm in self.singles else f"Experts by {arm} win"
-            lines.append(f"{subject} {_share(self.pooled(arm))}: {words}.")
+            lines.append(f"{self.who_does(arm, 'win')} {_share(self.pooled(arm))}: {words}.")
         return lines
 
     def section(self, title: str, label: str) -> Section:
@@ -70,18 +66,8 @@ class AgainstField(Contest):
         columns = ["arm", "games", "wins %", "ties %", "losses %", "wins against single, points", *self.own_columns()]
         columns += ["p", "plies"]
         tables = [Table(columns, rows, self._caption()), *self._between_table(), self._seats()]
-        parts = "; small: each training seed" if len(self.results) > 1 else ""
-        return Section(
-            title,
-            tables=tables,
-            figures=[
-                Figure(
-                    f"wins-{label}",
-                    win_rates(self._whiskers(), title=f"Games won, {title.lower()}"),
-                    f"{title}: games won of {rows[0][1]} per arm, with 95 % Wilson intervals{parts}.",
-                )
-            ],
-        )
+        figure = self.picture(f"wins-{label}", "Games won", title, "Wilson intervals", win_rates)
+        return Section(title, tables=tables, figures=[figure])
 
     def numbers(self) -> dict[str, Any]:
         return {
@@ -155,17 +141,6 @@ class AgainstField(Contest):
         columns = ["wins % by seat", *(f"seat {seat}" for seat in seats)]
         return Table(columns, rows, "In many games some seats win more often than others.")
 
-    def _whiskers(self) -> list[Whisker]:
-        rows = []
-        for arm in self.arms:
-            is_baseline, tally = arm == self.baseline, self.pooled(arm)
-            rows.append(_whisker(arm, tally, note=f"{tally.num_games} games", is_baseline=is_baseline))
-            rows += [
-                _whisker(f"seed {seed}", result.summary(arm).tally, is_baseline=is_baseline, is_part=True)
-                for seed, result in self.by_seed()
-            ]
-        return rows
-
 
 def _to_json(found: SeedEstimate) -> dict[str, Any]:
     return {
@@ -176,13 +151,6 @@ def _to_json(found: SeedEstimate) -> dict[str, Any]:
         "seed_means": list(found.seed_means),
         "p_value": found.p_value,
     }
-
-
-def _whisker(label: str, tally: Tally, *, note: str = "", is_baseline: bool, is_part: bool = False) -> Whisker:
-    low, high = tally.win_interval
-    return Whisker(
-        label=label, value=tally.win_rate, low=low, high=high, note=note, is_baseline=is_baseline, is_part=is_part
-    )
 
 
 def _share(tally: Tally) -> str:
