@@ -130,5 +130,5 @@ class Compared(Contest):
                     Whisker(label=label, value=value, low=low, high=high, is_baseline=is_baseline, is_part=True)
                 )
         parts = "; small: each training seed" if len(self.results) > 1 else ""
-        caption = f"{title}: {what.lower()} of {self.num_games} per arm, with 95 % {intervals}{parts}."
+        caption = f"{title}: {what.lower()}, {self.num_games} games per arm, with 95 % {intervals}{parts}."
         return Figure(name, draw(rows, title=f"{what}, {title.lower()}"), caption)
