@@ -14,7 +14,7 @@ from typing import Any
 from moemcts.errors import MissingExtra, MoemctsError, UsageError
 from moemcts.plugins import plugins
 from moemcts.web.offers import Offers
-from moemcts.web.tables import Refusal, Tables
+from moemcts.web.tables import Refusal, Seen, Tables
 
 try:
     from starlette.applications import Starlette
@@ -68,18 +68,18 @@ def make_app(offers: Offers) -> ASGIApp:
 
     async def advance(request: Request) -> Response:
         asked = await _body(request)
-        step, chosen = _number(asked, "step"), asked.get("action")
+        seen, chosen = _seen(asked), asked.get("action")
         if chosen is not None:
             chosen = _text(asked, "action") if isinstance(chosen, str) else _number(asked, "action")
-        return JSONResponse(await _in_thread(lambda: tables.advance(request.path_params["table"], step, chosen)))
+        return JSONResponse(await _in_thread(lambda: tables.advance(request.path_params["table"], seen, chosen)))
 
     async def back(request: Request) -> Response:
-        step = _number(await _body(request), "step")
-        return JSONResponse(await _in_thread(lambda: tables.back(request.path_params["table"], step)))
+        seen = _seen(await _body(request))
+        return JSONResponse(await _in_thread(lambda: tables.back(request.path_params["table"], seen)))
 
     async def resign(request: Request) -> Response:
-        step = _number(await _body(request), "step")
-        return JSONResponse(await _in_thread(lambda: tables.resign(request.path_params["table"], step)))
+        seen = _seen(await _body(request))
+        return JSONResponse(await _in_thread(lambda: tables.resign(request.path_params["table"], seen)))
 
     async def turn(request: Request) -> Response:
         await _body(request)
@@ -208,6 +208,10 @@ async def _body(request: Request) -> dict[str, Any]:
     if not isinstance(asked, dict):
         raise Refusal(400, f"expected a JSON object, got {type(asked).__name__}")
     return asked
+
+
+def _seen(asked: Mapping[str, Any]) -> Seen:
+    return Seen(_number(asked, "step"), _number(asked, "revision") if "revision" in asked else None)
 
 
 def _number(asked: Mapping[str, Any], name: str) -> int:

@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -78,6 +78,9 @@ class WebTable:
         a page asked for to get this game, as it can again where this program has ended.
         """
         self.id = secrets.token_urlsafe(9)
+        self.revision = 0
+        """How often the game was changed: what a page has seen is told by it, as moves may be taken back and others
+        played."""
         self.reference = reference
         self._asked = dict(asked or {})
         self._has_resigned = False
@@ -157,6 +160,7 @@ class WebTable:
             raise MoemctsError(f"player {player} ({self.agents[player].name}), {failure.kind}: {failure.reason}")
         moves = [self._move(state, *pair) for pair in zip(step.players, step.decisions, strict=True)]
         last = {player: one.action for player, one in zip(step.players, step.decisions, strict=True)}
+        self.revision += 1
         self._history.append(Played(self._table.state, moves, last, self._table.paid))
 
     def replay(self, rounds: Sequence[Sequence[Action]]) -> None:
@@ -187,6 +191,7 @@ class WebTable:
             raise Refusal(409, "the game is over")
         if not self.is_duel or self._person not in self.agents:
             raise Refusal(409, "expected a person against one other: nobody else can resign")
+        self.revision += 1
         self._has_resigned = True
 
     def turn(self) -> None:
@@ -196,10 +201,12 @@ class WebTable:
     def back(self) -> None:
         """Takes back to where the person, or without one anybody, moved last; first of all a resignation."""
         if self._has_resigned:
+            self.revision += 1
             self._has_resigned = False
             return
         if len(self._history) == 1:
             raise Refusal(409, "there is nothing to take back")
+        self.revision += 1
         self._history.pop()
         while len(self._history) > 1 and self.viewer not in self.state.active_players:
             self._history.pop()
@@ -223,6 +230,7 @@ class WebTable:
             "game": self.reference,
             "seed": self._seed,
             "step": step,
+            "revision": self.revision,
             "ply": state.ply,
             "over": is_last and self.is_over,
             "resigned": is_resigned,
@@ -317,6 +325,19 @@ class WebTable:
         return plain(move | told | {"gate": phase})
 
 
+class Seen(NamedTuple):
+    """What a page has seen of a game."""
+
+    step: int
+    """How many rounds."""
+    revision: int | None = None
+    """After which change; None for who does not say."""
+
+    def is_of(self, table: WebTable) -> bool:
+        """Returns whether that is how the game stands."""
+        return self.step == table.step and self.revision in (None, table.revision)
+
+
 class Tables:
     """All games that pages play; one is advanced at a time, as agents' searches are shared."""
 
@@ -341,20 +362,20 @@ class Tables:
         with self._lock:
             return {"rounds": self._of(table).rounds()}
 
-    def advance(self, table: str, step: int, action: Action | str | None) -> dict[str, Any]:
-        """Plays a round of a game whose page has seen `step` of them, with the person's action or what it is called.
+    def advance(self, table: str, seen: Seen, action: Action | str | None) -> dict[str, Any]:
+        """Plays a round of a game as its page has seen it, with the person's action or what it is called.
 
         Raises Refusal where the game has gone on since.
         """
         with self._lock:
-            found = self._of(table, step)
+            found = self._of(table, seen)
             found.advance(found.read(action) if isinstance(action, str) else action)
             return found.snapshot()
 
-    def resign(self, table: str, step: int) -> dict[str, Any]:
+    def resign(self, table: str, seen: Seen) -> dict[str, Any]:
         """Gives a game up for the person; raises as `advance`."""
         with self._lock:
-            found = self._of(table, step)
+            found = self._of(table, seen)
             found.resign()
             return found.snapshot()
 
@@ -365,21 +386,23 @@ class Tables:
             found.turn()
             return {"rounds": found.rounds()}
 
-    def back(self, table: str, step: int) -> dict[str, Any]:
+    def back(self, table: str, seen: Seen) -> dict[str, Any]:
         """Takes a move back; raises as `advance`."""
         with self._lock:
-            found = self._of(table, step)
+            found = self._of(table, seen)
             found.back()
             return found.snapshot()
 
-    def _of(self, name: str, step: int | None = None) -> WebTable:
+    def _of(self, name: str, seen: Seen | None = None) -> WebTable:
         if name not in self._tables:
             raise Refusal(404, "no such game: the program was started anew, or it was too long ago; begin another")
         table = self._tables[name]
         self._tables.move_to_end(name)
-        now = table.step
-        if step is not None and step != now:
+        if seen is not None and not seen.is_of(table):
             raise Refusal(
-                409, f"expected a move after {now} rounds, got one after {step}: the game has gone on elsewhere"
+                409,
+                f"expected a move after {table.step} rounds, got one after {seen.step}: the game has gone on elsewhere"
+                if seen.step != table.step
+                else "the game has gone on elsewhere: look at it again",
             )
         return table

@@ -133,6 +133,20 @@ def test_two_pages_play_two_games_and_one_page_is_told_of_the_others_move(client
     assert client.get(f"/api/tables/{one['id']}").json() == moved
 
 
+def test_a_page_of_a_game_in_which_others_have_moved_since_is_told(client: TestClient) -> None:
+    now = begin(client, "you", "random")
+    seen = advance(client, now, 0)
+    # In another tab the move is taken back, and another one played: as many rounds, not the same.
+    back = client.post(f"/api/tables/{now['id']}/back", json={"step": 1, "revision": seen["revision"]}).json()
+    other = advance(client, back, 4)
+    assert other["step"] == seen["step"]
+    late = {"step": seen["step"], "revision": seen["revision"], "action": None}
+    refused(client.post(f"/api/tables/{now['id']}/advance", json=late), 409, "the game has gone on elsewhere")
+    assert client.get(f"/api/tables/{now['id']}").json() == other
+    late["revision"] = other["revision"]
+    assert client.post(f"/api/tables/{now['id']}/advance", json=late).status_code == 200
+
+
 def test_actions_have_names(client: TestClient) -> None:
     now = begin(client, "you", "random", game="chess")
     moved = client.post(f"/api/tables/{now['id']}/advance", json={"step": 0, "action": "Nf3"}).json()

@@ -71,8 +71,8 @@ function lost() {
                 const moves = state.rounds.slice(1).map(round => round.moves.map(move => move.action))
                 const laid = await ask("/api/tables", {...now.made, moves})
                 history.replaceState(null, "", "#" + laid.id)
-                for (const round of state.rounds) round.id = laid.id
-                if (now.resigned) put(await ask(`/api/tables/${laid.id}/resign`, {step: laid.step}))
+                for (const round of state.rounds) Object.assign(round, {id: laid.id, revision: laid.revision})
+                if (now.resigned) put(await ask(`/api/tables/${laid.id}/resign`, seen(laid)))
             }
             state.isLost = false
             notice("Connected again: the game goes on.")
@@ -86,12 +86,15 @@ function lost() {
     state.search = setTimeout(look, 300)
 }
 
+// What this page has seen of the game: another may have taken moves back and played others.
+const seen = round => ({step: round.step, revision: round.revision})
+
 // A round is played: the person's, if an action is given, else that of the agents.
 async function advance(action) {
     await attempt(async () => {
         const now = last()
         thinks(now)
-        add(await ask(`/api/tables/${now.id}/advance`, {step: now.step, action: action ?? null}))
+        add(await ask(`/api/tables/${now.id}/advance`, {...seen(now), action: action ?? null}))
     })
     follow()
 }
@@ -173,7 +176,7 @@ async function start(asked) {
 async function back() {
     await attempt(async () => {
         const now = last()
-        const round = await ask(`/api/tables/${now.id}/back`, {step: now.step})
+        const round = await ask(`/api/tables/${now.id}/back`, seen(now))
         state.playing = round.asked
         add(round)
     })
@@ -182,7 +185,7 @@ async function back() {
 async function resign() {
     await attempt(async () => {
         const now = last()
-        add(await ask(`/api/tables/${now.id}/resign`, {step: now.step}))
+        add(await ask(`/api/tables/${now.id}/resign`, seen(now)))
     })
 }
 
