@@ -233,7 +233,7 @@ def test_equals_of_a_game_of_four_have_as_many_seats_where_one_is_to_be_promoted
 
 
 def test_nobody_is_promoted_where_two_agents_cannot_have_as_many_seats() -> None:
-    three: Any = SimpleNamespace(spec=SimpleNamespace(num_players=3))
+    three: Any = SimpleNamespace(spec=SimpleNamespace(num_players=3, sides=((0,), (1,), (2,))))
     with pytest.raises(ValueError, match="as many seats each, got one of 3"):
         in_turn(three, "newest", "champion")
 
