@@ -42,11 +42,15 @@ def test_intervals_that_the_text_has_beside_the_rows_follow_from_them() -> None:
     sets = [statistics.fmean(seeds[i : i + 5]) for i in (0, 5, 10)]
     _, low, high = student(sets)
     assert f"[{low:+.1f}, {high:+.1f}]" in results
-    name = "chess, 100 simulations: policy of one network, values of experts trained apart, against that network, "
-    rows = [latest("duels")[f"{name}21,815,080 positions{which}"] for which in ("", ", seed 32")]
-    scores = [score_of_elo(elo) for one in rows for elo in one["by training"]]
-    mean, low, high = (elo_of_score(score) for score in student(scores))
-    assert f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]" in results
+    one = "chess, 100 simulations: policy of one network, values of experts trained apart, against that network"
+    softened = (
+        "chess, 100 simulations, policies softened by a temperature of 1.7: experts trained apart against one network"
+    )
+    for name in (one, softened):
+        rows = [latest("duels")[f"{name}, 21,815,080 positions{which}"] for which in ("", ", seed 32", ", seed 33")]
+        scores = [score_of_elo(elo) for row in rows for elo in row["by training"]]
+        mean, low, high = (elo_of_score(score) for score in student(scores))
+        assert f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]" in results
     chess = latest("chess")["chess, separated, searched, 21,815,080 positions, seeds 30 to 33"]
     found = student([score_of_elo(elo) for elo in chess["elo_by_seed"]], 0.05 / 3)
     _, low, high = map(elo_of_score, found)
