@@ -1,13 +1,14 @@
 """What of a network makes its search stronger: its policy, its value, and how loudly each is heard.
 
     python benchmarks/ablations.py EXPERTS [EXPERTS ...] [--arm ARM ...] [--simulations 50] [--games 200]
-                                   [--out FOLDER] [--record]
+                                   [--seed SEED] [--out FOLDER] [--record]
 
 An arm is `both`, `policy` (every position is even), `value` (every action is equally good) or `constant` (neither),
 with settings of the search after a question mark: `both?uniform_share=0.5`. All arms play the same boards, seats and
 seeds against a table of the game's default agent, which the search expects. Several folders of experts are trainings
-of the same network, each on boards of its own; differences then have their intervals over trainings. Games are kept in
-the folder, a file per training and arm: the same command goes on where it stopped, with more arms too.
+of the same network, each on boards of its own, which are those of its seed: SEED and the numbers after it. Differences
+then have their intervals over trainings. Games are kept in the folder, a file per training and arm: the same command
+goes on where it stopped, with more arms too.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from record import add_option, append
 
 from moemcts.arena import Conditions, GameRecord, MatchResult, match_schedule, play_match
 from moemcts.arena.intervals import seed_interval
+from moemcts.arena.openings import first_board, starts
 from moemcts.arena.outcomes import Tally
 from moemcts.evaluation import Evaluation, Evaluator, UniformEvaluator
 from moemcts.game import Game, Views
@@ -83,11 +85,13 @@ class Ablation:
 
     def play(self, arm: str, num_games: int, folder: Path) -> list[GameRecord]:
         """Plays the games of an arm, or what of them is not in the folder."""
+        num_boards = -(-num_games // self.game.spec.num_players)
         schedule = match_schedule(
             self.game,
             {arm: self.agent(arm)},
             self._field(),
             num_games=num_games,
+            openings=starts(self.game, num_boards, seed=first_board(self.seed)),
             identity={"experts": self.digest(arm), "simulations": self.simulations, "backend": self.backend},
         )
         path = folder / f"{self.game.spec.name}-{self.simulations}-{hashlib.sha256(arm.encode()).hexdigest()[:8]}.jsonl"

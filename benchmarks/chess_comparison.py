@@ -6,8 +6,8 @@ python benchmarks/chess_comparison.py DATA OUT --minutes 60 [--seeds 2] [--devic
 DATA is what `moemcts data import FILES --out DATA --validation 2012-09 --test 2017-05` wrote. The size follows from
 the time: a short measurement says how many samples the trainings can see in two thirds of it. With `--start` all of
 them begin with one network that has learned already: the single one goes on with all phases for as long as experts go
-on with theirs. Called again with the same OUT, it goes on. Beside our tables stand the papers' (Helfenstein et al.
-2024, Tables I and XIV), of 91 million positions.
+on with theirs. Called again with the same OUT, it goes on, and refuses other settings; rows say the command that began
+it. Beside our tables stand the papers' (Helfenstein et al. 2024, Tables I and XIV), of 91 million positions.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,12 @@ from moemcts.cli.progress import ConsoleProgress
 from moemcts.cli.run import make
 from moemcts.learn.assessment import ALL, MIXTURE
 from moemcts.learn.data.dataset import Dataset
+from moemcts.naming import AUTO
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment
 from moemcts.runs.arms import SINGLE
+from moemcts.runs.dotted import flat
+from moemcts.runs.run import CONFIG, changes
 from moemcts.runs.settings import ExperimentConfig, validate
 from moemcts.runs.sources import Sources
 from moemcts.work import num_cores
@@ -173,6 +177,77 @@ def show(found: list[dict[str, object]]) -> None:
 
 def main() -> None:
     """Trains, plays, prints; appends to the results where asked to."""
+    options = _parser().parse_args()
+    progress = ConsoleProgress()
+    if (options.out / CONFIG).exists():
+        experiment = Experiment.load(options.out)
+        options.device = options.device or experiment.config.training.device
+        if told := changed(options, experiment):
+            raise SystemExit(f"{options.out} was begun with other settings: {told}; give the same ones, or another OUT")
+    else:
+        options.device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        experiment = begin(options, progress)
+    report = make(experiment, progress)
+    found = rows(experiment, json.loads(json.dumps(report.numbers)), options.start_samples)
+    show(found)
+    if options.record:
+        sys.argv[1:] = without_places(words_of(experiment))
+        append("chess", found)
+
+
+def begin(options: argparse.Namespace, progress: ConsoleProgress) -> Experiment:
+    """Starts a new experiment of as many samples as were asked for, or as fit into the time."""
+    config = validate(settings(options), ExperimentConfig)
+    probe = Experiment(options.out, config)
+    num_samples = options.samples
+    if num_samples is None:
+        rate = training_rate(config, options.data)
+        seconds = options.minutes * 60 * (2 / 3) * (config.workers or 1)
+        num_samples = seconds * rate / (config.num_seeds * probe.passes())
+        progress.say(f"{rate:,.0f} samples/s per process: {num_samples:,.0f} samples per pass")
+    epochs = num_samples / len(probe.sources().training)
+    training = config.training.model_copy(update={"epochs": epochs})
+    return Experiment.create(options.out, config.model_copy(update={"training": training}))
+
+
+def changed(options: argparse.Namespace, experiment: Experiment) -> str:
+    """Returns in words which settings of an experiment are not those asked for; empty where all are.
+
+    The number of processes, and what runs the networks where nobody says so, are up to the machine that began it.
+    """
+    kept, asked = experiment.config, validate(settings(options), ExperimentConfig)
+    backend = kept.match.backend if asked.match.backend == AUTO else asked.match.backend
+    match = asked.match.model_copy(update={"backend": backend})
+    training = asked.training.model_copy(update={"epochs": kept.training.epochs})
+    asked = asked.model_copy(update={"training": training, "match": match, "workers": kept.workers})
+    begun, _ = _parser().parse_known_args(words_of(experiment))
+    was, now = ({"start_samples": one.start_samples} for one in (begun, options))
+    if options.samples is None:
+        was |= {"samples": begun.samples, "minutes": begun.minutes}
+        now |= {"samples": None, "minutes": options.minutes}
+    else:
+        was |= {"samples": round(kept.training.epochs * len(experiment.sources().training))}
+        now |= {"samples": round(options.samples)}
+    before, after = (flat(Experiment.resolved(one).resolved_settings()) for one in (kept, asked))
+    return changes(was | before, now | after)
+
+
+def words_of(experiment: Experiment) -> list[str]:
+    """Returns the arguments of the call that began an experiment; those of this one where another program did so."""
+    command = experiment.environment().get("command") or sys.argv
+    return list(command if Path(command[0]).name == Path(__file__).name else sys.argv)[1:]
+
+
+def without_places(words: Sequence[str]) -> list[str]:
+    """Returns the arguments of a call as rows have them: folders of this machine say nothing to others."""
+    given, _ = _parser().parse_known_args(words)
+    names = {given.data: "DATA", given.out: "OUT"}
+    if given.openings:
+        names[Path(given.openings)] = Path(given.openings).name
+    return [*(names.get(Path(word), word) for word in words if word != "--record"), "--record"]
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of an import with train, validation and test")
     parser.add_argument("out", type=Path, help="folder of the experiment")
@@ -201,7 +276,7 @@ def main() -> None:
     parser.add_argument("--start", type=Path, help="a single network that all trainings begin with")
     parser.add_argument("--start-samples", type=int, default=0, help="from how many it has learned, for the rows")
     parser.add_argument("--scheme", action="append", help=f"one of several schemes; {', '.join(SCHEMES)} by default")
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--device", help="cpu or cuda; by default the experiment's, of a new one cuda where it is")
     parser.add_argument(
         "--value-weight", type=float, default=VALUE_WEIGHT, help="in training; the rest is the policy's"
     )
@@ -209,31 +284,7 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=100, help="per scheme and seed; four times as many without search")
     parser.add_argument("--openings", default="", help="file of start positions; random plies where none is named")
     add_option(parser)
-    options = parser.parse_args()
-    progress = ConsoleProgress()
-    if (options.out / "config.toml").exists():
-        experiment = Experiment.load(options.out)
-    else:
-        config = validate(settings(options), ExperimentConfig)
-        probe = Experiment(options.out, config)
-        num_samples = options.samples
-        if num_samples is None:
-            rate = training_rate(config, options.data)
-            seconds = options.minutes * 60 * (2 / 3) * (config.workers or 1)
-            num_samples = seconds * rate / (config.num_seeds * probe.passes())
-            progress.say(f"{rate:,.0f} samples/s per process: {num_samples:,.0f} samples per pass")
-        epochs = num_samples / len(probe.sources().training)
-        training = config.training.model_copy(update={"epochs": epochs})
-        experiment = Experiment.create(options.out, config.model_copy(update={"training": training}))
-    report = make(experiment, progress)
-    found = rows(experiment, json.loads(json.dumps(report.numbers)), options.start_samples)
-    show(found)
-    if options.record:
-        # Folders of this machine say nothing to others.
-        sys.argv[1:3] = ["DATA", "OUT"]
-        if options.openings:
-            sys.argv[sys.argv.index(options.openings)] = Path(options.openings).name
-        append("chess", found)
+    return parser
 
 
 if __name__ == "__main__":

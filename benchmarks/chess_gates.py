@@ -7,7 +7,8 @@ DATA is that of `chess_comparison.py`, whose settings the trainings have: a sing
 each gate, all of them together on as many samples as the single network. Experts of the gate `learned` are trained
 together, each on all samples, and so take as long as all of them. With `--games` experts play so many games of each
 seed against its single network: those of the gates that `--play` names, or of the three with the lowest loss. What is
-finished is kept in OUT, and called again with it the script goes on.
+finished is kept in OUT, and called again with it the script goes on; trainings that were begun with other settings are
+refused.
 """
 
 from __future__ import annotations
@@ -30,9 +31,12 @@ from moemcts.gates import PhaseGate
 from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.data.phase_statistics import phase_statistics
 from moemcts.learn.gates.fitting import fit_clusters
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.trainer import read_identity
 from moemcts.plugins import plugins
 from moemcts.runs.arms import file_label
 from moemcts.runs.match import MatchPlan
+from moemcts.runs.run import changes
 from moemcts.runs.settings import ExperimentConfig, validate
 from moemcts.runs.sources import Sources, open_sources
 from moemcts.store import read_json, write_json
@@ -52,6 +56,37 @@ GATES = (
 )
 NUM_BEST = 3
 """Gates whose experts play."""
+ASKED = ("gate", "samples", "network", "value_weight", "seed")
+"""What a row says of the settings of its training."""
+
+
+def check(options: argparse.Namespace, tasks: Sequence[tuple[str, int]]) -> None:
+    """Raises SystemExit, saying what differs, where a training in OUT was begun with other settings or data."""
+    game = plugins().game("chess")
+    config = validate(settings(options), ExperimentConfig)
+    sources = open_sources(config.data, options.out, game)
+    network = plugins().complete_network(config.network, game)
+    for name, seed in tasks:
+        training = training_of(options, config, sources, seed)
+        row = {"gate": name, "samples": options.samples, "network": network, "seed": seed}
+        asked = row | training.identity() | {"data": sources.training.id}
+        folder = folder_of(options.out, name, seed)
+        kept = {key: value for key, value in begun_with(folder).items() if key in asked}
+        if told := changes(kept, {key: asked[key] for key in kept}):
+            raise SystemExit(f"{folder} was begun with other settings: {told}; give the same ones, or another --out")
+
+
+def begun_with(folder: Path) -> dict[str, Any]:
+    """Returns the settings of the training that a folder holds, as far as its files say them; none of no training."""
+    row: dict[str, Any] = read_json(kept) if (kept := folder / "row.json").exists() else {}
+    begun = read_identity(folder / "training") or {}
+    said = {key: row[key] for key in ASKED if key in row} | begun.get("config", {})
+    return said | ({"data": begun["data"]} if "data" in begun else {})
+
+
+def training_of(options: argparse.Namespace, config: ExperimentConfig, sources: Sources, seed: int) -> TrainerConfig:
+    """Returns the settings of a training of all samples that are asked for."""
+    return config.training.model_copy(update={"epochs": options.samples / len(sources.training), "seed": seed})
 
 
 def learned(options: argparse.Namespace, task: tuple[str, int], report: Report) -> dict[str, Any]:
@@ -64,7 +99,7 @@ def learned(options: argparse.Namespace, task: tuple[str, int], report: Report) 
     game = plugins().game("chess")
     config = validate(settings(options), ExperimentConfig)
     sources = open_sources(config.data, folder, game)
-    training = config.training.model_copy(update={"epochs": options.samples / len(sources.training), "seed": seed})
+    training = training_of(options, config, sources, seed)
     scheme = {SINGLE: "single", LEARNED: "mixture"}.get(name, "separated")
     gate = gate_of(name, game, sources)
     network = plugins().complete_network(config.network, game)
@@ -171,6 +206,7 @@ def main() -> None:
     parser.set_defaults(other_networks=[], single_networks=[], start=None, device="cpu", scheme=["separated"], seed=0)
     options = parser.parse_args()
     tasks = [(name, seed) for seed in range(options.seeds) for name in (SINGLE, *(options.gates or GATES))]
+    check(options, tasks)
     rows = workers(num_cores()).map(functools.partial(learned, options), tasks)
     for name in dict.fromkeys(name for name, _ in tasks):
         of = [row for row in rows if row["gate"] == name]

@@ -30,7 +30,7 @@ from moemcts.arena.rating import EloRange
 from moemcts.arena.records import boards_of, num_duplicates
 from moemcts.cli.progress import ConsoleProgress
 from moemcts.references import extend_reference, parse_reference
-from moemcts.runs.match import Match, MatchPlan, going_on
+from moemcts.runs.match import Match, MatchPlan, Result, going_on
 
 
 def main() -> None:
@@ -86,13 +86,18 @@ def play(options: argparse.Namespace, number: int, experts: str, others: str, va
 
 def finished(plan: MatchPlan, path: Path, title: str) -> DuelResult:
     """Returns the games of agents that play each other, those in the file or what is missing of them played now."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    match = Match(going_on(plan, path))
-    with ConsoleProgress().task(title, "games") as advance:
-        result = match.play(path, watch=Watch(lambda state: advance(state.num_finished, match.num_games)))
+    result = result_of(plan, path, title)
     if not isinstance(result, DuelResult):
         raise TypeError(f"expected agents that play each other, got {result}")
     return result
+
+
+def result_of(plan: MatchPlan, path: Path, title: str) -> Result:
+    """Returns the games of a match, those in the file or what is missing of them played now."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    match = Match(going_on(plan, path))
+    with ConsoleProgress().task(title, "games") as advance:
+        return match.play(path, watch=Watch(lambda state: advance(state.num_finished, match.num_games)))
 
 
 def agent(experts: str, options: str) -> str:
@@ -103,7 +108,7 @@ def agent(experts: str, options: str) -> str:
 def summary(name: str, results: Sequence[DuelResult]) -> dict[str, object]:
     """Returns the row of one match per training, each between the same two ways to play."""
     scores = [result.scores(result.names[0]) for result in results]
-    openings = [boards_of(result.records) for result in results]
+    openings = [boards_of(result.telling) for result in results]
     found = seed_interval([[one - 0.5 for one in each] for each in scores], openings, bounds=(-0.5, 0.5))
     elo, own = (
         EloRange.of(0.5 + found.mean, [0.5 + bound for bound in interval])

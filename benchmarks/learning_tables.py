@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from published import ANTICHESS_GENERATIONS, chess_loss
-from tabulating import Row, field_matches, field_table, latest, origin, points, table
+from tabulating import Row, bounds, field_matches, field_table, latest, origin, points, table
 
 
 def selfplay() -> str:
@@ -166,7 +166,7 @@ def _selfplay_table(what: str, rows: list[Row]) -> str:
         [
             row["name"].removesuffix(", from random weights"),
             row["generations"],
-            "{:+z.1f} [{:+z.1f}, {:+z.1f}] {}".format(row["value"], *row["interval"], row["unit"]),
+            f"{row['value']:+z.1f} {bounds(row['interval'], digits=1)} {row['unit']}",
             ", ".join(f"{one:+z.1f}" for one in row["by seed"]),
             row["games"],
             " / ".join(f"{one:,}" for one in row["samples"].values()) if "samples" in row else "–",

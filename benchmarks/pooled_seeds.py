@@ -3,14 +3,16 @@
     python benchmarks/pooled_seeds.py --run LABEL --run LABEL [--run LABEL ...] --label LABEL [--record]
 
 The runs are those that `benchmarks/strength.py` recorded with these labels; of the arms and pairs of arms, those that
-all of them have.
+all of them have. Their commands may differ in seeds, in numbers of games and processes, in `training.compile`, which
+changes last bits alone, and in which further arms there are.
 The interval is Student's over all training seeds, each of which counts the same; the p-value is that of flipping the
-signs of what they found.
+signs of what they found. Neither says what games add by chance where seeds agree better than their games allow.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Mapping, Sequence
 
 from record import add_option, append
@@ -22,7 +24,8 @@ from moemcts.arena.intervals import mean_interval, sign_flip_test, wilson_interv
 ALIKE = ("game", "arm", "kind", "scheme", "network", "simulations", "rollout_plies", "samples")
 """What runs have to agree in."""
 COUNTS = ("games", "wins", "ties", "losses", "training_seeds")
-
+MAY_DIFFER = ("seed", "num_seeds", "match.games", "match.raw_games", "workers", "training.compile")
+"""Settings in which commands may differ."""
 
 Key = tuple[str, str, str]
 """An arm, what it is compared with where that is not the single network, and the kind of its games."""
@@ -31,16 +34,14 @@ Key = tuple[str, str, str]
 def pooled(runs: Sequence[Mapping[Key, Row]], label: str) -> list[Row]:
     """Returns a row for each arm, pair of arms and kind that all runs have.
 
-    Raises ValueError for runs that differ in more than their seeds, or share one.
+    Raises ValueError for runs that differ in more than their seeds, share one, or do not say what has to be the same.
     """
     found: list[Row] = []
     for key in runs[0]:
         if not all(key in run for run in runs):
             continue
         rows = [run[key] for run in runs]
-        for what in ALIKE:
-            if len({row[what] for row in rows}) > 1:
-                raise ValueError(f"expected runs with one {what}, got {', '.join(str(row[what]) for row in rows)}")
+        _check_alike(rows)
         seeds = [seed for row in rows for seed in range(row["seed"], row["seed"] + row["training_seeds"])]
         if len(set(seeds)) < len(seeds):
             raise ValueError(f"expected different training seeds, got {seeds}")
@@ -61,6 +62,41 @@ def key_of(row: Row) -> Key:
     return row["arm"], row.get("over", ""), row["kind"]
 
 
+def settings_of(command: str) -> dict[str, str]:
+    """Returns what a command of `moemcts run` says, by option or setting, apart from `MAY_DIFFER`.
+
+    Of its arms only what their names do not: the first network, and the gates where there are several schemes.
+    """
+    given: dict[str, list[str]] = {}
+    option = ""
+    for word in shlex.split(command):
+        if word.startswith("--"):
+            option = word.removeprefix("--")
+        elif option == "set":
+            path, _, value = word.partition("=")
+            given[path] = [value]
+        else:
+            given.setdefault(option, []).append(word)
+    if len(given.pop("scheme", [])) < 2:
+        given.pop("gate", None)
+    given.pop("single-network", None)
+    given["first network"] = given.pop("network", [])[:1]
+    return {option: " ".join(words) for option, words in given.items() if option not in MAY_DIFFER}
+
+
+def _check_alike(rows: Sequence[Row]) -> None:
+    for row in rows:
+        if "pooled" in row:
+            raise ValueError(f"expected runs, got {row['label']!r}, which is pooled of others already")
+        if missing := [what for what in (*ALIKE, *COUNTS, "run_command") if what not in row]:
+            raise ValueError(f"expected rows that say {', '.join(missing)}, got {row.get('name')!r} without")
+    said = [{what: row[what] for what in ALIKE} | settings_of(row["run_command"]) for row in rows]
+    for what in dict.fromkeys(what for one in said for what in one):
+        values = [one.get(what, "none") for one in said]
+        if len(set(values)) > 1:
+            raise ValueError(f"expected runs with one {what}, got {', '.join(map(str, values))}")
+
+
 def _difference(rows: Sequence[Row]) -> dict[str, object] | None:
     if any(row["difference"] is None for row in rows):
         return None
@@ -79,11 +115,16 @@ def main() -> None:
     add_option(parser)
     options = parser.parse_args()
     known = latest("strength").values()
-    runs = [{key_of(row): row for row in known if row.get("label") == one} for one in options.runs]
+    # Rows without training seeds are those of no network.
+    trained = [row for row in known if "training_seeds" in row]
+    runs = [{key_of(row): row for row in trained if row.get("label") == one} for one in options.runs]
     for label, run in zip(options.runs, runs, strict=True):
         if not run:
             raise SystemExit(f"no rows with the label {label!r}")
-    found = pooled(runs, options.label)
+    try:
+        found = pooled(runs, options.label)
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
     for row in found:
         print(row["name"], row["value"], row["interval"], row["games"], row["difference"])
     if options.record:

@@ -8,29 +8,41 @@
 An arm is `single`, one network for all phases, or a scheme of `moemcts selfplay`; `staged` is the paper's, in which one
 network goes on from generation to generation and the experts go out from it anew (`general_first`). An arm that a
 `--variant` names is one network too, that learns with other settings. Every arm and seed
-is a self-play of its own in OUT; then the last experts of each arm play those of `single` of the same seed, from the
-same openings, or with `--against simple` both play the same games against these others, in games of more than two. The
-same command goes on where it stopped. A row per arm: the mean over seeds of its Elo, or of the points of games won that
-it has more, with the interval of Student's t over them, and each seed's.
+is a self-play of its own in OUT; then the last experts of each arm play those of `single` of the same seed, every seed
+from openings of its own, or with `--against simple` both play the same games against these others, in games of more
+than two. The same command goes on where it stopped, and other settings than those that OUT was begun with are refused.
+A row per arm: the Elo of its mean score over seeds, or the points of games won that it has more, with the interval over
+seeds and openings, of one seed that for its networks alone, and each seed's.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import statistics
 import subprocess
 import sys
-import tomllib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from expert_duels import result_of, summary
 from record import add_option, append
 
-# Two-sided 95 % points of Student's t by degrees of freedom.
-STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
+from moemcts.arena.duel import DuelResult
+from moemcts.arena.intervals import seed_interval
+from moemcts.arena.match import MatchResult
+from moemcts.cli.settings import read_changes
+from moemcts.runs.arms import file_label
+from moemcts.runs.dotted import flat
+from moemcts.runs.match import MatchPlan, Result
+from moemcts.runs.run import CONFIG, ENVIRONMENT, changes
+from moemcts.store import read_json, read_toml, write_json
+
 BASELINE = "single"
 SCHEMES = {"staged": "general_first"}
+RANDOM_PLIES = 4
+"""Before duels."""
 
 
 def main() -> None:
@@ -57,9 +69,11 @@ def main() -> None:
     if options.gate is None and (schemes := {*options.arms} - {BASELINE, *options.variants}):
         parser.error(f"expected a --gate for {' '.join(sorted(schemes))}")
     # Seed by seed: whenever it stops, what is done is paired.
-    for seed in range(options.seeds):
-        for arm in options.arms:
-            learn(options, arm, seed)
+    selfplays = [(arm, seed) for seed in range(options.seeds) for arm in options.arms]
+    for arm, seed in selfplays:
+        check(options, arm, seed)
+    for arm, seed in selfplays:
+        learn(options, arm, seed)
     rows = [row(options, arm) for arm in options.arms if arm != BASELINE]
     for one in rows:
         print(one["name"], one["value"], one["interval"], one["by seed"])
@@ -73,38 +87,69 @@ def variant(text: str) -> tuple[str, list[str]]:
     return name, changes
 
 
+def check(options: argparse.Namespace, arm: str, seed: int) -> None:
+    """Raises SystemExit, saying what differs, where the self-play of an arm was begun with other settings."""
+    folder = run_of(options.out, arm, seed)
+    if not (folder / CONFIG).exists():
+        return
+    if told := changes(begun_with(folder), settings_of(words_of(options, arm, seed))):
+        raise SystemExit(f"{folder} was begun with other settings: {told}; give the same ones, or another OUT")
+
+
 def learn(options: argparse.Namespace, arm: str, seed: int) -> None:
     """Makes the experts of an arm, as far as they are not made."""
     folder = run_of(options.out, arm, seed)
     if (folder / "done.json").exists():
         return
-    if (folder / "config.toml").exists():
+    if (folder / CONFIG).exists():
         command = ["--resume", str(folder)]
     else:
-        command = ["--game", options.game, "--seed", str(seed), "--out", str(folder)]
-        if arm != BASELINE and arm not in options.variants:
-            command += ["--gate", options.gate, "--scheme", SCHEMES.get(arm, arm)]
-        command += ["--config", str(options.config)] if options.config else []
-        changes = options.changes + options.variants.get(arm, [])
-        command += [word for change in changes for word in ("--set", change)]
+        words = words_of(options, arm, seed)
+        write_json(asked_of(folder), settings_of(words))
+        command = [*words, "--out", str(folder)]
     subprocess.run([sys.executable, "-m", "moemcts", "selfplay", *command], check=True, stdout=sys.stderr)
 
 
+def words_of(options: argparse.Namespace, arm: str, seed: int) -> list[str]:
+    """Returns the options of `moemcts selfplay` that an arm is begun with, each before its value."""
+    words = ["--game", options.game, "--seed", str(seed)]
+    if arm != BASELINE and arm not in options.variants:
+        words += ["--gate", options.gate, "--scheme", SCHEMES.get(arm, arm)]
+    words += ["--config", str(options.config)] if options.config else []
+    return words + [word for change in options.changes + options.variants.get(arm, []) for word in ("--set", change)]
+
+
+def settings_of(words: Sequence[str]) -> dict[str, Any]:
+    """Returns the settings that options of `moemcts selfplay` name, by dotted path, those of a file among them."""
+    given = list(zip(words[::2], words[1::2], strict=True))
+    apart = ("--config", "--set", "--out")
+    named: dict[str, Any] = {option.removeprefix("--"): value for option, value in given if option not in apart}
+    found = dict(named)
+    for path in (value for option, value in given if option == "--config"):
+        found |= flat(read_toml(Path(path)))
+    # Options are over a file, and said first.
+    return found | named | read_changes([value for option, value in given if option == "--set"])
+
+
+def begun_with(folder: Path) -> dict[str, Any]:
+    """Returns the settings that were named when a self-play was begun; of one without a file of them, its command's."""
+    found: dict[str, Any]
+    if asked_of(folder).exists():
+        found = read_json(asked_of(folder))
+    else:
+        found = settings_of(read_json(folder / ENVIRONMENT)["command"][2:])
+    return found
+
+
 def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
-    """Returns the row of an arm: its Elo over the single network's."""
-    counts, found = zip(*(play(options, arm, seed) for seed in range(options.seeds)), strict=True)
-    mean = statistics.fmean(found)
-    half = STUDENT[len(found) - 1] * statistics.stdev(found) / math.sqrt(len(found)) if len(found) > 1 else math.inf
-    config = tomllib.loads((run_of(options.out, arm, 0) / "config.toml").read_text())
+    """Returns the row of an arm: how much better it is than the single network."""
+    begun, single = (begun_with(run_of(options.out, one, 0)) for one in (arm, BASELINE))
+    results = [play(options, arm, seed) for seed in range(options.seeds)]
+    config = read_toml(run_of(options.out, arm, 0) / CONFIG)
     games = config["games"]
+    own = [f"{path}={_text(value)}" for path, value in begun.items() if single.get(path) != value]
     return {
-        "name": f"{options.game}, {arm} over {BASELINE}, from random weights",
-        "value": round(mean, 1),
-        "unit": "points of games won" if options.against else "Elo",
-        "interval": [round(mean - half, 1), round(mean + half, 1)] if math.isfinite(half) else [None, None],
-        "by seed": [round(one, 1) for one in found],
-        "counts": counts,
-        "games": sum(map(sum, counts)),
+        **compared(f"{begun['game']}, {arm} over {BASELINE}, from random weights", results),
         **({"against": options.against} if options.against else {}),
         "simulations": options.simulations,
         "generations": config["generations"],
@@ -112,26 +157,55 @@ def row(options: argparse.Namespace, arm: str) -> dict[str, object]:
         "samples per generation": games.get("samples"),
         "samples": {one: samples(options, one) for one in (arm, BASELINE)},
         "network": config["network"],
-        **({"settings": options.variants[arm]} if arm in options.variants else {"gate": options.gate}),
+        **({"gate": begun["gate"]} if "scheme" in begun else {"settings": own}),
         "seed": 0,
         "seeds": options.seeds,
     }
 
 
-def play(options: argparse.Namespace, arm: str, seed: int) -> tuple[list[int], float]:
-    """Returns what an arm won, tied and lost, and how much better than the single network of its seed that is."""
-    path = options.out / f"match-{arm}-{seed}-{options.simulations}-{options.games}.jsonl"
+def play(options: argparse.Namespace, arm: str, seed: int) -> Result:
+    """Returns the games of an arm and the single network of its seed, those in their file or what of them is missing
+    played now.
+    """
+    against = f"-{file_label(options.against)}" if options.against else ""
+    path = options.out / f"match-{arm}-{seed}-{options.simulations}-{options.games}{against}.jsonl"
     names = [str(experts(run_of(options.out, one, seed))) for one in (arm, BASELINE)]
-    command = ["match", "--game", options.game, "--games", str(options.games), "--json", "--out", str(path)]
-    command += [word for name in names for word in ("--agent", f"{name}?simulations={options.simulations}")]
-    command += ["--against", options.against] if options.against else ["--random-plies", "4", "--seed", str(seed)]
-    done = subprocess.run([sys.executable, "-m", "moemcts", *command], check=True, stdout=subprocess.PIPE)
-    found = json.loads(done.stdout)
-    tallies = found["arms" if options.against else "agents"]
-    counts = [int(tallies[0][key]) for key in ("wins", "ties", "losses")]
-    if options.against:
-        return counts, 100 * (tallies[0]["win_rate"] - tallies[1]["win_rate"])
-    return counts, elo(*counts)
+    plan = MatchPlan(
+        game=options.game,
+        agents=tuple(f"{name}?simulations={options.simulations}" for name in names),
+        against=options.against,
+        num_games=options.games,
+        seed=seed,
+        random_plies=None if options.against else RANDOM_PLIES,
+    )
+    return result_of(plan, path, f"{arm}, seed {seed}")
+
+
+def compared(name: str, results: Sequence[Result]) -> dict[str, object]:
+    """Returns how much better the first of two agents is, over a match of each training seed.
+
+    They play each other, or the same others: then it is how many more of 100 games the first has won.
+    """
+    duels = [one for one in results if isinstance(one, DuelResult)]
+    if duels:
+        told = summary(name, duels)
+        by_seed = told.pop("by training")
+        counts = [list(reversed(one.counts(one.names[0]))) for one in duels]
+        return told | {"unit": "Elo", "by seed": by_seed, "counts": counts}
+    matches = [one for one in results if isinstance(one, MatchResult)]
+    pairs = [one.difference(one.arms[0], one.arms[1]) for one in matches]
+    found = seed_interval([one.win_differences for one in pairs], [one.boards for one in pairs])
+    tallies = [one.summary(one.arms[0]).tally for one in matches]
+    return {
+        "name": name,
+        "value": round(100 * found.mean, 1),
+        "unit": "points of games won",
+        "interval": [round(100 * bound, 1) for bound in found.interval],
+        "own interval": [round(100 * bound, 1) for bound in found.own_interval],
+        "by seed": [round(100 * one, 1) for one in found.seed_means],
+        "counts": [[one.wins, one.ties, one.losses] for one in tallies],
+        "games": sum(one.num_games for one in tallies),
+    }
 
 
 def samples(options: argparse.Namespace, arm: str) -> int:
@@ -141,21 +215,23 @@ def samples(options: argparse.Namespace, arm: str) -> int:
     return round(statistics.fmean(found))
 
 
-def elo(wins: int, ties: int, losses: int) -> float:
-    """Returns the difference in logistic Elo of a score, a half game away from nothing and from all."""
-    games = wins + ties + losses
-    share = min(max((wins + ties / 2) / games, 0.5 / games), 1 - 0.5 / games)
-    return 400 * math.log10(share / (1 - share))
-
-
 def run_of(out: Path, arm: str, seed: int) -> Path:
     """Returns the folder of a self-play."""
     return out / f"{arm}-{seed}"
 
 
+def asked_of(folder: Path) -> Path:
+    """Returns the file beside the folder of a self-play that says which settings were named when it was begun."""
+    return folder.with_name(f"{folder.name}.json")
+
+
 def experts(folder: Path) -> Path:
     """Returns the folder of the last generation's experts."""
     return max((folder / "generations").glob("*/experts"))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 if __name__ == "__main__":

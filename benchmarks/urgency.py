@@ -7,7 +7,7 @@ First-play urgency is what a search thinks of moves that it has not tried: that 
 they are worth what their parent is, or that less the more of the policy has been tried. Both sides are the same experts
 with equally many simulations, from the same openings in both orders of seats; only this differs. A match ends when the
 test of the two differences (normalized Elo) is decided, or after so many games. Games are kept in the folder: the same
-command goes on where it stopped.
+command goes on where it stopped, with the very same weights alone.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from moemcts.learn.checkpoint import MANIFEST, load_networks
 from moemcts.learn.inference.positions import usual_positions
 from moemcts.naming import experts_in, opponents_named
 from moemcts.plugins import plugins
+from moemcts.runs.gauntlet import manifest_digest
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.store import read_toml
 
@@ -125,7 +126,7 @@ def main() -> None:
         positions=lambda: usual_positions(game, loaded.gate, player),
     ).inference
     experts = loaded.expert_set(inference)
-    about = {"network": manifest["network"], "inference": str(inference)}
+    about = {"network": manifest["network"], "experts": manifest_digest(folder), "inference": str(inference)}
     found: list[dict[str, Any]] = []
     for simulations in options.simulations:
         for urgency in options.urgencies:

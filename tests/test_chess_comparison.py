@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,62 @@ def test_a_comparison_has_a_row_per_phase_and_match_and_goes_on(
     assert list(cells) == ["single", "separated"]
     assert cells["separated"]["searched"].endswith("(4)")
     assert "1.2897" in capsys.readouterr().out
+
+
+def test_a_comparison_goes_on_with_the_settings_that_it_was_begun_with(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import chess_comparison
+    import record
+
+    class BrokenOff(Exception):
+        pass
+
+    def make(experiment: object, progress: object) -> None:
+        raise BrokenOff
+
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
+    monkeypatch.setattr(chess_comparison, "make", make)
+    monkeypatch.setattr(chess_comparison, "training_rate", lambda config, folder: 100.0)
+    words = ["--seeds", 1, "--scheme", "separated", "--network", NETWORK, "--device", "cpu"]
+    sizes = {"timed": ["--minutes", 0.1], "counted": ["--samples", 600]}
+    for name, size in sizes.items():
+        for cores in (1, 4):
+            # On another machine too.
+            monkeypatch.setattr(chess_comparison, "num_cores", lambda cores=cores: cores)
+            with pytest.raises(BrokenOff):
+                called("chess_comparison", monkeypatch, data, tmp_path / name, *size, *words)
+        # Its device too is that which it was begun with.
+        with monkeypatch.context() as other:
+            other.setattr(chess_comparison.torch.cuda, "is_available", lambda: True)
+            with pytest.raises(BrokenOff):
+                called("chess_comparison", monkeypatch, data, tmp_path / name, *size, *words[:-2])
+    config = (tmp_path / "counted" / "config.toml").read_bytes()
+    for name, told, more in (
+        ("counted", "search.simulations was 100 and is 4", ["--simulations", 4]),
+        ("counted", "match.games was 100 and is 50; match.raw_games was 400 and is 200", ["--games", 50]),
+        ("counted", "num_seeds was 1 and is 2", ["--seeds", 2]),
+        ("counted", "network was 'resnet.*", ["--network", NETWORK.replace("channels=4", "channels=2")]),
+        ("counted", "samples was 600 and is 700", ["--samples", 700]),
+        ("counted", "start_samples was 0 and is 5", ["--start-samples", 5]),
+        ("timed", "minutes was 0.1 and is 60.0", ["--minutes", 60]),
+    ):
+        with pytest.raises(SystemExit, match=f"{name} was begun with other settings: {told}; give the same ones"):
+            called("chess_comparison", monkeypatch, data, tmp_path / name, *sizes[name], *words, *more)
+    with pytest.raises(SystemExit, match=r"samples was 600\.0 and is None"):
+        called("chess_comparison", monkeypatch, data, tmp_path / "counted", *words)
+    assert (tmp_path / "counted" / "config.toml").read_bytes() == config
+
+    # Rows say what began it, however it is called later.
+    row = {"name": "mine", "kind": "raw", "arm": "separated", "value": 0.0, "games": 2}
+    row |= {"wins": 1, "draws": 0, "losses": 1, "score_interval": [0.1, 0.9]}
+    monkeypatch.setattr(chess_comparison, "make", lambda *_: types.SimpleNamespace(numbers={}))
+    monkeypatch.setattr(chess_comparison, "rows", lambda *_: [row])
+    turned = ["--record", "--samples", 600.0, *words, data, tmp_path / "counted"]
+    called("chess_comparison", monkeypatch, *turned)
+    (written,) = [json.loads(line) for line in (tmp_path / "chess.jsonl").read_text().splitlines()]
+    said = " ".join(["python chess_comparison.py DATA OUT --samples 600", *map(str, words), "--record"])
+    assert written["command"] == said
 
 
 def test_arms_of_equal_cost_have_rows_of_their_own(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,6 +235,20 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
     lines = shown().splitlines()
     assert "–" in lines[2]
     assert "separated, `kmeans`" in lines[4]
+    # What was trained stays so, finished or broken off.
+    for told, *more in (
+        ("samples was 600 and is 2000000", "--samples", 2_000_000),
+        ("network was 'resnet.*", "--network", NETWORK.replace("channels=4", "channels=2")),
+        ("precision was 'float32' and is 'bf16'; give", "--precision", "bf16"),
+        ("value_weight was 0.01 and is 0.2; policy_weight was 0.99 and is 0.8", "--value-weight", 0.2),
+    ):
+        with pytest.raises(SystemExit, match=f"none-0 was begun with other settings: {told}"):
+            called("chess_gates", monkeypatch, data, *words, *more)
+    for path in (tmp_path / "out").glob("*/row.json"):
+        path.unlink()
+    with pytest.raises(SystemExit, match=r"none-0 was begun with other settings: epochs was .* and is"):
+        called("chess_gates", monkeypatch, data, *words, "--samples", 700)
+    assert len((tmp_path / "chess_gates.jsonl").read_text().splitlines()) == 8
 
 
 def test_deaf_experts_see_a_position_of_chess960_as_one_of_chess(tmp_path: Path) -> None:
