@@ -181,12 +181,12 @@ Intervals are over training seeds; "of these networks" says that they are of gam
 2.5963, and play worse, -30.9 Elo [-48.6, -13.4], or no difference is shown, -9.5 [-25.0, +6.0]; after one pass over
 21.8 million a lower one in each of four seeds, 2.1768 for 2.2179, and all four sets play better, +22.8 Elo [+3.0,
 +42.7] of 4,000 games (+13.6, +17.0, +41.2, +19.5): suggestive, as the last two were trained after looking at the
-others; corrected for three looks [-7.3, +53.3]. Searched in two more ways: with priors softened by a temperature of
-1.7, as the papers' engine has them, two of the four gain nothing, +10.5 [-33.5, +54.7] of 2,400 games (+13.9, -9.8,
-+48.4, -10.4); at 400 simulations the first two play +23.0, of these networks [+3.1, +42.9], of 1,000 (+23.7, +22.3),
-the third +39.8 [+11.6, +68.5] of 500. None of these intervals is adjusted for the others. The paper's +122.2 is the
-mean of 55 settings of 100 to 3,200 nodes or 100 to 1,600 ms, one training per arm, from 91 million positions seen
-seven times; with half of its data its experts play -109.5 to -144.7.
+others; corrected for three looks [-7.3, +53.3]. Searched otherwise they show less: at 400 simulations three of the
+four play better, +18.5 [-16.0, +53.3] of 2,000 games (+23.7, +22.3, +39.8, -11.8), with priors softened by a
+temperature of 1.7, as the papers' engine has them, two, +10.5 [-33.5, +54.7] of 2,400 (+13.9, -9.8, +48.4, -10.4).
+None of these intervals is adjusted for the others. The paper's +122.2 is the mean of 55 settings of 100 to 3,200 nodes
+or 100 to 1,600 ms, one training per arm, from 91 million positions seen seven times; with half of its data its experts
+play -109.5 to -144.7.
 Which part of them gains is not shown: with the single network's policy their values play +22.6, +43.7, +17.4 and -6.4
 Elo, +19.3 [-13.3, +52.2]; their policies, whose loss is the lower one, with its values -27.3, -3.5, +6.4 and -12.2, 600
 games each.

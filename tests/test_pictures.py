@@ -46,7 +46,8 @@ def test_intervals_that_the_text_has_beside_the_rows_follow_from_them() -> None:
     softened = (
         "chess, 100 simulations, policies softened by a temperature of 1.7: experts trained apart against one network"
     )
-    for name in (one, softened):
+    deeper = "chess, 400 simulations: experts trained apart against one network"
+    for name in (one, softened, deeper):
         rows = [latest("duels")[f"{name}, 21,815,080 positions{which}"] for which in ("", ", seed 32", ", seed 33")]
         scores = [score_of_elo(elo) for row in rows for elo in row["by training"]]
         mean, low, high = (elo_of_score(score) for score in student(scores))
