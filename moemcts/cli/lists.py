@@ -146,7 +146,7 @@ def _list(
         entries = Plugins.for_game(entries, plugins().game(game).spec.name)
     if name is not None:
         if name not in entries:
-            raise unknown_name(kind, name, entries)
+            raise unknown_name(kind, name, [*entries, *([EXPERTS] if kind == "agent" else [])])
         _print(_options(entries[name].make, {}, num_given=num_given), as_json)
         return
     rows = [

@@ -97,7 +97,10 @@ def tournament(
         check_own(out, "tournament", mark=GAMES)
     made = plugins().game(game)
     if made.spec.num_players < 2:
-        raise UsageError(f"expected a game of two players or more, in which agents meet, got {game!r}, which has one")
+        raise UsageError(
+            f"expected a game of two players or more, in which agents meet, got {game!r}, which has one; moemcts match "
+            "compares what each gets"
+        )
     conduct = parse_adjudication(adjudicate)
     if conduct is not None:
         check_adjudicable(made)
