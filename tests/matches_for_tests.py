@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ from moemcts.agents import Agent
 from moemcts.arena import (
     Conditions,
     DuelResult,
+    GameRecord,
     MatchResult,
     Opening,
     SequentialTest,
     Watch,
     duel_schedule,
+    last_one_standing,
     match_schedule,
     play_match,
 )
@@ -57,3 +60,33 @@ def duel(
     stop = None if sprt is None else SequentialTest(schedule, sprt)
     records = play_match(game, schedule, Conditions(**conditions), journal=path, stop=stop)
     return DuelResult.of(schedule, records, sprt=sprt)
+
+
+def ended(
+    seatings: Sequence[Sequence[str]], returns: Sequence[Sequence[float]], teams: tuple[tuple[int, ...], ...] = ()
+) -> DuelResult:
+    """Returns the duel of games that ended with these returns, one on each seating in turn."""
+    records = tuple(
+        game_record(index, seatings[index % len(seatings)], one, opening=f"seed {index // len(seatings)}")
+        for index, one in enumerate(returns)
+    )
+    names = tuple(dict.fromkeys(seatings[0]))
+    return DuelResult("a game", names, tuple(map(tuple, seatings)), last_one_standing, None, records, teams)
+
+
+def game_record(index: int, agents: Sequence[str], returns: Sequence[float], **changes: Any) -> GameRecord:
+    """Returns a game that ended with these returns, unlike those of other numbers."""
+    made = GameRecord(
+        index=index,
+        label="",
+        agents=tuple(agents),
+        opening=f"seed {index}",
+        start_key=index,
+        focus=None,
+        returns=tuple(returns),
+        outcome=None,
+        plies=1,
+        truncated=False,
+        moves=((index,),),
+    )
+    return replace(made, **changes)

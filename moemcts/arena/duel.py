@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from moemcts.arena.outcomes import Score, Tally, last_one_standing, outcome_of
+from moemcts.arena.outcomes import Score, Tally, better, last_one_standing, outcome_of
 from moemcts.arena.ranking import Ranking, fit_ratings, ranking_of
 from moemcts.arena.rating import Decision, Elo, Sprt, elo, likelihood_of_superiority, normalized_elo, pentanomial_elo
 from moemcts.arena.records import GameRecord, Ways, num_duplicates, telling, terminations
@@ -152,12 +152,12 @@ class DuelResult:
         got = list(zip(self._seating(record), self._returns(record), strict=True))
         ours = fmean(value for agent, value in got if agent == name)
         theirs = fmean(value for agent, value in got if (agent != name if other is None else agent == other))
-        return _better(ours, theirs)
+        return better(ours, theirs)
 
     def _side_score(self, record: GameRecord, side: int) -> float:
         returns = self._returns(record)
         if len(returns) == 2:
-            return _better(returns[side], returns[1 - side])
+            return better(returns[side], returns[1 - side])
         return self.score(np.array(returns, dtype=np.float32), side)
 
     def _seating(self, record: GameRecord) -> tuple[str, ...]:
@@ -204,10 +204,6 @@ class SequentialTest:
         self._pair.clear()
         counts = self._new if self._ways.are_fixed else self._all
         return self._sprt.decision(counts.tolist()) != "undecided"
-
-
-def _better(ours: float, theirs: float) -> float:
-    return 1.0 if ours > theirs else 0.0 if ours < theirs else 0.5
 
 
 def _pairs(scores: Sequence[float], num_seatings: int) -> tuple[int, int, int, int, int]:

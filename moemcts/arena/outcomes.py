@@ -26,6 +26,11 @@ def last_one_standing(returns: FloatArray, player: Player) -> float:
     return 1.0 if returns[player] >= best else 0.0
 
 
+def better(ours: float, theirs: float) -> float:
+    """Returns the score of who got more than another: 1, of who got less 0, of equals 1/2."""
+    return 1.0 if ours > theirs else 0.0 if ours < theirs else 0.5
+
+
 def outcome_of(score: float) -> Outcome:
     """Returns what people call a score."""
     return "win" if score == 1 else "loss" if score == 0 else "tie"

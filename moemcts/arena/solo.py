@@ -8,7 +8,7 @@ from typing import Any
 
 from moemcts.arena.intervals import Estimate, Interval, mean_interval, sign_flip_test
 from moemcts.arena.match import MatchResult
-from moemcts.arena.outcomes import Tally, outcome_of
+from moemcts.arena.outcomes import Tally, better, outcome_of
 from moemcts.arena.ranking import Ranking, ranking_of
 from moemcts.arena.records import GameRecord, boards_of, num_duplicates, terminations
 from moemcts.arena.verdict import verdict
@@ -100,7 +100,7 @@ class SoloResult:
             baseline=baseline,
             returns=mean_interval(differences, boards, bounds=(2 * low, 2 * high)),
             p_value=sign_flip_test(differences, boards),
-            more=Tally.of([outcome_of(_score(difference)) for difference in differences]),
+            more=Tally.of([outcome_of(better(difference, 0.0)) for difference in differences]),
             differences=tuple(differences),
             boards=boards,
         )
@@ -108,7 +108,7 @@ class SoloResult:
     def scores(self, arm: str) -> list[float]:
         """Returns 1 for each start from which an arm got more than another, 1/2 for as much, 0 for less."""
         others = [other for other in self.arms if other != arm]
-        return [_score(difference) for other in others for difference in self.gain(arm, other).differences]
+        return [better(difference, 0.0) for other in others for difference in self.gain(arm, other).differences]
 
     def tally(self, arm: str) -> Tally:
         """Returns how often that is, with intervals."""
@@ -156,7 +156,3 @@ class SoloResult:
 
     def _got(self, game: GameRecord) -> float:
         return self.score_unit * game.returns[0]
-
-
-def _score(difference: float) -> float:
-    return 1.0 if difference > 0 else 0.0 if difference < 0 else 0.5

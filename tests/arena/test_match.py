@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import resource
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from games_for_tests import NativeTicTacToe
 from games_of_the_arena import Leaver, LeavesAt, StayOrLeave
-from matches_for_tests import duel, match
+from matches_for_tests import duel, ended, match
 
 from moemcts.agents import RandomAgent
 from moemcts.arena import (
-    DuelResult,
-    GameRecord,
     MatchResult,
     Opening,
     Watch,
-    last_one_standing,
     openings_from_seeds,
     read_openings,
 )
@@ -305,28 +301,6 @@ def test_partners_in_a_duel_count_as_one() -> None:
     assert result.scores("a") == [0.5] * 4
 
 
-def played(seatings: Sequence[Sequence[str]], returns: Sequence[Sequence[float]]) -> DuelResult:
-    """Returns the duel of games that ended with these returns, one on each seating in turn."""
-    records = [
-        GameRecord(
-            index=index,
-            label="",
-            agents=tuple(seatings[index % len(seatings)]),
-            opening=f"seed {index // len(seatings)}",
-            start_key=index,
-            focus=None,
-            returns=tuple(one),
-            outcome=None,
-            plies=1,
-            truncated=False,
-            moves=((index,),),
-        )
-        for index, one in enumerate(returns)
-    ]
-    names = tuple(dict.fromkeys(seatings[0]))
-    return DuelResult("a game", names, tuple(map(tuple, seatings)), last_one_standing, None, tuple(records))
-
-
 FREE_FOR_ALL = ("abab", "baba")
 
 
@@ -334,7 +308,7 @@ def test_a_free_for_all_of_two_agents_is_won_by_the_agent_of_the_winner() -> Non
     # In the last game nobody wins.
     winners = [0, 1, 2, 3, 0, 0, 1, None]
     games = [[1.0 if player == winner else -1.0 for player in range(4)] for winner in winners]
-    result = played(FREE_FOR_ALL, games)
+    result = ended(FREE_FOR_ALL, games)
     assert result.scores("a") == [1, 1, 1, 1, 1, 0, 0, 0.5]
     assert result.scores("b") == [1 - score for score in result.scores("a")]
     assert result.counts("a") == result.counts("b")[::-1] == (2, 1, 5)
@@ -345,12 +319,10 @@ def test_a_free_for_all_of_two_agents_is_won_by_the_agent_of_the_winner() -> Non
 
 
 def test_equal_agents_of_a_free_for_all_are_level_and_the_better_is_found() -> None:
-    even = played(
-        FREE_FOR_ALL, [[1.0 if player == game // 2 % 4 else -1.0 for player in range(4)] for game in range(8)]
-    )
+    even = ended(FREE_FOR_ALL, [[1.0 if player == game // 2 % 4 else -1.0 for player in range(4)] for game in range(8)])
     assert str(even.elo("a")).startswith("+0.0 ± ")
     assert even.to_json()["agents"][0]["likelihood_of_superiority"] == 0.5
-    always = played(FREE_FOR_ALL, [[1.0 if player == game % 2 else -1.0 for player in range(4)] for game in range(400)])
+    always = ended(FREE_FOR_ALL, [[1.0 if player == game % 2 else -1.0 for player in range(4)] for game in range(400)])
     assert str(always.elo("a")) == "> +849.6"
     assert always.pairs("a") == (0, 0, 0, 0, 200)
     assert Sprt(elo0=0, elo1=10).decision(always.evidence(Sprt())) == "H1"
@@ -358,7 +330,7 @@ def test_equal_agents_of_a_free_for_all_are_level_and_the_better_is_found() -> N
 
 
 def test_two_players_who_get_the_same_have_drawn() -> None:
-    result = played(("ab", "ba"), [[0.5, 0.5], [0.5, 0.5], [-1.0, -0.5], [3.0, 1.0]])
+    result = ended(("ab", "ba"), [[0.5, 0.5], [0.5, 0.5], [-1.0, -0.5], [3.0, 1.0]])
     assert result.scores("a") == [0.5, 0.5, 0, 0]
     tally = result.tally("a")
     assert (tally.wins, tally.ties, tally.losses) == result.counts("a")[::-1] == (0, 2, 2)
@@ -372,7 +344,7 @@ def test_elo_is_told_only_where_equals_score_one_half() -> None:
         (("abbb", "babb", "bbab", "bbba"), False),
         (("abcd", "dabc", "cdab", "bcda"), False),
     ):
-        result = played(seatings, won)
+        result = ended(seatings, won)
         assert result.is_even == is_even
         for agent in result.to_json()["agents"]:
             assert (agent["elo"] is not None) == (agent["likelihood_of_superiority"] is not None) == is_even

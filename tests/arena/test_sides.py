@@ -8,18 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from games_of_the_arena import LeavesAt, StayOrLeave
-from matches_for_tests import duel
+from matches_for_tests import duel, ended, game_record
 
 from moemcts.agents import Decision, RandomAgent, Seat
 from moemcts.arena import (
     Conditions,
-    DuelResult,
-    GameRecord,
     Lineup,
     Opening,
     SequentialTest,
     duel_schedule,
-    last_one_standing,
     play_games,
 )
 from moemcts.arena.ranking import fit_ratings
@@ -41,23 +38,6 @@ class Allies(StayOrLeave):
         self.spec = replace(self.spec, teams=TEAMS)
 
 
-def record(index: int, returns: Sequence[float], agents: str = "abab", **changes: object) -> GameRecord:
-    made = GameRecord(
-        index=index,
-        label="",
-        agents=tuple(agents),
-        opening=f"seed {index}",
-        start_key=index,
-        focus=None,
-        returns=tuple(returns),
-        outcome=None,
-        plies=1,
-        truncated=False,
-        moves=((index,),),
-    )
-    return replace(made, **changes)  # type: ignore[arg-type]
-
-
 def test_team_mates_are_one_agent() -> None:
     assert duel_seatings(Allies(), ("a", "b")) == (("a", "b", "a", "b"), ("b", "a", "b", "a"))
     assert seating_of(Allies(), ("a", "b")) == ("a", "b", "a", "b")
@@ -74,12 +54,10 @@ def test_team_mates_are_one_agent() -> None:
 
 def test_what_a_team_got_is_one_result() -> None:
     rng = np.random.default_rng(0)
-    seatings = (tuple("abab"), tuple("baba"))
     covered = 0
     for _ in range(100):
         returns = [[1.0, -1.0, 1.0, -1.0] if rng.random() < 0.5 else [-1.0, 1.0, -1.0, 1.0] for _ in range(60)]
-        records = tuple(record(index, one) for index, one in enumerate(returns))
-        result = DuelResult("a game", ("a", "b"), seatings, last_one_standing, None, records, TEAMS)
+        result = ended(("abab", "baba"), returns, TEAMS)
         assert result.tally("a").num_games == 60
         assert result.tally("a").wins == result.counts("a")[2]
         difference, error = fit_ratings(result.rankings()).difference("a", "b")
@@ -116,13 +94,17 @@ def test_who_had_lost_before_another_fails_has_not_won() -> None:
 
 
 def test_games_of_who_plays_one_way_count_once() -> None:
-    games = [record(0, (1, -1)), record(1, (1, -1), start_key=0, moves=((0,),)), record(2, (-1, 1))]
+    games = [
+        game_record(0, "ab", (1, -1)),
+        game_record(1, "ab", (1, -1), start_key=0, moves=((0,),)),
+        game_record(2, "ab", (-1, 1)),
+    ]
     assert [one.index for one in telling(games)] == [0, 2]
     # Who plays the same start in two ways plays at random: then every game is another one.
-    other = record(3, (1, -1), start_key=2, moves=((9,),))
+    other = game_record(3, "ab", (1, -1), start_key=2, moves=((9,),))
     assert telling([*games, other]) == [*games, other]
     # In other seats it is another game, however it goes.
-    turned = record(4, (1, -1), "baba", start_key=0, moves=((0,),))
+    turned = game_record(4, "ba", (1, -1), start_key=0, moves=((0,),))
     assert telling([*games[:2], turned]) == [games[0], turned]
 
 

@@ -1,0 +1,261 @@
+"""Self-plays and rows that scripts of the benchmarks join are alike in all but their seeds, and say what was run."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matches_for_tests import ended
+
+from moemcts.arena.rating import elo_of_score
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+sys.path.insert(0, str(Path(__file__).parent / "games" / "chess"))
+SIDES = (("first", "second"), ("second", "first"))
+"""Of the first game on an opening, and the second."""
+
+
+@pytest.fixture
+def selfplays(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Has self-plays made at once, of experts of random weights; returns the commands that were called."""
+    import selfplay_schemes
+    from trained_for_tests import save_team
+
+    called: list[list[str]] = []
+
+    def run(command: list[str], **options: object) -> None:
+        called.append(command[4:])
+        if "--resume" in command:
+            folder = Path(command[command.index("--resume") + 1])
+            (folder / "done.json").write_text("{}")
+            return
+        said = dict(zip(command[4::2], command[5::2], strict=True))
+        folder, seed = Path(said["--out"]), int(said["--seed"])
+        team = folder / "generations" / "0001"
+        is_single = "--gate" not in said
+        save_team(team / "experts", gate=said.get("--gate", "none"), seed=10 * seed + is_single)
+        (team / "played.json").write_text('{"samples": 100}')
+        config = 'generations = 1\nnetwork = "tiny"\n[games]\ngames = 8\n'
+        (folder / "config.toml").write_text(f'game = "{said["--game"]}"\n{config}')
+        (folder / "env.json").write_text(json.dumps({"command": ["moemcts", *command[3:]]}))
+        # One is broken off.
+        if seed == 0:
+            (folder / "done.json").write_text("{}")
+
+    monkeypatch.setattr(selfplay_schemes, "subprocess", types.SimpleNamespace(run=run))
+    return called
+
+
+def test_self_play_by_schemes_goes_on_with_the_settings_that_it_was_begun_with(
+    selfplays: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    import selfplay_schemes
+
+    gate = "plies?cuts=3,6"
+    (tmp_path / "four.toml").write_text("[games]\ngames = 8\n")
+    words = [str(tmp_path / "out"), "--game", "tictactoe", "--config", str(tmp_path / "four.toml"), "--seeds", "2"]
+    words += ["--games", "4", "--simulations", "4"]
+    arms = ["--gate", gate, "--arms", "single", "separated"]
+
+    def call(*more: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["selfplay_schemes.py", *words, *more])
+        selfplay_schemes.main()
+        return capsys.readouterr().out
+
+    first = call(*arms)
+    assert first.startswith("tictactoe, separated over single, from random weights ")
+    assert len(selfplays) == 4
+    assert call(*arms) == first
+    assert selfplays[4:] == [["--resume", str(tmp_path / "out" / f"{arm}-1")] for arm in ("single", "separated")]
+    games = [(tmp_path / "out" / f"match-separated-{seed}-4-4.jsonl").read_text().splitlines() for seed in (0, 1)]
+    boards = [{json.loads(line)["start_key"] for line in lines[1:]} for lines in games]
+    assert not boards[0] & boards[1]
+
+    def refused(told: str, *more: str) -> None:
+        with pytest.raises(SystemExit, match=told) as error:
+            call(*arms, *more)
+        assert "\n" not in str(error.value)
+
+    others = [
+        ("game was 'tictactoe' and is 'connect-four'", "--game", "connect-four"),
+        ("separated-0 was begun with other settings: gate was 'plies.cuts=3,6' and is 'none'", "--gate", "none"),
+        ("single-0 was begun with other settings: generations was None and is 99", "--set", "generations=99"),
+    ]
+    for told, *more in others:
+        refused(told, *more)
+    # As self-play that was begun before its settings were written down.
+    for path in (tmp_path / "out").glob("*-?.json"):
+        path.unlink()
+    assert call(*arms) == first
+    for told, *more in others:
+        refused(told, *more)
+    assert len(selfplays) == 6
+    new = [str(tmp_path / "new"), "--game", "tictactoe", "--config", str(tmp_path / "four.toml"), "--gate", gate]
+    monkeypatch.setattr(sys, "argv", ["selfplay_schemes.py", *new, "--seeds", "1", "--games", "2", "--arms", "single"])
+    selfplay_schemes.main()
+    (tmp_path / "four.toml").write_text("[games]\ngames = 9\n")
+    with pytest.raises(SystemExit, match=r"games\.games was 8 and is 9"):
+        selfplay_schemes.main()
+
+
+def test_self_play_by_schemes_is_recorded_as_it_was_run(
+    selfplays: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import record
+    import selfplay_schemes
+
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
+    words = [str(tmp_path / "out"), "--game", "tictactoe", "--seeds", "2", "--games", "4", "--simulations", "4"]
+    words += ["--arms", "single", "separated", "wide", "--gate", "plies?cuts=3,6", "--against", "random", "--record"]
+    words += ["--variant", "wide search.simulations=34 games.full_share=1"]
+    monkeypatch.setattr(sys, "argv", ["selfplay_schemes.py", *words])
+    selfplay_schemes.main()
+    separated, wide = map(json.loads, (tmp_path / "selfplay_schemes.jsonl").read_text().splitlines())
+    assert (separated["gate"], separated["against"], separated["seeds"]) == ("plies?cuts=3,6", "random", 2)
+    assert (wide["settings"], wide["samples"]) == (
+        ["search.simulations=34", "games.full_share=1"],
+        {"wide": 100, "single": 100},
+    )
+    assert separated["unit"] == "points of games won"
+    assert [sum(counts) for counts in separated["counts"]] == [4, 4]
+    files = [tmp_path / "out" / f"match-separated-{seed}-4-4-random.jsonl" for seed in (0, 1)]
+    boards = [{json.loads(line)["start_key"] for line in path.read_text().splitlines()[1:]} for path in files]
+    assert not boards[0] & boards[1]
+
+
+def test_seeds_of_self_play_that_agree_have_the_interval_of_their_games() -> None:
+    from selfplay_schemes import compared
+
+    won = [(one, -one) if i % 2 == 0 else (-one, one) for i, one in enumerate([1.0, 1.0, 1.0, -1.0] * 5)]
+    row = compared("mine", [ended(SIDES, won)] * 12)
+    assert (row["unit"], row["value"], row["games"], row["counts"]) == ("Elo", 190.8, 240, [[15, 0, 5]] * 12)
+    assert row["by seed"] == [190.8] * 12
+    # Ten openings of each seed with 1 or 0.5: a deviation of 0.2635, of their mean 0.0833; Student's t of eleven
+    # degrees over twelve seeds.
+    low, high = (0.75 + sign * 2.201 * 0.0833 / math.sqrt(12) for sign in (-1, 1))
+    assert row["interval"] == [pytest.approx(elo_of_score(end), abs=0.2) for end in (low, high)]
+
+
+def test_runs_that_differ_in_their_seeds_are_pooled() -> None:
+    from pooled_seeds import key_of, pooled
+
+    def run(label: str, seed: int, *means: float, **more: object) -> dict[tuple[str, str, str], Any]:
+        row = {"game": "pommerman", "kind": "searched", "scheme": "separated", "network": "tiny", "label": label}
+        row |= {"simulations": 50, "rollout_plies": 0, "samples": 1000, "seed": seed, "training_seeds": len(means)}
+        row |= {"games": 10 * len(means), "wins": 6 * len(means), "ties": len(means), "losses": 3 * len(means)}
+        row |= {"unit": "share of games won", "run_command": f"run --seed {seed}", **more}
+        found = {"wins": 0.0, "interval": [], "num_pairs": row["games"], "seed_means": list(means)}
+        arms = {"single": None, "steps": found, "only": found} if label == "a" else {"single": None, "steps": found}
+        rows = [{**row, "arm": arm, "difference": one} for arm, one in arms.items()]
+        rows.append({**rows[-1], "arm": "steps", "over": "larger"})
+        return {key_of(row): row for row in rows}
+
+    single, steps, pair = pooled([run("a", 0, 0.1, 0.0, 0.2), run("b", 3, 0.1)], "both")
+    assert (pair["name"], pair["over"]) == ("pommerman, steps over larger, searched, both", "larger")
+    assert "over" not in steps
+    assert single["difference"] is None
+    assert steps["name"] == "pommerman, steps, searched, both"
+    assert (steps["games"], steps["wins"], steps["training_seeds"], steps["seeds"]) == (40, 24, 4, [0, 1, 2, 3])
+    assert steps["difference"]["seed_means"] == [0.1, 0.0, 0.2, 0.1]
+    # A deviation of 0.0816 over four, Student's t of three degrees.
+    assert steps["difference"]["interval"] == pytest.approx([0.1 - 0.1299, 0.1 + 0.1299], abs=1e-4)
+    # Three that are not zero: of eight ways to set their signs, two have so large a sum.
+    assert steps["difference"]["p_value"] == 0.25
+    with pytest.raises(ValueError, match=r"different training seeds, got \[0, 1, 2, 2\]"):
+        pooled([run("a", 0, 0.1, 0.0, 0.2), run("b", 2, 0.1)], "both")
+    with pytest.raises(ValueError, match="one samples, got 1000, 2000"):
+        pooled([run("a", 0, 0.1), run("b", 2, 0.1, samples=2000)], "both")
+
+
+def test_runs_that_differ_in_more_than_their_seeds_are_not_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pooled_seeds
+
+    row = {"game": "pommerman", "kind": "searched", "scheme": "separated", "network": "tiny", "arm": "steps"}
+    row |= {"simulations": 50, "rollout_plies": 0, "samples": 1000, "unit": "share of games won", "difference": None}
+    row |= {"games": 10, "wins": 6, "ties": 1, "losses": 3, "training_seeds": 1}
+
+    def run(seed: int, command: str, **more: object) -> dict[str, Any]:
+        return {**row, "seed": seed, "name": f"run {seed}", "label": str(seed), "run_command": command, **more}
+
+    def tell(*rows: dict[str, Any]) -> None:
+        monkeypatch.setattr(pooled_seeds, "latest", lambda table: {each["name"]: each for each in rows})
+        labels = [word for each in rows for word in ("--run", each["label"])]
+        monkeypatch.setattr(sys, "argv", ["pooled_seeds.py", *labels, "--label", "both"])
+        pooled_seeds.main()
+
+    base = "moemcts run --game pommerman --gate steps --preset laptop"
+    first = run(0, f"{base} --set workers=2")
+    # Only how many, how quickly, and which further arms.
+    other = f"{base} --gate mixedness --single-network wide --seed 5 --set match.games=160 --set training.compile=auto"
+    tell(first, run(5, other))
+    for command, told in (
+        (f"{base} --set match.field=random", "one match.field, got none, random"),
+        (f"{base} --set training.epochs=9", "one training.epochs, got none, 9"),
+        (f"{base} --set match.openings=OPENINGS", "one match.openings, got none, OPENINGS"),
+        (f"{base} --network wide --network tiny", "one first network, got , wide"),
+        (base.replace("laptop", "paper"), "one preset, got laptop, paper"),
+    ):
+        with pytest.raises(SystemExit, match=f"expected runs with {told}"):
+            tell(first, run(5, command))
+    with pytest.raises(SystemExit, match="expected rows that say rollout_plies, got 'run 5' without"):
+        tell(first, {key: value for key, value in run(5, base).items() if key != "rollout_plies"})
+    with pytest.raises(SystemExit, match="expected runs, got '5', which is pooled of others already"):
+        tell(first, run(5, base, pooled=["a", "b"]))
+    # By several schemes arms are not named by their gate.
+    schemes = "--scheme separated --scheme staged"
+    with pytest.raises(SystemExit, match="one gate, got steps, mixedness"):
+        tell(run(0, f"{base} {schemes}"), run(5, f"{base} {schemes}".replace("steps", "mixedness")))
+
+
+def test_recorded_pools_are_those_of_the_recorded_runs() -> None:
+    import pooled_seeds
+    from tabulating import latest
+
+    known = latest("strength").values()
+    pools = {(row["label"], *row["pooled"]) for row in known if "pooled" in row}
+    assert pools
+    for label, *labels in pools:
+        recorded = {row["name"]: row for row in known if row.get("label") == label}
+        runs = [{pooled_seeds.key_of(row): row for row in known if row.get("label") == one} for one in labels]
+        found = {str(row["name"]): row for row in pooled_seeds.pooled(runs, label)}
+        assert found.keys() == recorded.keys()
+        for name, row in found.items():
+            for key in ("value", "games", "seeds", "run_command"):
+                assert row[key] == recorded[name][key]
+            if (difference := row["difference"]) is not None:
+                assert difference["interval"] == pytest.approx(recorded[name]["difference"]["interval"])
+
+
+def test_comparisons_that_differ_in_their_seeds_are_pooled() -> None:
+    from game_tables import elo_range
+    from pooled_comparisons import alike, pooled
+
+    def part(seed: int, elos: list[float], loss: float, **more: object) -> list[Any]:
+        seeds = f"seeds {seed} to {seed + len(elos) - 1}" if len(elos) > 1 else f"seed {seed}"
+        row = {"seed": seed, "seeds": len(elos), "command": f"compare --seeds {len(elos)} --seed {seed}", **more}
+        games = {"games": 400 * len(elos), "wins": 100 * len(elos), "draws": 200 * len(elos), "losses": 100 * len(elos)}
+        match = {"name": f"chess, staged, searched, {seeds}", "kind": "searched", "elo_by_seed": elos, **games}
+        means = {"value": loss, "policy": loss, "value_loss": loss, "accuracy": loss}
+        return [{**row, **match, "error": 9.0}, {**row, "name": f"chess, {seeds}", "kind": "loss", **means}]
+
+    rows = [*part(2, [120.0], 4.0), *part(0, [0.0, 60.0], 1.0), *part(9, [1.0], 1.0, command="another --seed 9")]
+    (together,) = alike(rows)
+    match, loss = pooled(together)
+    assert (match["name"], match["seed"], match["seeds"]) == ("chess, staged, searched, seeds 0 to 2", 0, 3)
+    assert (match["games"], match["wins"], match["elo_by_seed"]) == (1200, 300, [0.0, 60.0, 120.0])
+    assert match["pooled"] == ["compare --seeds 2 --seed 0", "compare --seeds 1 --seed 2"]
+    assert "error" not in match
+    # Scores of 0.5, 0.5855 and 0.6661: a deviation of 0.0831 over three, Student's t of two degrees.
+    assert match["score_interval"] == pytest.approx([0.5839 - 0.2063, 0.5839 + 0.2063], abs=1e-3)
+    assert elo_range(match).difference == pytest.approx(58.8, abs=0.2)
+    # A game's score deviates by 0.1847: the mean of 1200 by 0.0053, 1.96 times.
+    assert match["own_score_interval"] == pytest.approx([0.5839 - 0.0105, 0.5839 + 0.0105], abs=1e-3)
+    assert (loss["name"], loss["value"]) == ("chess, seeds 0 to 2", 2.0)
+    with pytest.raises(ValueError, match="follow on one another, got 4 after 1"):
+        alike([*part(0, [0.0, 60.0], 1.0), *part(4, [1.0], 1.0)])
