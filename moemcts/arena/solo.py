@@ -92,8 +92,7 @@ class SoloResult:
     def gain(self, arm: str, baseline: str | None = None) -> Gain:
         """Returns what an arm got more than another, by default the baseline, over the games that both finished."""
         baseline = self.match.baseline if baseline is None else baseline
-        pairs, boards = self.match.pairs(arm, baseline)
-        differences = [self._got(ours) - self._got(other) for ours, other in pairs]
+        differences, boards = self._differences(arm, baseline)
         low, high = self.bounds
         return Gain(
             arm=arm,
@@ -108,7 +107,7 @@ class SoloResult:
     def scores(self, arm: str) -> list[float]:
         """Returns 1 for each start from which an arm got more than another, 1/2 for as much, 0 for less."""
         others = [other for other in self.arms if other != arm]
-        return [better(difference, 0.0) for other in others for difference in self.gain(arm, other).differences]
+        return [better(difference, 0.0) for other in others for difference in self._differences(arm, other)[0]]
 
     def tally(self, arm: str) -> Tally:
         """Returns how often that is, with intervals."""
@@ -153,6 +152,11 @@ class SoloResult:
             "num_duplicates": num_duplicates(games),
             "num_truncated": sum(game.truncated for game in games),
         }
+
+    def _differences(self, arm: str, other: str) -> tuple[list[float], tuple[str, ...]]:
+        """Returns what an arm got more than another in each pair of games, and the boards."""
+        pairs, boards = self.match.pairs(arm, other)
+        return [self._got(ours) - self._got(theirs) for ours, theirs in pairs], boards
 
     def _got(self, game: GameRecord) -> float:
         return self.score_unit * game.returns[0]
