@@ -242,6 +242,8 @@ def without_places(words: Sequence[str]) -> list[str]:
     """Returns the arguments of a call as rows have them: folders of this machine say nothing to others."""
     given, _ = _parser().parse_known_args(words)
     names = {given.data: "DATA", given.out: "OUT"}
+    if given.start:
+        names[given.start] = "EXPERTS"
     if given.openings:
         names[Path(given.openings)] = Path(given.openings).name
     return [*(names.get(Path(word), word) for word in words if word != "--record"), "--record"]
