@@ -119,7 +119,7 @@ class Pommerman(Game[native.State]):
 
     def unpack(self, packed: Packed, players: IntArray) -> native.Views:
         data, offsets = np.ascontiguousarray(packed.data), np.ascontiguousarray(packed.offsets, dtype=np.int64)
-        return native.Views.unpack(data, offsets, np.ascontiguousarray(players, dtype=np.int64))
+        return native.Views.unpack(self.rules, data, offsets, np.ascontiguousarray(players, dtype=np.int64))
 
     def search_type(self) -> Any:
         return native.Search

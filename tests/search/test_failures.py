@@ -16,7 +16,7 @@ from searching_for_tests import HashedEvaluator
 
 from moemcts.agents import Decision, Seat
 from moemcts.evaluation import Evaluation, UniformEvaluator
-from moemcts.game import Action, Game, Player, State, Views
+from moemcts.game import Action, FloatArray, Game, Player, State, Views
 from moemcts.native import playout_search
 from moemcts.play import Answer, ask
 from moemcts.search import Search, SearchAgent, SearchConfig
@@ -75,6 +75,35 @@ def test_a_search_that_refused_an_evaluation_is_not_gone_on_with(num_threads: in
         search.backup(Evaluation(logits, np.zeros(len(views), np.float32)))
     with pytest.raises(ValueError, match="expected a search that is reset after an error"):
         search.select()
+
+
+@pytest.mark.parametrize("returns", [(5.0, -5.0), (1.0, -1.01), (0.0, float("nan"))])
+def test_returns_out_of_range_are_refused(returns: tuple[float, float]) -> None:
+    class Position(TreeState):
+        def returns(self) -> FloatArray:
+            return np.zeros(2, np.float32) if self.active_players else np.array(returns, np.float32)
+
+    class Paying(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Position(self.rules)
+
+    game = Paying(RULES)
+    with pytest.raises(ValueError, match=r"expected returns (in \[-1, 1\]|of 2 players, all numbers), got"):
+        begun(game).run(UniformEvaluator(game.spec))
+
+
+@pytest.mark.parametrize("actions", [(1, 1), (2, 0)])
+def test_actions_that_do_not_ascend_are_refused(actions: tuple[int, int]) -> None:
+    class Position(TreeState):
+        def legal_actions(self, player: Player) -> Sequence[Action]:
+            return actions
+
+    class Careless(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Position(self.rules)
+
+    with pytest.raises(ValueError, match=f"actions of player 0 that ascend, the game gave {actions[1]} after"):
+        begun(Careless(RULES))
 
 
 class Late:

@@ -19,6 +19,10 @@ def act(name, game):
     game = plugins().game(game)
     state = game.initial_state(0)
     plugins().agent(name, game).act(game.views([(state, 0)]), [Seat(0, np.random.default_rng(0))])
+def queens():
+    game = plugins().game("chess")
+    state = game.parse_state("qqqqkqqq/qqqqqqqq/8/8/8/8/QQQQQQQQ/QQQQKQQQ w - - 0 1")
+    game.views([(state, 0)]).alpha_beta(depth=1)
 def proven(threads):
     # Every descent ends in a known result, and none is ever proven: one `select` would go on for hours.
     game = plugins().game("pommerman-1v1?max_steps=1")
@@ -51,6 +55,8 @@ except KeyboardInterrupt:
         "act('uct?seconds=99999', 'chess')",
         "act('flat?seconds=99999', 'pommerman')",
         "act('alpha-beta?depth=30', 'chess')",
+        # The captures of the first ply alone take hours.
+        "queens()",
         "plugins().game('chess').initial_state().perft(9)",
         "plugins().game('chess').views([(plugins().game('chess').initial_state(), 0)]).playouts(2**31, 0)",
         "proven(1)",

@@ -136,7 +136,14 @@ def test_the_native_search_refuses_what_it_cannot_do() -> None:
             views.playout_search([1], **bad)
     with pytest.raises(ValueError, match="expected 1 seeds, got 2"):
         views.playout_search([1, 2], playouts=3)
-    with pytest.raises(ValueError, match="expected a legal action for active player 1"):
+    with pytest.raises(ValueError, match=r"expected a root where player 1 is active, got active players \[0\]"):
         game.views([(game.initial_state(), 1)]).playout_search([1], playouts=3, depth=1)
     with pytest.raises(ValueError, match="at least one playout"):
         views.playouts(0, 1)
+    for discount in (0.0, -3.0, 1.5, float("nan")):
+        with pytest.raises(ValueError, match=r"expected a discount in \(0, 1\], got"):
+            views.playouts(1, 1, discount=discount)
+        with pytest.raises(ValueError, match=r"expected a discount in \(0, 1\], got"):
+            views.playout_search([1], playouts=3, discount=discount)
+        with pytest.raises(ValueError, match=r"expected a discount in \(0, 1\], got"):
+            views.roll_out(1, [None, None], 1, discount=discount)

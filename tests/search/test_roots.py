@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
-from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame
+from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame, TreeState
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from searching_for_tests import HashedEvaluator, reference_visits
 
 from moemcts.evaluation import UniformEvaluator
+from moemcts.game import Action, Player
 from moemcts.plugins import plugins
 from moemcts.search import Search, SearchConfig
 
@@ -40,6 +45,24 @@ def test_root_actions_that_are_not_legal_are_refused(given_actions, message) -> 
         started(NativeConnectFour(), SearchConfig(), root_actions=[given_actions])
 
 
+def test_a_root_action_that_no_policy_has_an_entry_for_is_refused() -> None:
+    class Wide(TreeState):
+        def legal_actions(self, player: Player) -> Sequence[Action]:
+            return (*super().legal_actions(player), 9)
+
+        def search_actions(self, player: Player) -> Sequence[Action]:
+            return super().legal_actions(player)
+
+    class Game(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Wide(self.rules)
+
+    game = Game(TreeGame(5, 2, 4, 3, False))
+    search = Search(game, SearchConfig(simulations=9))
+    with pytest.raises(ValueError, match="expected actions below 4, the game gave 9"):
+        search.reset(game.views([(game.initial_state(), 0)]), [0], root_actions=[[9]])
+
+
 def test_root_actions_are_given_per_root() -> None:
     with pytest.raises(ValueError, match="for 1 roots"):
         started(NativeConnectFour(), SearchConfig(), root_actions=[None, None])
@@ -56,6 +79,38 @@ def test_a_tree_of_one_board_is_not_gone_on_with_on_another() -> None:
     (result,) = search.run(UniformEvaluator(small.spec))
     assert list(result.actions) == list(range(25))
     assert result.visits.sum() == 20
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [{"discount": 0.9}, {"utility_sum": None}, {"teams": ((0,), (1,))}, {"num_actions": 8}, {}],
+)
+@pytest.mark.parametrize("solver", [True, False])
+def test_a_tree_of_another_game_or_solver_is_not_gone_on_with(spec: dict[str, Any], solver: bool) -> None:
+    first, second = NativeConnectFour(), NativeConnectFour()
+    second.spec = replace(first.spec, **spec)
+    search = started(first, SearchConfig(simulations=30, solver=True))
+    search.run(UniformEvaluator(first.spec))
+    kept = search.keep()
+    search = Search(second, SearchConfig(simulations=30, solver=solver))
+    search.reset(second.views([(second.initial_state(), 0)]), [0], kept)
+    (result,) = search.run(UniformEvaluator(second.spec))
+    # The first simulation of a new tree evaluates its root; those of the kept one are counted too.
+    assert (result.visits.sum() > 30) == (solver and not spec)
+
+
+def test_a_tree_of_another_policy_map_or_plane_set_is_not_gone_on_with() -> None:
+    plain = plugins().game("chess")
+    for options in ("policy=multi", "planes=v1", "max_plies=900", "planes=v2"):
+        other = plugins().game(f"chess?{options}")
+        search = started(plain, SearchConfig(simulations=20), moves="startpos")
+        search.run(UniformEvaluator(plain.spec))
+        kept = search.keep()
+        search = Search(other, SearchConfig(simulations=20))
+        search.reset(other.views([(other.initial_state(), 0)]), [0], kept)
+        (result,) = search.run(UniformEvaluator(other.spec))
+        assert result.actions.tolist() == other.initial_state().legal_actions(0)
+        assert (result.visits.sum() > 20) == (options == "planes=v2")
 
 
 def test_a_restricted_root_is_not_gone_on_with_but_what_lies_below_it_is() -> None:

@@ -17,13 +17,13 @@ from moemcts.game import Views
 from moemcts.references import parse_reference
 from moemcts.weights import default_weights, folder_of
 from moemcts_chess.board import python_chess
-from moemcts_chess.game import ChessGame
+from moemcts_chess.game import MOST_PLIES, ChessGame
 from moemcts_chess.glance import GlanceEvaluator
 from moemcts_chess.tablebase import Tablebase, TablebaseEvaluator
 from moemcts_chess.uci.options import GATE_OF_THE_EXPERTS, SHIPPED, Options
 from moemcts_chess.uci.pace import Pace, sizes
 
-NO_END = 2**31
+NO_END = MOST_PLIES
 """Plies after which games are drawn: an interface decides that, not the engine."""
 ENCODINGS = ("planes", "policy")
 MANIFEST = "manifest.toml"

@@ -8,6 +8,7 @@ use shakmaty::variant::Variant as Board;
 use shakmaty::{Move, Position};
 
 use crate::evaluation::{evaluate, material};
+use crate::moves::with_legal_moves;
 use crate::state::{player, Chess};
 
 /// More than any evaluation; a win in `n` plies is worth `WIN - n`.
@@ -23,7 +24,7 @@ const MAX_FORCED: i32 = 4;
 const TABLE_SIZE: usize = 1 << 16;
 const CLOCK_NODES: u64 = 512;
 
-/// Where the search stops, at whichever comes first; one ply is always looked at.
+/// Where the search stops, at whichever comes first.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub depth: u32,
@@ -37,14 +38,15 @@ pub struct Found {
     pub action: Action,
     /// Centipawns for the side to move.
     pub score: i32,
-    /// The last depth that was searched to its end.
+    /// The last depth that was searched to its end; 0 where there is none.
     pub depth: u32,
     pub nodes: u64,
 }
 
 /// Returns the best action, or None where the game is over; the same for every call with the same limits but time.
 ///
-/// `stop` is asked now and then whether to end early.
+/// `stop` is asked now and then whether to end early. Where that or a limit comes before the first depth is searched to
+/// its end, the best action so far is returned, and without any the one that looks best at a glance.
 ///
 /// Iterative deepening, principal variation search, a transposition table and a search of captures at the leaves
 /// (Marsland, A Review of Game-Tree Pruning, 1986), in which a compulsory capture is not declined at first.
@@ -56,18 +58,16 @@ pub fn search(state: &Chess, limits: &Limits, stop: &dyn Fn() -> bool) -> Option
         stop,
         started: Instant::now(),
         nodes: 0,
-        is_first: true,
         best: None,
     };
     let mut found: Option<Found> = None;
-    let moves = if state.is_over() { 0 } else { state.position().legal_moves().len() };
+    let moves = if state.is_over() { 0 } else { with_legal_moves(state.position(), <[Move]>::len) };
     if moves == 0 {
         return None;
     }
     for depth in 1..=limits.depth.clamp(1, MAX_PLIES as u32) {
         search.best = None;
         let is_whole = search.value(state, depth as i32, 0, -WIN, WIN).is_some();
-        search.is_first = false;
         // The best of the last iteration is tried first, so a broken-off one is no worse.
         if let Some((m, score)) = search.best {
             let depth = if is_whole { depth } else { depth - 1 };
@@ -78,7 +78,7 @@ pub fn search(state: &Chess, limits: &Limits, stop: &dyn Fn() -> bool) -> Option
             break;
         }
     }
-    found.map(|found| Found { nodes: search.nodes, ..found })
+    found.or_else(|| at_a_glance(state)).map(|found| Found { nodes: search.nodes, ..found })
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,8 +106,6 @@ struct Searcher<'a> {
     stop: &'a dyn Fn() -> bool,
     started: Instant,
     nodes: u64,
-    /// Whether this is the iteration that nothing breaks off.
-    is_first: bool,
     /// At the root.
     best: Option<(Move, i32)>,
 }
@@ -182,8 +180,8 @@ impl Searcher<'_> {
             return Some(score);
         }
         let position = state.position();
-        let must_take =
-            state.variant().board == Board::Antichess && position.legal_moves().iter().any(|m| m.is_capture());
+        let has_capture = || with_legal_moves(position, |moves| moves.iter().any(|m| m.is_capture()));
+        let must_take = state.variant().board == Board::Antichess && has_capture();
         let is_forced = depth < MAX_FORCED && (must_take || position.is_check());
         let mut best = -WIN;
         if !is_forced {
@@ -209,9 +207,6 @@ impl Searcher<'_> {
     /// Counts a node; None where a limit is met.
     fn count(&mut self) -> Option<()> {
         self.nodes += 1;
-        if self.is_first {
-            return Some(());
-        }
         let is_due = self.nodes.is_multiple_of(CLOCK_NODES);
         let is_late =
             is_due && (self.limits.time.is_some_and(|limit| self.started.elapsed() >= limit) || (self.stop)());
@@ -226,10 +221,25 @@ impl Searcher<'_> {
             _ if m.is_promotion() => 1 << 39,
             _ => i64::from(self.history[squares(m)]),
         };
-        let mut moves: Vec<Move> = state.position().legal_moves().into_iter().filter(|&m| wants(m)).collect();
+        let wanted = |moves: &[Move]| moves.iter().copied().filter(|&m| wants(m)).collect();
+        let mut moves: Vec<Move> = with_legal_moves(state.position(), wanted);
         moves.sort_by_cached_key(|&m| Reverse(rank(m)));
         moves
     }
+}
+
+/// Returns the action whose position is worth most as it stands, the first of several.
+fn at_a_glance(state: &Chess) -> Option<Found> {
+    let worth = |m: Move| {
+        let mut child = state.clone();
+        child.play_move(m);
+        -decided(&child, 1).unwrap_or_else(|| evaluate(&child))
+    };
+    let best = with_legal_moves(state.position(), |moves| {
+        // Of equal ones `min_by_key` returns the first.
+        moves.iter().map(|&m| (m, worth(m))).min_by_key(|&(_, score)| Reverse(score))
+    });
+    best.map(|(m, score)| Found { action: state.action(m), score, depth: 0, nodes: 0 })
 }
 
 /// Returns the score where the game is over or repeats itself.

@@ -7,7 +7,7 @@
 //! | 32-39 | promoted pieces (crazyhouse) |
 //! | 40-43 | rook squares with castling rights: White's king side, queen side, Black's; 64 none |
 //! | 44 | square of a legal en passant capture; 64 none |
-//! | 45 | bit 0: Black to move |
+//! | 45 | bit 0: Black to move; 1-4: bits 16-19 of the half-moves below; 5-7: bits 16-18 of the move number |
 //! | 46 | how often the position occurred before |
 //! | 47 | the variant |
 //! | 48-51 | half-moves since the last capture or pawn move; move number; little-endian |
@@ -44,8 +44,8 @@ pub struct Compact {
     pub black_to_move: bool,
     pub repetitions: u8,
     pub variant: u8,
-    pub halfmoves: u16,
-    pub fullmoves: u16,
+    pub halfmoves: u32,
+    pub fullmoves: u32,
     pub pockets: [u8; 10],
     pub checks: [u8; 2],
     pub moves: [u8; 2 * HISTORY],
@@ -53,6 +53,10 @@ pub struct Compact {
 
 impl Compact {
     pub const BYTES: usize = 80;
+    /// Half-moves without a capture or pawn move that a record can count.
+    pub const MOST_HALFMOVES: u32 = (1 << 20) - 1;
+    /// Moves that a record can count.
+    pub const MOST_FULLMOVES: u32 = (1 << 19) - 1;
 
     pub fn of(state: &Chess) -> Self {
         let position = state.position();
@@ -72,8 +76,9 @@ impl Compact {
             black_to_move: position.turn().is_black(),
             repetitions: state.repetitions(),
             variant: state.rules().variant.id,
-            halfmoves: position.halfmoves().min(u16::MAX.into()) as u16,
-            fullmoves: position.fullmoves().get().min(u16::MAX.into()) as u16,
+            // No game counts further: `Rules::MOST_PLIES`.
+            halfmoves: position.halfmoves().min(Self::MOST_HALFMOVES),
+            fullmoves: position.fullmoves().get().min(Self::MOST_FULLMOVES),
             pockets: position.pockets().map_or([0; 10], |pockets| {
                 std::array::from_fn(|i| *pockets.get(SIDES[i / 5 * 2].0).get(POCKET[i % 5]))
             }),
@@ -90,9 +95,10 @@ impl Compact {
             chunk.copy_from_slice(&word.to_le_bytes());
         }
         bytes[40..44].copy_from_slice(&self.castling);
-        bytes[44..48].copy_from_slice(&[self.en_passant, u8::from(self.black_to_move), self.repetitions, self.variant]);
-        bytes[48..50].copy_from_slice(&self.halfmoves.to_le_bytes());
-        bytes[50..52].copy_from_slice(&self.fullmoves.to_le_bytes());
+        let high = (self.halfmoves >> 16) << 1 | (self.fullmoves >> 16) << 5 | u32::from(self.black_to_move);
+        bytes[44..48].copy_from_slice(&[self.en_passant, high as u8, self.repetitions, self.variant]);
+        bytes[48..50].copy_from_slice(&(self.halfmoves as u16).to_le_bytes());
+        bytes[50..52].copy_from_slice(&(self.fullmoves as u16).to_le_bytes());
         bytes[52..62].copy_from_slice(&self.pockets);
         bytes[62..64].copy_from_slice(&self.checks);
         bytes[64..].copy_from_slice(&self.moves);
@@ -103,6 +109,8 @@ impl Compact {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; Self::BYTES] = bytes.first_chunk()?;
         let word = |i: usize| u64::from_le_bytes(std::array::from_fn(|j| bytes[8 * i + j]));
+        let number = |i: usize| u32::from(u16::from_le_bytes([bytes[i], bytes[i + 1]]));
+        let high = u32::from(bytes[45]);
         Some(Self {
             roles: [word(0), word(1), word(2)],
             white: word(3),
@@ -112,8 +120,8 @@ impl Compact {
             black_to_move: bytes[45] & 1 == 1,
             repetitions: bytes[46],
             variant: bytes[47],
-            halfmoves: u16::from_le_bytes([bytes[48], bytes[49]]),
-            fullmoves: u16::from_le_bytes([bytes[50], bytes[51]]),
+            halfmoves: number(48) | (high >> 1 & 15) << 16,
+            fullmoves: number(50) | (high >> 5) << 16,
             pockets: std::array::from_fn(|i| bytes[52 + i]),
             checks: [bytes[62], bytes[63]],
             moves: std::array::from_fn(|i| bytes[64 + i]),
@@ -126,7 +134,7 @@ impl Compact {
 
     /// Returns how many half-moves were played before, by the move number.
     pub fn ply(&self) -> u32 {
-        2 * u32::from(self.fullmoves.max(1) - 1) + u32::from(self.black_to_move)
+        2 * (self.fullmoves.max(1) - 1) + u32::from(self.black_to_move)
     }
 
     pub fn occupied(&self) -> u64 {
@@ -175,8 +183,8 @@ impl Compact {
             castling_rights: self.castling.iter().filter_map(|&square| byte_square(square)).collect(),
             ep_square: byte_square(self.en_passant),
             remaining_checks: checks.then(|| ByColor { white: by_color(0), black: by_color(1) }),
-            halfmoves: self.halfmoves.into(),
-            fullmoves: NonZeroU32::new(self.fullmoves.into()).unwrap_or(NonZeroU32::MIN),
+            halfmoves: self.halfmoves,
+            fullmoves: NonZeroU32::new(self.fullmoves).unwrap_or(NonZeroU32::MIN),
         }
     }
 }

@@ -13,7 +13,7 @@ const BACK_RANK: u32 = 4;
 const MIXED: u32 = 150;
 /// Weaker signs of a middlegame, which count only together (thesis, section 5.1, for the mixedness).
 const LESS_MIXED: u32 = 130;
-const LATE_MOVE: u16 = 15;
+const LATE_MOVE: u32 = 15;
 
 const RANK_1: u64 = 0xFF;
 const RANK_8: u64 = 0xFF << 56;

@@ -9,6 +9,7 @@ pub mod alpha_beta;
 pub mod compact;
 pub mod evaluation;
 pub mod gates;
+mod moves;
 pub mod notation;
 pub mod outcome;
 pub mod pgn;

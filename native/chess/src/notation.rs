@@ -1,7 +1,8 @@
 //! Positions and moves as text: FEN with what it forgets, UCI and SAN moves.
 //!
 //! A state is written as its FEN and, where there is a past, `; last` with the last moves, the newest first, and `; seen`
-//! with the hashes of the positions that it can still repeat. `startpos` is the variant's start position, and
+//! with the hashes of the positions that it can still repeat. Where only the number of these is known, as in data sets,
+//! `; occurred 1` says how often the position occurred before. `startpos` is the variant's start position, and
 //! `; moves e2e4 e7e5` plays moves from the position before it.
 
 use moemcts_tree::State;
@@ -12,9 +13,10 @@ use shakmaty::variant::{Variant as Board, VariantPosition};
 use shakmaty::{EnPassantMode, Move, Position, PositionError, Setup, Square};
 
 use crate::compact::{square_byte, Compact, HISTORY, NONE};
+use crate::moves::with_legal_moves;
 use crate::pgn::Written;
 use crate::seen::Seen;
-use crate::state::Chess;
+use crate::state::{plies, Chess};
 use crate::variant::Rules;
 
 /// Returns the position written as a FEN, or one line saying what is wrong with it.
@@ -43,6 +45,7 @@ fn foreign(setup: &Setup, board: Board) -> Option<&'static str> {
 /// Returns a playable position, which may have more material than a game could reach.
 pub fn position(mut setup: Setup, rules: &Rules) -> Result<VariantPosition, String> {
     let variant = rules.variant;
+    check_counters(&setup)?;
     if variant.board == Board::Antichess {
         // Lichess' antichess knows no castling; some files still write rights.
         setup.castling_rights = shakmaty::Bitboard::EMPTY;
@@ -57,6 +60,20 @@ pub fn position(mut setup: Setup, rules: &Rules) -> Result<VariantPosition, Stri
     position.map_err(|error| error.to_string().trim_start_matches("illegal position: ").to_owned())
 }
 
+/// Says which counter is higher than a compact position can count, or than it could in a game that goes on from there.
+fn check_counters(setup: &Setup) -> Result<(), String> {
+    let left = Rules::MOST_PLIES.saturating_sub(plies(setup.fullmoves, setup.turn));
+    for (name, got, most) in [
+        ("half-move clock", setup.halfmoves, Compact::MOST_HALFMOVES - left),
+        ("move number", setup.fullmoves.get(), Compact::MOST_FULLMOVES),
+    ] {
+        if got > most {
+            return Err(format!("expected a {name} of at most {most}, got {got}"));
+        }
+    }
+    Ok(())
+}
+
 /// Returns the state written as `text`, or one line saying what is wrong with it.
 pub fn parse_state(text: &str, rules: Rules) -> Result<Chess, String> {
     let mut parts = text.split(';').map(str::trim);
@@ -65,17 +82,22 @@ pub fn parse_state(text: &str, rules: Rules) -> Result<Chess, String> {
         "startpos" => VariantPosition::new(rules.variant.board),
         fen => parse_position(fen, &rules)?,
     };
-    let (mut last, mut seen, mut moves) = ([NONE; 2 * HISTORY], Seen::default(), Vec::new());
+    let (mut last, mut seen, mut occurred, mut moves) = ([NONE; 2 * HISTORY], Seen::default(), 0, Vec::new());
     for part in parts.filter(|part| !part.is_empty()) {
         let mut words = part.split_whitespace();
         match words.next() {
             Some("last") => last = parse_last(words)?,
             Some("seen") => seen = parse_seen(words)?,
+            Some("occurred") => occurred = parse_occurred(words)?,
             Some("moves") => moves.extend(words),
-            _ => return Err(format!("expected `last`, `seen` or `moves` after the FEN, got {part:?}")),
+            _ => return Err(format!("expected `last`, `seen`, `occurred` or `moves` after the FEN, got {part:?}")),
         }
     }
-    let mut state = Chess::with_past(position, rules, last, seen, 0);
+    check_seen(seen.len(), position.halfmoves(), plies(position.fullmoves(), position.turn()), &rules)?;
+    if occurred > 0 && !seen.is_empty() {
+        return Err("expected `seen` or `occurred`, got both".to_owned());
+    }
+    let mut state = Chess::with_past(position, rules, last, seen, occurred);
     for word in moves {
         let m = parse_move(word, &state)?;
         state.play_move(m);
@@ -93,6 +115,8 @@ pub fn format_state(state: &Chess) -> String {
     if !state.seen().is_empty() {
         let keys: Vec<String> = state.seen().to_vec().iter().map(|key| format!("{key:x}")).collect();
         text += &format!("; seen {}", keys.join(" "));
+    } else if state.repetitions() > 0 {
+        text += &format!("; occurred {}", state.repetitions());
     }
     text
 }
@@ -134,7 +158,7 @@ pub fn legal_moves(state: &Chess) -> Vec<Move> {
     if state.is_over() {
         Vec::new()
     } else {
-        state.position().legal_moves().into_iter().collect()
+        with_legal_moves(state.position(), <[Move]>::to_vec)
     }
 }
 
@@ -159,6 +183,12 @@ pub fn check_packed(bytes: &[u8], rules: Rules) -> Result<Compact, String> {
     if a & b & c != 0 || compact.white & !compact.occupied() != 0 {
         return Err("expected a piece or none on every square, got what is neither".to_owned());
     }
+    let (keys, rest) = bytes[Compact::BYTES..].as_chunks::<8>();
+    if !rest.is_empty() {
+        let got = bytes.len();
+        return Err(format!("expected {} bytes and eight for each position before, got {got}", Compact::BYTES));
+    }
+    check_seen(keys.len(), compact.halfmoves, compact.ply(), &rules)?;
     Ok(compact)
 }
 
@@ -168,8 +198,9 @@ pub fn unpack(bytes: &[u8], rules: Rules) -> Result<Chess, String> {
     let has = |variant| rules.variant.board == variant;
     let setup = compact.setup(has(shakmaty::variant::Variant::Crazyhouse), has(shakmaty::variant::Variant::ThreeCheck));
     let position = position(setup, &rules)?;
-    let keys = bytes[Compact::BYTES..].chunks_exact(8).map(|key| u64::from_le_bytes(std::array::from_fn(|i| key[i])));
-    Ok(Chess::with_past(position, rules, compact.moves, keys.collect(), compact.repetitions))
+    let (keys, _) = bytes[Compact::BYTES..].as_chunks();
+    let seen = keys.iter().map(|&key| u64::from_le_bytes(key)).collect();
+    Ok(Chess::with_past(position, rules, compact.moves, seen, compact.repetitions))
 }
 
 /// Returns how many leaves the tree of legal moves has at that depth, by the rules alone: draws end nothing.
@@ -180,20 +211,20 @@ pub fn perft(state: &Chess, depth: u32, stop: &dyn Fn() -> bool) -> Option<u64> 
 }
 
 fn leaves(position: &VariantPosition, depth: u32, stop: &dyn Fn() -> bool) -> Option<u64> {
-    if depth <= PERFT_UNASKED {
-        return (!stop()).then(|| shakmaty::perft(position, depth));
+    match depth {
+        0 => return Some(1),
+        1 => return Some(with_legal_moves(position, |moves| moves.len() as u64)),
+        _ if stop() => return None,
+        _ => {}
     }
-    let mut sum = 0;
-    for m in position.legal_moves() {
-        let mut child = position.clone();
-        child.play_unchecked(m);
-        sum += leaves(&child, depth - 1, stop)?;
-    }
-    Some(sum)
+    with_legal_moves(position, |moves| {
+        moves.iter().try_fold(0, |sum, &m| {
+            let mut child = position.clone();
+            child.play_unchecked(m);
+            Some(sum + leaves(&child, depth - 1, stop)?)
+        })
+    })
 }
-
-/// Trees of this depth are counted in less than a second.
-const PERFT_UNASKED: u32 = 4;
 
 /// Returns the state after legal actions, or None where one is not legal.
 pub fn replay(mut state: Chess, actions: &[u32]) -> Option<Chess> {
@@ -233,4 +264,22 @@ fn parse_seen<'a>(words: impl Iterator<Item = &'a str>) -> Result<Seen, String> 
     words
         .map(|word| u64::from_str_radix(word, 16).map_err(|_| format!("expected hexadecimal hashes, got {word:?}")))
         .collect()
+}
+
+fn parse_occurred<'a>(words: impl Iterator<Item = &'a str>) -> Result<u8, String> {
+    let words: Vec<&str> = words.collect();
+    let number = || words.join(" ").parse().ok();
+    number().ok_or_else(|| format!("expected a number from 0 to 255 after `occurred`, got {:?}", words.join(" ")))
+}
+
+/// Says why a game cannot have come through so many positions since the last that it cannot come back to.
+fn check_seen(num: usize, halfmoves: u32, plies: u32, rules: &Rules) -> Result<(), String> {
+    let (most, counter) = match rules.variant.progresses {
+        true => (halfmoves, "the half-move clock"),
+        false => (plies, "the move number"),
+    };
+    if num <= most as usize {
+        return Ok(());
+    }
+    Err(format!("expected at most {most} positions before that can be repeated, as {counter} says, got {num}"))
 }

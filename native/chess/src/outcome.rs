@@ -3,6 +3,7 @@
 use shakmaty::variant::{Variant as Board, VariantPosition};
 use shakmaty::{attacks, Bitboard, Color, KnownOutcome, Position, Role};
 
+use crate::moves::with_legal_moves;
 use crate::variant::Rules;
 
 /// Why a game is over.
@@ -104,7 +105,7 @@ fn has_legal_move(position: &VariantPosition) -> bool {
             return true;
         }
     }
-    !position.legal_moves().is_empty()
+    with_legal_moves(position, |moves| !moves.is_empty())
 }
 
 /// Returns the pieces that give check in the sense of the variant.

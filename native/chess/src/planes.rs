@@ -311,14 +311,14 @@ impl Sight<'_> {
             }
             EnPassant => out.push_squares(self.square(position.en_passant)),
             Colour => out.push_flag(self.viewer.is_white()),
-            MoveNumber => out.push_number(f32::from(position.fullmoves) / unit),
+            MoveNumber => out.push_number(position.fullmoves as f32 / unit),
             Castling => {
                 for side in sides {
                     let rooks = &position.castling[2 * usize::from(side.is_black())..][..2];
                     rooks.iter().for_each(|&rook| out.push_flag(rook != NONE));
                 }
             }
-            Halfmoves => out.push_number(f32::from(position.halfmoves) / unit),
+            Halfmoves => out.push_number(position.halfmoves as f32 / unit),
             RemainingChecks => {
                 let counts = self.variant.board == shakmaty::variant::Variant::ThreeCheck;
                 for side in sides {

@@ -71,6 +71,17 @@ impl Seen {
     }
 }
 
+impl Drop for Seen {
+    /// Block after block: were each to drop the next, a long list would need a deep stack.
+    #[inline]
+    fn drop(&mut self) {
+        let mut older = self.older.take();
+        while let Some(block) = older.and_then(Arc::into_inner) {
+            older = block.older;
+        }
+    }
+}
+
 impl FromIterator<u64> for Seen {
     fn from_iter<I: IntoIterator<Item = u64>>(keys: I) -> Self {
         let mut seen = Self::default();
@@ -94,5 +105,17 @@ mod tests {
                 assert_eq!(seen.count(key), keys.iter().filter(|&&k| k == key).count());
             }
         }
+    }
+
+    #[test]
+    fn a_list_of_any_length_is_dropped_on_a_small_stack() {
+        let drops = || {
+            let seen: Seen = (0..400_000).collect();
+            let mut longer = seen.clone();
+            longer.push(0);
+            drop(seen);
+            assert_eq!(longer.count(1), 1);
+        };
+        std::thread::Builder::new().stack_size(1 << 16).spawn(drops).unwrap().join().unwrap();
     }
 }

@@ -1,12 +1,14 @@
 //! The state that the search plays with: a position, what of its past still matters, and how the game ended.
 
 use std::convert::Infallible;
+use std::num::NonZeroU32;
 
-use moemcts_tree::{Action, Dimensions, Observe, Player, Players, State};
+use moemcts_tree::{hashed, Action, Dimensions, Observe, Player, Players, State};
 use shakmaty::variant::VariantPosition;
 use shakmaty::{Color, Move, Position, Square};
 
 use crate::compact::{square_byte, Compact, HISTORY, NONE};
+use crate::moves::with_legal_moves;
 use crate::outcome::{self, End, Termination};
 use crate::policy::{self, View};
 use crate::seen::Seen;
@@ -90,8 +92,7 @@ impl Chess {
 
     /// Returns how many moves were played, by the move number.
     pub fn num_plies(&self) -> u32 {
-        let fullmoves = self.position.fullmoves().get();
-        (fullmoves - 1).saturating_mul(2).saturating_add(self.turn().is_black().into())
+        plies(self.position.fullmoves(), self.turn())
     }
 
     /// Returns the last eight moves as pairs of squares, the newest first; 64 where there is none.
@@ -203,7 +204,8 @@ impl State for Chess {
 
     fn legal_actions(&self, player_: Player, out: &mut Vec<Action>) -> Result<(), Infallible> {
         if !self.is_over() && player_ == player(self.turn()) {
-            self.rules.policy.actions(&self.position.legal_moves(), self.turn(), self.view(), out);
+            let policy = self.rules.policy;
+            with_legal_moves(&self.position, |moves| policy.actions(moves, self.turn(), self.view(), out));
         }
         Ok(())
     }
@@ -252,11 +254,21 @@ impl Observe for Chess {
         }
     }
 
+    fn rules_key(&self) -> u64 {
+        let Rules { variant, planes, policy, max_plies } = self.rules;
+        hashed(&(variant.id, planes.name, policy.name, max_plies))
+    }
+
     /// The planes of the game's set; for the player who waits, as if it were to move.
     fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Infallible> {
         self.rules.planes.encode(&Compact::of(self), color(player)).write(out);
         Ok(())
     }
+}
+
+/// Returns how many moves were played before a position, by the move number.
+pub fn plies(fullmoves: NonZeroU32, turn: Color) -> u32 {
+    (fullmoves.get() - 1).saturating_mul(2).saturating_add(turn.is_black().into())
 }
 
 pub fn player(color: Color) -> Player {

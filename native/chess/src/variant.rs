@@ -96,6 +96,8 @@ pub struct Rules {
 impl Rules {
     /// Longer than all but a handful of the games between masters, and than any that an engine should want.
     pub const MAX_PLIES: u32 = 1024;
+    /// No game may be longer, so that its counters fit into a compact position.
+    pub const MOST_PLIES: u32 = 1_000_000;
 
     /// Returns the variant's own encodings and the usual longest length.
     pub fn of(variant: &'static Variant) -> Self {

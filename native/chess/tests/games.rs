@@ -1,10 +1,11 @@
 //! Random games of every variant keep the promises of states, policy maps and compact positions.
 
+use moemcts_chess::compact::NONE;
 use moemcts_chess::policy::POLICY_MAPS;
-use moemcts_chess::variant::{Rules, VARIANTS};
+use moemcts_chess::variant::{Rules, Variant, VARIANTS};
 use moemcts_chess::{notation, start, Chess, Compact};
 use moemcts_tree::{Rng, State};
-use shakmaty::Position;
+use shakmaty::{Position, Role};
 
 fn games(rules: Rules, count: usize, mut visit: impl FnMut(&Chess)) {
     let mut rng = Rng::new(u64::from(rules.variant.id));
@@ -63,6 +64,62 @@ fn states_survive_text_and_bytes() {
             assert_eq!(notation::format_state(&unpacked), text);
         });
     }
+}
+
+#[test]
+fn counters_of_any_size_survive_text_and_bytes() {
+    let longest = Rules { max_plies: Rules::MOST_PLIES, ..Rules::of(Variant::named("crazyhouse").unwrap()) };
+    for counters in ["0 1", "48575 1", "65535 65536", "70000 70000", "548575 250001", "1048575 500001", "0 524287"] {
+        let text = format!("4k3/8/8/8/8/8/8/4K2R[] w K - {counters}");
+        let mut state = notation::parse_state(&text, longest).unwrap();
+        while !state.is_over() && state.seen().len() < 2 {
+            let m =
+                notation::legal_moves(&state).into_iter().find(|m| m.role() == Role::Rook || m.role() == Role::King);
+            state.play_move(m.unwrap());
+            let unpacked = notation::unpack(&notation::pack(&state), longest).unwrap();
+            let read = notation::parse_state(&notation::format_state(&state), longest).unwrap();
+            assert_eq!((unpacked.key(), read.key()), (state.key(), state.key()), "{text}");
+        }
+    }
+}
+
+#[test]
+fn how_often_a_position_occurred_survives_text_where_nothing_else_is_known_of_its_past() {
+    let rules = Rules::of(&VARIANTS[0]);
+    let position = notation::parse_state("4k3/8/8/8/8/8/8/4K2R w K - 9 40", rules).unwrap().position().clone();
+    for repetitions in 0..3 {
+        let state = Chess::with_past(position.clone(), rules, [NONE; 16], Default::default(), repetitions);
+        let read = notation::parse_state(&notation::format_state(&state), rules).unwrap();
+        assert_eq!((read.key(), read.repetitions()), (state.key(), repetitions));
+        assert_eq!(read.termination(), state.termination());
+    }
+}
+
+#[test]
+fn a_past_that_no_game_can_have_is_refused() {
+    for (variant, fen, most) in
+        [("chess", "4k3/8/8/8/8/8/8/4K2R w - - 9 40", 9), ("crazyhouse", "4k3/8/8/8/8/8/8/4K2R[] b - - 9 40", 79)]
+    {
+        let rules = Rules::of(Variant::named(variant).unwrap());
+        let bytes = notation::pack(&notation::parse_state(fen, rules).unwrap());
+        let with = |num: usize| [bytes.clone(), vec![7; 8 * num]].concat();
+        assert!(notation::unpack(&with(most), rules).is_ok());
+        assert!(notation::unpack(&with(most + 1), rules).unwrap_err().contains("got"));
+        assert!(notation::unpack(&[bytes.as_slice(), b"abc"].concat(), rules).unwrap_err().contains("got 83"));
+    }
+}
+
+#[test]
+fn perft_asks_whether_to_end_at_every_depth_above_one() {
+    let state = Chess::new(Rules::of(&VARIANTS[0]));
+    assert_eq!(notation::perft(&state, 2, &|| true), None);
+    let asked = std::cell::Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        false
+    };
+    assert_eq!(notation::perft(&state, 3, &stop), Some(8902));
+    assert_eq!(asked.get(), 21);
 }
 
 #[test]

@@ -1,13 +1,16 @@
 //! What all games share: a position is two sets of stones and whose turn it is.
 
 use crate::cells::Cells;
-use moemcts_tree::{Action, Dimensions, Observe, Player, Players, Rng, State};
+use moemcts_tree::{hashed, Action, Dimensions, Observe, Player, Players, Rng, State};
 use std::convert::Infallible;
 use std::fmt::Debug;
 use std::hash::Hash;
 
 /// A player's own stones, the opponent's, empty cells.
 pub const NUM_PLANES: usize = 3;
+
+/// A position's number of plies is not higher: no game is nearly as long.
+const MOST_PLIES: u16 = 9999;
 
 /// The rules of a game in which two players move in turn on a small board, and nothing else happens.
 pub trait Rules: Copy + Debug + Default + Eq + Hash + Send + Sync + 'static {
@@ -98,6 +101,9 @@ impl<R: Rules> Position<R> {
 
     /// Returns the position with these stones of the first and the second player; says why there is none.
     pub fn of(rules: R, stones: [R::Cells; 2], ply: u16) -> Result<Self, String> {
+        if ply > MOST_PLIES {
+            return Err(format!("expected at most {MOST_PLIES} plies, got {ply}"));
+        }
         let [first, second] = stones;
         let board = (0..rules.rows())
             .flat_map(|row| (0..rules.columns()).map(move |column| (row, column)))
@@ -238,6 +244,10 @@ impl<R: Rules> Observe for Position<R> {
         }
     }
 
+    fn rules_key(&self) -> u64 {
+        hashed(&self.rules)
+    }
+
     fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Infallible> {
         let (rows, columns) = (self.rules.rows(), self.rules.columns());
         let planes = [self.stones_of(player), self.stones_of(1 - player), !self.taken()];
@@ -256,7 +266,7 @@ impl<R: Rules> Observe for Position<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Breakthrough, Hex};
+    use crate::{Breakthrough, Hex, Othello};
 
     fn empty<R: Rules>(rows: usize, columns: usize) -> Position<R> {
         let rules = R::sized(rows, columns).unwrap();
@@ -270,6 +280,15 @@ mod tests {
         for keys in [hex, breakthrough] {
             assert!((1..keys.len()).all(|i| !keys[..i].contains(&keys[i])));
         }
+    }
+
+    #[test]
+    fn positions_that_no_game_comes_to_are_refused_by_their_plies() {
+        let start = Position::<Othello>::default();
+        let stones = [start.stones_of(0), start.stones_of(1)];
+        assert!(Position::of(start.rules, stones, MOST_PLIES).is_ok());
+        assert!(Position::of(start.rules, stones, MOST_PLIES + 1).is_err());
+        assert!(Position::of(start.rules, stones, u16::MAX).is_err());
     }
 
     #[test]

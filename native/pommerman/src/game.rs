@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use moemcts_tree::{Action, Agent, Dimensions, Observe, Player, Players, Rng};
+use moemcts_tree::{hashed, Action, Agent, Dimensions, Observe, Player, Players, Rng};
 
 use crate::agents::Scripted;
 use crate::geometry::{has, OFF};
@@ -92,6 +92,10 @@ impl Observe for State {
             num_actions: NUM_ACTIONS,
             observation: [NUM_PLANES, self.board_size(), self.board_size()],
         }
+    }
+
+    fn rules_key(&self) -> u64 {
+        hashed(&self.rules)
     }
 
     fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Infallible> {

@@ -73,9 +73,10 @@ impl Trace<'_> {
         let (start, end) = (self.at(self.flame_off, row)?, self.at(self.flame_off, row + 1)?);
         let flames = part(self.flames, 3 * start, 3 * end, "flames")?.chunks_exact(3);
         let flames: Vec<(u8, u8)> = flames.map(|flame| (cell(flame[0], flame[1]), flame[2] as u8)).collect();
+        let step = self.step.get(row).copied().ok_or("expected a step for every row")?;
         State::from_parts(&Parts {
             rules: self.rules,
-            step: self.step.get(row).copied().ok_or("expected a step for every row")? as u16,
+            step: u16::try_from(step).map_err(|_| format!("expected a step of at least 0, got {step}"))?,
             board: part(self.board, row * cells, (row + 1) * cells, "board")?,
             hidden: part(self.items, row * cells, (row + 1) * cells, "items")?,
             agents: &agents,

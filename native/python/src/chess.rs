@@ -11,6 +11,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::game::{pack_rows, packed_rows, PackedRows};
 use crate::native_game;
 use crate::signals::Signals;
 
@@ -46,8 +47,9 @@ impl ChessRules {
                 .ok_or_else(|| unknown(&format!("policy map for {}", variant.name), name))?;
         }
         rules.max_plies = max_plies.unwrap_or(Rules::MAX_PLIES);
-        if rules.max_plies == 0 {
-            return Err(PyValueError::new_err("expected max_plies above 0, got 0"));
+        if !(1..=Rules::MOST_PLIES).contains(&rules.max_plies) {
+            let (most, got) = (Rules::MOST_PLIES, rules.max_plies);
+            return Err(PyValueError::new_err(format!("expected max_plies from 1 to {most}, got {got}")));
         }
         Ok(Self(rules))
     }
@@ -236,17 +238,8 @@ pub fn chess_measures() -> Vec<&'static str> {
 
 /// Returns positions as bytes and where each starts.
 #[pyfunction]
-pub fn chess_pack<'py>(
-    py: Python<'py>,
-    states: Vec<PyRef<'py, ChessState>>,
-) -> (Bound<'py, PyArray1<u8>>, IntegerArray<'py>) {
-    let mut data = Vec::with_capacity(states.len() * Compact::BYTES);
-    let mut offsets = vec![0];
-    for state in states {
-        data.extend(notation::pack(&state.0));
-        offsets.push(data.len() as i64);
-    }
-    (PyArray1::from_vec(py, data), PyArray1::from_vec(py, offsets))
+pub fn chess_pack<'py>(py: Python<'py>, states: Vec<PyRef<'py, ChessState>>) -> PackedRows<'py> {
+    pack_rows(py, states.iter(), |state, data| data.extend(notation::pack(&state.0)))
 }
 
 /// Returns one of the numbers that gates cut for each packed position, `[N]`.
@@ -352,17 +345,7 @@ pub fn measure(name: &str) -> PyResult<Measure> {
     Measure::named(name).ok_or_else(|| PyValueError::new_err(format!("expected one of {}, got {name:?}", known())))
 }
 
-pub fn rows<'a>(data: &'a [u8], offsets: &[i64]) -> PyResult<Vec<&'a [u8]>> {
-    let row = |bounds: &[i64]| data.get(usize::try_from(bounds[0]).ok()?..usize::try_from(bounds[1]).ok()?);
-    offsets
-        .windows(2)
-        .map(|bounds| {
-            row(bounds).ok_or_else(|| PyValueError::new_err(format!("expected ascending offsets, got {bounds:?}")))
-        })
-        .collect()
-}
-
 fn compacts(data: &[u8], offsets: &[i64]) -> PyResult<Vec<Compact>> {
     let short = || PyValueError::new_err(format!("expected positions of at least {} bytes", Compact::BYTES));
-    rows(data, offsets)?.into_iter().map(|bytes| Compact::from_bytes(bytes).ok_or_else(short)).collect()
+    packed_rows(data, offsets)?.into_iter().map(|bytes| Compact::from_bytes(bytes).ok_or_else(short)).collect()
 }

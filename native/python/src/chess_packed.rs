@@ -6,8 +6,8 @@ use numpy::{PyArray1, PyArray2, PyArray4, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::chess::{measure, rows, ChessRules, ChessState, ChessViews};
-use crate::game::{encoded, no_row, view};
+use crate::chess::{measure, ChessRules, ChessState, ChessViews};
+use crate::game::{encoded, no_row, packed_views, view};
 use crate::playouts::Arms;
 
 type Bytes<'py> = PyReadonlyArray1<'py, u8>;
@@ -179,19 +179,15 @@ pub fn chess_unpack(
     offsets: Integers<'_>,
     players: Integers<'_>,
 ) -> PyResult<ChessPackedViews> {
-    let (data, players) = (data.as_slice()?, players.as_slice()?);
-    let pieces = rows(data, offsets.as_slice()?)?;
-    if pieces.len() != players.len() {
-        return Err(PyValueError::new_err(format!("expected {} players, got {}", pieces.len(), players.len())));
-    }
+    let pieces = packed_views(data.as_slice()?, offsets.as_slice()?, players.as_slice()?)?;
     let mut views = ChessPackedViews {
         rules: rules.0,
-        bytes: Vec::with_capacity(pieces.iter().map(|piece| piece.len()).sum()),
+        bytes: Vec::with_capacity(pieces.iter().map(|(piece, _)| piece.len()).sum()),
         offsets: Vec::with_capacity(pieces.len() + 1),
         players: Vec::with_capacity(pieces.len()),
     };
     views.offsets.push(0);
-    for (row, (piece, &player)) in pieces.into_iter().zip(players).enumerate() {
+    for (row, (piece, player)) in pieces.into_iter().enumerate() {
         let wrong = |error: String| PyValueError::new_err(format!("row {row}: {error}"));
         notation::check_packed(piece, rules.0).map_err(wrong)?;
         if !(0..2).contains(&player) {

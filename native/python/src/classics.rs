@@ -1,5 +1,6 @@
 //! The classic board games: the same classes for each, and the agent that plays all of them.
 
+use crate::game::{pack_rows, unpack_rows, PackedRows};
 use crate::native_game;
 use moemcts_classics::{Breakthrough, Careful, Cells, ConnectFour, Hex, Othello, Position, Rules, TicTacToe};
 use moemcts_tree::Rng;
@@ -7,9 +8,6 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-
-/// Bytes of several positions, and where each starts.
-type Packed<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<i64>>);
 
 /// The agent that wins in one move, prevents such a win, and is otherwise random; searches take it as it is.
 #[pyclass(frozen, module = "moemcts._core")]
@@ -42,35 +40,14 @@ fn packed<R: Rules>(position: &Position<R>) -> Vec<u8> {
     record
 }
 
-fn pack<'py, R: Rules>(py: Python<'py>, pairs: &[(Position<R>, usize)]) -> Packed<'py> {
-    let mut data = Vec::new();
-    let mut offsets = vec![0];
-    for (position, _) in pairs {
-        position.pack(&mut data);
-        offsets.push(data.len() as i64);
+/// Returns the position of a record, on a board of these rules.
+fn unpacked<R: Rules>(bytes: &[u8], rules: R) -> Result<Position<R>, String> {
+    let position = Position::unpack(bytes)?;
+    if position.rules == rules {
+        return Ok(position);
     }
-    (PyArray1::from_vec(py, data), PyArray1::from_vec(py, offsets))
-}
-
-fn unpack<R: Rules>(
-    py: Python<'_>,
-    data: &[u8],
-    offsets: &[i64],
-    players: &[i64],
-) -> PyResult<Vec<(Position<R>, usize)>> {
-    if offsets.len() != players.len() + 1 {
-        let (rows, got) = (offsets.len() as i64 - 1, players.len());
-        return Err(PyValueError::new_err(format!("expected one player for each of {rows} positions, got {got}")));
-    }
-    let view = |(bounds, &player): (&[i64], &i64)| {
-        let bytes = data.get(bounds[0] as usize..bounds[1] as usize).ok_or("expected offsets into the data")?;
-        match player {
-            0 | 1 => Ok((Position::unpack(bytes)?, player as usize)),
-            _ => Err(format!("expected players below 2, got {player}")),
-        }
-    };
-    py.detach(|| offsets.windows(2).zip(players).map(view).collect::<Result<_, String>>())
-        .map_err(PyValueError::new_err)
+    let size = |rules: R| format!("{} rows and {} columns", rules.rows(), rules.columns());
+    Err(format!("expected positions on a board of {}, got one of {}", size(rules), size(position.rules)))
 }
 
 /// Defines the Python classes of one classic game.
@@ -135,19 +112,24 @@ macro_rules! classic_game {
         #[pymethods]
         impl $views {
             /// The positions as bytes, one after the other, and where each starts and ends, `[N + 1]`.
-            fn pack<'py>(&self, py: Python<'py>) -> Packed<'py> {
-                pack(py, &self.0)
+            fn pack<'py>(&self, py: Python<'py>) -> PackedRows<'py> {
+                pack_rows(py, self.0.iter(), |(position, _), data| position.pack(data))
             }
 
-            /// Views of packed positions through the eyes of `players`, `[N]`.
+            /// Views of packed positions on a board of this size through the eyes of `players`, `[N]`.
             #[staticmethod]
+            #[pyo3(signature = (data, offsets, players, rows=None, columns=None))]
             fn unpack(
                 py: Python<'_>,
                 data: PyReadonlyArray1<'_, u8>,
                 offsets: PyReadonlyArray1<'_, i64>,
                 players: PyReadonlyArray1<'_, i64>,
+                rows: Option<usize>,
+                columns: Option<usize>,
             ) -> PyResult<Self> {
-                unpack(py, data.as_slice()?, offsets.as_slice()?, players.as_slice()?).map(Self)
+                let rules = rules::<$rules>(rows, columns)?;
+                let (data, offsets, players) = (data.as_slice()?, offsets.as_slice()?, players.as_slice()?);
+                unpack_rows(py, data, offsets, players, |bytes| unpacked(bytes, rules)).map(Self)
             }
 
             /// How many stones lie on the board, `[N]`.

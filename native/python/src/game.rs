@@ -21,6 +21,9 @@ pub trait Binding: Send + Sync + 'static {
     /// Returns views as a Python object.
     fn views<'py>(&self, py: Python<'py>, pairs: Vec<(Self::State, Player)>) -> PyResult<Bound<'py, PyAny>>;
 
+    /// Returns 64 bits over the rules and the encodings of a state's game; 0 where only Python knows them.
+    fn rules_key(&self, state: &Self::State) -> u64;
+
     /// Returns the native agent that a Python object holds.
     fn agent(&self, object: &Bound<'_, PyAny>) -> PyResult<Self::Agent>;
 }
@@ -188,29 +191,34 @@ pub fn encoded<'py>(
     out.as_any().get_item(rows)?.cast_into::<PyArray4<f32>>().map_err(Into::into)
 }
 
-pub fn keys<'py, S: State<Error: Into<PyErr>>>(
+/// Returns the keys of native positions, without the interpreter.
+pub fn keys<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
     py: Python<'py>,
     pairs: &[(S, Player)],
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-    let keys = pairs.iter().map(|(state, _)| state.key().map_err(Into::into));
-    Ok(PyArray1::from_vec(py, keys.collect::<PyResult<_>>()?))
+    let keys: Result<_, S::Error> = py.detach(|| pairs.iter().map(|(state, _)| state.key()).collect());
+    Ok(PyArray1::from_vec(py, keys.map_err(Into::into)?))
 }
 
-pub fn legal_mask<'py, S: Observe<Error: Into<PyErr>>>(
+/// Returns what is legal for the viewers of native positions, found without the interpreter, `[N, A]`.
+pub fn legal_mask<'py, S: Observe<Error: Into<PyErr> + Send> + Sync>(
     py: Python<'py>,
     pairs: &[(S, Player)],
 ) -> PyResult<Bound<'py, PyArray2<bool>>> {
     let num_actions = pairs.first().map_or(0, |(state, _)| state.dimensions().num_actions);
-    let mut out = vec![false; pairs.len() * num_actions];
-    let mut actions = Vec::new();
-    for (row, (state, player)) in out.chunks_exact_mut(num_actions.max(1)).zip(pairs) {
-        if state.active_players().map_err(Into::into)?.contains(*player) {
-            actions.clear();
-            state.legal_actions(*player, &mut actions).map_err(Into::into)?;
-            actions.iter().for_each(|&action| row[action as usize] = true);
+    let mask: Result<_, S::Error> = py.detach(|| {
+        let mut out = vec![false; pairs.len() * num_actions];
+        let mut actions = Vec::new();
+        for (row, (state, player)) in out.chunks_exact_mut(num_actions.max(1)).zip(pairs) {
+            if state.active_players()?.contains(*player) {
+                actions.clear();
+                state.legal_actions(*player, &mut actions)?;
+                actions.iter().for_each(|&action| row[action as usize] = true);
+            }
         }
-    }
-    PyArray1::from_vec(py, out).reshape([pairs.len(), num_actions])
+        Ok(out)
+    });
+    PyArray1::from_vec(py, mask.map_err(Into::into)?).reshape([pairs.len(), num_actions])
 }
 
 /// Returns positions and who views them; raises ValueError for a player who is not there, and positions of two sizes.
@@ -235,6 +243,67 @@ pub fn pairs<S: Observe>(given: impl Iterator<Item = (S, Player)>) -> PyResult<V
         found.push((state, player));
     }
     Ok(found)
+}
+
+/// Bytes of several positions, and where each starts and the last one ends.
+pub type PackedRows<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<i64>>);
+
+/// Returns what `pack` appends for each position.
+pub fn pack_rows<'py, S>(
+    py: Python<'py>,
+    states: impl Iterator<Item = S>,
+    pack: impl Fn(S, &mut Vec<u8>),
+) -> PackedRows<'py> {
+    let mut data = Vec::new();
+    let mut offsets = vec![0];
+    for state in states {
+        pack(state, &mut data);
+        offsets.push(data.len() as i64);
+    }
+    (PyArray1::from_vec(py, data), PyArray1::from_vec(py, offsets))
+}
+
+/// Returns the bytes of each row; raises ValueError where offsets do not ascend within the data.
+pub fn packed_rows<'a>(data: &'a [u8], offsets: &[i64]) -> PyResult<Vec<&'a [u8]>> {
+    let row = |bounds: &[i64]| data.get(usize::try_from(bounds[0]).ok()?..usize::try_from(bounds[1]).ok()?);
+    offsets
+        .windows(2)
+        .map(|bounds| {
+            row(bounds).ok_or_else(|| PyValueError::new_err(format!("expected ascending offsets, got {bounds:?}")))
+        })
+        .collect()
+}
+
+/// Returns the bytes of each row and who views it; raises ValueError where there are not as many players.
+pub fn packed_views<'a>(data: &'a [u8], offsets: &[i64], players: &[i64]) -> PyResult<Vec<(&'a [u8], i64)>> {
+    let rows = packed_rows(data, offsets)?;
+    if rows.len() != players.len() {
+        return Err(PyValueError::new_err(format!("expected {} players, got {}", rows.len(), players.len())));
+    }
+    Ok(rows.into_iter().zip(players.iter().copied()).collect())
+}
+
+/// Returns the positions that `unpack` reads without the interpreter, and who views them; raises ValueError naming the
+/// row where it says what is wrong, or where nobody views it.
+pub fn unpack_rows<S: Observe + Send>(
+    py: Python<'_>,
+    data: &[u8],
+    offsets: &[i64],
+    players: &[i64],
+    unpack: impl Fn(&[u8]) -> Result<S, String> + Send + Sync,
+) -> PyResult<Vec<(S, Player)>> {
+    let views = packed_views(data, offsets, players)?;
+    let pair = |(bytes, player): &(&[u8], i64)| {
+        let state = unpack(bytes)?;
+        let num_players = state.dimensions().num_players;
+        match usize::try_from(*player) {
+            Ok(player) if player < num_players => Ok((state, player)),
+            _ => Err(format!("expected players below {num_players}, got {player}")),
+        }
+    };
+    let named = |(row, view)| pair(view).map_err(|error: String| format!("row {row}: {error}"));
+    let found: Result<Vec<_>, _> = py.detach(|| views.iter().enumerate().map(named).collect());
+    pairs(found.map_err(PyValueError::new_err)?.into_iter())
 }
 
 /// Returns the number of players of the game that views are of, 0 where there are no views.

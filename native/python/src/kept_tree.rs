@@ -1,6 +1,6 @@
 //! Trees on their way from one search to the next.
 
-use moemcts_tree::{Agent, State, Tree};
+use moemcts_tree::{Agent, Config, Players, State, Tree};
 use pyo3::prelude::*;
 use std::any::Any;
 use std::sync::Mutex;
@@ -8,11 +8,40 @@ use std::sync::Mutex;
 /// A tree of any game.
 type AnyTree = Box<dyn Any + Send>;
 
+/// What the statistics and the proofs of a tree rest on: where it differs, they are those of another game.
+#[derive(Clone, PartialEq)]
+pub struct Terms {
+    rules_key: u64,
+    num_actions: usize,
+    discount: f64,
+    utility_sum: Option<f64>,
+    teams: Vec<Players>,
+    solver: bool,
+    draws_replies: bool,
+}
+
+impl Terms {
+    pub fn of(config: &Config, rules_key: u64) -> Self {
+        Self {
+            rules_key,
+            num_actions: config.num_actions,
+            discount: config.discount,
+            utility_sum: config.utility_sum,
+            teams: config.teams.clone(),
+            solver: config.solver,
+            draws_replies: config.draws_replies,
+        }
+    }
+}
+
 /// A searched tree that may be gone on with, once; it fits only the kind of search that made it.
 #[pyclass(frozen, module = "moemcts._core")]
 pub struct KeptTree {
     tree: Mutex<Option<AnyTree>>,
     copied: fn(&(dyn Any + Send)) -> Option<AnyTree>,
+    terms: Terms,
+    /// Whether its states are copied without the interpreter.
+    is_native: bool,
     /// How many nodes it has, or had when it was kept.
     #[pyo3(get)]
     num_nodes: usize,
@@ -24,18 +53,25 @@ pub struct KeptTree {
 #[pymethods]
 impl KeptTree {
     /// Returns another one with an equal tree; with none where this one was gone on with.
-    fn __copy__(&self) -> Self {
-        let tree = self.tree.lock().ok().and_then(|tree| tree.as_deref().and_then(self.copied));
-        Self { tree: Mutex::new(tree), ..*self }
+    fn __copy__(&self, py: Python<'_>) -> Self {
+        let copy = || self.tree.lock().ok().and_then(|tree| tree.as_deref().and_then(self.copied));
+        let tree = if self.is_native { py.detach(copy) } else { copy() };
+        Self { tree: Mutex::new(tree), terms: self.terms.clone(), ..*self }
     }
 }
 
 impl KeptTree {
-    pub fn new<S: State + Send + 'static, A: Agent<S> + Send + 'static>(tree: Tree<S, A>) -> Self {
+    pub fn new<S, A>(tree: Tree<S, A>, terms: Terms, is_native: bool) -> Self
+    where
+        S: State + Send + 'static,
+        A: Agent<S> + Send + 'static,
+    {
         Self {
             num_nodes: tree.nodes.len(),
             root_key: tree.states.first().and_then(|root| root.key().ok()),
             copied: copied::<Tree<S, A>>,
+            terms,
+            is_native,
             tree: Mutex::new(Some(Box::new(tree))),
         }
     }
@@ -43,6 +79,10 @@ impl KeptTree {
     /// Returns the tree, for a search that goes on with it; afterwards there is none.
     pub fn take(&self) -> Option<AnyTree> {
         self.tree.lock().ok().and_then(|mut tree| tree.take())
+    }
+
+    pub fn terms(&self) -> &Terms {
+        &self.terms
     }
 
     pub fn num_nodes(&self) -> usize {

@@ -213,6 +213,10 @@ macro_rules! native_game {
                 Ok(Bound::new(py, $py_views(pairs))?.into_any())
             }
 
+            fn rules_key(&self, state: &$state) -> u64 {
+                moemcts_tree::Observe::rules_key(state)
+            }
+
             fn agent(&self, object: &Bound<'_, PyAny>) -> PyResult<$agent> {
                 $extract(object)
             }

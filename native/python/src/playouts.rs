@@ -26,6 +26,7 @@ pub fn playouts<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
     if num == 0 {
         return Err(PyValueError::new_err("expected at least one playout, got 0"));
     }
+    check_discount(discount)?;
     let signals = Signals::default();
     let means: Result<Vec<f32>, SearchError<S::Error>> = py.detach(|| {
         let mut means = Vec::with_capacity(pairs.len() * num_players);
@@ -88,6 +89,7 @@ pub fn config(
              playouts={playouts:?}, depth={depth:?}, seconds={seconds:?}, exploration={exploration:?}"
         )));
     }
+    check_discount(discount)?;
     Ok(PlayoutConfig {
         playouts: playouts.unwrap_or(u32::MAX),
         // A time that no clock can hold is no limit.
@@ -131,6 +133,14 @@ pub fn python_playout_search<'py>(
 
 fn pairs(views: &Bound<'_, PyAny>) -> PyResult<Vec<(<PythonBinding as Binding>::State, Player)>> {
     PythonBinding::new(views.clone().unbind()).pairs(views)
+}
+
+/// Raises ValueError for what is no discount.
+pub fn check_discount(discount: f64) -> PyResult<()> {
+    if 0.0 < discount && discount <= 1.0 {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!("expected a discount in (0, 1], got {discount}")))
 }
 
 /// Returns a number of players that a set of them holds; raises ValueError for others.

@@ -1,5 +1,6 @@
 //! Pommerman: its rules, states, views and scripted agents, and what its tests replay.
 
+use crate::game::{pack_rows, unpack_rows, PackedRows};
 use crate::native_game;
 use moemcts_pommerman::planes::PLANE_NAMES;
 use moemcts_pommerman::trace::Trace;
@@ -161,14 +162,32 @@ impl PommermanState {
         bombs: &Bound<'_, PyAny>,
         flames: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let (bombs, flames) = (flat::<i8>("bombs", bombs)?, flat::<i8>("flames", flames)?);
+        let (board, items) = (flat::<u8>("board", board)?, flat::<u8>("items", items)?);
+        let (agents, bombs) = (flat::<i8>("agents", agents)?, flat::<i8>("bombs", bombs)?);
+        let flames = flat::<i8>("flames", flames)?;
+        let (num_cells, num_players) = (usize::from(rules.0.board_size).pow(2), rules.0.num_players());
+        if (board.len(), items.len(), agents.len()) != (num_cells, num_cells, 6 * num_players) {
+            return Err(value_error(format!(
+                "expected {num_cells} numbers of the board, as many of items and {} of agents, got {}, {} and {}",
+                6 * num_players,
+                board.len(),
+                items.len(),
+                agents.len()
+            )));
+        }
+        if !bombs.len().is_multiple_of(6) || !flames.len().is_multiple_of(3) {
+            let (bombs, flames) = (bombs.len(), flames.len());
+            return Err(value_error(format!(
+                "expected six numbers for each bomb and three for each flame, got {bombs} and {flames}"
+            )));
+        }
         Trace {
             rules: rules.0,
             game_off: &[],
             step: &[step],
-            board: &flat::<u8>("board", board)?,
-            items: &flat::<u8>("items", items)?,
-            agents: &flat::<i8>("agents", agents)?,
+            board: &board,
+            items: &items,
+            agents: &agents,
             bombs: &bombs,
             bomb_off: &[0, (bombs.len() / 6) as i32],
             flames: &flames,
@@ -332,41 +351,25 @@ impl PommermanState {
 #[pymethods]
 impl PommermanViews {
     /// The positions as bytes, one after the other, and where each starts and ends, `[N + 1]`.
-    #[allow(clippy::type_complexity)]
-    fn pack<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<i64>>) {
-        let mut data = Vec::with_capacity(self.0.len() * 128);
-        let mut offsets = vec![0];
-        for (state, _) in &self.0 {
-            data.extend(state.pack());
-            offsets.push(data.len() as i64);
-        }
-        (PyArray1::from_vec(py, data), PyArray1::from_vec(py, offsets))
+    fn pack<'py>(&self, py: Python<'py>) -> PackedRows<'py> {
+        pack_rows(py, self.0.iter(), |(state, _), data| data.extend(state.pack()))
     }
 
-    /// Views of packed positions through the eyes of `players`, `[N]`.
+    /// Views of packed positions with these rules through the eyes of `players`, `[N]`.
     #[staticmethod]
     fn unpack(
         py: Python<'_>,
+        rules: &PommermanRules,
         data: PyReadonlyArray1<'_, u8>,
         offsets: PyReadonlyArray1<'_, i64>,
         players: PyReadonlyArray1<'_, i64>,
     ) -> PyResult<Self> {
         let (data, offsets, players) = (data.as_slice()?, offsets.as_slice()?, players.as_slice()?);
-        if offsets.len() != players.len() + 1 {
-            let (rows, got) = (offsets.len() as i64 - 1, players.len());
-            return Err(value_error(format!("expected one player for each of {rows} positions, got {got}")));
-        }
-        let view = |(bounds, &player): (&[i64], &i64)| {
-            let bytes = data.get(bounds[0] as usize..bounds[1] as usize).ok_or("expected offsets into the data")?;
-            let state = State::unpack(bytes)?;
-            match usize::try_from(player) {
-                Ok(player) if player < state.num_players() => Ok((state, player)),
-                _ => Err(format!("expected players below {}, got {player}", state.num_players())),
-            }
+        let unpack = |bytes: &[u8]| match State::unpack(bytes)? {
+            state if *state.rules() == rules.0 => Ok(state),
+            state => Err(format!("expected positions with {:?}, got one with {:?}", rules.0, state.rules())),
         };
-        py.detach(|| offsets.windows(2).zip(players).map(view).collect::<Result<_, String>>())
-            .map(Self)
-            .map_err(value_error)
+        unpack_rows(py, data, offsets, players, unpack).map(Self)
     }
 
     /// Manhattan distance to the nearest living opponent that the player sees, `[N]`.

@@ -7,6 +7,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
+/// How far returns of low precision may be outside [-1, 1].
+const TOLERANCE: f32 = 1e-3;
+
 /// `State.rewards` itself, which says that nothing is paid.
 static NO_REWARDS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -64,7 +67,11 @@ impl State for PythonState {
     fn returns(&self, out: &mut [f32]) -> PyResult<()> {
         Python::attach(|py| {
             let returns: Vec<f32> = self.state.bind(py).call_method0(intern!(py, "returns"))?.extract()?;
-            write(&returns, "returns", out)
+            write(&returns, "returns", out)?;
+            if returns.iter().any(|number| number.abs() > 1.0 + TOLERANCE) {
+                return Err(PyValueError::new_err(format!("expected returns in [-1, 1], got {returns:?}")));
+            }
+            Ok(())
         })
     }
 
@@ -156,6 +163,10 @@ impl Binding for PythonBinding {
     fn views<'py>(&self, py: Python<'py>, pairs: Vec<(PythonState, Player)>) -> PyResult<Bound<'py, PyAny>> {
         let pairs: Vec<_> = pairs.into_iter().map(|(state, player)| (state.state, player)).collect();
         self.0.bind(py).call_method1(intern!(py, "views"), (pairs,))
+    }
+
+    fn rules_key(&self, _: &PythonState) -> u64 {
+        0
     }
 
     fn agent(&self, object: &Bound<'_, PyAny>) -> PyResult<NoAgent> {

@@ -1,6 +1,7 @@
 //! Truncated rollouts of native views.
 
 use crate::game::num_players;
+use crate::playouts::check_discount;
 use crate::signals::Signals;
 use moemcts_tree::{roll_out as roll_one, Agent, Observe, Player, Rng, SearchError, Worth};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
@@ -36,6 +37,7 @@ where
             "expected an agent or None for each of {num_players} players, got {got}"
         )));
     }
+    check_discount(discount)?;
     let signals = Signals::default();
     let rolled: Result<_, SearchError<S::Error>> = py.detach(|| {
         let mut ends = Vec::with_capacity(pairs.len());

@@ -1,7 +1,7 @@
 //! The search class, the same for every game.
 
 use crate::game::{rows, search_error, Binding};
-use crate::kept_tree::KeptTree;
+use crate::kept_tree::{KeptTree, Terms};
 use crate::playouts::checked;
 use crate::signals::Signals;
 use moemcts_tree::tree::{Line, Status};
@@ -82,6 +82,7 @@ impl<B: Binding> Core<B> {
         root_actions: Option<Vec<Option<Vec<Action>>>>,
     ) -> PyResult<()> {
         let started = Instant::now();
+        let py = roots.py();
         let roots = self.binding.pairs(roots)?;
         let num_roots = roots.len();
         let kept = kept.unwrap_or_else(|| (0..num_roots).map(|_| None).collect());
@@ -99,7 +100,7 @@ impl<B: Binding> Core<B> {
         for (((state, player), seed), ((others, kept), actions)) in roots.into_iter().zip(seeds).zip(beside) {
             // A kept tree knows all actions of its root, and the Gumbel root begins with untried ones.
             let grown = match kept.filter(|_| actions.is_none() && self.search.config.gumbel.is_none()) {
-                Some(kept) => self.regrow(&kept, &state, player, &others)?,
+                Some(kept) => self.regrow(py, &kept, &state, player, &others)?,
                 None => None,
             };
             trees.push(match grown {
@@ -107,7 +108,7 @@ impl<B: Binding> Core<B> {
                 None => {
                     let mut tree = self.plant(cleared.next(), state, player, Rng::new(seed), others)?;
                     if let Some(actions) = actions {
-                        tree.restrict(player, &actions).map_err(search_error)?;
+                        tree.restrict(player, &actions, &self.search.config).map_err(search_error)?;
                     }
                     tree
                 }
@@ -286,7 +287,20 @@ impl<B: Binding> Core<B> {
     {
         self.viewers.clear();
         self.selected = 0..0;
-        self.search.take().into_iter().map(KeptTree::new).collect()
+        let trees = self.search.take();
+        trees.into_iter().map(|tree| self.kept(tree)).collect()
+    }
+
+    fn kept(&self, tree: Tree<B::State, B::Agent>) -> KeptTree
+    where
+        Tree<B::State, B::Agent>: Send,
+    {
+        let terms = tree.states.first().map_or_else(|| self.terms(0), |root| self.terms(self.binding.rules_key(root)));
+        KeptTree::new(tree, terms, B::IS_NATIVE)
+    }
+
+    fn terms(&self, rules_key: u64) -> Terms {
+        Terms::of(&self.search.config, rules_key)
     }
 
     fn state(&self, tree: u32, node: u32) -> B::State {
@@ -325,6 +339,7 @@ impl<B: Binding> Core<B> {
     /// Returns a kept tree from the position on, where it fits this search and holds that position.
     fn regrow(
         &self,
+        py: Python<'_>,
         kept: &KeptTree,
         state: &B::State,
         player: Player,
@@ -333,14 +348,14 @@ impl<B: Binding> Core<B> {
         let Some(mut grown) = kept.take() else { return Ok(None) };
         let levels = 2 * self.num_players as u32;
         let players = (others.searched(self.num_players), others.modelled());
+        let is_of_this_search = *kept.terms() == self.terms(self.binding.rules_key(state));
         let is_found = match grown.downcast_mut::<Tree<B::State, B::Agent>>() {
-            Some(tree) => {
-                tree.draws_replies == self.search.config.draws_replies
-                    && (tree.searched, tree.modelled) == players
-                    && tree.reroot(state, levels).map_err(Into::into)?
-                    && tree.seats_of(0).any(|seat| seat.player() == player)
+            Some(tree) if is_of_this_search && (tree.searched, tree.modelled) == players => {
+                let mut reroot = || tree.reroot(state, levels);
+                let is_there = if B::IS_NATIVE { py.detach(reroot) } else { reroot() };
+                is_there.map_err(Into::into)? && tree.seats_of(0).any(|seat| seat.player() == player)
             }
-            None => false,
+            _ => false,
         };
         if is_found {
             return Ok(grown.downcast().ok().map(|tree| *tree));

@@ -11,6 +11,8 @@ pub enum SearchError<E> {
     NoAction(Player),
     /// The game named an action that no policy has an entry for.
     ActionRange { action: Action, num_actions: usize },
+    /// The game named a player's actions in another order than ascending, or one twice.
+    ActionOrder { player: Player, actions: [Action; 2] },
     /// A root is to be searched with actions that it does not have, or with none.
     RootActions { player: Player, legal: Vec<Action>, got: Vec<Action> },
     /// The evaluator returned something that is not a number.
@@ -27,6 +29,8 @@ pub enum SearchError<E> {
     ChanceRoot,
     /// An evaluator's value is out of range.
     ValueRange { row: usize, value: f32 },
+    /// A root is to be searched for a player that is not active there.
+    NotActive { player: Player, active: Vec<Player> },
     /// The game let somebody move who does not play it.
     UnknownPlayer { player: Player, num_players: usize },
     /// A player has more actions than a node can number.
@@ -53,6 +57,9 @@ impl<E> fmt::Display for SearchError<E> {
             Self::ActionRange { action, num_actions } => {
                 write!(f, "expected actions below {num_actions}, the game gave {action}")
             }
+            Self::ActionOrder { player, actions: [first, next] } => {
+                write!(f, "expected actions of player {player} that ascend, the game gave {next} after {first}")
+            }
             Self::RootActions { player, legal, got } => {
                 write!(f, "expected root actions of player {player}, one or more of {legal:?}, got {got:?}")
             }
@@ -71,6 +78,9 @@ impl<E> fmt::Display for SearchError<E> {
             }
             Self::ValueRange { row, value } => {
                 write!(f, "expected values in [-1, 1] from the evaluator, got {value} in row {row}")
+            }
+            Self::NotActive { player, active } => {
+                write!(f, "expected a root where player {player} is active, got active players {active:?}")
             }
             Self::UnknownPlayer { player, num_players } => {
                 write!(f, "expected active players below {num_players}, the game gave {player}")

@@ -2,6 +2,7 @@
 
 use crate::error::SearchError;
 use crate::rng::Rng;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A seat at the table, `0..num_players`, or `CHANCE`.
 pub type Player = usize;
@@ -163,6 +164,13 @@ pub(crate) fn step_discount<S: State>(state: &S, discount: f64) -> Result<f64, S
     Ok(if state.active_players()?.contains(CHANCE) { 1.0 } else { discount })
 }
 
+/// Returns 64 bits over a value.
+pub fn hashed(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// The sizes that a game's variant decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dimensions {
@@ -175,6 +183,9 @@ pub struct Dimensions {
 /// A state that a network can look at.
 pub trait Observe: State {
     fn dimensions(&self) -> Dimensions;
+
+    /// Returns 64 bits over the rules and the encodings of its game, the same for all positions of one game.
+    fn rules_key(&self) -> u64;
 
     /// Writes the observation planes `[C, H, W]` of `player` into `out`, which is zero on entry.
     fn observe(&self, player: Player, out: &mut [f32]) -> Result<(), Self::Error>;

@@ -15,7 +15,7 @@ pub mod tree;
 
 pub use config::{Config, EarlyEnd, Exploration, GumbelRoot, Limits, Unpruning};
 pub use error::SearchError;
-pub use game::{Action, Agent, Dimensions, NoAgent, Observe, Player, Players, State, CHANCE};
+pub use game::{hashed, Action, Agent, Dimensions, NoAgent, Observe, Player, Players, State, CHANCE};
 pub use playouts::{playout, playout_search, Arm, PlayoutConfig, Stop};
 pub use rng::Rng;
 pub use rollouts::{roll_out, Worth};

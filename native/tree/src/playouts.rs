@@ -54,7 +54,8 @@ pub(crate) struct Scratch {
     joint: Vec<Action>,
     legal: Vec<Action>,
     chances: Vec<f32>,
-    pub(crate) returns: Vec<f32>,
+    /// Returns or rewards.
+    numbers: Vec<f32>,
     /// What a later value of each player is worth where the playout began.
     pub(crate) scales: Vec<f64>,
 }
@@ -89,9 +90,9 @@ impl Scratch {
     /// Adds what is decided for these players, whose later values are worth nothing then.
     pub(crate) fn end<S: State>(&mut self, state: &S, players: Players, values: &mut [f64]) -> Result<(), S::Error> {
         self.zero(values.len());
-        state.returns(&mut self.returns)?;
+        state.returns(&mut self.numbers)?;
         for player in players.iter() {
-            values[player] += self.scales[player] * f64::from(self.returns[player]);
+            values[player] += self.scales[player] * f64::from(self.numbers[player]);
             self.scales[player] = 0.0;
         }
         Ok(())
@@ -108,7 +109,7 @@ impl Scratch {
         state.play(&self.joint)?;
         if S::HAS_REWARDS {
             self.zero(values.len());
-            state.rewards(&mut self.returns)?;
+            state.rewards(&mut self.numbers)?;
             self.add(values);
         }
         if discount != 1.0 {
@@ -120,7 +121,7 @@ impl Scratch {
     }
 
     fn add(&self, values: &mut [f64]) {
-        for (value, (number, scale)) in values.iter_mut().zip(self.returns.iter().zip(&self.scales)) {
+        for (value, (number, scale)) in values.iter_mut().zip(self.numbers.iter().zip(&self.scales)) {
             *value += scale * f64::from(*number);
         }
     }
@@ -157,8 +158,8 @@ impl Scratch {
     }
 
     pub(crate) fn zero(&mut self, num_players: usize) {
-        self.returns.clear();
-        self.returns.resize(num_players, 0.0);
+        self.numbers.clear();
+        self.numbers.resize(num_players, 0.0);
     }
 }
 
@@ -175,8 +176,12 @@ pub fn playout_search<S: State>(
     stop: Stop<'_>,
 ) -> Result<Vec<Arm>, SearchError<S::Error>> {
     let started = Instant::now();
-    if root.active_players()?.contains(CHANCE) {
+    let active = root.active_players()?;
+    if active.contains(CHANCE) {
         return Err(SearchError::ChanceRoot);
+    }
+    if !active.contains(player) {
+        return Err(SearchError::NotActive { player, active: active.iter().collect() });
     }
     let mut tree = Tree {
         player,

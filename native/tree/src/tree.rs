@@ -30,6 +30,9 @@ use edges::{Edge, Edges, Slot};
 use moves::Moves;
 use node::Details;
 
+/// Things in one array from which on a tree grows no further.
+const FULL: usize = 1 << 31;
+
 /// One searched position. `A` are the agents of the players that are not searched.
 #[derive(Clone)]
 pub struct Tree<S, A> {
@@ -85,7 +88,8 @@ struct Scratch {
     actions: Vec<Action>,
     chosen: Vec<Slot>,
     joint: Vec<Action>,
-    rewards: Vec<f32>,
+    /// Rewards, returns or probabilities.
+    numbers: Vec<f32>,
     running: Vec<f64>,
     priors: Vec<f64>,
 }
@@ -171,7 +175,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
     }
 
     /// Searches no other actions of `player` at the root just planted than these, in ascending order.
-    pub fn restrict(&mut self, player: Player, actions: &[Action]) -> Result<(), SearchError<S::Error>> {
+    pub fn restrict(
+        &mut self,
+        player: Player,
+        actions: &[Action],
+        config: &Config,
+    ) -> Result<(), SearchError<S::Error>> {
         let mut legal = Vec::new();
         self.states[ROOT as usize].legal_actions(player, &mut legal)?;
         let kept: Vec<Action> = legal.iter().copied().filter(|action| actions.contains(action)).collect();
@@ -183,8 +192,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             return Ok(());
         };
         // The seat's moves move to the end; those it had stay behind unused.
-        let first_move = self.moves.extend(&kept);
-        *self.seat_mut(ROOT, seat) = Seat::new(player, first_move, kept.len() as u32);
+        *self.seat_mut(ROOT, seat) = grow::checked_seat::<S::Error>(player, &kept, &mut self.moves, config)?;
         self.details[ROOT as usize].num_unproven = kept.len() as u32;
         self.is_restricted = true;
         Ok(())
@@ -203,9 +211,18 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let num_nodes = self.nodes.len() + self.suspended.len() * (1 + usize::from(self.draws_replies));
         let root = &self.nodes[ROOT as usize];
         matches!(root.status, Status::Terminal | Status::Proven)
+            || self.is_full()
             || (root.visits > 0 || self.in_flight > 0)
                 && (self.simulations + self.in_flight >= config.limits.simulations
                     || num_nodes >= config.limits.nodes as usize)
+    }
+
+    /// Returns whether half of the numbers are given away that name places in one of its arrays: what one more node adds
+    /// has a number yet.
+    fn is_full(&self) -> bool {
+        let lens = [self.nodes.len(), self.seats.len(), self.moves.priors.len(), self.edges.len()];
+        let more = [self.choices.len(), self.replies.len(), self.steps.len()];
+        lens.into_iter().chain(more).fold(0, |all, len| all | len) >= FULL
     }
 
     /// Returns whether at the root one action is ahead of all others by more visits than are left, for each seat.

@@ -177,6 +177,12 @@ def test_foreign_bytes_are_refused() -> None:
         ChessGame("antichess").unpack(packed, np.zeros(1, dtype=np.int64))
     with pytest.raises(ValueError, match="expected 1 players, got 2"):
         ChessGame("chess").unpack(packed, np.zeros(2, dtype=np.int64))
+    with pytest.raises(ValueError, match="row 0: expected 80 bytes and eight for each position before, got 83"):
+        ChessGame("chess").unpack(type(packed).of([packed.data.tobytes() + b"abc"]), np.zeros(1, dtype=np.int64))
+    with pytest.raises(ValueError, match="row 0: expected at most 0 positions before that can be repeated"):
+        ChessGame("chess").unpack(type(packed).of([packed.data.tobytes() + bytes(8)]), np.zeros(1, dtype=np.int64))
+    with pytest.raises(ValueError, match="expected 80 bytes and eight for each position before, got 83"):
+        core.ChessState.unpack(ChessGame("chess").rules, packed.data.tobytes() + b"abc")
     with pytest.raises(ValueError, match="at least 80 bytes"):
         ChessGame("chess").unpack(type(packed).of([b"short"]), np.zeros(1, dtype=np.int64))
     with pytest.raises(ValueError, match="row 0: expected positions of chess, got no known game"):
@@ -185,6 +191,20 @@ def test_foreign_bytes_are_refused() -> None:
     broken[:24] = 255
     with pytest.raises(ValueError, match="row 0: "):
         ChessGame("chess").unpack(type(packed)(broken, packed.offsets), np.zeros(1, dtype=np.int64))
+
+
+def test_a_long_past_is_forgotten_without_a_deep_stack() -> None:
+    game = ChessGame("crazyhouse", max_plies=1_000_000)
+    start = game.parse_state(f"{chess.STARTING_FEN[:-1]}400000")
+    record = game.pack([start]).data.tobytes()
+    state = core.ChessState.unpack(game.rules, record + bytes(8 * 799_998))
+    assert pickle.loads(pickle.dumps(state)).key() == state.key() != start.key()
+
+
+def test_counters_beyond_two_bytes_survive_pickling() -> None:
+    state = ChessGame("chess", max_plies=1_000_000).parse_state("4k3/8/8/8/8/8/8/4K2R w - - 12 70000")
+    again = pickle.loads(pickle.dumps(state))
+    assert (again.fen(), again.key(), again.ply) == (state.fen(), state.key(), 139_998)
 
 
 @given(data=st.data(), variant=st.sampled_from(VARIANTS), seed=st.integers(0, 100))

@@ -299,6 +299,11 @@ def test_alpha_beta_stops_at_its_limits() -> None:
     started = time.monotonic()
     views.alpha_beta(seconds=0.1)  # type: ignore[attr-defined]
     assert time.monotonic() - started < 20
+    queens = game.parse_state("qqqqkqqq/qqqqqqqq/8/8/8/8/QQQQQQQQ/QQQQKQQQ w - - 0 1")
+    for limit in ({"nodes": 2000}, {"seconds": 0.1, "depth": 1}):
+        ((action, _, depth, _),) = game.views([(queens, 0)]).alpha_beta(**limit)  # type: ignore[attr-defined]
+        assert depth == 0
+        assert action in queens.legal_actions(0)
     for bad in ({}, {"depth": 0}, {"nodes": 0}, {"seconds": -1.0}):
         with pytest.raises(ValueError, match="expected a limit above 0"):
             views.alpha_beta(**bad)  # type: ignore[attr-defined]

@@ -175,7 +175,17 @@ def test_mirroring_twice_changes_nothing() -> None:
         ("chess", "startpos; moves e2e5", "expected one of a2a3"),
         ("chess", "startpos; last e2", "expected squares like e2e4"),
         ("chess", "startpos; seen xyz", "expected hexadecimal hashes"),
-        ("chess", "startpos; whatever", "expected `last`, `seen` or `moves`"),
+        ("chess", "startpos; whatever", "expected `last`, `seen`, `occurred` or `moves`"),
+        ("chess", "startpos; occurred often", 'expected a number from 0 to 255 after `occurred`, got "often"'),
+        (
+            "chess",
+            "startpos; seen 12",
+            "expected at most 0 positions before that can be repeated, as the half-move clock",
+        ),
+        ("crazyhouse", f"{chess.STARTING_FEN}; seen 1", "at most 0 positions .*, as the move number says, got 1"),
+        ("chess", "4k3/8/8/8/8/8/8/4K2R b K - 4 9; seen 1 2; occurred 1", "expected `seen` or `occurred`, got both"),
+        ("chess", "4k3/8/8/8/8/8/8/4K2R b K - 99999 1", "expected a half-move clock of at most 48576, got 99999"),
+        ("chess", "4k3/8/8/8/8/8/8/4K2R b K - 0 600000", "expected a move number of at most 524287, got 600000"),
         ("racingkings", chess.STARTING_FEN, "no racingkings position"),
     ],
 )
@@ -184,11 +194,25 @@ def test_a_wrong_position_says_what_was_expected(variant: str, text: str, messag
         ChessGame(variant).parse_state(text)
 
 
+@pytest.mark.parametrize(
+    "fen",
+    [
+        "k2B1QK1/nn1Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/3Q4/1Q4Q1[PNBRQ] w - - 0 1",
+        "k2B1Q~K1/nn1Q~4/1Q~4Q~1/4Q~3/2Q~4Q~/Q~4Q~2/3Q4/1Q~4Q~1[PNBR] w - - 0 1",
+    ],
+)
+def test_a_crazyhouse_position_has_any_number_of_moves(fen: str) -> None:
+    state = ChessGame("crazyhouse").parse_state(fen)
+    moves = sorted(state.uci(action) for action in state.legal_actions(0))
+    assert moves == sorted(move.uci() for move in state.board().legal_moves)
+    assert state.perft(1) == len(moves)
+
+
 def test_wrong_options_are_refused() -> None:
     with pytest.raises(UsageError, match="no plane set named 'v9'; did you mean 'v2'"):
         ChessGame("chess", planes="v9")
     for number in (0, -3, 2**32):
-        with pytest.raises(UsageError, match=f"expected max_plies from 1 to 4294967295, got {number}"):
+        with pytest.raises(UsageError, match=f"expected max_plies from 1 to 1000000, got {number}"):
             ChessGame("chess", max_plies=number)
     with pytest.raises(ValueError, match="no policy map"):
         ChessGame("chess", policy="crazy")

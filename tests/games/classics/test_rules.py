@@ -183,6 +183,23 @@ def test_damaged_records_are_refused(found: Plugins) -> None:
             type(state).unpack(damaged)
 
 
+def test_packed_positions_on_another_board_are_refused(found: Plugins) -> None:
+    large, small = found.game("hex"), found.game("hex?size=5")
+    packed, player = small.pack([small.initial_state()]), np.zeros(1, np.int64)
+    assert len(small.unpack(packed, player)) == 1
+    with pytest.raises(ValueError, match=r"row 0: expected .* 11 rows and 11 columns, got one of 5 rows and 5 col"):
+        large.unpack(packed, player)
+    with pytest.raises(ValueError, match="row 0: expected players below 2, got 2"):
+        small.unpack(packed, player + 2)
+
+
+def test_a_ply_that_no_game_comes_to_is_refused(found: Plugins) -> None:
+    game = found.game("othello")
+    text = game.format_state(game.initial_state())
+    with pytest.raises(ValueError, match="expected at most 9999 plies, got 65534"):
+        game.parse_state(text.rsplit(" ", 1)[0] + " 65534")
+
+
 def test_the_careful_agent_beats_the_random_one_as_in_a_search_so_in_a_seat(found: Plugins) -> None:
     """40 games: 33 points are as far from the 20 of equals as four standard deviations."""
     game = found.game("connect-four")

@@ -122,6 +122,10 @@ def test_parts_that_do_not_fit_together_are_refused() -> None:
         {"board": parts["board"].astype(np.int64)},
         {"board": parts["board"][:4]},
         {"agents": parts["agents"][:1]},
+        {"agents": np.repeat(parts["agents"], 2, axis=0)},
+        {"board": np.repeat(parts["board"], 2, axis=0)},
+        {"items": np.repeat(parts["items"], 2, axis=0)},
+        {"bombs": bomb[:, :4]},
         {"agents": parts["agents"] + np.array([0, 9, 0, 0, 0, 0], np.int8)},
         {"bombs": np.repeat(bomb, 2, axis=0)},
         {"bombs": bomb * np.array([[1, 1, 1, 0, 1, 1]], np.int8)},
@@ -129,8 +133,35 @@ def test_parts_that_do_not_fit_together_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match="expected"):
             changed(**wrong)
+    with pytest.raises(ValueError, match="expected a step of at least 0, got -1"):
+        native.State.from_arrays(state.rules, -1, *(parts[name] for name in names))  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match=r"expected 2 actions of 0\.\.=5"):
         state.step([1, 6])  # type: ignore[attr-defined]
+
+
+def test_packed_positions_of_other_rules_are_refused() -> None:
+    duel, short = variant("OneVsOne-v0"), variant("OneVsOne-v0", max_steps=30)
+    ffa = variant("PommeFFACompetition-v0")
+    player = np.zeros(1, np.int64)
+    for other in (short, ffa):
+        packed = other.pack([other.initial_state(0)])
+        assert len(other.unpack(packed, player)) == 1
+        with pytest.raises(ValueError, match=r"row 0: expected positions with Rules .*, got one with Rules "):
+            duel.unpack(packed, player)
+    packed = duel.pack([duel.initial_state(0)])
+    for wrong in (2, -1):
+        with pytest.raises(ValueError, match=f"row 0: expected players below 2, got {wrong}"):
+            duel.unpack(packed, player + wrong)
+    with pytest.raises(ValueError, match="expected ascending offsets"):
+        duel.unpack(type(packed)(packed.data, packed.offsets[::-1]), player)
+    with pytest.raises(ValueError, match="expected 1 players, got 2"):
+        duel.unpack(packed, np.zeros(2, np.int64))
+
+
+def test_planes_of_no_board_are_refused() -> None:
+    for size in (0, 5, 12):
+        with pytest.raises(ValueError, match="n = 8 or 11"):
+            native.transform(1, np.zeros((2, len(native.planes()), size, size), np.float32))
 
 
 def test_strength_stops_at_the_cap_of_the_fog() -> None:

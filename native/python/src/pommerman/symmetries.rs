@@ -16,8 +16,8 @@ pub fn pommerman_transform<'py>(
     check_symmetry(number)?;
     let shape: [usize; 4] = planes.shape().try_into()?;
     let [_, num_planes, rows, columns] = shape;
-    if num_planes != NUM_PLANES || rows != columns || rows > 11 {
-        return Err(value_error(format!("expected planes [N, {NUM_PLANES}, n, n], got {shape:?}")));
+    if num_planes != NUM_PLANES || rows != columns || !matches!(rows, 8 | 11) {
+        return Err(value_error(format!("expected planes [N, {NUM_PLANES}, n, n] with n = 8 or 11, got {shape:?}")));
     }
     let given = planes.as_slice()?;
     let mut out = vec![0.0; given.len()];

@@ -49,6 +49,11 @@ impl Edges {
         self.free.iter_mut().for_each(Vec::clear);
     }
 
+    /// Returns how many there is room for.
+    pub fn len(&self) -> usize {
+        self.lines.len() * PER_LINE
+    }
+
     pub fn all(&self) -> &[Edge] {
         memory::flat(&self.lines)
     }

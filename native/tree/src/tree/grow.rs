@@ -1,6 +1,7 @@
 //! New nodes: a step is played, and what can be played after it is noted.
 
 use super::edges::{Edge, Slot};
+use super::moves::Moves;
 use super::node::{Details, Node, NodeId, Seat, Status, NONE};
 use super::{Scratch, Tree};
 use crate::chance;
@@ -157,22 +158,12 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let actions = &mut self.scratch.actions;
         actions.clear();
         self.states[self.nodes.len()].search_actions(player, actions)?;
-        if actions.is_empty() {
-            return Err(SearchError::NoAction(player));
-        }
-        let num_actions = config.num_actions;
-        if let Some(&action) = actions.iter().find(|&&action| action as usize >= num_actions) {
-            return Err(SearchError::ActionRange { action, num_actions });
-        }
-        if actions.len() > Seat::MOST_MOVES {
-            return Err(SearchError::TooManyActions { player, most: Seat::MOST_MOVES });
-        }
-        Ok(Seat::new(player, self.moves.extend(actions), actions.len() as u32))
+        checked_seat(player, actions, &mut self.moves, config)
     }
 
     /// Returns the seat of chance, whose priors are its probabilities; it draws, so that all its edges are open.
     fn new_chance(&mut self) -> Result<Seat, SearchError<S::Error>> {
-        let Scratch { actions, rewards: chances, .. } = &mut self.scratch;
+        let Scratch { actions, numbers: chances, .. } = &mut self.scratch;
         chance::outcomes(&self.states[self.nodes.len()], actions, chances)?;
         self.moves.widen(actions.iter().copied().max().unwrap_or(0));
         let first_move = self.moves.extend(actions);
@@ -197,7 +188,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         if !S::HAS_REWARDS && config.discount == 1.0 {
             return Ok(());
         }
-        let rewards = &mut self.scratch.rewards;
+        let rewards = &mut self.scratch.numbers;
         rewards.clear();
         rewards.resize(self.num_players, 0.0);
         state.rewards(rewards)?;
@@ -226,4 +217,25 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         }
         all_decided(state, self.searched)
     }
+}
+
+/// Returns a player's seat with these moves, which a policy has entries for.
+pub(super) fn checked_seat<E>(
+    player: Player,
+    actions: &[Action],
+    moves: &mut Moves,
+    config: &Config,
+) -> Result<Seat, SearchError<E>> {
+    let Some(&last) = actions.last() else { return Err(SearchError::NoAction(player)) };
+    let num_actions = config.num_actions;
+    if let Some(pair) = actions.windows(2).find(|pair| pair[0] >= pair[1]) {
+        return Err(SearchError::ActionOrder { player, actions: [pair[0], pair[1]] });
+    }
+    if last as usize >= num_actions {
+        return Err(SearchError::ActionRange { action: last, num_actions });
+    }
+    if actions.len() > Seat::MOST_MOVES {
+        return Err(SearchError::TooManyActions { player, most: Seat::MOST_MOVES });
+    }
+    Ok(Seat::new(player, moves.extend(actions), actions.len() as u32))
 }

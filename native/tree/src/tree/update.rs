@@ -94,7 +94,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let viewers = self.details[node as usize].active.and(self.searched);
         let state = &self.states[node as usize];
         let decided = self.decided(state, Players::all(num_players).without(viewers), config)?;
-        let returns = &mut self.scratch.rewards;
+        let returns = &mut self.scratch.numbers;
         if !decided.is_empty() {
             returns.clear();
             returns.resize(num_players, 0.0);

@@ -1,0 +1,66 @@
+//! Limits end a search wherever it is, and what it returns then is a legal action.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use moemcts_chess::alpha_beta::{search, Found, Limits};
+use moemcts_chess::variant::{Rules, Variant};
+use moemcts_chess::{notation, Chess};
+
+/// Thirty queens that take each other for a while: the captures of one ply are more than can be looked at.
+const QUEENS: &str = "qqqqkqqq/qqqqqqqq/8/8/8/8/QQQQQQQQ/QQQQKQQQ w - - 0 1";
+const NONE: Limits = Limits { depth: 1, nodes: u64::MAX, time: None };
+
+fn queens(variant: &str) -> Chess {
+    let rules = Rules::of(Variant::named(variant).unwrap());
+    notation::parse_state(QUEENS, rules).unwrap()
+}
+
+fn is_legal(found: Found, state: &Chess) -> bool {
+    notation::legal_moves(state).iter().any(|&m| state.action(m) == found.action)
+}
+
+#[test]
+fn nodes_end_the_first_depth_too() {
+    for variant in ["chess", "crazyhouse"] {
+        let state = queens(variant);
+        for nodes in [1, 2, 100, 2000] {
+            let found = search(&state, &Limits { nodes, ..NONE }, &|| false).unwrap();
+            assert_eq!(found.depth, 0, "{variant}");
+            // Positions that end the game are counted beside the limit.
+            assert!((nodes + 1..nodes + 100).contains(&found.nodes), "{variant}: {}", found.nodes);
+            assert!(is_legal(found, &state), "{variant}");
+        }
+    }
+}
+
+#[test]
+fn time_ends_the_first_depth_too() {
+    let started = Instant::now();
+    let state = queens("crazyhouse");
+    let found = search(&state, &Limits { time: Some(Duration::from_millis(50)), ..NONE }, &|| false).unwrap();
+    assert!(is_legal(found, &state));
+    // What is between two looks at the clock takes milliseconds; the machine may be busy.
+    assert!(started.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn whoever_waits_ends_the_first_depth_too() {
+    let state = queens("chess");
+    let asked = Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        asked.get() == 3
+    };
+    let found = search(&state, &NONE, &stop).unwrap();
+    assert_eq!(asked.get(), 3);
+    assert!(is_legal(found, &state));
+}
+
+#[test]
+fn without_a_node_the_action_is_the_best_one_at_a_glance() {
+    let rules = Rules::of(Variant::named("chess").unwrap());
+    let state = notation::parse_state("4k3/8/8/q2p4/4P3/8/8/R3K3 w - - 0 1", rules).unwrap();
+    let found = search(&state, &Limits { nodes: 1, ..NONE }, &|| false).unwrap();
+    assert_eq!(found.action, state.action(notation::parse_move("a1a5", &state).unwrap()));
+}
