@@ -179,10 +179,10 @@ Intervals are over training seeds; "of these networks" says that they are of gam
 **Chess**, a small network, experts trained on their phase alone, at equal cost, need data, as the paper's do: after
 400,000 positions and 1.2 million they have a higher loss than the single network, 3.0939 for 2.8510 and 2.6877 for
 2.5963, and play worse, -30.9 Elo [-48.6, -13.4], or no difference is shown, -9.5 [-25.0, +6.0]; after one pass over
-21.8 million a lower one in each of four seeds, 2.1768 for 2.2179, and all four sets play better, +22.8 Elo [+3.0,
-+42.7] of 4,000 games (+13.6, +17.0, +41.2, +19.5): suggestive, as the last two were trained after looking at the
-others; corrected for three looks [-7.3, +53.3]. Searched otherwise they show less: at 400 simulations three of the
-four play better, +18.5 [-16.0, +53.3] of 2,000 games (+23.7, +22.3, +39.8, -11.8), with priors softened by a
+21.8 million a lower one in each of five seeds, 2.1785 for 2.2167, and none of the sets plays worse, +18.4 Elo [+0.4,
++36.5] of 5,000 games (+13.6, +17.0, +41.2, +19.5, +1.0): suggestive, as the last three were trained after looking at
+the others; corrected for four looks [-9.6, +46.7]. Searched otherwise they show less: at 400 simulations three of the
+first four play better, +18.5 [-16.0, +53.3] of 2,000 games (+23.7, +22.3, +39.8, -11.8), with priors softened by a
 temperature of 1.7, as the papers' engine has them, two, +10.5 [-33.5, +54.7] of 2,400 (+13.9, -9.8, +48.4, -10.4).
 None of these intervals is adjusted for the others. The paper's +122.2 is the mean of 55 settings of 100 to 3,200 nodes
 or 100 to 1,600 ms, one training per arm, from 91 million positions seen seven times; with half of its data its experts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 import sys
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
@@ -66,6 +67,15 @@ def how_to_get(extra: str) -> str:
     if CHECKOUT is None:
         return f"pip install 'moemcts[{extra}]'"
     return f"./uvw sync --no-dev --inexact --extra {extra}, or pip install '.[{extra}]', in {CHECKOUT}"
+
+
+def how_to_add(folder: Path) -> str:
+    """Returns the command that adds a folder's package to the environment that moemcts runs in."""
+    if CHECKOUT is None:
+        return f"pip install -e {shlex.quote(str(folder))}"
+    # An environment that uv made has no pip, and uv takes the one of the folder that it is called in.
+    words = [CHECKOUT / "uvw", "pip", "install", "--python", sys.prefix, "-e", folder]
+    return shlex.join(map(str, words))
 
 
 class ForeignData(MoemctsError):

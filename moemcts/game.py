@@ -246,14 +246,18 @@ class Game(ABC, Generic[S]):
     Laws, asserted by `moemcts.testing.check_game`:
 
     - every active player has a legal action, and legal actions are ascending indices below `num_actions`;
-    - `play` and all other methods of a state change nothing on it;
+    - observations, returns and rewards are numbers, as float32;
+    - `play` and all other methods of a state change nothing on it, and always say the same;
     - chance moves alone, never first, and its chances are a distribution over its outcomes;
     - a decided player's return is final, and that player is never active or paid again;
     - the returns of a finished game lie in [-1, 1] and sum to `utility_sum`; rewards are numbers, and what is still to
       come, rewards and returns together, lies in [-1, 1]; team mates get the same;
     - equal seeds give equal games;
-    - states and actions survive `parse(format(x))`, and states survive `unpack(pack(x))`;
-    - positions that differ in legal actions or observations differ in `key`;
+    - states and actions survive `parse(format(x))`, and states survive `unpack(pack(x))`; actions are written in a line
+      with no blanks around it;
+    - positions that differ in who moves, in legal actions or in what those who move observe differ in `key`, which is
+      the same in every process;
+    - who perceives a position moves in it, with the same legal actions;
     - symmetries permute actions, and where the start looks the same to a symmetry, it maps games to games: legal
       actions to legal ones, observations to those of the positions reached.
     """
@@ -301,7 +305,8 @@ class Game(ABC, Generic[S]):
     def perceived(self, state: S, player: Player, seed: int = 0) -> S:
         """Returns a position as `player` may believe it to be, in which its search is rooted.
 
-        With perfect information that is the position itself.
+        The player moves in it, and what is legal for it is the same. With perfect information that is the position
+        itself.
         """
         return state
 

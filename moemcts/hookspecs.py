@@ -7,6 +7,7 @@ boards among what a game can use; the built-in games are plugins too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,26 @@ class Registration:
     what they say anywhere. A table's `needs` holds settings without which that preset is refused, each with the reason.
     Under `selfplay` are the presets of self-play by name, each whole.
     """
+
+    def __post_init__(self) -> None:
+        """Raises TypeError for what is not of its type, ValueError for a name that nobody can write."""
+        if not isinstance(self.name, str) or not re.fullmatch(r"[^\s?]+", self.name):
+            raise ValueError(f"expected a name without spaces and '?', got {self.name!r}")
+        owner = f"registration {self.name!r}"
+        if not callable(self.make):
+            raise TypeError(f"{owner}: expected make to be called, got {self.make!r:.80}")
+        if not isinstance(self.summary, str):
+            raise TypeError(f"{owner}: expected a summary in a line, got {self.summary!r:.80}")
+        for what, example in (("games", "('my-game',)"), ("found", "('cuts',)")):
+            names = getattr(self, what)
+            if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+                raise TypeError(f"{owner}: expected {what} as a tuple of names such as {example}, got {names!r:.80}")
+        for what in ("is_learned", "default", "runs_programs"):
+            if not isinstance(getattr(self, what), bool):
+                raise TypeError(f"{owner}: expected {what} to be True or False, got {getattr(self, what)!r:.80}")
+        for what in ("settings", "search", "presets"):
+            if not isinstance(getattr(self, what), Mapping):
+                raise TypeError(f"{owner}: expected {what} as a table, got {getattr(self, what)!r:.80}")
 
 
 @hookspec

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import threading
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,7 +24,7 @@ _PATIENCE = 0.5
 """Seconds to wait for a lock: whoever only looks gives it back at once."""
 _HOLDER = ".holder"
 _PART = re.compile(r"\..+\.\d+\.part")
-"""Names of files that are being written: hidden, with the writer's process."""
+"""Names of files that are being written: hidden, with the writer's process, and of files its thread."""
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -31,7 +32,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
     Raises MoemctsError where it cannot be written, a full disk included; the old file is untouched then.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(temporary, "wb") as file:
@@ -146,7 +147,7 @@ def read_json(path: Path) -> Any:
         raise MoemctsError(f"expected a file {path}, found none") from None
     except OSError as error:
         raise MoemctsError(f"cannot read {path}: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DamagedFile(f"{path} is not valid JSON: {error}") from None
 
 

@@ -185,6 +185,64 @@ class Savings(Game[Saving]):
         return str(state.bonus)
 
 
+@dataclass(frozen=True)
+class Heap(State):
+    """Nine stones, of which players take one to three."""
+
+    stones: int = 9
+    ply: int = 0  # type: ignore[assignment,misc]
+    taken: Any = field(default_factory=list, compare=False)
+    """A list that positions share."""
+
+    @property
+    def active_players(self) -> tuple[int, ...]:
+        return (self.ply % 2,) if self.stones else ()
+
+    def legal_actions(self, player: int) -> Sequence[int]:
+        return range(min(3, self.stones))
+
+    def play(self, actions: Sequence[int]) -> Any:
+        self.taken.append(int(actions[0]))
+        return type(self)(self.stones - 1 - int(actions[0]), self.ply + 1, self.taken)
+
+    def returns(self) -> Any:
+        winner = 1 - self.ply % 2
+        return np.array([1 - 2 * winner, 2 * winner - 1], np.float32) * (not self.stones)
+
+    def observation(self, player: int) -> Any:
+        return np.eye(10, dtype=np.float32)[self.stones]
+
+    def key(self) -> int:
+        return self.ply * 10 + self.stones
+
+
+class Heaps(Game[Heap]):
+    """A game whose positions share a list that nothing looks at."""
+
+    spec = GameSpec(name="heap", num_players=2, num_actions=3, observation_shape=(10,), max_plies=9)
+    state_type: type[Heap] = Heap
+
+    def initial_state(self, seed: int = 0) -> Heap:
+        return self.state_type()
+
+    def parse_state(self, text: str) -> Heap:
+        return self.state_type(*map(int, text.split(",")))
+
+    def format_state(self, state: Heap) -> str:
+        return f"{state.stones},{state.ply}"
+
+
+class Hashed(Heap):
+    """A heap whose key other processes do not have."""
+
+    def key(self) -> int:
+        return hash(f"{self.stones},{self.ply}") % 2**64
+
+
+class HashedHeaps(Heaps):
+    state_type = Hashed
+
+
 class NativeTicTacToe(Game):
     """Tic-tac-toe on the native core."""
 

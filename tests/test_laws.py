@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
-from games_for_tests import HashedTree, TreeGame, TreeState
+from games_for_tests import HashedHeaps, HashedTree, Heap, Heaps, TreeGame, TreeState
 
 from moemcts.agents import Decision
+from moemcts.drawing import Drawing
 from moemcts.evaluation import Evaluation
 from moemcts.game import CHANCE, Packed, State, Symmetry, Views
 from moemcts.gates import PhaseGate, PlyGate
 from moemcts.plugins import plugins
-from moemcts.testing import BrokenLaw, check_agent, check_evaluator, check_game, check_gate
+from moemcts.testing import BrokenLaw, check_agent, check_board, check_evaluator, check_game, check_gate
 
 RULES = TreeGame(4, 2, 4, 6, False)
 
@@ -44,9 +46,20 @@ def decided_in_turn(state: TreeState, player: int) -> bool:
 
 
 def rising(state: TreeState) -> Any:
-    """Returns more with every ply."""
-    value = state.ply / 100 if state.active_players else 0.0
-    return np.array([value, -value], np.float32)
+    """Returns more with every ply to who does not move."""
+    returns = np.zeros(2, np.float32)
+    if state.active_players:
+        returns[1 - state.ply % 2] = state.ply / 100
+    return returns
+
+
+COUNT, DRAWS = itertools.count(), np.random.default_rng(0)
+
+
+def drawn(state: TreeState) -> Any:
+    """Returns a winner at random at the end."""
+    value = DRAWS.choice([-1, 1])
+    return np.array([value, -value], np.float32) * (not state.active_players)
 
 
 def paid(share: float) -> Callable[[TreeState], Any]:
@@ -63,17 +76,30 @@ def nothing_more(state: TreeState) -> Any:
     [
         ({"legal_actions": lambda self, player: []}, "every active player has a legal action"),
         ({"legal_actions": lambda self, player: [2, 1]}, "legal actions ascend"),
-        ({"legal_actions": lambda self, player: [0, 9]}, "legal actions ascend"),
+        (
+            {"legal_actions": lambda self, player: [0, 9]},
+            r"legal actions are below num_actions: got \[0, 9\]",
+        ),
         ({"search_actions": lambda self, player: [99]}, "worth searching are a part"),
         ({"observation": lambda self, player: np.zeros((2, 1, 4), np.float32)}, "declared shape"),
-        ({"observation": lambda self, player: np.full((1, 1, 4), np.nan, np.float32)}, "declared shape"),
-        ({"returns": lambda self: np.array([1, 1], np.float32)}, "a decided player is never active again"),
+        ({"observation": lambda self, player: np.full((1, 1, 4), np.nan, np.float32)}, "observations are numbers"),
+        ({"observation": lambda self, player: np.zeros((1, 1, 4))}, "observations are float32: got float64"),
+        ({"returns": lambda self: np.zeros(2)}, "returns are float32: got float64"),
+        ({"returns": lambda self: np.zeros(2, int)}, "returns are float32: got int64"),
+        ({"rewards": lambda self: np.zeros(2)}, "rewards are float32: got float64"),
+        ({"returns": lambda self: np.array([1, 1], np.float32)}, r"never active again: .* belongs to rewards\(\)"),
+        (
+            {"returns": half_won, "is_decided": lambda self, player: not self.active_players},
+            r"returns are 0 for whom nothing is decided: got .* belongs to rewards\(\)",
+        ),
+        ({"returns": drawn}, "a position always says the same: asked again, it differs in returns"),
+        ({"play": lambda self, actions: TreeState.play(self, [next(COUNT)])}, "play is not random: .* differ in "),
         ({"returns": lambda self: np.array([5, -5], np.float32) * (not self.active_players)}, "in \\[-1, 1\\]"),
         ({"returns": half_won}, "a decided player is never active again"),
         ({"is_decided": lambda self, player: False}, "all are decided at the end"),
         ({"is_decided": lambda self, player: self.ply % 2 == 0 or not self.active_players}, "never active again"),
         ({"returns": rising, "is_decided": decided_in_turn}, "decided return is final"),
-        ({"rewards": lambda self: np.zeros(3, np.float32)}, "rewards are numbers"),
+        ({"rewards": lambda self: np.zeros(3, np.float32)}, "rewards are one per player: got .* of 2"),
         ({"rewards": lambda self: np.ones(2, np.float32)}, "rewards sum to zero"),
         ({"rewards": paid(1.5), "returns": nothing_more}, r"values are in \[-1, 1\] where steps pay: .* at ply 0"),
         ({"active_players": property(lambda self: (CHANCE, 0) if self.ply < 3 else ())}, "chance moves alone"),
@@ -86,11 +112,12 @@ def nothing_more(state: TreeState) -> Any:
         ({"key": lambda self: np.uint64(TreeState.key(self))}, "whole numbers of 64 bits: got .*uint64"),
         ({"ply": property(lambda self: 3)}, "plies count up"),
         ({"play": lambda self, actions: None}, "expected State of play, got None"),
+        ({"ply": property(lambda self: 3 * len(self.path))}, "plies count up: .* leads from ply 0 to 3"),
         ({"active_players": property(lambda self: 0)}, "expected tuple of active_players, got 0"),
         ({"legal_actions": lambda self, player: {0, 1}}, "expected Sequence or ndarray of legal_actions, got {0, 1}"),
         ({"observation": lambda self, player: [0.0]}, "expected ndarray of observation, got "),
         ({"rewards": lambda self: [0.0, 0.0]}, "expected ndarray of rewards, got "),
-        ({"returns": lambda self: np.full(2, np.nan, np.float32)}, r"returns are numbers: .*got \[nan nan\]"),
+        ({"returns": lambda self: np.full(2, np.nan, np.float32)}, r"returns are numbers: got \[nan nan\]"),
     ],
 )
 def test_broken_states_are_found(methods: dict[str, Any], law: str) -> None:
@@ -147,7 +174,10 @@ def test_a_state_that_changes_is_found() -> None:
         def initial_state(self, seed: int = 0) -> TreeState:
             return Mutable(self.rules)
 
-    with pytest.raises(BrokenLaw, match=r"nothing changes a state|equal seeds|plies"):
+        def parse_state(self, text: str) -> TreeState:
+            return Mutable(self.rules, super().parse_state(text).path)
+
+    with pytest.raises(BrokenLaw, match=r"play changes nothing on its position: .* changes its ply, .*, key; play ret"):
         check_game(Game(RULES))
 
 
@@ -285,3 +315,119 @@ def test_answers_that_depend_on_the_batch_are_found() -> None:
     Normed.dtype = np.float64
     with pytest.raises(BrokenLaw, match="evaluations are float32: got float64"):
         check_evaluator(Normed(), game)
+
+
+def test_the_first_law_that_is_broken_is_told_before_anything_is_played() -> None:
+    def play(self: TreeState, actions: Sequence[int]) -> TreeState:
+        raise IndexError(f"no stones left for {actions}")
+
+    with pytest.raises(BrokenLaw, match="legal actions are below num_actions"):
+        check_game(broken(play=play, legal_actions=lambda self, player: range(5)))
+
+
+def heaps(game_type: type[Heaps] = Heaps, /, **methods: Any) -> Heaps:
+    """Returns the game with some methods of its positions replaced."""
+    game = game_type()
+    game.state_type = type("Replaced", (Heap,), methods)
+    return game
+
+
+def test_positions_that_share_a_list_are_told() -> None:
+    def parity(state: Heap) -> Any:
+        winner = len(state.taken) % 2
+        return np.array([1 - 2 * winner, 2 * winner - 1], np.float32) * (not state.stones)
+
+    with pytest.raises(BrokenLaw, match=r"play changes nothing on its position: .* its observations; .* shares"):
+        check_game(heaps(observation=lambda self, player: np.full(10, len(self.taken), np.float32)))
+    with pytest.raises(BrokenLaw, match=r"positions share nothing that play changes: .* changes the returns"):
+        check_game(heaps(returns=parity))
+
+
+def test_play_that_is_seldom_random_is_found() -> None:
+    count = itertools.count(1)
+
+    def play(self: Heap, actions: Sequence[int]) -> Heap:
+        child = Heap.play(self, actions)
+        return replace(child, stones=child.stones - 1) if child.stones == 5 and next(count) % 12 == 0 else child
+
+    with pytest.raises(BrokenLaw, match=r"play is not random|equal seeds give equal games: seed \d+ and"):
+        check_game(heaps(play=play))
+
+
+@pytest.mark.parametrize(
+    ("methods", "differ"),
+    [
+        ({"key": lambda self: self.stones}, "active_players"),
+        ({"key": lambda self: 7, "observation": lambda self, player: np.zeros(10, np.float32)}, "active_players"),
+        (
+            {"key": lambda self: self.ply, "observation": lambda self, player: np.zeros(10, np.float32)},
+            "legal_actions",
+        ),
+    ],
+)
+def test_keys_that_do_not_know_who_moves_or_what_is_legal_are_found(methods: dict[str, Any], differ: str) -> None:
+    with pytest.raises(BrokenLaw, match=f"positions that look different have different keys: .* differ in .*{differ}"):
+        check_game(heaps(**methods))
+
+
+def test_keys_that_do_not_know_what_the_second_player_sees_are_found() -> None:
+    def observation(self: TreeState, player: int) -> Any:
+        return np.full((1, 1, 4), self.ply * player, np.float32)
+
+    both = property(lambda self: (0, 1) if self.ply < 3 else ())
+    methods = {"active_players": both, "legal_actions": lambda self, player: (0, 1), "observation": observation}
+    with pytest.raises(BrokenLaw, match=r"different keys: .* differ in observations"):
+        check_game(broken(**methods, key=lambda self: int(not self.active_players)))
+
+
+def test_keys_that_other_processes_do_not_have_are_found() -> None:
+    with pytest.raises(BrokenLaw, match=r"keys are the same in every process: .* Python's hash of text differs"):
+        check_game(HashedHeaps())
+    same = {law.name: law for law in check_game(Heaps())}["keys are the same in every process"]
+    assert (same.num_cases > 10, same.not_checked) == (True, "")
+    # A class of a function is not found elsewhere, nor is a game that nobody registered.
+    left_out = {law.name: law for law in check_game(type("Local", (Heaps,), {})())}[same.name]
+    assert (left_out.num_cases, left_out.not_checked.split(" nor ")[0]) == (0, "the game can be neither pickled")
+
+
+def test_what_is_written_drawn_or_perceived_wrongly_is_found() -> None:
+    def said(**methods: Callable[..., Any]) -> Heaps:
+        return type("Said", (Heaps,), methods)()  # type: ignore[no-any-return]
+
+    for text in ("take {} ", "take\n{}", " {}"):
+        with pytest.raises(BrokenLaw, match="actions are written in one line, without blanks around it: 0 became '"):
+            check_game(said(format_action=lambda self, state, player, action, text=text: text.format(action)))
+    with pytest.raises(BrokenLaw, match="who perceives a position moves in it: player 0 perceives one in which"):
+        check_game(said(perceived=lambda self, state, player, seed=0: replace(state, ply=state.ply + 1)))
+    with pytest.raises(BrokenLaw, match=r"legal is the same in a perceived position: .* perceives \[0\], not \[0, 1"):
+        check_game(said(perceived=lambda self, state, player, seed=0: replace(state, stones=1)))
+    with pytest.raises(BrokenLaw, match="positions are drawn as text"):
+        check_game(said(render=lambda self, state: None))
+    with pytest.raises(KeyError, match="hidden"):
+        check_game(said(render=lambda self, state: {}["hidden"]))
+
+
+def test_a_symmetry_to_which_the_start_looks_different_is_told() -> None:
+    class Game(Heaps):
+        def symmetries(self) -> Sequence[Symmetry]:
+            return [Symmetry("mirror", lambda planes: planes[..., ::-1], np.array([2, 1, 0]))]
+
+    (law,) = [law for law in check_game(Game()) if law.name == "symmetries map games to games"]
+    assert (law.num_cases, law.not_checked) == (0, "the start looks different to symmetry mirror")
+
+
+def test_boards_that_show_what_is_no_action_are_found() -> None:
+    class Shown:
+        seats, colours, page = ("first", "second"), ("red", "blue"), None
+
+        def draw(self, state: Any, player: int) -> Drawing:
+            return Drawing(width=9, height=1, spots={9: ((0, 0, 1, 1),)})
+
+    with pytest.raises(BrokenLaw, match=r"what can be clicked is an action: got \{9\}"):
+        check_board(Shown(), Heaps())
+    Shown.draw = lambda self, state, player: None  # type: ignore[assignment,method-assign,return-value]
+    with pytest.raises(BrokenLaw, match="expected Drawing of draw, got None"):
+        check_board(Shown(), Heaps())
+    Shown.seats = ("first",)  # type: ignore[assignment]
+    with pytest.raises(BrokenLaw, match="every player has a name"):
+        check_board(Shown(), Heaps())

@@ -19,7 +19,8 @@ from moemcts.gates import PlyGate
 from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.inference.fidelity import Fidelity
 from moemcts.naming import contestants, identity_of, is_timed, resolve_agent, says_more, with_options
-from moemcts.plugins import checked_options, plugins
+from moemcts.options import checked_options
+from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 from moemcts.runs.match import Match, MatchPlan, going_on
 from moemcts.search import SearchAgent

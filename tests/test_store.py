@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from moemcts.errors import DamagedFile, MoemctsError, UsageError
-from moemcts.store import check_path, exclusive, read_json, write_text
+from moemcts.store import check_path, exclusive, read_json, write_bytes, write_text
 
 HOLD = "import sys; from pathlib import Path; from moemcts.store import exclusive\n"
 HOLD += "with exclusive(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
@@ -29,7 +30,11 @@ def test_a_folder_has_one_writer_and_says_which(tmp_path: Path) -> None:
 
 
 def test_what_killed_writers_left_is_cleared_at_the_next_start_and_nothing_else(tmp_path: Path) -> None:
-    left = [tmp_path / ".report.md.4711.part", tmp_path / "data" / ".shard-00000.safetensors.12.part"]
+    left = [
+        tmp_path / ".report.md.4711.part",
+        tmp_path / "data" / ".shard-00000.safetensors.12.part",
+        tmp_path / ".a.12.7.part",
+    ]
     ours = [tmp_path / "a.part", tmp_path / ".hidden.part", tmp_path / "data" / "shard-00000.safetensors"]
     for path in [*left, *ours]:
         write_text(path, "text")
@@ -54,3 +59,33 @@ def test_json_that_is_none_is_damaged(tmp_path: Path) -> None:
         read_json(tmp_path / "a.json")
     with pytest.raises(MoemctsError, match="found none"):
         read_json(tmp_path / "b.json")
+
+
+def test_json_that_is_nested_too_deeply_is_damaged(tmp_path: Path) -> None:
+    write_text(tmp_path / "a.json", "[" * 100_000)
+    with pytest.raises(DamagedFile, match="is not valid JSON"):
+        read_json(tmp_path / "a.json")
+
+
+def test_threads_that_write_one_file_do_not_write_into_each_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, both = tmp_path / "a", threading.Barrier(2)
+    # Both have written before the first of them moves its file to its place.
+    monkeypatch.setattr(os, "fsync", lambda _: both.wait(timeout=20))
+    failures: list[MoemctsError] = []
+
+    def write(letter: bytes) -> None:
+        try:
+            write_bytes(path, letter * 1000)
+        except MoemctsError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(letter,)) for letter in (b"a", b"b")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert path.read_bytes() in (b"a" * 1000, b"b" * 1000)
+    assert [found.name for found in tmp_path.iterdir()] == ["a"]

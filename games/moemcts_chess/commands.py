@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from moemcts_chess.imports import Filter, ImportReport, Split
 
 PANEL = "Games and data"
+NUMBERS = "stats.json"
+"""The file of a dataset's numbers, beside its figures."""
 _MISSING = "–"
 """Shown of a phase that no game came to."""
 
@@ -42,6 +43,7 @@ def analyze(
     as_json: Json = False,
 ) -> None:
     """Show a position: its phase by every gate, what gates look at, legal moves."""
+    from moemcts.cli.consoles import print_json
     from moemcts_chess.analysis import analysis, text
 
     made = _chess(game)
@@ -55,7 +57,10 @@ def analyze(
         from moemcts_chess.board import svg_board
 
         write_text(svg, svg_board(state))
-    typer.echo(json.dumps(found, indent=1) if as_json else text(made, state, found))
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo(text(made, state, found))
 
 
 def bishops(
@@ -70,6 +75,7 @@ def bishops(
     Networks that only count pawns think the draws won; the better they know such endgames, the nearer the values of
     draws are to 0.
     """
+    from moemcts.cli.consoles import add_row, plain_table, print_json, table_console
     from moemcts.learn.checkpoint import load_experts
     from moemcts.naming import experts_in
     from moemcts.plugins import plugins
@@ -80,21 +86,18 @@ def bishops(
         raise UsageError(f"expected chess or chess960, whose endgames these are, got {game!r}")
     found = {str(folder): assess(load_experts(experts_in(folder), made, plugins()), made) for folder in experts}
     if as_json:
-        typer.echo(json.dumps({name: {**summary(rows), "rows": rows} for name, rows in found.items()}, indent=1))
+        print_json({name: {**summary(rows), "rows": rows} for name, rows in found.items()})
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("position", "truth", *found, box=None, pad_edge=False, header_style="bold")
+    table = plain_table(["position", "truth", *found])
     for same in zip(*found.values(), strict=True):
         cells = [f"{row['value']:+z.4f} {row['phase']}" for row in same]
-        table.add_row(same[0]["fen"], same[0]["truth"], *cells)
-    console = Console(soft_wrap=True)
+        add_row(table, [same[0]["fen"], same[0]["truth"], *cells])
+    console = table_console()
     console.print(table)
     for name, rows in found.items():
-        console.print(_bishop_line(name, summary(rows)))
+        console.print(_bishop_line(name, summary(rows)), soft_wrap=True, markup=False)
     for name, numbers in PAPER.items():
-        console.print(_bishop_line(f"paper, {name}", numbers), style="dim")
+        console.print(_bishop_line(f"paper, {name}", numbers), soft_wrap=True, markup=False, style="dim")
 
 
 def _bishop_line(name: str, numbers: Mapping[str, float]) -> str:
@@ -121,6 +124,7 @@ def import_games(
     as_json: Json = False,
 ) -> None:
     """Turn PGN files into a dataset: streamed, filtered, damaged games skipped and counted."""
+    from moemcts.cli.consoles import print_json
     from moemcts_chess.wanted import splits, wanted_games
 
     made = _chess(game)
@@ -128,7 +132,10 @@ def import_games(
         min_elo=min_elo, min_plies=min_plies, max_plies=max_plies, result=result or (), since=since, until=until
     )
     report = _with_progress(files, made, out, game, wanted, splits(validation, test, seed), threads)
-    typer.echo(json.dumps(vars(report), indent=1) if as_json else _report(report, out))
+    if as_json:
+        print_json(vars(report))
+    else:
+        typer.echo(_report(report, out))
 
 
 def figures(
@@ -139,9 +146,13 @@ def figures(
     as_json: Json = False,
 ) -> None:
     """Count positions, first moves, results and returns by phase, beside the papers' numbers."""
+    from moemcts.cli.consoles import print_json
+    from moemcts.cli.outputs import check_own
     from moemcts.plugins import plugins
     from moemcts_chess.statistics import collect, read_datasets
 
+    if out is not None:
+        check_own(out, "figures", marks=[NUMBERS])
     made = _chess(game)
     statistics = collect(read_datasets(data, made), made, plugins().gate(gate, made))
     summary = statistics.summary()
@@ -149,10 +160,11 @@ def figures(
         from moemcts.store import write_json
         from moemcts_chess.plots import plot
 
+        # First: by it the folder is known to be ours, should this be interrupted.
+        write_json(out / NUMBERS, summary)
         plot(statistics, out)
-        write_json(out / "stats.json", summary)
     if as_json:
-        typer.echo(json.dumps(summary, indent=1))
+        print_json(summary)
     else:
         _print_statistics(summary, is_paper=gate == "lichess" and game.partition("?")[0] == "chess")
 
@@ -166,24 +178,16 @@ def _with_progress(
     split: Split,
     threads: int,
 ) -> ImportReport:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
-
+    from moemcts.cli.progress import ConsoleProgress
     from moemcts_chess.imports import import_pgn
 
-    columns = (
-        TextColumn("import"),
-        BarColumn(bar_width=30),
-        DownloadColumn(),
-        TextColumn("{task.fields[games]:,} games, {task.fields[rate]:,.0f} games/s"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = bars.add_task("import", total=None, games=0, rate=0.0)
+    num_games = 0
+    with ConsoleProgress().task("import", "bytes", lambda: counted(num_games, "game")) as note:
 
         def advance(done: int, total: int, games: int) -> None:
-            elapsed = bars.tasks[0].elapsed or 0.0
-            bars.update(bar, completed=done, total=total, games=games, rate=games / elapsed if elapsed else 0.0)
+            nonlocal num_games
+            num_games = games
+            note(done, total)
 
         return import_pgn(
             files,
@@ -224,25 +228,22 @@ def _report(report: ImportReport, out: Path) -> str:
 
 
 def _print_statistics(summary: Mapping[str, Any], *, is_paper: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
+    from moemcts.cli.consoles import add_row, plain_table, table_console
     from moemcts_chess.statistics import PAPER
 
-    table = Table("", *summary["share of positions"], box=None, pad_edge=False, header_style="bold")
+    table = plain_table(["", *summary["share of positions"]])
     for what in ("share of positions", "share of games", "first move", "results"):
-        table.add_row(what, *map(_numbers, summary[what].values()))
+        add_row(table, [what, *map(_numbers, summary[what].values())])
         if is_paper:
             paper = PAPER[what]
-            table.add_row("  paper", *(_numbers(paper.get(phase, ())) for phase in summary[what]), style="dim")
-    console = Console(soft_wrap=True)
-    console.print(f"{counted(summary['games'], 'game')}, {counted(summary['positions'], 'position')}")
-    console.print(table)
+            add_row(table, ["  paper", *(_numbers(paper.get(phase, ())) for phase in summary[what])], style="dim")
+    typer.echo(f"{counted(summary['games'], 'game')}, {counted(summary['positions'], 'position')}")
+    table_console().print(table)
     for what in ("share of games that go back", "returns per game"):
-        console.print(f"{what}: {_numbers(summary[what])}" + (f" (paper {_numbers(PAPER[what])})" if is_paper else ""))
-    console.print(f"most returns: {summary['most returns']}")
+        typer.echo(f"{what}: {_numbers(summary[what])}" + (f" (paper {_numbers(PAPER[what])})" if is_paper else ""))
+    typer.echo(f"most returns: {summary['most returns']}")
     for phase, moves in summary["division as Lichess shows it"].items():
-        console.print(f"first {phase} move as Lichess divides games: {' +- '.join(map(str, moves)) or _MISSING}")
+        typer.echo(f"first {phase} move as Lichess divides games: {' +- '.join(map(str, moves)) or _MISSING}")
 
 
 def _numbers(value: Any) -> str:

@@ -29,8 +29,8 @@ WITHOUT_CASTLING = ("antichess", "racingkings")
 """Variants whose board can be mirrored, for they know no castling."""
 
 NUM_CHESS960 = 960
-MOST_PLIES = 2**32 - 1
-"""That a position can count."""
+MOST_PLIES = 1_000_000
+"""That a packed position can count."""
 
 
 class ChessGame(Game[core.ChessState]):

@@ -2,44 +2,50 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from moemcts.arena.verdict import counted
+from moemcts.report.style import INK, MUTED, PAPER, drawing, finish, new_figure, phase_colour
+from moemcts.store import write_bytes
 from moemcts_chess.statistics import MAX_MOVE, Statistics
 
-COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 LAST_MOVE = 80
 """Figures end here; few games go on."""
+_DASHED = (0, (4, 2))
 
 
 def plot(statistics: Statistics, folder: Path) -> list[Path]:
     """Draws all figures into a folder and returns their files."""
-    figures = {
-        "phases by move": _phases_by_move,
-        "sparse back rank by move": _sparse,
-        "first moves": _first_moves,
-        "mixedness by move": _mixedness,
-        "pieces by move": _pieces,
-        "games and positions": _shares,
-        "results": _results,
-        "returns": _returns,
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    return [_draw(draw, statistics, folder, name) for name, draw in figures.items()]
+    return [_write(drawn(statistics, name), folder / f"{name.replace(' ', '-')}.png") for name in _FIGURES]
 
 
-def _draw(draw: Any, statistics: Statistics, folder: Path, name: str) -> Path:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def drawn(statistics: Statistics, name: str) -> Figure:
+    """Returns the figure of a name, with the number of games in its title."""
+    with drawing():
+        figure = new_figure(7.2, 3.9)
+        axes = figure.add_subplot()
+        xlabel, ylabel = _FIGURES[name](statistics, axes)
+        title = f"{name.capitalize()}, {counted(statistics.num_games, 'game')}"
+        finish(axes, title=title, xlabel=xlabel, ylabel=ylabel)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return figure
 
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    draw(statistics, axes)
-    path = folder / f"{name.replace(' ', '-')}.png"
-    figure.savefig(path, dpi=120)
+
+def _write(figure: Figure, path: Path) -> Path:
+    content = io.BytesIO()
+    with drawing():
+        figure.savefig(content, format="png")
+    write_bytes(path, content.getvalue())
     return path
 
 
@@ -47,72 +53,111 @@ def _moves() -> np.ndarray[Any, Any]:
     return np.arange(1, LAST_MOVE + 1)
 
 
-def _by_move(axes: Any, label: str) -> None:
-    axes.set(xlabel="move", ylabel=label, xlim=(1, LAST_MOVE))
+def _known(statistics: Statistics, by_move: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns what was measured at each move up to the last that is shown, nothing where no game has come to it."""
+    has_any = statistics.positions.sum(axis=0) > 0
+    return np.where(has_any, by_move, np.nan)[1 : LAST_MOVE + 1]
 
 
-def _phases_by_move(statistics: Statistics, axes: Any) -> None:
+def _phases_by_move(statistics: Statistics, axes: Axes) -> tuple[str, str]:
     counts = statistics.positions[:, 1 : LAST_MOVE + 1]
-    axes.stackplot(_moves(), counts, labels=statistics.phase_names, colors=COLOURS, alpha=0.8)
-    for moves in statistics.first_moves[1:]:
-        if len(moves):
-            axes.axvline(moves.mean(), color="black", linestyle="--")
-    _by_move(axes, "positions")
-    axes.legend()
+    colours = [phase_colour(phase) for phase in range(len(statistics.phase_names))]
+    axes.stackplot(_moves(), counts, labels=statistics.phase_names, colors=colours, alpha=0.9)
+    for name, moves in list(zip(statistics.phase_names, statistics.first_moves, strict=True))[1:]:
+        # On the colours of the stack a line in one of them would be lost.
+        _mean_line(axes, moves, f"first {name}", INK)
+    axes.set_xlim(1, LAST_MOVE)
+    return "move", "positions"
 
 
-def _sparse(statistics: Statistics, axes: Any) -> None:
-    axes.plot(_moves(), 100 * statistics.sparse[1 : LAST_MOVE + 1])
-    _by_move(axes, "positions with a sparse back rank, %")
+def _sparse(statistics: Statistics, axes: Axes) -> tuple[str, str]:
+    axes.plot(_moves(), 100 * _known(statistics, statistics.sparse), color=phase_colour(0))
+    axes.set_xlim(1, LAST_MOVE)
+    return "move", "positions with a sparse back rank, %"
 
 
-def _first_moves(statistics: Statistics, axes: Any) -> None:
-    for name, moves, colour in list(zip(statistics.phase_names, statistics.first_moves, COLOURS, strict=False))[1:]:
-        axes.hist(moves, bins=np.arange(0.5, MAX_MOVE), alpha=0.6, label=name, color=colour)
-        if len(moves):
-            axes.axvline(moves.mean(), color=colour, linestyle="--")
-    _by_move(axes, "games")
-    axes.legend()
+def _first_moves(statistics: Statistics, axes: Axes) -> tuple[str, str]:
+    first = list(enumerate(zip(statistics.phase_names, statistics.first_moves, strict=True)))
+    # Games begin in the first phase: its bar would hide all others.
+    for phase, (name, moves) in first[1:]:
+        colour = phase_colour(phase)
+        axes.hist(moves, bins=np.arange(0.5, MAX_MOVE).tolist(), alpha=0.6, label=name, color=colour)
+        _mean_line(axes, moves, name, colour)
+    axes.set_xlim(1, LAST_MOVE)
+    return "first move of the phase", "games"
 
 
-def _mixedness(statistics: Statistics, axes: Any) -> None:
-    low, median, high = statistics.mixedness[:, 1 : LAST_MOVE + 1]
-    axes.fill_between(_moves(), low, high, alpha=0.3, label="middle half")
-    axes.plot(_moves(), median, label="median")
-    axes.axhline(150, color="black", linestyle="--", label="threshold")
-    _by_move(axes, "mixedness")
-    axes.legend()
+def _mean_line(axes: Axes, moves: np.ndarray[Any, Any], name: str, colour: str) -> None:
+    """Draws where the mean of some moves is, and what it is."""
+    if not len(moves):
+        return
+    mean = float(moves.mean())
+    axes.axvline(mean, color=colour, linestyle=_DASHED, linewidth=1.2)
+    axes.annotate(
+        f"{name}: mean {mean:.1f}", (mean, 1.0), xycoords=("data", "axes fraction"), xytext=(3, -3),
+        textcoords="offset points", rotation=90, ha="left", va="top", fontsize=8, color=INK,
+    )  # fmt: skip
 
 
-def _pieces(statistics: Statistics, axes: Any) -> None:
-    axes.plot(_moves(), statistics.pieces[1 : LAST_MOVE + 1])
-    for threshold in (6, 10):
-        axes.axhline(threshold, color="black", linestyle="--")
-    _by_move(axes, "majors and minors, mean")
+def _mixedness(statistics: Statistics, axes: Axes) -> tuple[str, str]:
+    low, median, high = (_known(statistics, quartile) for quartile in statistics.mixedness)
+    axes.fill_between(_moves(), low, high, color=phase_colour(0), alpha=0.25, linewidth=0, label="middle half")
+    axes.plot(_moves(), median, color=phase_colour(0), label="median")
+    axes.axhline(150, color=MUTED, linestyle=_DASHED, linewidth=1.2, label="threshold")
+    axes.set_xlim(1, LAST_MOVE)
+    return "move", "mixedness"
 
 
-def _shares(statistics: Statistics, axes: Any) -> None:
+def _pieces(statistics: Statistics, axes: Axes) -> tuple[str, str]:
+    axes.plot(_moves(), _known(statistics, statistics.pieces), color=phase_colour(0), label="mean")
+    for number, threshold in enumerate((6, 10)):
+        label = "" if number else "thresholds"
+        axes.axhline(threshold, color=MUTED, linestyle=_DASHED, linewidth=1.2, label=label)
+    axes.set_xlim(1, LAST_MOVE)
+    return "move", "majors and minors"
+
+
+def _shares(statistics: Statistics, axes: Axes) -> tuple[str, str]:
     summary = statistics.summary()
     place = np.arange(len(statistics.phase_names))
-    for shift, what in ((-0.2, "games"), (0.2, "positions")):
-        axes.bar(place + shift, 100 * np.array(list(summary[f"share of {what}"].values())), 0.4, label=what)
+    colours = [phase_colour(phase) for phase in range(len(place))]
+    for shift, what, alpha in ((-0.2, "games", 0.45), (0.2, "positions", 1.0)):
+        shares = 100 * np.array(list(summary[f"share of {what}"].values()))
+        bars = axes.bar(place + shift, shares, 0.38, color=colours, alpha=alpha)
+        axes.bar_label(bars, [f"{share:.0f} %" for share in shares], fontsize=8, color=INK)
+        axes.bar([0], [0], color=MUTED, alpha=alpha, label=what)
     axes.set_xticks(place, statistics.phase_names)
-    axes.set_ylabel("%")
-    axes.legend()
+    axes.grid(axis="x", visible=False)
+    return "phase", "share, %"
 
 
-def _results(statistics: Statistics, axes: Any) -> None:
+def _results(statistics: Statistics, axes: Axes) -> tuple[str, str]:
     shares = 100 * statistics.results / np.maximum(statistics.results.sum(axis=1, keepdims=True), 1)
     bottom = np.zeros(len(shares))
-    colours = ("white", "lightgrey", "dimgrey")
+    colours = (PAPER, "#b9c2cb", INK)
     for label, column, colour in zip(("White won", "draw", "Black won"), shares.T, colours, strict=True):
-        axes.bar(statistics.phase_names, column, bottom=bottom, label=label, color=colour, edgecolor="black")
+        axes.bar(statistics.phase_names, column, bottom=bottom, label=label, color=colour, edgecolor=INK, linewidth=0.8)
         bottom += column
-    axes.set_ylabel("games that reach the phase, %")
-    axes.legend()
+    axes.grid(axis="x", visible=False)
+    return "phase", "games that reach the phase, %"
 
 
-def _returns(statistics: Statistics, axes: Any) -> None:
+def _returns(statistics: Statistics, axes: Axes) -> tuple[str, str]:
     counts = np.bincount(statistics.returns, minlength=6)
-    axes.bar(np.arange(len(counts)), 100 * counts / max(len(statistics.returns), 1))
-    axes.set(xlabel="returns to an earlier phase", ylabel="games, %")
+    axes.bar(np.arange(len(counts)), 100 * counts / max(len(statistics.returns), 1), color=phase_colour(0))
+    axes.set_xticks(range(len(counts)))
+    axes.grid(axis="x", visible=False)
+    return "returns to an earlier phase", "games, %"
+
+
+_FIGURES: Mapping[str, Callable[[Statistics, Axes], tuple[str, str]]] = {
+    "phases by move": _phases_by_move,
+    "sparse back rank by move": _sparse,
+    "first moves": _first_moves,
+    "mixedness by move": _mixedness,
+    "pieces by move": _pieces,
+    "games and positions": _shares,
+    "results": _results,
+    "returns": _returns,
+}
+"""What draws each figure, and returns what its axes are."""

@@ -14,6 +14,8 @@ from moemcts.native import core
 PLANES = ("own stones", "opponent's stones", "empty cells")
 START = "startpos"
 MOVES = "; moves"
+Cell = tuple[int, int]
+"""Row, from the top of a drawn board, and column."""
 
 S = TypeVar("S", bound="core._ClassicState")
 
@@ -81,6 +83,20 @@ class BoardGame(Game[S], Generic[S]):
     def parse_action(self, state: S, player: Player, text: str) -> Action:
         return super().parse_action(state, player, text.lower())
 
+    def format_action(self, state: S, player: Player, action: Action) -> str:
+        return self.names(self.cells(player, action))
+
+    def cells(self, player: Player, action: Action) -> tuple[Cell, ...]:
+        """Returns where an action puts a stone, of a move where it begins and ends; no cell for a pass."""
+        row, column = divmod(action, self.columns)
+        return ((row, column),) if row < self.rows else ()
+
+    def names(self, cells: Sequence[Cell]) -> str:
+        """Returns what cells are called, one behind the other."""
+        return "".join(
+            f"{column_name(column)}{self.rows - row if self.numbers_upward else row + 1}" for row, column in cells
+        )
+
     def render(self, state: S) -> str:
         """Returns the board drawn with its coordinates, and below it whose turn it is."""
         numbers = range(self.rows, 0, -1) if self.numbers_upward else range(1, self.rows + 1)
@@ -102,7 +118,8 @@ class BoardGame(Game[S], Generic[S]):
 
     def unpack(self, packed: Packed, players: IntArray) -> Views:
         data, offsets = np.ascontiguousarray(packed.data), np.ascontiguousarray(packed.offsets, dtype=np.int64)
-        return cast(Views, self.views_type.unpack(data, offsets, np.ascontiguousarray(players, dtype=np.int64)))
+        viewers = np.ascontiguousarray(players, dtype=np.int64)
+        return cast(Views, self.views_type.unpack(data, offsets, viewers, self.rows, self.columns))
 
     def search_type(self) -> Any:
         return self.native_search

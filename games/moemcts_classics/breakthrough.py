@@ -9,7 +9,7 @@ import numpy as np
 from moemcts.game import Action, Player, Symmetry
 from moemcts.native import core
 from moemcts_classics import symmetries
-from moemcts_classics.board import BoardGame, column_name
+from moemcts_classics.board import BoardGame, Cell
 
 
 class Breakthrough(BoardGame[core.BreakthroughState]):
@@ -32,21 +32,22 @@ class Breakthrough(BoardGame[core.BreakthroughState]):
         )
 
     def parse_action(self, state: core.BreakthroughState, player: Player, text: str) -> Action:
-        legal = {self._squares(player, action): action for action in state.legal_actions(player)}
+        legal = {self.names(self.cells(player, action)): action for action in state.legal_actions(player)}
         action = legal.get(text.lower().removesuffix("*"))
         return super().parse_action(state, player, text) if action is None else action
 
     def format_action(self, state: core.BreakthroughState, player: Player, action: Action) -> str:
-        squares = self._squares(player, action)
-        column, row = ord(squares[2]) - ord("a"), int(squares[3])
-        return squares + "*" * (state.drawn()[self.rows - row][column] != ".")
+        cells = self.cells(player, action)
+        row, column = cells[-1]
+        return self.names(cells) + "*" * (state.drawn()[row][column] != ".")
+
+    def cells(self, player: Player, action: Action) -> tuple[Cell, ...]:
+        plane, cell = divmod(action, self.rows * self.columns)
+        row, column = divmod(cell, self.columns)
+        # Each player sees its own pieces below.
+        start, end = (row, row + 1) if player == 1 else (self.rows - 1 - row, self.rows - 2 - row)
+        return (start, column), (end, column + plane - 1)
 
     def symmetries(self) -> Sequence[Symmetry]:
         actions = np.arange(self.spec.num_actions).reshape(3, self.rows, self.columns)
         return [symmetries.mirror(actions[::-1, :, ::-1].ravel())]
-
-    def _squares(self, player: Player, action: Action) -> str:
-        plane, cell = divmod(action, self.rows * self.columns)
-        row, column = divmod(cell, self.columns)
-        numbers = [number if player == 0 else self.rows + 1 - number for number in (row + 1, row + 2)]
-        return f"{column_name(column)}{numbers[0]}{column_name(column + plane - 1)}{numbers[1]}"

@@ -9,7 +9,7 @@ import numpy as np
 from moemcts.game import Action, Player, Symmetry
 from moemcts.native import core
 from moemcts_classics import symmetries
-from moemcts_classics.board import BoardGame, turn
+from moemcts_classics.board import BoardGame, Cell, turn
 
 
 class ConnectFour(BoardGame[core.ConnectFourState]):
@@ -28,6 +28,10 @@ class ConnectFour(BoardGame[core.ConnectFourState]):
 
     def format_action(self, state: core.ConnectFourState, player: Player, action: Action) -> str:
         return str(action + 1)
+
+    def cells(self, player: Player, action: Action) -> tuple[Cell, ...]:
+        """Returns the whole column: where a stone comes to lie depends on those that are there."""
+        return tuple((row, action) for row in range(self.rows))
 
     def render(self, state: core.ConnectFourState) -> str:
         return "\n".join([*map(" ".join, state.drawn()), "1 2 3 4 5 6 7", *turn(state)])

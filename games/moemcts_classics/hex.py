@@ -9,7 +9,7 @@ import numpy as np
 from moemcts.game import Action, Player, Symmetry
 from moemcts.native import core
 from moemcts_classics import symmetries
-from moemcts_classics.board import BoardGame, column_name, turn
+from moemcts_classics.board import BoardGame, Cell, turn
 
 
 class Hex(BoardGame[core.HexState]):
@@ -28,11 +28,9 @@ class Hex(BoardGame[core.HexState]):
     def __init__(self, size: int = 11) -> None:
         super().__init__("hex", size, size, max_plies=size * size, policy_planes=1)
 
-    def format_action(self, state: core.HexState, player: Player, action: Action) -> str:
-        row, column = divmod(action, self.columns)
-        if player == 1:
-            row, column = column, row
-        return f"{column_name(column)}{row + 1}"
+    def cells(self, player: Player, action: Action) -> tuple[Cell, ...]:
+        ((row, column),) = super().cells(player, action)
+        return ((row, column) if player == 0 else (column, row),)
 
     def render(self, state: core.HexState) -> str:
         *rows, letters = super().render(state).splitlines()[: self.rows + 1]

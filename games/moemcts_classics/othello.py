@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from moemcts.game import Action, Player, Symmetry
 from moemcts.native import core
 from moemcts_classics import symmetries
-from moemcts_classics.board import BoardGame, column_name
+from moemcts_classics.board import BoardGame
 
 PASS = "pass"
 
@@ -32,8 +32,7 @@ class Othello(BoardGame[core.OthelloState]):
         super().__init__(name, size, size, max_plies=max_plies, num_actions=size * size + 1)
 
     def format_action(self, state: core.OthelloState, player: Player, action: Action) -> str:
-        row, column = divmod(action, self.columns)
-        return PASS if row == self.rows else f"{column_name(column)}{row + 1}"
+        return super().format_action(state, player, action) or PASS
 
     def symmetries(self) -> Sequence[Symmetry]:
         return symmetries.of_square(self.rows, num_more_actions=1)

@@ -50,12 +50,13 @@ class StonesBoard:
         marks: dict[Action, Spot] = {}
         for mover in state.active_players:
             for action in map(int, state.legal_actions(mover)):
-                name = self._game.format_action(state, mover, action)
-                if found := self._spots(name):
-                    spots[action] = found
-                    if self._is_columns:
-                        column = int(found[0][0])
-                        marks[action] = cell(sum(not row[column] for row in cells) - 1, column)
+                placed = self._game.cells(mover, action)
+                if self._is_columns:
+                    (_, column), *_ = placed
+                    spots[action] = ((float(column), 0.0, 1.0, float(len(placed))),)
+                    marks[action] = cell(sum(not row[column] for row in cells) - 1, column)
+                elif placed:
+                    spots[action] = tuple(cell(row, column, self._shift) for row, column in placed)
         return grid(
             cells,
             colours=self._stones,
@@ -66,18 +67,6 @@ class StonesBoard:
             line=self._line,
             hole=HOLE if self._is_columns else "",
         )
-
-    def _spots(self, name: str) -> tuple[Spot, ...]:
-        if self._is_columns:
-            return ((float(int(name) - 1), 0.0, 1.0, float(self._game.rows)),)
-        text, found = name.rstrip("*"), []
-        while text and text[0].isalpha() and text[1:2].isdigit():
-            digits = len(text[1:]) - len(text[1:].lstrip("0123456789"))
-            number = int(text[1 : 1 + digits])
-            row = self._game.rows - number if self._game.numbers_upward else number - 1
-            found.append(cell(row, ord(text[0].lower()) - ord("a"), self._shift))
-            text = text[1 + digits :]
-        return tuple(found)
 
 
 _WOODEN = partial(StonesBoard, stones={"x": RED, "o": BLUE}, ground="#e8dcc4", line="#cdb98f")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from moemcts.game import Action, Player, Symmetry
+from moemcts.game import Symmetry
 from moemcts.native import core
 from moemcts_classics import symmetries
-from moemcts_classics.board import BoardGame, column_name
+from moemcts_classics.board import BoardGame
 
 
 class TicTacToe(BoardGame[core.TicTacToeState]):
@@ -24,10 +24,6 @@ class TicTacToe(BoardGame[core.TicTacToeState]):
     @property
     def numbers_upward(self) -> bool:
         return True
-
-    def format_action(self, state: core.TicTacToeState, player: Player, action: Action) -> str:
-        row, column = divmod(action, self.columns)
-        return f"{column_name(column)}{self.rows - row}"
 
     def symmetries(self) -> Sequence[Symmetry]:
         return symmetries.of_square(self.rows)

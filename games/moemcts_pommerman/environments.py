@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 
 from moemcts.agents import Agent
-from moemcts_pommerman.game import Corners, Numbers, variant
+from moemcts_pommerman.game import Corners, Numbers, Pommerman, variant
 from moemcts_pommerman.running import Opponent, RunningGame, make_opponent
 from moemcts_pommerman.spaces import Form, action_space, space_of
 
@@ -60,9 +60,7 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         others = _listed(opponents, num_players - 1)
         if len(others) != num_players - 1:
             raise ValueError(f"expected one agent for each of {num_players - 1} other seats, got {len(others)}")
-        # One object per script, so that its seats are asked together.
-        made: dict[Any, Opponent] = {}
-        self._others = [made.setdefault(other, make_opponent(other, self.game)) for other in others]
+        self._others = _made(others, self.game)
         self._episodes: int | None = None
         self.seat = 0
         self.render_mode = render_mode
@@ -143,6 +141,17 @@ def _listed(opponents: str | Agent | Sequence[str | Agent], count: int) -> list[
     if isinstance(opponents, Sequence) and not isinstance(opponents, str):
         return list(opponents)
     return [opponents] * count
+
+
+def _made(agents: Sequence[str | Agent], game: Pommerman) -> list[Opponent]:
+    """Returns who sits in each seat: one object per script or agent, so that its seats are asked together."""
+    # Agents are told apart by what they are, not by what they equal: they need not be hashable.
+    keys = [agent if isinstance(agent, str) else id(agent) for agent in agents]
+    found: dict[str | int, Opponent] = {}
+    for key, agent in zip(keys, agents, strict=True):
+        if key not in found:
+            found[key] = make_opponent(agent, game)
+    return [found[key] for key in keys]
 
 
 def register() -> None:

@@ -10,14 +10,16 @@ from typing import Literal
 import numpy as np
 
 from moemcts.arena.verdict import counted
-from moemcts.errors import MoemctsError, UsageError
-from moemcts.game import Game, Start, State
+from moemcts.errors import MoemctsError, UsageError, place_of
+from moemcts.game import CHANCE, Game, Start, State
 from moemcts.play import random_action
 
 Order = Literal["sequential", "random"]
 
 RANDOM_PLIES = 4
-"""Moves at random before the games of games that always start alike."""
+"""Moves at random before the games of games that always start alike: no more than half of a game's usual length."""
+MEASURED_GAMES = 32
+"""Games at random, gone through for twice as many plies, from which it is known how long games are."""
 BOARDS_PER_SEED = 1_000_000
 """Start positions that are set aside for the games of one seed."""
 MOST_IN_VAIN = 1000
@@ -84,8 +86,10 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
     """Returns positions after so many plies at random, from the seeds `first, first + 1, ...`.
 
     For games with a single start position, in which agents without randomness would play one game over and over.
-    Positions differ from each other as long as others are found: MOST_REPEATED repeats in a row say that there are no
-    more. Fewer openings are the first of more. Raises UsageError where games are over by then.
+    Positions in which somebody is decided already are none. What the random plies pay is nobody's: games are counted
+    from their openings on. Positions differ from each other as long as others are found: MOST_REPEATED repeats in a row
+    say that there are no more. Fewer openings are the first of more. Raises UsageError where games are over by then or
+    decided, MoemctsError where the game fails.
     """
     openings: list[Opening] = []
     seen: set[int] = set()
@@ -95,15 +99,12 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
         if num_in_vain > MOST_IN_VAIN:
             raise UsageError(
                 f"expected games of {game.spec.name} that go on after {num_plies} random plies, but {num_in_vain} in a "
-                "row were over; take fewer --random-plies"
+                "row were over or decided for somebody; take fewer --random-plies"
             )
-        rng = np.random.default_rng(seed)
-        state = game.initial_state(seed)
-        for _ in range(num_plies):
-            if players := state.active_players:
-                state = state.play([random_action(state, player, rng) for player in players])
-        num_in_vain = 0 if state.active_players else num_in_vain + 1
-        if state.active_players:
+        state = list(_random_course(game, seed, num_plies))[-1]
+        is_open = not any(state.is_decided(player) for player in range(game.spec.num_players))
+        num_in_vain = 0 if is_open else num_in_vain + 1
+        if is_open:
             key = state.position_key()
             num_repeated = num_repeated + 1 if key in seen else 0
             if not 0 < num_repeated <= MOST_REPEATED:
@@ -111,6 +112,22 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
                 seen.add(key)
         seed += 1
     return openings
+
+
+def usual_random_plies(game: Game) -> int:
+    """Returns how many plies at random games begin with where nobody says, 0 where games differ by themselves.
+
+    They do where starts differ by their seeds, and where chance moves within the plies that would be random. Elsewhere
+    it is RANDOM_PLIES, but no more than half of the median length of games at random. Raises MoemctsError where the
+    game fails.
+    """
+    if len({game.initial_state(number).key() for number in range(4)}) > 1:
+        return 0
+    courses = [list(_random_course(game, seed, 2 * RANDOM_PLIES)) for seed in range(MEASURED_GAMES)]
+    if all(any(CHANCE in state.active_players for state in course[:RANDOM_PLIES]) for course in courses):
+        return 0
+    lengths = sorted(len(course) - 1 for course in courses)
+    return min(RANDOM_PLIES, lengths[MEASURED_GAMES // 2] // 2)
 
 
 def starts(
@@ -124,13 +141,13 @@ def starts(
 ) -> list[Opening]:
     """Returns where games start: positions of a file, in an order that the seed draws, or the game's own starts.
 
-    The game's own are those of the seeds `seed, seed + 1, ...`, after `random_plies` moves at random: by default none,
-    and RANDOM_PLIES in games that always start alike. Raises UsageError where the file has too few positions.
+    The game's own are those of the seeds `seed, seed + 1, ...`, after `random_plies` moves at random, by default
+    as many as `usual_random_plies` says. Raises UsageError where the file has too few positions.
     """
     if path is not None:
         return read_openings(game, path).choose(num_openings, order, seed)
     if random_plies is None:
-        random_plies = RANDOM_PLIES if len({game.initial_state(number).key() for number in range(4)}) == 1 else 0
+        random_plies = usual_random_plies(game)
     if random_plies:
         return random_openings(game, num_openings, num_plies=random_plies, first=seed)
     return openings_from_seeds(num_openings, first=seed)
@@ -169,6 +186,21 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
             _faults(path, faults) or f"expected positions of {game.spec.name} in {path}, one per line, got none"
         )
     return Suite(path, tuple(openings.values()), tuple(faults), num_entries - len(openings) - len(faults))
+
+
+def _random_course(game: Game, seed: int, num_plies: int) -> Iterator[State]:
+    """Yields the positions of a game at random, so many plies of it or all that there are."""
+    rng = np.random.default_rng(seed)
+    try:
+        state = game.initial_state(seed)
+        yield state
+        for _ in range(num_plies):
+            if not (players := state.active_players):
+                return
+            state = state.play([random_action(state, player, rng) for player in players])
+            yield state
+    except Exception as error:
+        raise MoemctsError(f"{game.spec.name} raised {type(error).__name__}{place_of(error)}: {error}") from error
 
 
 def _lines(game: Game, path: Path) -> Iterator[Start]:

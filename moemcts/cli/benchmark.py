@@ -33,6 +33,7 @@ def benchmark(
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
 ) -> None:
     """Run a suite of experiments over many games and rank what helped; finished games are skipped."""
+    from moemcts.cli.consoles import print_json
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.report.leaderboard import leaderboard
     from moemcts.report.page import write_report
@@ -56,14 +57,15 @@ def benchmark(
     kept = "games that were finished are kept, the same command goes on"
     with interruptible(progress, lambda: kept), exclusive(folder):
         rows = _work(do, units, workers, progress)
-    write_text(folder / ROWS, "".join(json.dumps(row) + "\n" for row in rows))
-    report = leaderboard(rows, f"{suite.stem}, {preset}")
-    write_report(folder / "report", report)
-    if as_json:
-        typer.echo(json.dumps(rows, indent=1))
-        return
-    typer.echo(f"{report.summary}\n\n{report.sections[0].tables[0].text()}")
-    typer.echo(f"rows: {folder / ROWS}\nleaderboard: {folder / 'report' / 'report.html'}")
+        report = leaderboard(rows, f"{suite.stem}, {preset}")
+        if as_json:
+            print_json(rows)
+        else:
+            typer.echo(f"{report.summary}\n\n{report.sections[0].tables[0].text()}")
+        write_text(folder / ROWS, "".join(json.dumps(row) + "\n" for row in rows))
+        write_report(folder / "report", report)
+    if not as_json:
+        typer.echo(f"rows: {folder / ROWS}\nleaderboard: {folder / 'report' / 'report.html'}")
 
 
 def _plan(unit: Unit) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -12,6 +12,7 @@ from moemcts.errors import MissingExtra, MoemctsError, UsageError, place_of
 
 if TYPE_CHECKING:
     from moemcts.game import Game
+    from moemcts.runs.settings import RunConfig
     from moemcts.testing import Law
 
 Found = TypeVar("Found")
@@ -32,8 +33,8 @@ def check(
         list[str] | None, typer.Option("--network", help="Also check this network, untrained, at this game.")
     ] = None,
 ) -> None:
-    """Check that a game, its gates and its agents keep the laws that search and training rely on."""
-    from moemcts.plugins import Plugins, plugins
+    """Check that a game, its gates, agents and board keep the laws that search, training and pages rely on."""
+    from moemcts.plugins import plugins
     from moemcts.testing import check_agent, check_game, check_gate
 
     made = plugins().game(game)
@@ -43,13 +44,15 @@ def check(
         gate_of(gate)
     name = _guarded("game", game, lambda: made.spec.name)
     _report("game", name, lambda: check_game(made, num_games=num_games, seed=seed))
-    gates = dict.fromkeys([*Plugins.for_game(plugins().gates, name), *(saved or ())])
+    gates = dict.fromkeys([*plugins().gates.for_game(name), *(saved or ())])
     checks: list[tuple[str, str, Callable[[], list[Law]]]] = [
         *(("gate", gate, lambda gate=gate: check_gate(gate_of(gate), made, seed=seed)) for gate in gates),
         *(
             ("agent", agent, lambda agent=agent: check_agent(plugins().agent(agent, made), made, seed=seed))
-            for agent in Plugins.for_game(plugins().agents, name)
+            for agent in plugins().agents.for_game(name)
         ),
+        ("registration", game, functools.partial(_check_registration, game)),
+        *(("board", board, functools.partial(_check_board, made, seed)) for board in plugins().boards.for_game(name)),
         *(("network", network, functools.partial(_check_network, network, made, seed)) for network in networks or ()),
     ]
     problems = []
@@ -63,6 +66,51 @@ def check(
             problems.append(str(error))
     if problems:
         raise MoemctsError("; ".join(problems))
+
+
+def _check_registration(reference: str) -> list[Law]:
+    """Checks the settings that a plugin registers with a game; raises MoemctsError for the first that there is not."""
+    from moemcts.errors import unknown_name
+    from moemcts.plugins import plugins
+    from moemcts.references import parse_reference
+    from moemcts.runs.dotted import flat, merge
+    from moemcts.runs.presets import preset_names
+    from moemcts.runs.selfplay_settings import GAME_PRESETS, SelfPlayConfig
+    from moemcts.runs.settings import ExperimentConfig, validate
+    from moemcts.testing import Law
+
+    entry = plugins().games.entry(parse_reference(reference)[0])
+    presets = {name: table for name, table in entry.presets.items() if name != GAME_PRESETS}
+    whole = entry.presets.get(GAME_PRESETS, {})
+    tables: list[tuple[str, Mapping[str, Any], type[RunConfig]]] = [
+        ("settings", entry.settings, ExperimentConfig),
+        ("search", {"search": entry.search}, ExperimentConfig),
+        *((f"presets.{name}", table, ExperimentConfig) for name, table in presets.items()),
+        *((f"presets.{GAME_PRESETS}.{name}", table, SelfPlayConfig) for name, table in whole.items()),
+    ]
+    known = [*preset_names(), GAME_PRESETS]
+    try:
+        for name in presets:
+            if name not in known:
+                raise unknown_name("preset", name, known)
+        for what, table, kind in tables:
+            # What a preset needs is a reason by setting, no setting.
+            said = {path: value for path, value in flat(table).items() if path.partition(".")[0] != "needs"}
+            try:
+                validate({**merge({}, said), "game": reference}, kind)
+            except UsageError as error:
+                raise UsageError(f"{what}: {error}") from error
+    except UsageError as error:
+        raise MoemctsError(f"game {reference} is registered with what there is not: {error}") from error
+    return [Law("settings, search and presets name what there is", len(tables))]
+
+
+def _check_board(game: Game, seed: int) -> list[Law]:
+    from moemcts.plugins import plugins
+    from moemcts.testing import check_board
+
+    board = plugins().board(game)
+    return [] if board is None else check_board(board, game, seed=seed)
 
 
 def _check_network(reference: str, game: Game, seed: int) -> list[Law]:
@@ -84,7 +132,10 @@ def _report(kind: str, name: str, check: Callable[[], list[Law]]) -> None:
     laws = _guarded(kind, name, check)
     typer.echo(f"{kind} {name}")
     for law in laws:
-        typer.echo(f"  ok  {law.name} ({law.num_cases} cases)")
+        if law.not_checked:
+            typer.echo(f"  not checked: {law.name}: {law.not_checked}")
+        else:
+            typer.echo(f"  ok  {law.name} ({law.num_cases} cases)")
 
 
 def _guarded(kind: str, name: str, do: Callable[[], Found]) -> Found:

@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import typer
+from rich import box
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 _NAME = 12
 """Columns that names have at least where they are wrapped."""
 _WIDE = 10_000
 """Columns where no terminal says how many there are."""
+
+
+def plain_table(columns: Iterable[str]) -> Table:
+    """Returns a table without lines; rows are added by `add_row`."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(Text(column))
+    return table
+
+
+def ruled_table(columns: Iterable[str], *, is_whole: bool = False) -> Table:
+    """Returns a table with a line below its head, whose first column alone is not one of numbers; rows are added by
+    `add_row`. Where `is_whole`, numbers are not wrapped.
+    """
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for number, column in enumerate(columns):
+        is_number = number > 0
+        table.add_column(
+            Text(column), justify="right" if is_number else "left", overflow="fold", no_wrap=is_whole and is_number
+        )
+    return table
+
+
+def add_row(table: Table, cells: Iterable[object], *, style: str | None = None) -> None:
+    """Adds a row whose cells are printed as they are: names of users may have brackets, which are no markup."""
+    table.add_row(*(Text("" if cell is None else str(cell)) for cell in cells), style=style)
+
+
+def print_json(values: Any) -> None:
+    """Prints values for machines; numbers that are not finite, of which JSON has none, become null."""
+    from moemcts.report.page import plain
+
+    typer.echo(json.dumps(plain(values), indent=1, allow_nan=False))
 
 
 def print_table(table: Table) -> None:

@@ -59,7 +59,7 @@ def generate(
 
     if not keep > 0:
         raise UsageError(f"expected a share to keep above 0, got {keep}")
-    check_own(out, "dataset", mark="manifest.toml")
+    check_own(out, "dataset", marks=["manifest.toml"])
     made = plugins().game(game)
     num_seats = made.spec.num_players
     names = agent or [plugins().player(made)]
@@ -97,6 +97,7 @@ def stats(
     as_json: Json = False,
 ) -> None:
     """Count games, results, lengths, repeated positions, and the phases of gates."""
+    from moemcts.cli.consoles import print_json
     from moemcts.plugins import plugins
     from moemcts.runs.settings import DataConfig
     from moemcts.runs.sources import open_sources
@@ -106,7 +107,7 @@ def stats(
     parts = {"training": sources.training, "validation": sources.validation, "test": sources.test}
     found = {name: _numbers(part, made, gate or []) for name, part in parts.items() if part is not None}
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        print_json(found)
     else:
         typer.echo("\n\n".join(_text(name, numbers, len(found) > 1) for name, numbers in found.items()))
 

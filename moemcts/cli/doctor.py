@@ -12,11 +12,14 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moemcts.errors import MoemctsError, how_to_get
+from moemcts.errors import MoemctsError, how_to_get, place_of
+
+if TYPE_CHECKING:
+    from moemcts.game import Game
 
 EXTRAS = {
     "onnx": "fast",
@@ -63,6 +66,7 @@ def examine() -> dict[str, dict[str, Any]]:
     """Returns what there is, by section."""
     import torch
 
+    from moemcts.hooks import shown_counts
     from moemcts.plugins import plugins
 
     packages = ("moemcts", "torch", "numpy", "gymnasium", "safetensors", "pluggy")
@@ -78,7 +82,10 @@ def examine() -> dict[str, dict[str, Any]]:
         },
         "packages": {name: importlib.metadata.version(name) for name in packages}
         | {name: _version_or_hint(name, extra) for name, extra in EXTRAS.items()},
-        "plugins": {info.name: info.error or f"ok ({info.distribution} {info.version})" for info in plugins().infos},
+        "plugins": {
+            info.name: info.error or f"ok ({info.distribution} {info.version}): {shown_counts(info.registers)}"
+            for info in plugins().infos
+        },
         "networks, positions/s of resnet on 16 x 8 x 8 with one thread; the quickest of others": _networks(),
         "search, simulations/s with a constant evaluator and one thread": {
             name: _search_speed(name) for name in plugins().games if not name.endswith(":")
@@ -151,14 +158,21 @@ def _is_writable(folder: Path) -> str:
 
 def _search_speed(name: str) -> str:
     """Returns simulations per second from a start position, with a constant evaluator and one thread, or what fails."""
-    from moemcts.evaluation import UniformEvaluator
     from moemcts.plugins import plugins
-    from moemcts.search import Search, SearchConfig
 
     try:
-        game = plugins().game(name)
+        return f"{_simulations_per_second(plugins().game(name)):,.0f}"
     except MoemctsError as error:
         return f"error: {error}"
+    except Exception as error:
+        # A game is anybody's code.
+        return f"error: {type(error).__name__}{place_of(error)}: {error}"
+
+
+def _simulations_per_second(game: Game) -> float:
+    from moemcts.evaluation import UniformEvaluator
+    from moemcts.search import Search, SearchConfig
+
     state = game.initial_state(0)
     roots = game.views([(state, state.active_players[0])] * 8)
     search = Search(game, SearchConfig(simulations=200, leaves_per_tree=8))
@@ -166,4 +180,4 @@ def _search_speed(name: str) -> str:
     while time.perf_counter() - started < 0.2:
         search.reset(roots, list(range(8)))
         num_simulations += sum(result.num_simulations for result in search.run(UniformEvaluator(game.spec)))
-    return f"{num_simulations / (time.perf_counter() - started):,.0f}"
+    return num_simulations / (time.perf_counter() - started)

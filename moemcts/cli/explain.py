@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,12 +40,15 @@ def explain(
 
     With --data: averages over each phase's positions, per plane and cell. With --position: heat maps of that one.
     """
-    from moemcts.cli.outputs import check_place
+    from moemcts.cli.consoles import print_json
+    from moemcts.cli.outputs import check_own
     from moemcts.cli.progress import ConsoleProgress
     from moemcts.learn.checkpoint import load_networks
     from moemcts.naming import experts_in
     from moemcts.plugins import plugins
     from moemcts.runs.explanation import (
+        AVERAGES,
+        POSITION,
         Team,
         draw_positions,
         explain_dataset,
@@ -66,7 +68,7 @@ def explain(
         raise UsageError("expected --data for the baseline 'mean'")
     if player is not None and position is None:
         raise UsageError("--player has no effect without --position; leave it out")
-    check_place(out)
+    check_own(out, "explanations", marks=[AVERAGES, POSITION])
     device = device_for(device)
     made = plugins().game(game)
     seen = None if position is None else _seen(made, position, player)
@@ -83,7 +85,7 @@ def explain(
                 team, dataset, drawn, steps=steps, baseline=start, device=device, on_progress=advance
             )
         result["averages"] = [average.to_json(team.plane_names) for average in averages]
-        write_json(out / "averages.json", result)
+        write_json(out / AVERAGES, result)
         write_averages(out, team, averages)
         if not as_json:
             _print_averages(team, averages)
@@ -91,7 +93,10 @@ def explain(
         result["position"] = explain_position(out, team, *seen, steps=steps, baseline=start, device=device)
         if not as_json:
             _print_position(result["position"])
-    typer.echo(json.dumps(result, indent=1) if as_json else f"figures and numbers: {out}")
+    if as_json:
+        print_json(result)
+    else:
+        typer.echo(f"figures and numbers: {out}")
 
 
 def _seen(game: Game, position: str, player: int | None) -> tuple[State, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -50,6 +49,7 @@ def fit(
     `--features planes` clusters the means of the input planes over the board, `network` those of what a trained
     network's body makes of them.
     """
+    from moemcts.cli.consoles import print_json
     from moemcts.learn.gates.fitting import fit_clusters
     from moemcts.learn.gates.saved import save_gate
     from moemcts.plugins import SAVED_GATE, plugins
@@ -73,7 +73,7 @@ def fit(
     if as_json:
         entries = [asdict(phase) for phase in found.phases]
         numbers = {"positions": found.num_positions, "explained": round(found.explained, 4), "phases": entries}
-        typer.echo(json.dumps({"gate": str(out), **numbers}, indent=1))
+        print_json({"gate": str(out), **numbers})
         return
     rows = [
         [
@@ -99,6 +99,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Count what a gate makes of a dataset: positions and mean ply of its phases, and how often games go back."""
+    from moemcts.cli.consoles import print_json
     from moemcts.learn.data.phase_statistics import agreement, phase_statistics
     from moemcts.plugins import plugins
     from moemcts.report.tables import Table
@@ -111,7 +112,7 @@ def show(
     both = agreement(dataset, weighs, other) if other else None
     if as_json:
         shared = {"agreement": {"gate": against, **asdict(both)}} if both else {}
-        typer.echo(json.dumps({"gate": gate, **asdict(found), **shared}, indent=1))
+        print_json({"gate": gate, **asdict(found), **shared})
         return
     others = [f"{name} of {against}" for name in other.phase_names] if other else []
     columns = ["phase", "positions", "mean ply", *others]

@@ -11,9 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from moemcts.errors import MoemctsError, UsageError, unknown_name
-from moemcts.hookspecs import Registration
-from moemcts.plugins import Plugins, option_types, plugins, shown_type
+from moemcts.hooks import shown_counts
+from moemcts.options import option_types, shown_type
+from moemcts.plugins import plugins
 from moemcts.references import format_value
+from moemcts.registry import Registry
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Name = Annotated[str | None, typer.Argument(help="Of this one, the options, as in `name?option=value`.")]
@@ -47,7 +49,7 @@ def games(as_json: Json = False) -> None:
         else:
             row |= {"players": spec.num_players, "actions": spec.num_actions}
             row |= {"planes": list(spec.observation_shape)}
-            row |= {"gates": list(Plugins.for_game(plugins().gates, spec.name))}
+            row |= {"gates": list(plugins().gates.for_game(spec.name))}
         rows.append(row)
     # What else is known of a game is asked for by name: `moemcts gates --game NAME`.
     _print(rows if as_json else [_short(row) for row in rows], as_json)
@@ -117,7 +119,7 @@ def schemes(name: Name = None, as_json: Json = False) -> None:
 
 
 def list_plugins(as_json: Json = False) -> None:
-    """List the plugins that are installed, and what is wrong with those that do not load."""
+    """List the plugins that are installed, what they register, and what is wrong with those that do not load."""
     infos = plugins().infos
     rows = [asdict(info) if as_json else _plugin_row(asdict(info)) for info in infos]
     _print(rows, as_json)
@@ -128,13 +130,14 @@ def _plugin_row(info: dict[str, Any]) -> dict[str, Any]:
         "plugin": info["name"],
         "module": info["module"],
         "distribution": f"{info['distribution']} {info['version']}",
+        "registers": shown_counts(info["registers"]) if info["error"] is None else "",
         "state": info["error"] or "ok",
     }
 
 
 def _list(
     kind: str,
-    entries: Mapping[str, Registration],
+    entries: Registry,
     name: str | None,
     game: str | None,
     as_json: bool,
@@ -143,7 +146,7 @@ def _list(
 ) -> None:
     """Prints what there is, or of one of them the options; its maker gets so many arguments that are none."""
     if game is not None:
-        entries = Plugins.for_game(entries, plugins().game(game).spec.name)
+        entries = entries.for_game(plugins().game(game).spec.name)
     if name is not None:
         if name not in entries:
             raise unknown_name(kind, name, [*entries, *([EXPERTS] if kind == "agent" else [])])
@@ -190,14 +193,12 @@ def _print(rows: Iterable[Mapping[str, Any]], as_json: bool) -> None:
 
 def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
     """Prints rows as a table, columns in the order in which they are met."""
-    from rich.table import Table
-
-    from moemcts.cli.consoles import table_console
+    from moemcts.cli.consoles import add_row, plain_table, table_console
 
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    table = plain_table(columns)
     for row in rows:
-        table.add_row(*(_cell(row.get(column, "")) for column in columns))
+        add_row(table, (_cell(row.get(column, "")) for column in columns))
     table_console().print(table)
 
 

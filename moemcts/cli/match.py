@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 EVENT = "moemcts match"
 """What files of games say that they are of."""
 ORDERS = ("random", "sequential")
+RANDOM_START = "where games always start alike, 4 by default or half of a short game"
+"""What is said of plies at random."""
 SPRT_MODELS = {"normalized": "normalized", "pentanomial": "logistic", "trinomial": "trinomial"}
 
 
@@ -62,10 +63,11 @@ def match(
     ] = None,
     random_plies: Annotated[
         int | None,
-        typer.Option(min=0, help="Plies at random before the agents play; 4 in games that always start alike, else 0."),
+        typer.Option(min=0, help=f"Plies at random before the agents play; {RANDOM_START}."),
     ] = None,
     simulations: Annotated[
-        int | None, typer.Option(min=0, help="Of experts that name no limit: descents per move; 0 plays the policy.")
+        int | None,
+        typer.Option(min=0, help="Of agents that name no limit: descents per move; 0 plays experts' policy."),
     ] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="Likewise: nodes per move.")] = None,
     seconds: Annotated[
@@ -106,7 +108,9 @@ def match(
     In games of one player they play the same starts, and who gets more is better.
     """
     from moemcts.arena.adjudication import parse_adjudication
+    from moemcts.cli.consoles import print_json
     from moemcts.cli.match_table import print_result
+    from moemcts.naming import check_limits
     from moemcts.plugins import plugins
     from moemcts.runs.match import MatchPlan
 
@@ -120,10 +124,12 @@ def match(
         check_effects(idle, "without --openings FILE")
     else:
         check_effects({"--random-plies": random_plies}, "with --openings, games begin in the file's positions")
-    limits = {"simulations": simulations, "nodes": nodes, "seconds": seconds}
-    _check_limits(limits, [*agent, *([] if against is None else [against])])
-    if against is None and len(agent) == 1 and (named := plugins().game(game)).spec.num_players > 1:
-        against = plugins().player(named)
+    made = plugins().game(game)
+    if against is None and len(agent) == 1 and made.spec.num_players > 1:
+        against = plugins().player(made)
+    named = {"simulations": simulations, "nodes": nodes, "seconds": seconds}
+    limits = {name: value for name, value in named.items() if value is not None}
+    check_limits([*agent, *([] if against is None else [against])], made, limits)
     played = _prepare(
         MatchPlan(
             game=game,
@@ -134,7 +140,7 @@ def match(
             order="sequential" if openings_order == "sequential" else "random",
             opening_plies=openings_plies,
             random_plies=random_plies,
-            limits={name: value for name, value in limits.items() if value is not None},
+            limits=limits,
             max_plies=max_plies,
             adjudication=parse_adjudication(adjudicate),
             sprt=None if sprt is None else parse_sprt(sprt),
@@ -151,9 +157,10 @@ def match(
     result = _play(played, out)
     # Whatever happens to the files, the result is there.
     if as_json:
-        typer.echo(json.dumps({"seed": seed, **result.to_json()}, indent=1, allow_nan=False))
+        told = {"seed": seed, "random_plies": played.random_plies, **result.to_json()}
+        print_json(told)
     else:
-        print_result(result)
+        print_result(result, random_plies=played.random_plies)
     for path, write in formats:
         from moemcts.arena.replays import replays_of
 
@@ -165,15 +172,6 @@ def check_effects(options: Mapping[str, object], reason: str) -> None:
     for option, value in options.items():
         if value is not None:
             raise UsageError(f"{option} has no effect {reason}; leave it out")
-
-
-def _check_limits(limits: Mapping[str, object], references: Sequence[str]) -> None:
-    from moemcts.naming import LIMITS, names_experts
-    from moemcts.references import parse_reference
-
-    given = {f"--{name}": value for name, value in limits.items() if value is not None}
-    if given and not any(names_experts(one) and not parse_reference(one)[1].keys() & {*LIMITS} for one in references):
-        check_effects(given, "here: no agent is experts without a limit of its own, as in uct?simulations=100")
 
 
 def check_outputs(paths: Sequence[Path], *, ours: Sequence[Path]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from rich import box
-from rich.markup import escape
 from rich.table import Table
 
 from moemcts.arena.duel import DuelResult
@@ -11,29 +9,33 @@ from moemcts.arena.intervals import Interval
 from moemcts.arena.match import MatchResult
 from moemcts.arena.outcomes import Tally
 from moemcts.arena.ranking import fit_ratings
-from moemcts.arena.rating import likelihood_of_superiority, normalized_elo, pentanomial_elo
+from moemcts.arena.rating import Elo, likelihood_of_superiority, normalized_elo, pentanomial_elo
 from moemcts.arena.records import GameRecord, num_duplicates, terminations
 from moemcts.arena.solo import SoloResult
 from moemcts.arena.verdict import FEW_GAMES, counted, verdict
-from moemcts.cli.consoles import print_table, table_console
+from moemcts.cli.consoles import add_row, print_table, ruled_table, table_console
 
 MOST_FAILURES = 5
+FEWEST_PAIRS = 10
+"""Below so many pairs their deviation is not known well enough to measure a difference in it."""
 
 
-def print_result(result: DuelResult | MatchResult | SoloResult) -> None:
-    """Prints who is better, and what there is to know about the games."""
+def print_result(result: DuelResult | MatchResult | SoloResult, *, random_plies: int = 0) -> None:
+    """Prints who is better, and what there is to know about the games, which begin after so many plies at random."""
     console = table_console()
     if not result.records:
         console.print("no games were played")
         return
     if isinstance(result, DuelResult):
         print_table(_two(result) if len(result.sides) == 2 else _many(result))
-        lines = _evidence(result) if result.is_even else []
+        lines = _evidence(result) if result.is_even else _few_games(len(result.telling))
     else:
         print_table(_arms(result) if isinstance(result, MatchResult) else _alone(result))
         lines = _verdicts(result)
     num_counted = len(result.telling) if isinstance(result, DuelResult) else len(result.records)
-    for line in [*lines, *_games(result.records, num_counted)]:
+    plies = f"{random_plies} random {'ply' if random_plies == 1 else 'plies'}"
+    begin = [f"games begin after {plies} and are counted from there"] if random_plies else []
+    for line in [*lines, *_games(result.records, num_counted), *begin]:
         console.print(line, soft_wrap=True, markup=False)
 
 
@@ -42,17 +44,18 @@ def _two(result: DuelResult) -> Table:
     for name in result.names:
         losses, draws, wins = result.counts(name)
         num_games = len(result.telling)
-        table.add_row(
-            escape(name),
-            str(num_games),
-            str(wins),
-            str(draws),
-            str(losses),
+        cells = [
+            name,
+            num_games,
+            wins,
+            draws,
+            losses,
             f"{100 * (wins + draws / 2) / num_games:.1f} %",
-            str(result.elo(name)),
+            result.elo(name),
             f"{100 * likelihood_of_superiority(wins, losses):.1f} %",
             *(_tally(result.tally(name, seat)) for seat in range(2)),
-        )
+        ]
+        add_row(table, cells)
     return table
 
 
@@ -62,15 +65,13 @@ def _evidence(result: DuelResult) -> list[str]:
     # Both games on an opening owe something to it: they are one observation, where every opening has both.
     in_pairs = 2 * sum(pairs) == num_games
     found = pentanomial_elo(pairs) if in_pairs else result.elo(first)
-    lines = []
-    if found.low is not None and found.high is not None:
-        number, what = (sum(pairs), "pairs of games") if in_pairs else (num_games, "games")
-        claim = verdict(found.difference, (found.low, found.high), number, unit="Elo", observations=what)
-        lines.append(f"{first} against {second}: {claim}{_few(num_games)}")
+    number, what = (sum(pairs), "pair") if in_pairs else (num_games, "game")
+    observations = f"{what}{'s' * (number != 1)}{' of games' * in_pairs}"
+    lines = [f"{first} against {second}: {_claim(found, number, observations)}{_few(num_games)}"]
     if any(pairs):
         told = " ".join(map(str, pairs))
         line = f"pairs with 0, 1/2, 1, 3/2, 2 points: {told}; Elo of pairs {pentanomial_elo(pairs)}"
-        if measured := normalized_elo(pairs):
+        if sum(pairs) >= FEWEST_PAIRS and (measured := normalized_elo(pairs)):
             normalized, error = measured
             line += f", normalized {normalized:+z.1f} ± {error:.1f}"
         lines.append(line)
@@ -89,9 +90,22 @@ def _evidence(result: DuelResult) -> list[str]:
     return lines
 
 
+def _claim(found: Elo, number: int, observations: str) -> str:
+    """Returns what a difference may be called, also where the games allow one bound of it alone."""
+    if found.low is not None and found.high is not None:
+        return verdict(found.difference, (found.low, found.high), number, unit="Elo", observations=observations)
+    is_shown = found.low > 0 if found.low is not None else (found.high or 0.0) < 0
+    claim = "no difference shown" if not is_shown else "better" if found.low is not None else "worse"
+    return f"{claim}: {found} Elo, the only 95 % bound there is, {number} {observations}"
+
+
 def _few(num_games: int) -> str:
     """Returns a warning where there are too few games to believe them."""
-    return f"; fewer than {FEW_GAMES} games tell little" if num_games < FEW_GAMES else ""
+    return "".join(f"; {line}" for line in _few_games(num_games))
+
+
+def _few_games(num_games: int) -> list[str]:
+    return [f"fewer than {FEW_GAMES} games tell little"] if num_games < FEW_GAMES else []
 
 
 def _many(result: DuelResult) -> Table:
@@ -103,16 +117,17 @@ def _many(result: DuelResult) -> Table:
     for name in sorted(result.names, key=lambda name: -ratings.elo[ratings.names.index(name)]):
         tally = result.tally(name)
         row = ratings.names.index(name)
-        table.add_row(
-            escape(name),
-            str(tally.num_games),
-            str(tally.wins),
-            str(tally.ties),
-            str(tally.losses),
+        cells = [
+            name,
+            tally.num_games,
+            tally.wins,
+            tally.ties,
+            tally.losses,
             _rate(tally.win_rate, tally.win_interval),
             f"{ratings.elo[row]:+z.1f} ± {ratings.errors[row]:.1f}",
             *(_tally(result.tally(name, seat)) for seat in seats),
-        )
+        ]
+        add_row(table, cells)
     return table
 
 
@@ -131,13 +146,14 @@ def _alone(result: SoloResult) -> Table:
     for arm in result.arms:
         found, more = result.mean_return(arm), result.gain(arm).more
         is_first = arm == result.match.baseline
-        table.add_row(
-            escape(arm),
-            str(found.num_observations),
+        cells = [
+            arm,
+            found.num_observations,
             f"{found.mean:.2f} [{found.low:.2f}, {found.high:.2f}]",
             *("–" if is_first else str(number) for number in (more.wins, more.ties, more.losses)),
             f"{result.mean_plies(arm):.0f}",
-        )
+        ]
+        add_row(table, cells)
     return table
 
 
@@ -147,16 +163,17 @@ def _arms(result: MatchResult) -> Table:
     for arm in result.arms:
         summary = result.summary(arm)
         tally = summary.tally
-        table.add_row(
-            escape(arm),
-            str(tally.num_games),
-            str(tally.wins),
-            str(tally.ties),
-            str(tally.losses),
+        cells = [
+            arm,
+            tally.num_games,
+            tally.wins,
+            tally.ties,
+            tally.losses,
             _rate(tally.win_rate, tally.win_interval),
             _rate(summary.score.mean, summary.score.interval),
             *map(_tally, summary.by_seat),
-        )
+        ]
+        add_row(table, cells)
     return table
 
 
@@ -179,10 +196,7 @@ def _games(records: tuple[GameRecord, ...], num_counted: int) -> list[str]:
 
 
 def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", overflow="fold", no_wrap=number > 0)
-    return table
+    return ruled_table(columns, is_whole=True)
 
 
 def _tally(tally: Tally) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.errors import MoemctsError, UsageError, how_to_add
 
 NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 FILES = {
@@ -70,5 +70,5 @@ def new_game(
         write_text(folder / place.format(module=module), text)
     typer.echo(f"{folder}: a game of two players to change into your own\n")
     typer.echo(
-        f"pip install -e {folder}\nmoemcts check {name}\nmoemcts run --game {name} --gate {name}-taken --preset smoke"
+        f"{how_to_add(folder)}\nmoemcts check {name}\nmoemcts run --game {name} --gate {name}-taken --preset smoke"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from moemcts.errors import MoemctsError, UsageError
@@ -19,14 +20,14 @@ def check_place(folder: Path) -> None:
         raise MoemctsError(f"cannot write {folder}: nothing may be written to {there}; give another --out")
 
 
-def check_own(folder: Path, noun: str, *, mark: str) -> None:
+def check_own(folder: Path, noun: str, *, marks: Collection[str]) -> None:
     """Raises UsageError for a folder that holds something else than the `noun` that is to be written there.
 
-    Its own is one that is new or empty, or has the file or folder `mark`; hidden files do not count. Whose that is, is
-    not checked.
+    Its own is one that is new or empty, or has a file or folder of the names `marks`; hidden files do not count. Whose
+    that is, is not checked.
     """
     check_place(folder)
-    if not folder.exists() or (folder / mark).exists():
+    if not folder.exists() or any((folder / mark).exists() for mark in marks):
         return
     found = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     if found:

@@ -32,7 +32,12 @@ def play(
         ),
     ] = None,
     simulations: Annotated[
-        int | None, typer.Option(min=1, max=100_000, help="How much experts think before each move; 100 by default.")
+        int | None,
+        typer.Option(
+            min=1,
+            max=100_000,
+            help="How much agents that name no limit, such as experts, think before each move; 100 by default.",
+        ),
     ] = None,
     seat: Annotated[int, typer.Option(min=0, help="Where you sit; the number of players or more only watches.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Decides everything that is random.")] = 0,
@@ -51,15 +56,17 @@ def play(
     import numpy as np
 
     from moemcts.agents import Seat
-    from moemcts.naming import player_of, resolve_agent
+    from moemcts.naming import check_limits, player_of, resolve_agent
     from moemcts.play import Table
     from moemcts.plugins import plugins
 
     if game is None:
         raise UsageError(f"expected --game; one of {', '.join(plugins().games)}")
     made = plugins().game(game)
-    limits = None if simulations is None else {"simulations": simulations}
-    agent = resolve_agent(player_of(made) if against is None else against, made, limits)
+    limits = {} if simulations is None else {"simulations": simulations}
+    name = player_of(made) if against is None else against
+    agent = resolve_agent(name, made, limits)
+    check_limits([name], made, limits)
     players = range(made.spec.num_players)
     person = Person(made)
     table = Table(
@@ -87,7 +94,7 @@ def _serve(
     port: int | None,
     no_browser: bool,
 ) -> None:
-    from moemcts.naming import resolve_agent
+    from moemcts.naming import check_limits, resolve_agent
     from moemcts.plugins import plugins
     from moemcts.web.app import serve
     from moemcts.web.offers import Offers
@@ -96,7 +103,9 @@ def _serve(
         if game is None:
             raise UsageError("expected --game with --against: an agent plays one game")
         # What cannot be had is said here, not on a page.
-        resolve_agent(against, plugins().game(game))
+        made = plugins().game(game)
+        resolve_agent(against, made)
+        check_limits([against], made, {} if simulations is None else {"simulations": simulations})
     elif game is not None:
         plugins().game(game)
 

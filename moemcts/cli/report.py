@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,8 +27,9 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
 ) -> None:
     """Write the reports of runs again, and compare several runs in one table."""
+    from moemcts.cli.consoles import print_json
     from moemcts.report.comparison import comparison
-    from moemcts.report.page import plain, write_report
+    from moemcts.report.page import write_report
 
     if len({folder.resolve() for folder in runs}) < len(runs):
         raise UsageError("expected different runs, got one twice")
@@ -41,7 +41,7 @@ def report(
     if out is not None:
         write_report(out, whole)
     if as_json:
-        typer.echo(json.dumps(plain(whole.numbers), indent=1))
+        print_json(whole.numbers)
         return
     if len(found) == 1:
         typer.echo(next(iter(found.values())).summary)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -47,6 +46,7 @@ def reproduce(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Repeat an experiment of the papers and show its published numbers beside ours."""
+    from moemcts.cli.consoles import print_json
     from moemcts.plugins import plugins
     from moemcts.runs.papers import join
 
@@ -67,7 +67,7 @@ def reproduce(
     else:
         found = [_do(run, command_line, as_json) for run in runs]
     if as_json:
-        typer.echo(json.dumps(found if experiment == ALL else found[0], indent=1))
+        print_json(found if experiment == ALL else found[0])
 
 
 def _prepared(
@@ -93,11 +93,11 @@ def _do(run: Reproduction, command_line: Any, as_json: bool) -> object:
     kept = "all that was finished is kept, the same command goes on"
     with interruptible(progress, lambda: kept), exclusive(run.folder):
         run.work(partial(run_command, command_line), progress.say)
-    report = run.report()
-    write_report(run.folder / name / "report", report)
+        report = run.report()
+        if not as_json:
+            typer.echo(f"{report.title}\n{report.summary}\n\n{report.sections[0].tables[0].text()}")
+        write_report(run.folder / name / "report", report)
     if not as_json:
-        typer.echo(f"{report.title}\n{report.summary}\n")
-        typer.echo(report.sections[0].tables[0].text())
         typer.echo(f"report: {run.folder / name / 'report' / 'report.html'}\n")
     return report.numbers
 
@@ -115,8 +115,10 @@ def run_command(command_line: Any, words: Sequence[str]) -> str:
 
 
 def _list(papers: PaperList, as_json: bool) -> None:
+    from moemcts.cli.consoles import print_json
+
     if as_json:
-        typer.echo(json.dumps([one.model_dump(mode="json") for one in papers.experiment], indent=1))
+        print_json([one.model_dump(mode="json") for one in papers.experiment])
         return
     from moemcts.report.tables import Table
 

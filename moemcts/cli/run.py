@@ -15,6 +15,8 @@ import typer
 from moemcts.errors import MoemctsError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from moemcts.report.page import Report
     from moemcts.runs import Experiment, Run
     from moemcts.runs.estimate import Estimate
@@ -50,7 +52,8 @@ def run(
     gate: Annotated[
         list[str] | None,
         typer.Option(
-            help="A gate; may be given several times, to compare gates on the same data. See `moemcts gates`."
+            help="A gate, by default the game's own; may be given several times, to compare gates on the same data. "
+            "`none` trains a single network alone. See `moemcts gates`."
         ),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="smoke, laptop (the default) or paper.")] = None,
@@ -99,10 +102,10 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the report's numbers as JSON.")] = False,
 ) -> None:
     """Make data, train a single network and one expert per phase, play both, and report which is better."""
+    from moemcts.cli.consoles import print_json
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.settings import Given, games_at, named_start, read_changes, read_settings
     from moemcts.report.events import check_installed
-    from moemcts.report.page import plain
     from moemcts.report.training_events import followed
     from moemcts.runs import Experiment, ExperimentConfig
     from moemcts.runs.estimate import estimate
@@ -117,7 +120,7 @@ def run(
     given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
     progress = ConsoleProgress()
     if resume is None:
-        settings = read_settings(given, ExperimentConfig)
+        settings = read_settings(given, ExperimentConfig).filled()
         experiment = Experiment.prepare(out or new_folder(settings.game, settings.gates, preset), settings)
     elif out or preset or config or {*given.options} - {"gates", "schemes", *networks}:
         raise UsageError(
@@ -141,20 +144,28 @@ def run(
         experiment.write()
     elif given:
         keep_growth(experiment)
+
+    def tell(report: Report) -> None:
+        if as_json:
+            print_json({"folder": str(experiment.folder), **report.numbers})
+        else:
+            typer.echo(report.summary)
+
     started = time.monotonic()
     kept = f"all that was finished is kept. Go on: moemcts run --resume {experiment.folder}"
     with interruptible(progress, lambda: kept), followed(experiment.folder, is_wanted=tensorboard):
-        report = make(experiment, progress)
+        make(experiment, progress, tell)
     progress.say(f"done in {time.monotonic() - started:,.0f} s")
-    if as_json:
-        typer.echo(json.dumps({"folder": str(experiment.folder), **plain(report.numbers)}, indent=1))
-        return
-    typer.echo(report.summary)
-    typer.echo(f"report: {experiment.folder / 'report' / 'report.html'}")
+    if not as_json:
+        typer.echo(f"report: {experiment.folder / 'report' / 'report.html'}")
 
 
-def make(experiment: Experiment, progress: Progress) -> Report:
-    """Does whatever is not done yet of an experiment, and writes and returns its report."""
+def untold(report: Report) -> None:
+    """Tells nobody."""
+
+
+def make(experiment: Experiment, progress: Progress, tell: Callable[[Report], None] = untold) -> Report:
+    """Does whatever is not done yet of an experiment, tells its report, writes and returns it."""
     from moemcts.report.findings import findings
     from moemcts.report.page import write_report
 
@@ -163,6 +174,7 @@ def make(experiment: Experiment, progress: Progress) -> Report:
     with experiment.opened(), experiment.timed():
         experiment.work(progress)
         report = findings(experiment.outcomes())
+        tell(report)
         write_report(experiment.folder / "report", report)
         return report
 

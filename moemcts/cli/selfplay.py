@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.run import AllowPrograms, TensorBoard, check_room, headline, new_folder, plan_as_json
+from moemcts.cli.run import AllowPrograms, TensorBoard, check_room, headline, new_folder, plan_as_json, untold
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from moemcts.cli.settings import Given
     from moemcts.report.page import Report
     from moemcts.runs.selfplay import SelfPlay
@@ -54,10 +55,10 @@ def selfplay(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Let experts play games and learn from them, generation by generation, and report how strong they have become."""
+    from moemcts.cli.consoles import print_json
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.settings import Given
     from moemcts.report.events import check_installed
-    from moemcts.report.page import plain
     from moemcts.runs.selfplay import SelfPlay
     from moemcts.runs.selfplay_estimate import selfplay_estimate
 
@@ -94,23 +95,28 @@ def selfplay(
         run.write()
     if tensorboard:
         _follow(run)
+
+    def tell(report: Report) -> None:
+        if as_json:
+            print_json(report.numbers)
+            return
+        typer.echo(report.summary + "\n")
+        typer.echo("\n\n".join(table.text() for section in report.sections[:2] for table in section.tables))
+
     started = time.monotonic()
     kept = f"all that was finished is kept. Go on: moemcts selfplay --resume {run.folder}"
     with interruptible(progress, lambda: kept):
-        report = make(run, progress)
+        make(run, progress, tell)
     progress.say(f"done in {time.monotonic() - started:,.0f} s")
     if as_json:
-        typer.echo(json.dumps(plain(report.numbers), indent=1))
         return
-    typer.echo(report.summary + "\n")
-    typer.echo("\n\n".join(table.text() for section in report.sections[:2] for table in section.tables))
     newest, best = run.config.generations, run.on_disk.champion(run.config.generations)
     said = "" if best == newest else f" (of generation {best}, the last that was promoted)"
     typer.echo(f"\nexperts: {run.on_disk.experts(best)}{said}\nreport: {run.folder / 'report' / 'report.html'}")
 
 
-def make(run: SelfPlay, progress: Progress) -> Report:
-    """Does whatever is not done yet of a self-play, and writes and returns its report."""
+def make(run: SelfPlay, progress: Progress, tell: Callable[[Report], None] = untold) -> Report:
+    """Does whatever is not done yet of a self-play, tells its report, writes and returns it."""
     from moemcts.report.page import write_report
     from moemcts.report.selfplay import selfplay_report
     from moemcts.runs.selfplay_outcomes import outcomes_of
@@ -118,6 +124,7 @@ def make(run: SelfPlay, progress: Progress) -> Report:
     with run.opened(), run.timed():
         run.work(progress)
         report = selfplay_report(outcomes_of(run))
+        tell(report)
         write_report(run.folder / "report", report)
         return report
 

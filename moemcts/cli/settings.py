@@ -61,8 +61,9 @@ def read_settings(
     """
     from moemcts.plugins import plugins
     from moemcts.runs.dotted import flat, merge
+    from moemcts.runs.presets import layered, load_preset
     from moemcts.runs.programs import refuse_programs_in
-    from moemcts.runs.settings import layered, load_preset, validate
+    from moemcts.runs.settings import validate
     from moemcts.store import read_toml
 
     file = flat(read_toml(given.config)) if given.config is not None else {}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
-from rich.markup import escape
 
-from moemcts.cli.match import check_effects
+from moemcts.cli.match import RANDOM_START, check_effects
 from moemcts.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ ROUNDS = 3
 """Of a ladder, where nobody says how many."""
 GAMES = "games"
 """The folder of all games, in that of a tournament."""
-RANDOM_START = "of games that always start alike, 4 by default"
 
 
 def register(app: typer.Typer) -> None:
@@ -84,6 +81,7 @@ def tournament(
     from moemcts.arena.adjudication import check_adjudicable, parse_adjudication
     from moemcts.arena.games import Conditions
     from moemcts.arena.openings import first_board, read_openings, starts
+    from moemcts.cli.consoles import print_json
     from moemcts.cli.outputs import check_own
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.plugins import plugins
@@ -94,7 +92,7 @@ def tournament(
     if openings is not None:
         check_effects({"--random-plies": random_plies}, "with --openings, games begin in the file's positions")
     if out is not None:
-        check_own(out, "tournament", mark=GAMES)
+        check_own(out, "tournament", marks=[GAMES])
     made = plugins().game(game)
     if made.spec.num_players < 2:
         raise UsageError(
@@ -128,15 +126,15 @@ def tournament(
             report = _play_tournament(event, agent or [], kind or ROUND_ROBIN, rounds or ROUNDS)
         else:
             report = _play_preset(event, named)
-    if out is not None:
-        from moemcts.report import write_report
+        if as_json:
+            print_json(report.numbers)
+        else:
+            _print(report)
+        if out is not None:
+            from moemcts.report import write_report
 
-        write_report(out / "report", report)
-    if as_json:
-        typer.echo(json.dumps(report.numbers, indent=1, allow_nan=False))
-        return
-    _print(report)
-    if out is not None:
+            write_report(out / "report", report)
+    if out is not None and not as_json:
         typer.echo(f"report: {out / 'report' / 'report.html'}")
 
 
@@ -260,19 +258,14 @@ def _numbers(option: str, text: str | None) -> list[int]:
 
 
 def _print(report: Report) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from moemcts.cli.consoles import table_console
+    from moemcts.cli.consoles import add_row, ruled_table, table_console
 
     console = table_console()
     for section in report.sections:
         for one in section.tables:
-            shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-            for number, column in enumerate(one.columns):
-                shown.add_column(column, justify="right" if number else "left", overflow="fold")
+            shown = ruled_table(one.columns)
             for row in one.rows:
-                shown.add_row(*("" if cell is None else escape(str(cell)) for cell in row))
+                add_row(shown, row)
             console.print(shown)
             console.print(one.caption, soft_wrap=True, markup=False)
     console.print(report.summary, soft_wrap=True, markup=False)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.run import AllowPrograms, Start, TensorBoard, headline, new_folder
+from moemcts.cli.run import AllowPrograms, Start, TensorBoard, headline, new_folder, untold
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from moemcts.cli.settings import Given
     from moemcts.report.page import Report
     from moemcts.runs import Training
@@ -62,6 +63,7 @@ def train(
 
     On several GPUs: `torchrun --nproc-per-node 4 --no-python moemcts train ... --out FOLDER`.
     """
+    from moemcts.cli.consoles import print_json
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.settings import Given, games_at, named_start
     from moemcts.learn.training.ranks import launched
@@ -91,25 +93,30 @@ def train(
     if not ranks.is_first:
         training.work(progress)
         return
+
+    def tell(report: Report) -> None:
+        if as_json:
+            print_json(report.numbers)
+            return
+        typer.echo(report.summary + "\n")
+        typer.echo("\n\n".join(table.text() for table in report.sections[0].tables))
+
     kept = f"all that was finished is kept. Go on: moemcts train --resume {training.folder}"
     with interruptible(progress, lambda: kept), followed(training.folder, is_wanted=tensorboard):
-        report = make(training, progress)
-    if as_json:
-        typer.echo(json.dumps(report.numbers, indent=1))
-        return
-    typer.echo(report.summary + "\n")
-    typer.echo("\n\n".join(table.text() for table in report.sections[0].tables))
-    typer.echo(f"\nexperts: {training.folder / 'experts'}\nreport: {training.folder / 'report' / 'report.html'}")
+        make(training, progress, tell)
+    if not as_json:
+        typer.echo(f"\nexperts: {training.folder / 'experts'}\nreport: {training.folder / 'report' / 'report.html'}")
 
 
-def make(training: Training, progress: Progress) -> Report:
-    """Does whatever is not done yet of a training, and writes and returns its report."""
+def make(training: Training, progress: Progress, tell: Callable[[Report], None] = untold) -> Report:
+    """Does whatever is not done yet of a training, tells its report, writes and returns it."""
     from moemcts.report.page import write_report
     from moemcts.report.training import training_report
 
     with training.opened(), training.timed():
         training.work(progress)
         report = training_report(training.outcomes())
+        tell(report)
         write_report(training.folder / "report", report)
         return report
 

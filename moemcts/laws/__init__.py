@@ -20,10 +20,12 @@ class BrokenLaw(AssertionError):
 
 @dataclass(frozen=True)
 class Law:
-    """One law that was checked."""
+    """One law that was checked, or one that could not be."""
 
     name: str
     num_cases: int
+    not_checked: str = ""
+    """Why it was not; empty where it was."""
 
 
 class Laws:
@@ -31,17 +33,23 @@ class Laws:
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
+        self._reasons: dict[tuple[str, str], None] = {}
 
     @property
     def checked(self) -> list[Law]:
-        """What was checked so far."""
-        return [Law(name, count) for name, count in self._counts.items()]
+        """What was checked so far, and behind it what could not be."""
+        checked = [Law(name, count) for name, count in self._counts.items()]
+        return checked + [Law(name, 0, reason) for name, reason in self._reasons]
 
     def expect(self, law: str, holds: bool, found: str) -> None:
         """Counts a case of a law; raises BrokenLaw, with what was found, where it does not hold."""
         self._counts[law] = self._counts.get(law, 0) + 1
         if not holds:
             raise BrokenLaw(f"{law}: {found}")
+
+    def leave_out(self, law: str, reason: str) -> None:
+        """Notes that a law could not be checked, and why."""
+        self._reasons[law, reason] = None
 
 
 def random_game(game: Game, rng: np.random.Generator, seed: int) -> tuple[list[State], list[list[int]]]:
@@ -50,15 +58,17 @@ def random_game(game: Game, rng: np.random.Generator, seed: int) -> tuple[list[S
     while players := returned("active_players", states[-1].active_players, tuple):
         if len(states) > game.spec.max_plies:
             raise BrokenLaw(f"no game is longer than max_plies: {game.spec.max_plies} plies and not over")
-        legal = [
-            returned("legal_actions", states[-1].legal_actions(player), Sequence, np.ndarray) for player in players
-        ]
-        if not all(len(actions) for actions in legal):
-            raise BrokenLaw(f"every active player has a legal action: one of {players} has none")
-        is_chance = players == (CHANCE,)
-        joints.append([_draw(states[-1], rng)] if is_chance else [int(rng.choice(actions)) for actions in legal])
+        joints.append(random_joint(states[-1], players, rng))
         states.append(returned("play", states[-1].play(joints[-1]), State))
     return states, joints
+
+
+def random_joint(state: State, players: Sequence[Player], rng: np.random.Generator) -> list[int]:
+    """Returns an action at random of each of those who move; raises BrokenLaw where one has none."""
+    legal = [returned("legal_actions", state.legal_actions(player), Sequence, np.ndarray) for player in players]
+    if not all(len(actions) for actions in legal):
+        raise BrokenLaw(f"every active player has a legal action: one of {tuple(players)} has none")
+    return [_draw(state, rng)] if tuple(players) == (CHANCE,) else [int(rng.choice(actions)) for actions in legal]
 
 
 def returned(method: str, found: Any, *kinds: type) -> Any:

@@ -12,7 +12,7 @@ from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import ExpertSet
 from moemcts.game import FloatArray
 from moemcts.gates import PhaseGate
-from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.data.dataset import Dataset, chunks_of
 from moemcts.learn.threads import torch_threads
 from moemcts.work.progress import Advance, unheard
 
@@ -58,8 +58,7 @@ def phase_losses(
     """
     weights = dataset.phase_weights(gate)
     columns: dict[str, list[FloatArray]] = {name: [] for name in evaluators}
-    for start in range(0, len(dataset), CHUNK):
-        rows = np.arange(start, min(start + CHUNK, len(dataset)))
+    for rows in chunks_of(np.arange(len(dataset)), CHUNK):
         views, actions, returns = dataset.views(rows), dataset.actions(rows), dataset.returns(rows)
         with torch_threads(1):
             for name, evaluator in evaluators.items():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field
 from torch import nn
 
 from moemcts import __version__
@@ -18,7 +18,7 @@ from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
 from moemcts.learn.gates.saved import LearnedGate, load_gate, save_gate
-from moemcts.learn.identity import check_encoding
+from moemcts.learn.identity import PLAIN_FILE, check_encoding, checked
 from moemcts.learn.inference.evaluators import AUTO, BATCH_SIZE, Choice, Inference, resolve_choice
 from moemcts.learn.inference.folder import has_models, read_models
 from moemcts.learn.inference.making import make
@@ -198,13 +198,13 @@ class LoadedNetworks:
 
 
 def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
-    """Returns the networks of a folder of experts.
+    """Returns the networks of a folder of experts, in evaluation mode.
 
     Raises ForeignData, naming both sides, if they were made for another game, encoding, gate or network than the
     manifest's names mean here, DamagedFile if a file is not as it was written.
     """
     manifest = read_toml(folder / MANIFEST)
-    _check_types(manifest, folder / MANIFEST)
+    checked(_Manifest, manifest, f"{folder / MANIFEST} is no manifest of experts")
     try:
         if manifest["format"] != FORMAT:
             raise ForeignData(f"{folder} has format {manifest['format']}; this version reads {FORMAT}")
@@ -219,7 +219,7 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
         for entry in manifest["experts"]:
             network = makers.network(manifest["network"], game.spec.observation_shape, game.spec.num_actions)
             _load_expert(folder / entry["file"], entry["sha256"], network)
-            networks.append(network)
+            networks.append(network.eval())
     except (KeyError, TypeError) as error:
         raise DamagedFile(f"{folder / MANIFEST} is no manifest of experts: {error}") from error
     if len(networks) != gate.num_phases:
@@ -239,12 +239,12 @@ class _Gate(BaseModel):
     name: str = ""
     parameters: dict[str, Any] = {}
     fingerprint: str = ""
-    file: str = ""
+    file: str | None = Field(default=None, pattern=PLAIN_FILE)
 
 
 class _Expert(BaseModel):
     phase: str = ""
-    file: str = ""
+    file: str | None = Field(default=None, pattern=PLAIN_FILE)
     sha256: str = ""
 
 
@@ -259,18 +259,6 @@ class _Manifest(BaseModel):
     gate: _Gate = _Gate()
     seed: int = 0
     experts: list[_Expert] = []
-
-
-def _check_types(manifest: Mapping[str, Any], path: Path) -> None:
-    """Raises DamagedFile for the first field of another type than it is written with."""
-    try:
-        _Manifest.model_validate(manifest)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        # Classes of ours say nothing to who reads a file.
-        told = "Input should be a table" if first["type"] == "model_type" else first["msg"]
-        raise DamagedFile(f"{path} is no manifest of experts: {field}: {told}, got {first['input']!r}") from None
 
 
 def _load_gate(folder: Path, saved: Mapping[str, Any], game: Game, makers: Makers) -> PhaseGate:

@@ -4,13 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from moemcts.errors import ForeignData
+from moemcts.errors import DamagedFile, ForeignData
 from moemcts.game import Game
 from moemcts.learn.fingerprint import encoding_fingerprint
+
+PLAIN_FILE = r"^[A-Za-z0-9][\w.-]*$"
+"""What files are called that a manifest names: they are beside it, not in other folders."""
+
+
+class Told(BaseModel):
+    """What a file says, in the types in which it was written."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class Encoding(Told):
+    """The fingerprint of a game, see `encoding_fingerprint`."""
+
+    planes: str
+    actions: str
+
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def checked(kind: type[T], found: Mapping[str, Any], what: str) -> T:
+    """Returns what a file says; raises DamagedFile for the first field that is missing or of another type.
+
+    `what` begins the error: the file, and what it is not.
+    """
+    try:
+        return kind.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        # Classes and patterns of ours say nothing to who reads a file.
+        told = _IN_WORDS.get(first["type"], first["msg"])
+        fault = " is missing" if first["type"] == "missing" else f": {told}, got {first['input']!r:.80}"
+        raise DamagedFile(f"{what}: {field}{fault}") from None
+
+
+_IN_WORDS = {
+    "model_type": "Input should be a table",
+    "string_pattern_mismatch": "Input should be the name of a file in the same folder",
+}
 
 
 def check_encoding(where: Path, reference: str, encoding: Mapping[str, str], game: Game) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from moemcts.errors import DamagedFile
+from moemcts.learn.container import header_of, start_of
 from moemcts.store import digest
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -20,6 +20,7 @@ _DTYPES = {
     "BOOL": "?",
     "U8": "u1",
     "I8": "i1",
+    "U16": "<u2",
     "I16": "<i2",
     "I32": "<i4",
     "I64": "<i8",
@@ -28,10 +29,9 @@ _DTYPES = {
 }
 
 
-def tensor_bytes(arrays: Arrays, metadata: Mapping[str, str] | None = None) -> bytes:
+def tensor_bytes(arrays: Arrays) -> bytes:
     """Returns arrays in the safetensors format."""
-    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    return safetensors.numpy.save(contiguous, dict(metadata) if metadata else None)
+    return safetensors.numpy.save({name: np.asarray(array, order="C") for name, array in arrays.items()})
 
 
 def map_tensors(path: Path, sha256: str | None) -> dict[str, NDArray[Any]]:
@@ -45,15 +45,15 @@ def map_tensors(path: Path, sha256: str | None) -> dict[str, NDArray[Any]]:
         raise DamagedFile(f"cannot read {path}: {error}") from error
     if sha256 is not None and digest(content.data) != sha256:
         raise DamagedFile(f"{path} is damaged: its {len(content)} bytes are not those that were written")
+    header = header_of(content, path)
     try:
-        return _arrays(content)
+        return _arrays(content, header)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedFile(f"{path} is no safetensors file: {type(error).__name__} {error}") from error
 
 
-def _arrays(content: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
-    start = 8 + int.from_bytes(content[:8].tobytes(), "little")
-    header = json.loads(content[8:start].tobytes())
+def _arrays(content: NDArray[np.uint8], header: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    start = start_of(content)
     arrays = {}
     for name, entry in header.items():
         if name != "__metadata__":

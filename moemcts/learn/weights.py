@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from moemcts.errors import DamagedFile, ForeignData
+from moemcts.learn.container import content_of, packed
 from moemcts.store import digest, read_bytes, write_bytes
 
 State = dict[str, Tensor]
@@ -25,13 +26,18 @@ def network_state(network: nn.Module) -> State:
 
 
 def load_state(network: nn.Module, state: Mapping[str, Tensor], where: str) -> None:
-    """Fills a network; raises ForeignData naming the first tensor that does not fit."""
+    """Fills a network; raises as `check_state`."""
+    check_state(network, state, where)
+    network.load_state_dict(dict(state))
+
+
+def check_state(network: nn.Module, state: Mapping[str, Tensor], where: str) -> None:
+    """Raises ForeignData naming the first tensor that does not fit into a network."""
     own = network.state_dict()
     for name in [*own, *state]:
         expected, found = _shape(own.get(name)), _shape(state.get(name))
         if expected != found:
             raise ForeignData(f"{where} is of another network: expected {name} {expected}, got {found}")
-    network.load_state_dict(dict(state))
 
 
 def state_digest(state: Mapping[str, Tensor]) -> str:
@@ -42,7 +48,7 @@ def state_digest(state: Mapping[str, Tensor]) -> str:
 def state_bytes(state: Mapping[str, Tensor], content: Mapping[str, Any] | None = None) -> bytes:
     """Returns a safetensors file with `content`, JSON values, in its header."""
     contiguous = {name: tensor.detach().contiguous() for name, tensor in state.items()}
-    return safetensors.torch.save(contiguous, {"content": json.dumps(content or {})})
+    return safetensors.torch.save(contiguous, packed(content or {}))
 
 
 def write_state(path: Path, state: Mapping[str, Tensor], content: Mapping[str, Any]) -> None:
@@ -58,12 +64,9 @@ def read_state(path: Path) -> tuple[State, dict[str, Any]]:
     data = read_bytes(path)
     try:
         state = safetensors.torch.load(data)
-        size = int.from_bytes(data[:8], "little")
-        content = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["content"])
     except (safetensors.SafetensorError, ValueError, KeyError) as error:
         raise DamagedFile(f"{path} is damaged: {error}") from error
-    if not isinstance(content, dict):
-        raise DamagedFile(f"{path} is damaged: expected a dictionary in its header, got {content!r:.40}")
+    content = content_of(data, path)
     expected = content.pop(_HASH, None)
     if expected is not None and (found := _hash(state, content)) != expected:
         raise DamagedFile(f"{path} is damaged: expected SHA-256 {str(expected)[:12]}, got {found[:12]}")

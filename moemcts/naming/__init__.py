@@ -22,6 +22,8 @@ from moemcts.naming.folders import (
     names_experts,
     phases_of,
 )
+from moemcts.naming.gates import usual_gate
+from moemcts.naming.limits import check_limits, with_limits
 from moemcts.naming.opponents import SELF, opponents_named, player_of, usual_opponents
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "TIMES",
     "Contestant",
     "check_backend",
+    "check_limits",
     "contestants",
     "experts_in",
     "experts_of",
@@ -47,6 +50,8 @@ __all__ = [
     "resolve_agent",
     "says_more",
     "settled",
+    "usual_gate",
     "usual_opponents",
+    "with_limits",
     "with_options",
 ]

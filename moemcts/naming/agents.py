@@ -12,8 +12,10 @@ from moemcts.errors import UsageError, unknown_name
 from moemcts.game import Game
 from moemcts.naming.experts import AUTO, LIMITS, ExpertAgent
 from moemcts.naming.folders import folder_of, names_experts
-from moemcts.plugins import Plugins, checked_options, plugins
-from moemcts.references import format_reference, parse_reference
+from moemcts.naming.limits import with_limits
+from moemcts.options import checked_options
+from moemcts.plugins import Plugins, plugins
+from moemcts.references import extend_reference, format_reference, parse_reference
 
 TIMES = ("seconds", "movetime")
 """Options that limit an agent by the clock."""
@@ -57,7 +59,7 @@ def contestants(
     for reference in references:
         given = (resolved or {}).get(reference, reference)
         agent = resolve_agent(given, game, limits)
-        known = given if given != reference else _more(agent, reference)
+        known = given if given != reference else _more(agent, _limited(reference, game, limits))
         found[reference] = Contestant(reference, agent, known)
     return found
 
@@ -78,6 +80,15 @@ def says_more(reference: str, other: str) -> bool:
 def _more(agent: Agent, reference: str) -> str:
     """Returns the name of an agent where that is its reference with more options, as experts name their backend."""
     return agent.name if says_more(agent.name, reference) else reference
+
+
+def _limited(reference: str, game: Game, limits: Mapping[str, Any] | None) -> str:
+    """Returns the reference of a registered agent with the limits that it takes; that of experts as it is."""
+    if not limits or names_experts(reference):
+        return reference
+    _, options = parse_reference(reference)
+    taken = with_limits(options, reference, game, limits)
+    return extend_reference(reference, {name: value for name, value in taken.items() if name not in options})
 
 
 def with_options(reference: str, options: Mapping[str, Any]) -> str:
@@ -102,11 +113,11 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
 
     Experts are named by their folder, by `weights:NAME` where they come with a plugin, by `hf:OWNER/NAME` or a URL.
     `runs/X/experts/steps-0?simulations=200` searches with these experts; 0 simulations plays their policy. `limits`
-    (simulations, nodes, seconds) are those of experts that name none. `experts:FOLDER?only=endgame&else=OTHER` plays
-    with one expert of a folder, and with those of another in all other phases; `value=OTHER` takes the policy of these
-    experts and the values of others. `routing=queue` lets leaves wait until
-    the batch of their expert is full, `batch` positions; `gate=NAME` says by which other gate of as many phases they
-    are chosen.
+    (simulations, nodes, seconds) are those of agents that take them and name none.
+    `experts:FOLDER?only=endgame&else=OTHER` plays with one expert of a folder, and with those of another in all other
+    phases; `value=OTHER` takes the policy of these experts and the values of others. `routing=queue` lets leaves wait
+    until the batch of their expert is full, `batch` positions; `gate=NAME` says by which other gate of as many phases
+    they are chosen.
     `backend` and `precision` say what runs their networks. `auto`, the default of both, takes the quickest here that
     keeps the policy, and the agent's name says what that is: games are the same only where it is the same. Beside a
     named backend the precision is float32 unless it is named too. `device=cuda` runs them on a GPU. `in_flight=2`
@@ -126,9 +137,8 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
         if name not in agents and f"{name.partition(':')[0]}:" not in agents:
             trained = Plugins.for_game(plugins().weights, game.spec.name)
             raise unknown_name("agent", name, [*agents, *(weights.WEIGHTS + one for one in trained)])
-        return plugins().agent(reference, game)
-    if not any(name in options for name in LIMITS):
-        options |= limits or {}
+        return plugins().agent(_limited(reference, game, limits), game)
+    options = with_limits(options, reference, game, limits or {})
     if "simulations" not in options and any(name in options for name in LIMITS):
         options["simulations"] = None
     # `else` is no word that Python takes for an option.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Numbers = NDArray[np.float32]
+_TITLE_SIZE = 10.5
+_LETTER = 0.68
+"""Width of a letter of titles, in parts of their size."""
 UNITS = {"policy": "policy, nats", "value": "value"}
 DIVERGING = "RdBu"
 """Blue for, red against; told apart by all readers."""
@@ -44,7 +48,7 @@ def plane_bars(
             finish(axes, xlabel=UNITS.get(answer, answer))
         if any(magnitude is not None for _, magnitude in columns.values()):
             figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+        _head(figure, title)
         return figure
 
 
@@ -61,15 +65,17 @@ def plane_shares(
         axes.set_xticks(range(len(columns)), list(columns), rotation=40, ha="right", fontsize=8)
         axes.grid(visible=False)
         axes.tick_params(length=0)
-        finish(axes, title=title)
+        finish(axes)
+        _head(figure, title)
         figure.colorbar(image, ax=axes, shrink=0.4, label="share of the largest")
         return figure
 
 
-def cell_maps(maps: Mapping[str, Numbers], *, columns: int, rows_upward: bool, title: str) -> Figure:
-    """Returns maps `[H, W]` of the board side by side, blue where cells speak for the answer, red where against.
+def cell_maps(maps: Mapping[str, tuple[str, Numbers]], *, columns: int, rows_upward: bool, title: str) -> Figure:
+    """Returns maps of the board side by side, blue where cells speak for the answer, red where against.
 
-    Colours reach as far as each map's strongest cell; `rows_upward` draws row 0 at the bottom.
+    Each is of an answer, policy or value, and `[H, W]`. Colours reach as far as each map's strongest cell;
+    `rows_upward` draws row 0 at the bottom.
     """
     num_rows = -(-len(maps) // columns)
     with drawing():
@@ -77,7 +83,7 @@ def cell_maps(maps: Mapping[str, Numbers], *, columns: int, rows_upward: bool, t
         panels = figure.subplots(num_rows, columns, squeeze=False)
         for axes in panels.flat[len(maps) :]:
             axes.set_visible(False)
-        for axes, (name, cells) in zip(panels.flat, maps.items(), strict=False):
+        for axes, (name, (answer, cells)) in zip(panels.flat, maps.items(), strict=False):
             reach = max(float(np.abs(cells).max()), 1e-12)
             origin = "lower" if rows_upward else "upper"
             image = axes.imshow(cells, cmap=DIVERGING, vmin=-reach, vmax=reach, origin=origin, interpolation="nearest")
@@ -88,5 +94,12 @@ def cell_maps(maps: Mapping[str, Numbers], *, columns: int, rows_upward: bool, t
             axes.set_title(name, loc="left", fontsize=8.5)
             colours = figure.colorbar(image, ax=axes, shrink=0.8)
             colours.ax.tick_params(labelsize=6)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+            colours.set_label(UNITS.get(answer, answer), fontsize=7)
+        _head(figure, title)
         return figure
+
+
+def _head(figure: Figure, title: str) -> None:
+    """Writes a title above a figure, in as many lines as it needs there."""
+    num_letters = int(72 * figure.get_figwidth() / (_LETTER * _TITLE_SIZE))
+    figure.suptitle(fill(title, num_letters), x=0.01, ha="left", fontsize=_TITLE_SIZE, fontweight="bold")

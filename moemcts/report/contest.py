@@ -85,6 +85,33 @@ class Contest(ABC):
         return pairs if len(pairs) > 1 else []
 
 
+@dataclass(frozen=True)
+class Unplayed(Contest):
+    """No matches: there is one network, which has nobody to play but itself."""
+
+    results: tuple[MatchResult, ...] = ()
+    seeds: tuple[int, ...] = ()
+    limit: str = ""
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        return ()
+
+    def caveats(self) -> list[str]:
+        return []
+
+    def summary(self) -> list[str]:
+        return ["No gate: no experts, and the single network does not play itself."]
+
+    def section(self, title: str, label: str) -> Section:
+        from moemcts.report.page import Section
+
+        return Section(title, "No games: name a gate to have experts play the single network.")
+
+    def numbers(self) -> dict[str, Any]:
+        return {"arms": {}, "seeds": list(self.seeds), "by_seed": []}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Compared(Contest):
     """Matches in which every arm plays the same games; the single network is what the others are compared with."""
@@ -120,15 +147,16 @@ class Compared(Contest):
         rows = []
         for arm in self.arms:
             is_baseline = arm == self.baseline
+            looks: dict[str, Any] = {
+                "is_baseline": is_baseline,
+                "is_yardstick": not is_baseline and arm not in self.others,
+            }
             value, (low, high), num_games = self.measured(arm, self.results)
             note = f"{num_games} games"
-            rows.append(Whisker(label=arm, value=value, low=low, high=high, note=note, is_baseline=is_baseline))
+            rows.append(Whisker(label=arm, value=value, low=low, high=high, note=note, **looks))
             for seed, result in self.by_seed():
                 value, (low, high), _ = self.measured(arm, [result])
-                label = f"seed {seed}"
-                rows.append(
-                    Whisker(label=label, value=value, low=low, high=high, is_baseline=is_baseline, is_part=True)
-                )
+                rows.append(Whisker(label=f"seed {seed}", value=value, low=low, high=high, is_part=True, **looks))
         parts = "; small: each training seed" if len(self.results) > 1 else ""
         caption = f"{title}: {what.lower()}, {self.num_games} games per arm, with 95 % {intervals}{parts}."
         return Figure(name, draw(rows, title=f"{what}, {title.lower()}"), caption)

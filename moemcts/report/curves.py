@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from moemcts.report.outcomes import Entry
 from moemcts.report.page import Figure
@@ -20,13 +21,32 @@ def running_steps(entries: Sequence[Entry]) -> list[float]:
     return steps
 
 
-def curve_figures(
-    phase_names: Sequence[str], entries: Sequence[Entry], baseline: Sequence[Entry], label: str = ""
-) -> list[Figure]:
-    """Returns the loss of each phase's expert on its phase while it learned, and the baseline's.
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """What somebody else has reached on the same samples in the end."""
 
-    One figure for the validation samples and one for the test samples, as far as they were measured. `label` tells
-    them from those of other trainings.
+    who: str
+    """As the figure calls it: `single network`, `baseline`."""
+    samples: str
+    """Which these are: test, validation or held-out."""
+    losses: Mapping[str, float | None]
+    """By the name of the phase, and of `all`."""
+
+
+def curve_figures(
+    phase_names: Sequence[str],
+    entries: Sequence[Entry],
+    baseline: Sequence[Entry] = (),
+    *,
+    seed: int,
+    reached: Reached | None = None,
+    label: str = "",
+) -> list[Figure]:
+    """Returns the loss of each phase's expert on its phase while it learned, and what it is compared with there.
+
+    That is how the baseline learned, where it was measured on these phases on the way, else what it has `reached`. One
+    figure for the validation samples and one for the test samples, as far as they were measured. `seed` is that of
+    the training; `label` tells the figures from those of others.
     """
     figures = []
     for kind, samples in (("phases", "validation"), ("test", "test")):
@@ -34,30 +54,44 @@ def curve_figures(
             _curve(name, [entry for entry in entries if name in entry["experts"]], kind, name, phase)
             for phase, name in enumerate(phase_names)
         ]
+        keys = dict(enumerate(phase_names))
         if not any(curve.steps for curve in own):
             # Experts that learn together are measured together.
-            own = [_curve("all experts", entries, kind, "all", None)]
+            own, keys = [_curve("all experts", entries, kind, "all", None)], {}
+        own = [curve for curve in own if curve.steps]
+        if not own:
+            continue
         others = [
-            _curve(f"{name}, baseline", baseline, kind, name, phase, is_baseline=True)
-            for phase, name in enumerate(phase_names)
+            _curve(f"{name}, baseline", baseline, kind, name, phase, is_baseline=True) for phase, name in keys.items()
         ]
-        if not any(curve.steps for curve in others):
-            # A baseline of another gate knows nothing of these phases, only of all.
-            others = [_curve("baseline, all phases", baseline, kind, "all", None, is_baseline=True)]
-        drawn = [curve for curve in (*own, *others) if curve.steps]
-        if drawn:
-            caption = f"Loss of each expert on the {samples} samples of its own phase{_legend(drawn)}."
-            image = loss_curves(drawn, title=f"Loss per phase, {samples} samples", ylabel=f"{samples} loss")
-            figures.append(Figure("-".join(word for word in ("loss", samples, label) if word), image, caption))
+        others = [curve for curve in others if curve.steps]
+        told = _legend(others)
+        if not others and reached is not None and (reached.samples == "test") == (samples == "test"):
+            others = _levels(reached, keys)
+            told = f"; dashed what the {reached.who} has reached on the same phase in the end" if others else ""
+        caption = f"Loss of each expert on the {samples} samples of its own phase, seed {seed}{told}."
+        image = loss_curves([*own, *others], title=f"Loss per phase, {samples} samples", ylabel=f"{samples} loss")
+        figures.append(Figure("-".join(word for word in ("loss", samples, label) if word), image, caption))
     return figures
 
 
+def _levels(reached: Reached, keys: Mapping[int, str]) -> list[Curve]:
+    """Returns a line across for each phase that the experts were measured on; one for all where there is none."""
+    named: list[tuple[int | None, str]] = [*keys.items()] or [(None, "all")]
+    levels = [(phase, name, reached.losses.get(name)) for phase, name in named]
+    return [
+        Curve(label=f"{name}, {reached.who}", steps=(), values=(loss,), phase=phase, is_baseline=True)
+        for phase, name, loss in levels
+        if loss is not None
+    ]
+
+
 def _legend(drawn: Sequence[Curve]) -> str:
-    """Returns what tells the baseline apart, as far as there is one to be seen."""
-    baselines = [len(curve.steps) for curve in drawn if curve.is_baseline]
-    if not baselines:
+    """Returns what tells the curves of the baseline apart, as far as there are any to be seen."""
+    if not drawn:
         return ""
-    return "; dashed the baseline" if max(baselines) > 1 else "; hollow the baseline, which was measured once"
+    is_line = max(len(curve.steps) for curve in drawn) > 1
+    return "; dashed the baseline" if is_line else "; hollow the baseline, which was measured once"
 
 
 def _curve(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from moemcts.learn.assessment import PhaseLosses
-from moemcts.report.curves import curve_figures
+from moemcts.report.curves import Reached, curve_figures
 from moemcts.report.losses import accuracy_table, loss_table
 from moemcts.report.outcomes import Learned, Outcomes, Phases
 from moemcts.report.page import Figure, Report, Section
@@ -43,21 +43,25 @@ def findings(outcomes: Outcomes) -> Report:
 
 def _summary(outcomes: Outcomes) -> list[str]:
     lines = [*outcomes.searched.caveats(), *outcomes.searched.summary()]
-    if len(outcomes.searched.results) == 1 and outcomes.teams:
+    if len(outcomes.searched.seeds) == 1 and outcomes.teams:
         lines.append("With one training seed this holds for these networks alone, not for others trained the same way.")
     return lines
 
 
 def _learning(team: Learned, outcomes: Outcomes) -> Section:
-    num_seeds = len(outcomes.searched.results)
+    num_seeds = len(outcomes.searched.seeds)
     seeds = f"mean of {num_seeds} training seeds" if num_seeds > 1 else "one training seed"
     where = f"on samples that no network learned from, {seeds}"
     weights = loss_weights(outcomes.settings)
     who = team.name if team.is_single else f"the experts by {team.name}"
+    single = {phase: team.single.loss(phase, **weights) for phase in team.single.policy}
+    reached = Reached(who="single network", samples=outcomes.measured_on, losses=single)
     return Section(
         f"What {who} learned",
         tables=[loss_table(team.losses, where, **weights), accuracy_table(team.losses, where)],
-        figures=curve_figures(team.phase_names, team.metrics, outcomes.single_metrics, team.label),
+        figures=curve_figures(
+            team.phase_names, team.metrics, seed=outcomes.searched.seeds[0], reached=reached, label=team.label
+        ),
     )
 
 

@@ -29,6 +29,8 @@ class Learned:
     phase_names: tuple[str, ...]
     losses: Sequence[PhaseLosses]
     """On held-out samples, mean over the training seeds: the single network, each expert, all experts together."""
+    single: PhaseLosses
+    """Of the single network, first training seed, on the same samples."""
     metrics: Sequence[Entry]
     """Of the first training seed."""
 
@@ -77,10 +79,10 @@ class Outcomes:
     searched: Contest
     raw: Contest | None
     """The networks without search; None if they did not play."""
+    measured_on: str
+    """Which samples the losses are of: test, validation or held-out."""
     singles: Mapping[str, Sequence[PhaseLosses]]
     """By arm, the single networks, that which all are compared with first: a row per training seed."""
-    single_metrics: Sequence[Entry]
-    """Of the single network, first training seed."""
     teams: tuple[Learned, ...]
     phases: tuple[Phases, ...]
 

@@ -8,7 +8,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -41,8 +41,8 @@ class Figure:
 
     name: str
     """Of its files, without suffix; unique in the report."""
-    image: matplotlib.figure.Figure | Path
-    """Drawn with matplotlib, or a file in SVG, PNG, GIF or JPEG."""
+    image: matplotlib.figure.Figure | Path | Callable[[], matplotlib.figure.Figure]
+    """Drawn with matplotlib, or what draws it once it is written, or a file in SVG, PNG, GIF or JPEG."""
     caption: str
     """What is to be seen, of how many samples, and what the intervals mean."""
 
@@ -101,11 +101,12 @@ class _Image:
 def _write_image(folder: Path, figure: Figure) -> _Image:
     if isinstance(figure.image, Path):
         return _copy_image(folder, figure, figure.image)
+    drawn = figure.image() if callable(figure.image) else figure.image
     files = {}
     for suffix in ("svg", "png"):
         buffer = io.BytesIO()
         with drawing():
-            figure.image.savefig(
+            drawn.savefig(
                 buffer, format=suffix, transparent=suffix == "svg", metadata={"Date": None} if suffix == "svg" else None
             )
         files[suffix] = buffer.getvalue()

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from moemcts.report.style import INK, MUTED, PAPER, drawing, finish, new_figure, phase_colour, phase_marker
+from moemcts.report.style import (
+    INK,
+    MUTED,
+    PAPER,
+    drawing,
+    finish,
+    new_figure,
+    phase_colour,
+    phase_marker,
+    whole_ticks,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +43,7 @@ class Curve:
 
     label: str
     steps: Sequence[float]
+    """Empty of one value that belongs to no step: a line across."""
     values: Sequence[float]
     phase: int | None = None
     """Whose colour it has; None for all phases together."""
@@ -53,6 +64,8 @@ class Whisker:
     """Written at the right, such as the number of games."""
     phase: int | None = None
     is_baseline: bool = False
+    is_yardstick: bool = False
+    """Whether nothing is compared with it: it shows what others are worth."""
     is_part: bool = False
     """Drawn small, as one of several that the row above sums up, such as one training seed."""
 
@@ -69,6 +82,9 @@ def loss_curves(
         figure = new_figure(7.2, 3.9)
         axes = figure.add_subplot()
         for curve in curves:
+            if not curve.steps:
+                _draw_level(axes, curve)
+                continue
             axes.plot(
                 curve.steps,
                 curve.values,
@@ -85,31 +101,11 @@ def loss_curves(
         finish(axes, title=title, xlabel=xlabel, ylabel=ylabel)
         axes.grid(axis="x", visible=False)
         axes.margins(x=0.02)
-        axes.locator_params(axis="x", integer=True)
+        whole_ticks(axes)
         if curves:
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=2.6)
         else:
             _say_empty(axes)
-        return figure
-
-
-def strength_curve(
-    generations: Sequence[int], elo: Sequence[float], errors: Sequence[float], others: Mapping[str, float]
-) -> Figure:
-    """Returns the strength of generations with their intervals, and that of others as lines."""
-    with drawing():
-        figure = new_figure(7.2, 3.9)
-        axes = figure.add_subplot()
-        low = [value - error for value, error in zip(elo, errors, strict=True)]
-        high = [value + error for value, error in zip(elo, errors, strict=True)]
-        axes.fill_between(generations, low, high, color=phase_colour(None), alpha=0.15, linewidth=0)
-        axes.plot(generations, elo, color=phase_colour(None), marker="o", markersize=4, label="generation")
-        for name, value in others.items():
-            axes.axhline(value, color=MUTED, linestyle=(0, (4, 2)), linewidth=1)
-            axes.annotate(name, (generations[0], value), color=MUTED, fontsize=8, va="bottom")
-        finish(axes, title="Strength over generations", xlabel="generation", ylabel="Elo")
-        axes.margins(x=0.02)
-        axes.locator_params(axis="x", integer=True)
         return figure
 
 
@@ -158,6 +154,7 @@ def phase_timeline(
         strip.set_ylim(0, 1)
         strip.set_yticks([])
         strip.set_xlim(edges[0] if start is None else min(start, edges[0]), edges[-1])
+        whole_ticks(strip)
         strip.grid(visible=False)
         strip.spines["left"].set_visible(False)
         strip.set_ylabel("phase", rotation=0, ha="right", va="center")
@@ -183,6 +180,7 @@ def win_rates(
             note=row.note,
             phase=row.phase,
             is_baseline=row.is_baseline,
+            is_yardstick=row.is_yardstick,
             is_part=row.is_part,
         )
         for row in rows
@@ -312,8 +310,18 @@ def _in_lines(label: str) -> str:
     return "\n".join(lines)
 
 
+def _draw_level(axes: Axes, curve: Curve) -> None:
+    """Draws a value across, with a hollow mark at its end."""
+    axes.axhline(
+        curve.values[0], label=curve.label, color=phase_colour(curve.phase), linestyle=(0, (4, 2)), linewidth=1.3,
+        alpha=0.85, marker=phase_marker(curve.phase), markerfacecolor=PAPER, markersize=6, markevery=[1],
+        clip_on=False,
+    )  # fmt: skip
+
+
 def _draw_whisker(axes: Axes, row: Whisker, height: float, start: float, stop: float) -> None:
-    colour = phase_colour(row.phase) if row.phase is not None else MUTED if row.is_baseline else phase_colour(0)
+    plain = MUTED if row.is_baseline else INK if row.is_yardstick else phase_colour(0)
+    colour = plain if row.phase is None else phase_colour(row.phase)
     low, high = start if row.low is None else row.low, stop if row.high is None else row.high
     width = 1.2 if row.is_part else 2.2
     axes.plot([low, high], [height, height], color=colour, linewidth=width, solid_capstyle="butt", zorder=2)
@@ -323,7 +331,7 @@ def _draw_whisker(axes: Axes, row: Whisker, height: float, start: float, stop: f
             markeredgewidth=width, zorder=2,
         )  # fmt: skip
     axes.plot(
-        [row.value], [height], color=colour, marker=phase_marker(row.phase if row.phase is not None else 0),
+        [row.value], [height], color=colour, marker="D" if row.is_yardstick else phase_marker(row.phase or 0),
         markersize=4 if row.is_part else 7.5, markerfacecolor=PAPER if row.is_baseline else colour,
         markeredgewidth=1.6, zorder=3,
     )  # fmt: skip

@@ -8,7 +8,8 @@ from typing import Any
 
 from moemcts.arena.verdict import counted
 from moemcts.report.page import Figure, Report, Section
-from moemcts.report.plots import Curve, loss_curves, phase_shares, strength_curve
+from moemcts.report.plots import Curve, loss_curves, phase_shares
+from moemcts.report.strength import strength_curve
 from moemcts.report.tables import Table
 
 MOST_ROWS = 25
@@ -150,7 +151,10 @@ def _strength_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:
         [one.error for _, one in points],
         lines,
     )
-    caption = "Elo over generations with 95 % intervals; lines are opponents that stay the same."
+    caption = (
+        f"Elo over generation {points[0][0]} with 95 % intervals; dashed are opponents that stay the same, those that "
+        "are far away at the edge."
+    )
     return [Figure("strength", image, caption)]
 
 

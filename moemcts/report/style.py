@@ -61,6 +61,13 @@ def finish(axes: Axes, *, title: str = "", xlabel: str = "", ylabel: str = "") -
     axes.set_ylabel(ylabel)
 
 
+def whole_ticks(axes: Axes) -> None:
+    """Has ticks at whole numbers alone on the x axis, as of steps and plies, however short it is."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))
+
+
 def _settings() -> Any:
     return {
         "axes.axisbelow": True,

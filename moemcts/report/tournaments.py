@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from moemcts.report.tables import Cell, Table
 
 if TYPE_CHECKING:
     import matplotlib.figure
+    from matplotlib.patches import Rectangle
 
 Grid = Mapping[tuple[str, str], Elo]
 """Elo by row and column, such as batch size and limit."""
@@ -39,7 +41,9 @@ def tournament_report(result: TournamentResult) -> Report:
     failures: list[str] = numbers["failures"]
     if failures:
         summary += f" {len(failures)} games were lost by failures, such as: {failures[0]}"
-    figure = Figure("ratings", ratings_figure(result), f"Ratings over {result.num_games} games with 95 % intervals.")
+    figure = Figure(
+        "ratings", partial(ratings_figure, result), f"Ratings over {result.num_games} games with 95 % intervals."
+    )
     section = Section("Standings", tables=[crosstable(result)], figures=[figure])
     return Report(f"{result.game}: {result.kind}", summary, [section], numbers)
 
@@ -56,13 +60,14 @@ def grid_report(
         "cell; a bound alone where the games allow no error. Means are the Elo of the mean score of all their cells."
     )
     nodes, times = ({cell: value for cell, value in grid.items() if cell[1].endswith(unit)} for unit in ("nodes", "ms"))
+    limit = "limit per move"
     sections = [
         Section(
             title,
             tables=[grid_table(part, corner=rows, caption=caption)],
             figures=[
-                Figure(f"lines-{name}", grid_lines(part, title=title, xlabel="limit per move", legend=rows), caption),
-                Figure(f"grid-{name}", grid_heat(part, title=title, xlabel="limit per move", ylabel=rows), caption),
+                Figure(f"lines-{name}", partial(grid_lines, part, title=title, xlabel=limit, legend=rows), caption),
+                Figure(f"grid-{name}", partial(grid_heat, part, title=title, xlabel=limit, ylabel=rows), caption),
             ],
         )
         for name, title, part in (("nodes", "Equal nodes", nodes), ("time", "Equal time", times))
@@ -179,6 +184,7 @@ def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str) -> matplotli
             fontsize=8, color=MUTED,
         )  # fmt: skip
         axes.set_xticks(range(len(columns)), columns)
+        axes.set_xlim(-0.5, len(columns) - 0.5)
         axes.grid(axis="x", visible=False)
         finish(axes, title=title, xlabel=xlabel, ylabel="Elo difference")
         axes.legend(title=legend, loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -186,7 +192,10 @@ def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str) -> matplotli
 
 
 def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> matplotlib.figure.Figure:
-    """Returns the grid as a map of colours, gains blue and losses orange, with the numbers in it."""
+    """Returns the grid as a map of colours, gains blue and losses orange, with the numbers in it.
+
+    Cells whose interval includes zero are hatched: their colour is no finding.
+    """
     rows, columns = _axes(grid)
     values = np.full((len(rows), len(columns)), np.nan)
     for (row, column), cell in grid.items():
@@ -201,18 +210,35 @@ def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> matplotlib
         figure = new_figure(7.2, 1.6 + 0.45 * len(rows))
         axes = figure.add_subplot()
         image = axes.imshow(values, cmap=colours, vmin=-bound, vmax=bound, aspect="auto")
+        has_hatched = False
         for (row, column), cell in grid.items():
+            place = (columns.index(column), rows.index(row))
+            is_shown = (cell.low is not None and cell.low > 0) or (cell.high is not None and cell.high < 0)
+            is_dark = is_shown and cell.error is not None and cell.difference > 0.75 * bound
+            if not is_shown:
+                has_hatched = True
+                axes.add_patch(_hatched(place))
             axes.text(
-                columns.index(column), rows.index(row), str(cell).replace(" ± ", "\n± "), ha="center", va="center",
-                fontsize=8, color="white" if cell.error is not None and abs(cell.difference) > 0.75 * bound else INK,
+                *place, str(cell).replace(" ± ", "\n± "), ha="center", va="center", fontsize=8,
+                color="white" if is_dark else INK,
+                bbox=None if is_shown else {"facecolor": PAPER, "alpha": 0.8, "linewidth": 0, "pad": 1.5},
             )  # fmt: skip
         axes.set_xticks(range(len(columns)), columns)
         axes.set_yticks(range(len(rows)), rows)
         axes.grid(visible=False)
         axes.tick_params(length=0)
-        finish(axes, title=title, xlabel=xlabel, ylabel=ylabel)
+        told = f"{xlabel}; hatched: zero is in the interval" if has_hatched else xlabel
+        finish(axes, title=title, xlabel=told, ylabel=ylabel)
         figure.colorbar(image, label="Elo difference")
         return figure
+
+
+def _hatched(place: tuple[float, float]) -> Rectangle:
+    """Returns what makes a cell look uncertain."""
+    from matplotlib.patches import Rectangle
+
+    corner = (place[0] - 0.5, place[1] - 0.5)
+    return Rectangle(corner, 1, 1, fill=False, hatch="////", edgecolor=MUTED, alpha=0.5, linewidth=0)
 
 
 def _score(counts: tuple[int, int, int] | None) -> str | None:

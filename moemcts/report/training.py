@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moemcts.learn.assessment import PhaseLosses
-from moemcts.report.curves import curve_figures
+from moemcts.report.curves import Reached, curve_figures
 from moemcts.report.findings import loss_weights
 from moemcts.report.losses import accuracy_table, loss_table
 from moemcts.report.outcomes import TrainingOutcomes
@@ -15,7 +15,10 @@ def training_report(outcomes: TrainingOutcomes) -> Report:
     """Returns the report of a finished training."""
     where = f"on {outcomes.num_measured:,} {outcomes.measured_on} samples"
     weights, losses = loss_weights(outcomes.settings), outcomes.losses
-    curves = curve_figures(outcomes.phase_names, outcomes.metrics, outcomes.baseline_metrics)
+    seed = outcomes.settings["seed"]
+    curves = curve_figures(
+        outcomes.phase_names, outcomes.metrics, outcomes.baseline_metrics, seed=seed, reached=_reached(outcomes)
+    )
     return Report(
         title=outcomes.title,
         summary="\n\n".join(filter(None, [*_summary(outcomes, where, weights), outcomes.warning])),
@@ -32,6 +35,14 @@ def training_report(outcomes: TrainingOutcomes) -> Report:
             "speed": outcomes.speed,
         },
     )
+
+
+def _reached(outcomes: TrainingOutcomes) -> Reached | None:
+    """Returns what the baseline has reached on every phase, if there is one."""
+    if not outcomes.has_baseline:
+        return None
+    losses = _whole(outcomes.losses[0], loss_weights(outcomes.settings))
+    return Reached(who="baseline", samples=outcomes.measured_on, losses=losses)
 
 
 def _summary(outcomes: TrainingOutcomes, where: str, weights: dict[str, float]) -> list[str]:

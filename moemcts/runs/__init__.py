@@ -1,8 +1,9 @@
 """A run is a folder: experiments and trainings, with all they need, and the parts they are made of."""
 
 from moemcts.runs.experiment import Experiment
+from moemcts.runs.presets import load_preset
 from moemcts.runs.run import Part, Run
-from moemcts.runs.settings import ExperimentConfig, TrainingConfig, load_preset
+from moemcts.runs.settings import ExperimentConfig, TrainingConfig
 from moemcts.runs.training import Training
 
 __all__ = ["Experiment", "ExperimentConfig", "Part", "Run", "Training", "TrainingConfig", "load_preset"]

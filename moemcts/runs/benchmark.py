@@ -22,8 +22,9 @@ from moemcts.runs.dotted import flat, merge
 from moemcts.runs.experiment import Experiment
 from moemcts.runs.growth import grown, keep_growth
 from moemcts.runs.origin import origin
+from moemcts.runs.presets import layered, load_preset
 from moemcts.runs.run import CONFIG, changes
-from moemcts.runs.settings import ExperimentConfig, layered, load_preset, validate, validate_tables
+from moemcts.runs.settings import ExperimentConfig, validate, validate_tables
 from moemcts.search import SearchAgent
 from moemcts.store import as_read, read_json, read_toml, write_json
 from moemcts.work import Report

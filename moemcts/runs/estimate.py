@@ -98,7 +98,7 @@ def estimate(experiment: Experiment) -> Estimate:
     start = START if workers > 1 else 0.0
     matches = [part for part in experiment.parts() if part.task == MATCHES]
     num_shared = sum(part.share is not None for part in matches)
-    players = experiment.num_workers if num_shared else min(experiment.num_workers, len(matches))
+    players = experiment.num_workers if num_shared else min(experiment.num_workers, max(1, len(matches)))
     starts = max(1, num_shared) if players > 1 else 0
     rated = config.num_seeds * sizes.rated
     raters = workers if are_many(rated * len(experiment.arms)) else 1

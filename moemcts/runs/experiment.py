@@ -17,6 +17,7 @@ from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.naming import check_backend, opponents_named
 from moemcts.plugins import plugins
+from moemcts.report.contest import Unplayed
 from moemcts.report.outcomes import Learned, Outcomes, Phases
 from moemcts.runs.arms import NO_GATE, Arm, file_labels
 from moemcts.runs.boards import Boards
@@ -108,14 +109,13 @@ class Experiment(Run[ExperimentConfig]):
         config = self.config
         data = config.data.describe()
         gates = ", ".join(self.gate_names.values())
-        experts = f" against experts ({gates}; {', '.join(config.schemes)})" if gates else ""
+        experts = f" against experts ({gates}; {', '.join(config.schemes)})" if gates else ", no gate: no experts"
         seeds = f"{config.num_seeds} training seed{'s' * (config.num_seeds > 1)}"
         others = [f"and the same of {network}, " for network in config.other_networks]
         others += [f"and a single {network}, " for network in config.single_networks]
-        return (
-            f"{config.game}: a single {config.network}{experts}, {''.join(others)}{data}, {seeds}, "
-            f"{config.match.games} games per arm and seed at {config.search.simulations} simulations"
-        )
+        played = f"{config.match.games} games per arm and seed at {config.search.simulations} simulations"
+        games = played if self.contestants() else "no games: there is nobody for the single network to play"
+        return f"{config.game}: a single {config.network}{experts}, {''.join(others)}{data}, {seeds}, {games}"
 
     def gate(self, reference: str) -> PhaseGate:
         """Returns a gate of this experiment's game; a saved one from the run's own copy."""
@@ -230,20 +230,20 @@ class Experiment(Run[ExperimentConfig]):
         sources, first = self.sources(), self.seeds[0]
         experts = {arm.name: self.trained(arm, first) for arm in self.teams}
         searched, raw = (self._results(kind) for kind in (SEARCHED, RAW))
-        singles = [arm.name for arm in self.arms if arm.is_single]
+        singles, limit = [arm.name for arm in self.arms if arm.is_single], self.config.search.simulations
         return Outcomes(
             title=f"{self.config.game}: {', '.join(self.gate_names.values()) or 'a single network'}",
             making=self._making(),
             settings=self.config.model_dump(mode="json"),
-            searched=self.field.contest(
-                searched, f"{self.config.search.simulations} simulations per move", singles, self.seeds
-            ),
+            searched=self.field.contest(searched, f"{limit} simulations per move", singles, self.seeds)
+            if searched
+            else Unplayed(seeds=tuple(self.seeds)),
+            measured_on=sources.kind,
             raw=self.field.contest(raw, "the policy's best action", singles, self.seeds) if raw else None,
             singles={
                 arm.name: [row for seed in self.seeds for row in losses_of(self, arm, seed)]
                 for arm in (self.single, *self.other_singles)
             },
-            single_metrics=measurements(self._training_folder(self.single, first)),
             teams=tuple(
                 Learned(
                     name=arm.name,
@@ -251,6 +251,7 @@ class Experiment(Run[ExperimentConfig]):
                     is_single=arm.is_single,
                     phase_names=experts[arm.name].gate.phase_names,
                     losses=mean_losses(self, arm),
+                    single=losses_of(self, arm, first)[0],
                     metrics=measurements(self._training_folder(arm, first)),
                 )
                 for arm in self.teams
@@ -358,7 +359,7 @@ class Experiment(Run[ExperimentConfig]):
                 [self._match(kind, seed, player, "cpu") for player in self.players(kind)], baseline=self.single.name
             )
             for seed in self.seeds
-            if self._num_games(kind)
+            if self._num_games(kind) and self.contestants()
         ]
 
     def _match(

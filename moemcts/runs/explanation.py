@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from moemcts.learn.attribution import Answer, Attribution
     from moemcts.learn.data.dataset import Dataset
 
+AVERAGES, POSITION = "averages.json", "position.json"
+"""The files of numbers."""
 NUM_TOP = 5
 """Planes that are named in tables."""
 
@@ -131,6 +133,7 @@ def explain_dataset(
 def write_averages(folder: Path, team: Team, averages: Sequence[Average]) -> list[Path]:
     """Writes figures of all experts into a folder, each on its own phase, and returns their files."""
     own = [average for average in averages if average.expert == average.phase]
+    labels = file_names(team.gate.phase_names)
     files = []
     for phase, name in enumerate(team.gate.phase_names):
         columns: dict[str, tuple[FloatArray, FloatArray | None]] = {
@@ -140,14 +143,22 @@ def write_averages(folder: Path, team: Team, averages: Sequence[Average]) -> lis
             counts = next(one.num_positions for one in own if one.expert == name)
             title = f"Expert for {name}: attribution per plane, mean of {counts} positions"
             figure = plane_bars(team.plane_names, columns, phase=phase, title=title)
-            files.append(_save(figure, folder / f"planes-{_file_name(name)}.png"))
+            files.append(_save(figure, folder / f"planes-{labels[phase]}.png"))
     shares = {f"{one.expert}, {one.answer}": one.magnitude for one in own}
     files.append(_save(plane_shares(team.plane_names, shares), folder / "planes.png"))
-    maps = {f"{one.expert}, {one.answer}": one.cells for one in own}
+    maps = {f"{one.expert}, {one.answer}": (one.answer, one.cells) for one in own}
     title = "Attribution per cell, taken absolutely, mean over positions"
     figure = cell_maps(maps, columns=2, rows_upward=team.game.spec.rows_upward, title=title)
     files.append(_save(figure, folder / "cells.png"))
     return files
+
+
+def file_names(phases: Sequence[str]) -> list[str]:
+    """Returns a part of a file's name for each phase, different ones also where letters count as their capitals."""
+    labels = ["".join(c if c.isalnum() else "-" for c in phase) for phase in phases]
+    if len({label.casefold() for label in labels}) == len(labels):
+        return labels
+    return [f"{number}-{label}" for number, label in enumerate(labels)]
 
 
 def explain_position(
@@ -169,7 +180,10 @@ def explain_position(
     device = device_for(device)
     views = team.game.views([(state, player)])
     weights = team.gate.weights(views)[0]
-    experts, maps = [], {}
+    labels = file_names(team.gate.phase_names)
+    experts: list[dict[str, Any]] = []
+    maps: dict[str, tuple[str, FloatArray]] = {}
+    figures: dict[str, Figure] = {}
     for phase, (name, network) in enumerate(zip(team.gate.phase_names, team.networks, strict=True)):
         found = explain(network, views, steps=steps, baseline=baseline, device=device)
         action = team.game.format_action(state, player, int(found.actions[0]))
@@ -183,20 +197,22 @@ def explain_position(
                 **{answer: _one(team.plane_names, attribution) for answer, attribution in answers.items()},
             }
         )
-        maps[f"{name}: {action}, {100 * np.exp(found.policy.answers[0]):.0f} %"] = found.policy.by_cell()[0]
-        maps[f"{name}: value {found.value.answers[0]:+z.2f}"] = found.value.by_cell()[0]
+        likely = f"{name}: {action}, {100 * np.exp(found.policy.answers[0]):.0f} %"
+        maps[likely] = ("policy", found.policy.by_cell()[0])
+        maps[f"{name}: value {found.value.answers[0]:+z.2f}"] = ("value", found.value.by_cell()[0])
         bars: dict[str, tuple[FloatArray, FloatArray | None]] = {
             answer: (attribution.by_plane()[0], None) for answer, attribution in answers.items()
         }
-        figure = plane_bars(team.plane_names, bars, phase=phase, title=f"Expert for {name}: attribution per plane")
-        _save(figure, folder / f"position-planes-{_file_name(name)}.png")
+        title = f"Expert for {name}: attribution per plane"
+        figures[f"planes-{labels[phase]}"] = plane_bars(team.plane_names, bars, phase=phase, title=title)
     text = team.game.format_state(state)
     title = f"{text if len(text) < 90 else team.game.spec.name}, seen by player {player}"
-    _save(
-        cell_maps(maps, columns=2, rows_upward=team.game.spec.rows_upward, title=title), folder / "position-cells.png"
-    )
+    figures["cells"] = cell_maps(maps, columns=2, rows_upward=team.game.spec.rows_upward, title=title)
     result = {"position": text, "player": player, "experts": experts}
-    write_json(folder / "position.json", result)
+    # First: by it the folder is known to be ours, should this be interrupted.
+    write_json(folder / POSITION, result)
+    for label, figure in figures.items():
+        _save(figure, folder / f"position-{label}.png")
     return result
 
 
@@ -226,10 +242,6 @@ def _one(names: Sequence[str], attribution: Attribution) -> dict[str, Any]:
 
 def _named(names: Sequence[str], numbers: FloatArray) -> Mapping[str, float]:
     return {name: round(float(number), 6) for name, number in zip(names, numbers, strict=True)}
-
-
-def _file_name(text: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in text)
 
 
 def _save(figure: Figure, path: Path) -> Path:

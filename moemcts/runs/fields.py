@@ -33,7 +33,7 @@ class Field(ABC):
 
     @abstractmethod
     def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
-        """Returns the arms that play; the first arm is the single network."""
+        """Returns the arms that play, none where only the single network would: the first arm is that."""
 
     @abstractmethod
     def seated(self, arms: Sequence[Arm]) -> list[Arm]:
@@ -96,8 +96,7 @@ class SingleField(Field):
     decided_by: Mapping[str, Any] = field(default_factory=dict)
 
     def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
-        single, *teams = arms
-        return teams or [single]
+        return list(arms[1:])
 
     def seated(self, arms: Sequence[Arm]) -> list[Arm]:
         return list(arms[:1])
@@ -120,7 +119,7 @@ class SinglesField(SingleField):
     """The single network in all other seats of a game of more than two; it is an arm too, to compare with."""
 
     def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
-        return list(arms)
+        return list(arms) if arms[1:] else []
 
     def contest(
         self, results: Sequence[MatchResult], limit: str, singles: Collection[str], seeds: Sequence[int]

@@ -13,7 +13,15 @@ from moemcts.arena.adjudication import Adjudication, check_adjudicable
 from moemcts.arena.duel import DuelResult, SequentialTest
 from moemcts.arena.games import Conditions
 from moemcts.arena.match import MatchResult
-from moemcts.arena.openings import Opening, Order, Suite, first_board, read_openings, starts
+from moemcts.arena.openings import (
+    Opening,
+    Order,
+    Suite,
+    first_board,
+    read_openings,
+    starts,
+    usual_random_plies,
+)
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.rating import Sprt
 from moemcts.arena.records import Lineup
@@ -114,7 +122,14 @@ class Match:
         if self.suite is not None:
             return self.suite.choose(num_openings, self.plan.order, self.plan.seed)
         first = first_board(self.plan.seed)
-        return starts(self.game, num_openings, random_plies=self.plan.random_plies, seed=first)
+        return starts(self.game, num_openings, random_plies=self.random_plies, seed=first)
+
+    @cached_property
+    def random_plies(self) -> int:
+        """How many plies at random the games begin with; none from a file's positions."""
+        if self.plan.openings is not None:
+            return 0
+        return usual_random_plies(self.game) if self.plan.random_plies is None else self.plan.random_plies
 
     @property
     def num_seatings(self) -> int:

@@ -12,11 +12,11 @@ from moemcts.runs.start import with_start
 
 
 def with_gates(config: ExperimentConfig) -> ExperimentConfig:
-    """Returns the configuration with all that its gates found by playing, and with what they are called.
+    """Returns the configuration with its gates, all that these found by playing, and what they are called.
 
     Raises UsageError where two of them are the same then.
     """
-    game = plugins().game(config.game)
+    game, config = plugins().game(config.game), config.filled()
     gates = [plugins().complete_gate(gate, game) for gate in config.gates]
     for gate, name in zip(gates, config.gates, strict=True):
         if (same := config.gates[gates.index(gate)]) != name:

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from moemcts.errors import MoemctsError
 from moemcts.game import Game
+from moemcts.learn.data.generation import FRUITLESS
 from moemcts.learn.data.shards import ShardWriter
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import RESIGNED, Counts, Played
@@ -130,7 +132,8 @@ def waves(
 
     `samples_of` says how many samples a part has, None of one that is not played. With a number of games that is all
     of them at once, with a number of samples as many as seem to be missing: by the parts that are played, else by
-    those of the generation before, of `before` samples each; where nothing is known, one for each worker.
+    those of the generation before, of `before` samples each; where nothing is known, one for each worker. Raises
+    MoemctsError where games have no samples.
     """
     if config.samples is None:
         yield [chunk for chunk in range(-(-config.games // config.per_part)) if samples_of(chunk) is None]
@@ -143,6 +146,13 @@ def waves(
         missing = wanted - sum(known)
         if missing <= 0:
             return
+        num_games = len(known) * config.per_part
+        if not sum(known) and num_games * config.full_share >= FRUITLESS:
+            raise MoemctsError(
+                f"no sample in {num_games:,} games: expected decisions between several actions after up to "
+                f"{config.random_plies} moves at random; choose a smaller games.random_plies, or games.games in place "
+                "of games.samples"
+            )
         mean = sum(known) / len(known) if sum(known) else before
         number = math.ceil(missing / mean) if mean else num_workers
         first = len(known)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.resources
-import tomllib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -19,6 +17,7 @@ from pydantic import (
 
 from moemcts.errors import UsageError, unknown_name
 from moemcts.learn.training.config import TrainerConfig
+from moemcts.naming import usual_gate
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm, make_arms
 from moemcts.runs.dotted import flat, leaves, lookup
@@ -241,8 +240,9 @@ class ExperimentConfig(LearningConfig):
     """Beside `network`: each makes a single network and experts of its own, such as some of equal cost."""
     single_networks: list[str] = []
     """Beside these: each makes a single network alone, such as a larger one that the experts are compared with."""
-    gates: list[str] = Field(default=["none"], min_length=1)
-    """Gates, each of which makes one set of experts; `none` is the single network itself."""
+    gates: list[str] = []
+    """Gates, each of which makes one set of experts; `none` is the single network itself. Empty takes the game's
+    default gate, `plies` where it declares none, and the run writes it."""
     schemes: list[str] = Field(default=["separated"], min_length=1)
     """How the experts are made; each scheme makes one set of experts for each gate."""
     gate_names: list[str] = []
@@ -270,6 +270,11 @@ class ExperimentConfig(LearningConfig):
     def training_seeds(self) -> range:
         """The seed of each training."""
         return range(self.seed, self.seed + self.num_seeds)
+
+    def filled(self) -> Self:
+        """Returns the settings with the game's default gate too where no gate is named."""
+        filled = super().filled()
+        return filled if self.gates else filled.model_copy(update={"gates": [usual_gate(plugins().game(self.game))]})
 
     def arms(self) -> list[Arm]:
         """Returns what is compared."""
@@ -305,31 +310,6 @@ class ExperimentConfig(LearningConfig):
 Config = TypeVar("Config", bound=RunConfig)
 
 
-def preset_names() -> list[str]:
-    """Returns the presets, the smallest first."""
-    return list(_presets())
-
-
-def load_preset(name: str) -> dict[str, Any]:
-    """Returns the values of a preset; raises UsageError for an unknown one."""
-    presets = _presets()
-    if name not in presets:
-        raise unknown_name("preset", name, presets)
-    values: dict[str, Any] = presets[name]
-    return values
-
-
-def layered(reference: str, preset: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns settings by dotted path: how the game that a user names is searched, over it a preset, over that what
-    fits the game, and over all what the preset says of it by its `own`.
-    """
-    searched = {"search": plugins().search_settings(plugins().game(reference))}
-    found: dict[str, Any] = {}
-    for part in (searched, preset, plugins().game_settings(reference), own):
-        found |= flat(part)
-    return found
-
-
 def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
     """Returns the configuration; raises UsageError naming the entry that is wrong."""
     _check_numbers(values)
@@ -342,7 +322,9 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
         first = error.errors()[0]
         path = ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
-            raise unknown_name("setting", path, setting_names(kind)) from None
+            # Of a section that there is not, what was to be set in it is named too: that says which one was meant.
+            named = next(iter(flat({path: first["input"]})), path)
+            raise unknown_name("setting", named, setting_names(kind)) from None
         if first["type"] == "value_error":
             # What a validator of ours says names what came.
             raise UsageError(f"{path + ': ' if path else ''}{first['ctx']['error']}") from None
@@ -413,8 +395,3 @@ def _short(value: Any) -> str:
         # Python refuses to write integers of more than 4300 digits.
         return "a larger one"
     return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
-
-
-def _presets() -> dict[str, Any]:
-    text = importlib.resources.files("moemcts.runs").joinpath("presets.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)

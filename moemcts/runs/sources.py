@@ -61,14 +61,16 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
 
 def _check_apart(folders: Mapping[str, Path]) -> None:
     """Raises UsageError where two datasets begin with the same games, however many of these each has."""
+    from moemcts.learn.data.shards import read_manifest
+
     found: dict[str, str] = {}
     for kind, folder in folders.items():
-        manifest = read_toml(folder / MANIFEST)
-        source = manifest.get("source", {})
+        manifest = read_manifest(folder)
+        source = manifest["source"]
         if "agents" not in source or "seed" not in source:
             continue
-        # A game depends on who plays it, on the seed and on its number alone.
-        played = json.dumps([manifest.get("game"), source["agents"], source["seed"]])
+        # A game depends on its rules, which users may call by several names, on who plays, the seed and its number.
+        played = json.dumps([manifest["encoding"], source["agents"], source["seed"]], sort_keys=True)
         if played in found:
             raise UsageError(
                 f"expected different games to learn from and to measure on, got those of {source['agents']} with seed "
@@ -103,10 +105,10 @@ def written_game(folder: Path, game: Game) -> Game:
 
 def dataset_ids(config: DataConfig, own: Path) -> dict[str, str]:
     """Returns which samples that are there already `open_sources` would open, by kind, from their manifests alone."""
-    from moemcts.learn.data.shards import dataset_id
+    from moemcts.learn.data.shards import dataset_id, read_manifest
 
     folders = _folders(config, own) if config.folder else _set_apart(config)
-    return {kind: dataset_id(read_toml(folder / MANIFEST)) for kind, folder in folders.items()}
+    return {kind: dataset_id(read_manifest(folder)) for kind, folder in folders.items()}
 
 
 def open_training_samples(folder: Path, game: Game) -> Dataset:

@@ -10,14 +10,13 @@ from moemcts import naming
 from moemcts.agents import Agent
 from moemcts.game import Game
 from moemcts.plugins import Plugins, plugins
-from moemcts.references import parse_reference
+from moemcts.references import format_reference, parse_reference
+from moemcts.report.style import PHASE_COLOURS
 from moemcts.web.tables import Refusal, WebTable
 from moemcts.weights import WEIGHTS
 
 YOU = "you"
 MOST_SIMULATIONS = 100_000
-NEUTRAL_GATE = "plies"
-"""The gate that tells phases of games which have none of their own."""
 
 
 class Offers:
@@ -42,12 +41,13 @@ class Offers:
         self._agents: dict[tuple[str, str], Agent] = {}
 
     def games(self) -> dict[str, Any]:
-        """Returns the games to choose from, and the one to begin with."""
+        """Returns the games to choose from, the one to begin with, and the colours of phases."""
         first, agents = self._named
         found = [{"name": name, "summary": entry.summary} for name, entry in plugins().games.items() if name[-1] != ":"]
         if first is not None and first not in plugins().games:
             found.insert(0, {"name": first, "summary": "as you named it"})
-        return {"games": found, "game": first or found[0]["name"], "agents": list(agents)} | self._beginning
+        told = {"games": found, "game": first or found[0]["name"], "agents": list(agents)}
+        return told | {"phase_colours": list(PHASE_COLOURS)} | self._beginning
 
     def agents(self, game: str) -> dict[str, Any]:
         """Returns who can sit at a game, and who does where the page says nothing."""
@@ -90,7 +90,8 @@ class Offers:
         if simulations is not None:
             again["simulations"] = simulations
         board = plugins().board(game)
-        table = WebTable(game, reference, agents, board=board, gate=_gate(game), seed=seed, asked=again)
+        gate = plugins().gate(naming.usual_gate(game), game)
+        table = WebTable(game, reference, agents, board=board, gate=gate, seed=seed, asked=again)
         table.replay(_moves(asked.get("moves", [])))
         return table
 
@@ -100,8 +101,10 @@ class Offers:
         return self.game(game)
 
     def _agent(self, reference: str, game: Game, name: str, simulations: int | None) -> Agent:
-        if simulations is not None and _searches(name):
-            name = naming.with_options(name, {"simulations": simulations})
+        if simulations is not None:
+            plain, options = parse_reference(name)
+            limits = {"simulations": simulations}
+            name = format_reference(plain, naming.with_limits(options, name, game, limits))
         if (reference, name) not in self._agents:
             self._agents[reference, name] = naming.resolve_agent(name, game)
         return self._agents[reference, name]
@@ -114,18 +117,6 @@ class Offers:
     def _registered(game: Game) -> list[str]:
         entries = Plugins.for_game(plugins().agents, game.spec.name)
         return [name for name, entry in entries.items() if not entry.runs_programs]
-
-
-def _gate(game: Game) -> Any:
-    entries = Plugins.for_game(plugins().gates, game.spec.name)
-    name = next((name for name, entry in entries.items() if entry.default), NEUTRAL_GATE)
-    return plugins().gate(name, game)
-
-
-def _searches(name: str) -> bool:
-    """Returns whether simulations mean something to an agent."""
-    plain = parse_reference(name)[0]
-    return plain == "uct" or plain not in plugins().agents
 
 
 def _moves(asked: object) -> list[list[int]]:

@@ -6,9 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from games_for_tests import HashedTree, TreeGame, TreeState
+from games_of_chance import Pig
 
-from moemcts.arena.openings import random_openings, read_openings
-from moemcts.errors import UsageError
+from moemcts.arena.openings import RANDOM_PLIES, Opening, random_openings, read_openings, starts, usual_random_plies
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
 
 
@@ -41,3 +43,39 @@ def test_a_pipe_is_no_file_of_openings(tmp_path: Path) -> None:
     for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
         with pytest.raises(UsageError, match="expected a file of openings"):
             read_openings(plugins().game("tictactoe"), path)
+
+
+def test_games_begin_at_random_only_where_they_would_be_alike() -> None:
+    for name in ("chess", "connect-four", "tictactoe"):
+        assert usual_random_plies(plugins().game(name)) == RANDOM_PLIES
+    assert usual_random_plies(plugins().game("pommerman")) == 0, "starts differ"
+    assert usual_random_plies(Pig(10, 6)) == 0, "chance moves"
+    assert starts(Pig(10, 6), 2, seed=7) == [Opening("seed 7", 7), Opening("seed 8", 8)]
+
+
+def test_openings_take_at_most_half_of_a_short_game() -> None:
+    for simultaneous in (False, True):
+        for depth, num_plies in ((1, 0), (2, 1), (3, 1), (5, 2)):
+            game = HashedTree(TreeGame(4, 2, 4, depth, simultaneous))
+            assert usual_random_plies(game) <= num_plies
+    assert usual_random_plies(HashedTree(TreeGame(1, 2, 4, 3, False))) == 1
+
+
+def test_openings_in_which_somebody_is_decided_are_passed_over() -> None:
+    game = HashedTree(TreeGame(4, 3, 4, 8, False, has_outs=True))
+    for opening in random_openings(game, 40, num_plies=3):
+        assert isinstance(opening.start, TreeState)
+        assert not any(opening.start.is_decided(player) for player in range(3))
+
+
+def test_a_game_that_raises_on_the_way_to_an_opening_is_told_in_a_line() -> None:
+    class Cracked(TreeState):
+        def play(self, actions: object) -> TreeState:
+            raise KeyError("oops")
+
+    class Game(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Cracked(self.rules)
+
+    with pytest.raises(MoemctsError, match=r"hashed-tree raised KeyError in play \(test_openings_at_random.py:\d+\)"):
+        starts(Game(TreeGame(4, 2, 4, 6, False)), 2)

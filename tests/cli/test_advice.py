@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,5 +95,8 @@ def test_this_machine_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_extras_are_got_as_the_installation_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "./uvw sync --no-dev --inexact --extra web, or pip install '.[web]'" in errors.how_to_get("web")
+    added = f"{errors.CHECKOUT}/uvw pip install --python {sys.prefix} -e my-game"
+    assert errors.how_to_add(Path("my-game")) == added
     monkeypatch.setattr(errors, "CHECKOUT", None)
     assert errors.how_to_get("web") == "pip install 'moemcts[web]'"
+    assert errors.how_to_add(Path("my game")) == "pip install -e 'my game'"

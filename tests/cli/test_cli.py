@@ -31,6 +31,7 @@ def moemcts(*arguments: object, folder: Path | None = None) -> subprocess.Comple
     ("arguments", "code", "line"),
     [
         ("run --game pomerman", 2, "no game named 'pomerman'; did you mean 'pommerman'?"),
+        ("run --game pommerman --set serch.simulations=3", 2, "did you mean 'search.simulations'?"),
         ("run --game pommerman --gate step", 2, "no gate named 'step'; did you mean 'steps'?"),
         ("run --game tictactoe --gate steps", 2, "no gate named 'steps'"),
         ("run --game pommerman --preset smok", 2, "no preset named 'smok'; did you mean 'smoke'?"),

@@ -1,9 +1,12 @@
-"""Tables keep their numbers on narrow terminals."""
+"""Tables keep their numbers on narrow terminals, and names as users wrote them."""
+
+import json
 
 import pytest
 from rich.console import Console
 
 from moemcts.cli import consoles
+from moemcts.cli.lists import print_rows
 from moemcts.cli.match_table import _table
 
 
@@ -19,3 +22,25 @@ def test_numbers_are_never_cut(
     assert "33.3 % [10.0, 66.6]" in shown
     assert "+302.5 ± 275.1" in shown
     assert name[:12] in shown
+
+
+@pytest.mark.parametrize("make", [consoles.plain_table, consoles.ruled_table])
+def test_brackets_in_names_are_no_markup(make, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+    table = make(["agent", "runs/[bold]/x"])
+    consoles.add_row(table, ["runs/[red]a[/red]", None])
+    consoles.print_table(table)
+    shown = capsys.readouterr().out
+    assert "runs/[red]a[/red]" in shown
+    assert "runs/[bold]/x" in shown
+
+
+def test_lists_keep_brackets(capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows([{"game": "mine[x]", "summary": "takes [/] and [bold]"}])
+    shown = capsys.readouterr().out
+    assert "mine[x]" in shown
+    assert "takes [/] and [bold]" in shown
+
+
+def test_numbers_that_json_has_not_are_null(capsys: pytest.CaptureFixture[str]) -> None:
+    consoles.print_json({"loss": float("nan"), "elo": [float("inf"), 1.5]})
+    assert json.loads(capsys.readouterr().out) == {"loss": None, "elo": [None, 1.5]}

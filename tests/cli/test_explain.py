@@ -14,6 +14,7 @@ from trained_for_tests import shipped
 from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
+from moemcts.runs.explanation import file_names
 
 GATES = {"tictactoe": "plies", "chess": "lichess", "pommerman": "steps"}
 
@@ -87,6 +88,23 @@ def test_averages_and_a_position_are_explained(moemcts, tmp_path: Path) -> None:
     assert code == 0
     assert "own marks" in out
     assert (tmp_path / "again" / "averages.json").read_text() != (tmp_path / "why" / "averages.json").read_text()
+
+
+def test_a_folder_of_other_things_is_left_alone(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "why").mkdir()
+    (tmp_path / "why" / "planes.png").write_text("mine")
+    command = ["explain", "--game", "tictactoe", "--experts", "team", "--position", ".........", "--out", "why"]
+    code, _, errors = moemcts(*command)
+    assert code == 2
+    assert "but why holds other things, such as planes.png" in errors
+    assert (tmp_path / "why" / "planes.png").read_text() == "mine"
+
+
+def test_phases_have_files_of_their_own() -> None:
+    assert file_names(["late game", "early"]) == ["late-game", "early"]
+    for phases in (["a b", "a-b"], ["End", "end"], ["1-a", "a", "a"]):
+        labels = {label.casefold() for label in file_names(phases)}
+        assert len(labels) == len(phases)
 
 
 def test_experts_are_named_as_elsewhere(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

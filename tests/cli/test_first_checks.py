@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from trained_for_tests import save_team
+
+from moemcts.plugins import plugins
 
 SELFPLAY = "selfplay --game tictactoe --preset smoke --gate plies?cuts=3,6 --out out"
 
@@ -99,6 +103,40 @@ def test_experts_are_searched_with_any_setting(moemcts, tmp_path: Path) -> None:
     code, _, error = moemcts(*game, f"{agent}&root=gumbol")
     assert code
     assert "'gumbel'" in error
+
+
+@pytest.mark.parametrize(
+    ("registered", "line"),
+    [
+        (
+            {"search": {"simulatoins": 3}},
+            "search: no setting named 'search.simulatoins'; did you mean",
+        ),
+        ({"settings": {"netwrok": "mlp"}}, "settings: no setting named 'netwrok'; did you mean 'network'?"),
+        ({"settings": {"training.epochs": "many"}}, "settings: training.epochs: "),
+        ({"presets": {"smok": {}}}, "no preset named 'smok'; did you mean 'smoke'?"),
+        (
+            {"presets": {"smoke": {"data": {"sample": 3}}}},
+            "presets.smoke: no setting named 'data.sample'; did you mean",
+        ),
+        (
+            {"presets": {"selfplay": {"own": {"game": 3, "generation": 2}}}},
+            "presets.selfplay.own: no setting named 'gen",
+        ),
+    ],
+)
+def test_check_reads_what_is_registered_with_a_game(
+    moemcts,  # type: ignore[no-untyped-def]
+    monkeypatch: pytest.MonkeyPatch,
+    registered: dict[str, Any],
+    line: str,
+) -> None:
+    games = plugins().games
+    monkeypatch.setitem(games, "tictactoe", replace(games["tictactoe"], **registered))
+    code, out, error = moemcts("check", "tictactoe", "--games", "1")
+    assert code == 1
+    assert f"game tictactoe is registered with what there is not: {line}" in error
+    assert "board tictactoe\n  ok  every player has a name" in out
 
 
 def test_samples_keep_their_folder(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

@@ -17,11 +17,13 @@ import chess.pgn
 import pytest
 
 from moemcts.agents import PolicyAgent
+from moemcts.arena.rating import elo
 from moemcts.cli.main import main
 from moemcts.cli.match import parse_sprt
+from moemcts.cli.match_table import _claim
 from moemcts.errors import UsageError
 from moemcts.learn.checkpoint import save_experts
-from moemcts.naming import resolve_agent
+from moemcts.naming import check_limits, contestants, resolve_agent
 from moemcts.plugins import plugins
 from moemcts.runs.match import Match, MatchPlan
 from moemcts.search import SearchAgent
@@ -272,7 +274,11 @@ def test_an_agent_that_breaks_loses_and_the_match_goes_on(tmp_path: Path, worker
         ("--agent random --agent random? --openings-order random", "no effect without --openings FILE; leave it out"),
         ("--agent random --agent random? --openings-plies 2", "--openings-plies has no effect without --openings FILE"),
         ("--agent random --agent random? --openings a --random-plies 0", "--random-plies has no effect with --open"),
-        ("--agent random --agent uct --simulations 9", "--simulations has no effect here: no agent is experts without"),
+        (
+            "--agent random --agent uct?simulations=5 --simulations 9",
+            "--simulations has no effect here: no agent takes it",
+        ),
+        ("--agent random --agent uct --nodes 9", "--nodes has no effect here: no agent takes it"),
         ("--agent random --agent random? --seconds 0.1", "--seconds has no effect here"),
         ("--agent random --agent random? --openings none.epd", "cannot read the openings none.epd"),
         ("--agent random --agent random? --replays a.pgn", "no replay format named 'pgn'"),
@@ -310,6 +316,19 @@ def test_a_checkpoint_of_another_game_is_refused(folder: Path) -> None:
     done = run("--game", "chess", "--agent", "experts", "--agent", "random", "--games", 2, folder=folder, code=1)
     assert len(done.stderr.splitlines()) == 1
     assert "antichess" in done.stderr
+
+
+def test_limits_are_those_of_agents_that_take_them_and_name_none() -> None:
+    game = plugins().game("tictactoe")
+    references = ["uct", "uct?simulations=4", "uct?seconds=0.1", "flat", "random"]
+    found = contestants(references, game, {"simulations": 8})
+    # What was taken stands in the journal of a match, so that games with other limits are not gone on with.
+    assert [one.resolved for one in found.values()] == [
+        "uct?simulations=8&c=1.4", "uct?simulations=4&c=1.4", "uct?seconds=0.1&c=1.4", "flat?playouts=512", "random"
+    ]  # fmt: skip
+    check_limits(["random", "uct"], game, {"simulations": 8})
+    with pytest.raises(UsageError, match="--simulations has no effect here: no agent takes it"):
+        check_limits(["random", "uct?seconds=0.1"], game, {"simulations": 8})
 
 
 def test_limits_are_those_of_experts_that_name_none(folder: Path) -> None:
@@ -453,3 +472,37 @@ def test_one_game_is_one_game(tmp_path: Path) -> None:
     done = run(*MATCH[:-1], "1", folder=tmp_path)
     assert "1 game, mean length" in done.stdout
     assert done.stderr.startswith("match: 1 game in ")
+
+
+def test_a_match_says_how_many_plies_were_random(moemcts) -> None:  # type: ignore[no-untyped-def]
+    command = ("match", "--game", "tictactoe", "--agent", "random", "--agent", "uct?simulations=2", "--games", 2)
+    assert "games begin after 4 random plies and are counted from there" in moemcts(*command)[1]
+    assert "games begin after 1 random ply and" in moemcts(*command, "--random-plies", 1)[1]
+    assert "games begin" not in moemcts(*command, "--random-plies", 0)[1]
+    assert json.loads(moemcts(*command, "--json")[1])["random_plies"] == 4
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        ((10, 0, 0), "better: > +"),
+        ((0, 0, 10), "worse: < -"),
+        ((1, 0, 0), "no difference shown: > -"),
+        ((1, 0, 1), "no difference shown: > -"),
+        ((9, 2, 9), "no difference shown: +0.0 Elo, 95 % interval"),
+    ],
+)
+def test_one_bound_is_a_verdict_too(counts: tuple[int, int, int], told: str) -> None:
+    assert _claim(elo(*counts), 2, "games").startswith(told)
+
+
+def test_few_games_are_said_to_tell_little_whatever_they_show(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--game", "tictactoe", "--agent", "random", "--agent", "uct?simulations=200", "--pairs", "1"]
+    monkeypatch.setattr(sys, "argv", ["moemcts", "match", *words])
+    with pytest.raises(SystemExit):
+        main()
+    shown = capsys.readouterr().out
+    assert "1 pair of games; fewer than 50 games tell little" in shown
+    assert "normalized" not in shown, "the deviation of one pair is not known"

@@ -56,3 +56,19 @@ def test_a_closed_input_is_one_line() -> None:
     assert done.returncode == 2
     assert "expected a move, the input has ended" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("where", ["", " --web --no-browser"])
+@pytest.mark.parametrize("against", ["random", "uct?simulations=9"])
+def test_simulations_that_nobody_takes_are_refused(
+    where: str, against: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(f"--game tictactoe --against {against} --simulations 50{where}", monkeypatch) == 2
+    assert "--simulations has no effect here: no agent takes it" in capsys.readouterr().err
+
+
+def test_simulations_are_those_of_an_agent_without_a_network_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--game tictactoe --against uct --simulations 3 --seat 1", monkeypatch, ["quit"]) == 0
+    assert "(uct?simulations=3" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -30,6 +31,7 @@ def call(*arguments: object, plugins: Path | None = None, **environment: str) ->
 def plugin(folder: Path, name: str, code: str) -> None:
     """Makes a distribution with one plugin module in a folder."""
     (folder / f"{name}_plugin.py").write_text(
+        "from dataclasses import replace\n"
         "from moemcts.hookspecs import Registration, hookimpl\nfrom moemcts_tictactoe import TicTacToe\n" + code
     )
     info = folder / f"{name}_plugin-1.0.dist-info"
@@ -38,6 +40,7 @@ def plugin(folder: Path, name: str, code: str) -> None:
     (info / "entry_points.txt").write_text(f"[moemcts]\n{name} = {name}_plugin\n")
 
 
+SPEC = "    spec = replace(TicTacToe.spec, name='broken')\n"
 GAME = "@hookimpl\ndef register_games():\n    return [Registration('broken', Broken, 'raises')]\n"
 
 
@@ -45,15 +48,23 @@ def test_plugins_that_fail_in_any_way_harm_no_other(tmp_path: Path) -> None:
     plugin(tmp_path, "leaves", "raise SystemExit(0)\n")
     plugin(tmp_path, "commands", "@hookimpl\ndef register_commands(app):\n    raise RuntimeError('no commands')\n")
     plugin(tmp_path, "nothing", "def Broken(): return None\n" + GAME)
+    plugin(tmp_path, "unspecific", "class Broken(TicTacToe): spec = None\n" + GAME.replace("'broken'", "'bare'"))
+    plugin(tmp_path, "misspelled", GAME.replace("register_games", "register_game"))
+    plugin(tmp_path, "unmarked", GAME.replace("@hookimpl\n", "").replace("register_games", "games"))
     plugin(tmp_path, "raises", "def Broken(): raise OSError('no disk')\n" + GAME.replace("'broken'", "'diskless'"))
     done = call("games", plugins=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr == "plugin commands: its commands are left out: RuntimeError: no commands\n"
     assert "game 'broken' cannot be made: its plugin returned None" in done.stdout
     assert "game 'diskless' cannot be made: OSError: no disk" in done.stdout
+    assert "game 'bare' cannot be made: expected its spec to be a moemcts.game.GameSpec, got None" in done.stdout
     assert "tictactoe" in done.stdout
-    listed = call("plugins", plugins=tmp_path)
-    assert "SystemExit: 0" in listed.stdout
+    listed = {row["name"]: row for row in json.loads(call("plugins", "--json", plugins=tmp_path).stdout)}
+    assert listed["leaves"]["error"] == "SystemExit: 0"
+    assert listed["misspelled"]["error"].startswith("no hook named 'register_game'; did you mean 'register_games'?")
+    assert listed["unmarked"]["error"] == "registers nothing; is a function missing @hookimpl?"
+    assert listed["nothing"]["registers"] == {"games": 1}
+    assert re.search(r"tictactoe .* 1 game, 1 board +ok", call("plugins", plugins=tmp_path).stdout)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +77,7 @@ def test_plugins_that_fail_in_any_way_harm_no_other(tmp_path: Path) -> None:
 )
 def test_check_says_which_method_of_a_game_raised(method: str, body: str, words: str, tmp_path: Path) -> None:
     define = f"    {method}{body}\n" if "property" in body else f"    def {method}{body}\n"
-    plugin(tmp_path, "raising", "class Broken(TicTacToe):\n" + define + GAME)
+    plugin(tmp_path, "raising", "class Broken(TicTacToe):\n" + SPEC + define + GAME)
     done = call("check", "broken", "--games", "1", plugins=tmp_path)
     assert done.returncode == 1
     assert words in done.stderr
@@ -98,7 +109,7 @@ def register_gates():
 
 def test_a_game_that_raises_is_named_with_the_failures_it_makes(tmp_path: Path) -> None:
     state = "class Cracked(type(TicTacToe().initial_state())):\n    def play(self, actions): return 1 / 0\n"
-    game = "class Broken(TicTacToe):\n    def initial_state(self, seed=0): return Cracked()\n"
+    game = f"class Broken(TicTacToe):\n{SPEC}    def initial_state(self, seed=0): return Cracked()\n"
     plugin(tmp_path, "cracked", state + game + GAME)
     agents = ["--agent", "uct?simulations=4", "--agent", "uct?simulations=5"]
     done = call("match", "--game", "broken", *agents, "--games", "2", "--random-plies", "0", plugins=tmp_path)

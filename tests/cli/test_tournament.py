@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from moemcts import report
 from moemcts.cli.main import main
+from moemcts.report import tournaments
 
 
 def run(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -112,3 +114,27 @@ def test_a_game_of_one_player_is_no_tournament(
     error = capsys.readouterr().err
     assert "expected a game of two players or more, in which agents meet, got 'gymnasium:CartPole-v1'" in error
     assert error.count("\n") == 1
+
+
+AGENTS = "tournament --game tictactoe --agent random --agent flat?playouts=1 --games 2"
+
+
+def test_nothing_is_drawn_where_no_folder_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tournaments, "ratings_figure", lambda result: pytest.fail("this is seen by nobody"))
+    assert run(AGENTS, monkeypatch) == 0
+    assert "is first" in capsys.readouterr().out
+
+
+def test_the_result_is_printed_before_anything_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(folder: Path, report: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(report, "write_report", interrupt)
+    assert run(f"{AGENTS} --out {tmp_path}", monkeypatch) == 130
+    shown = capsys.readouterr()
+    assert "is first" in shown.out
+    assert f"interrupted; finished games are kept in {tmp_path}, the same command goes on" in shown.err

@@ -12,7 +12,7 @@ from torch import nn
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
 from moemcts.experts import route_majority
-from moemcts.learn.checkpoint import load_experts, save_experts
+from moemcts.learn.checkpoint import load_experts, load_networks, save_experts
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator, folded
 from moemcts.learn.weights import read_state
 from moemcts.plugins import plugins
@@ -178,3 +178,18 @@ def test_an_evaluator_is_not_changed_by_further_training() -> None:
         for parameter in network.parameters():
             parameter += 1
     assert (evaluator.evaluate_planes(planes).logits == before).all()
+
+
+def test_loaded_networks_are_ready_to_be_asked(tmp_path: Path) -> None:
+    save(tmp_path)
+    assert not any(network.training for network in load_networks(tmp_path, TicTacToe(), plugins()).networks)
+
+
+@pytest.mark.parametrize("file", ["../expert-1.safetensors", "/etc/passwd", "a\0b"])
+def test_a_manifest_names_files_beside_it(tmp_path: Path, file: str) -> None:
+    save(tmp_path)
+    manifest = read_toml(tmp_path / "manifest.toml")
+    manifest["experts"][1]["file"] = file
+    write_toml(tmp_path / "manifest.toml", manifest)
+    with pytest.raises(DamagedFile, match=r"experts.1.file: Input should be the name of a file in the same folder"):
+        load_networks(tmp_path, TicTacToe(), plugins())

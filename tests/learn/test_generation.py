@@ -10,12 +10,13 @@ from games_of_chance import Grid
 from learning_games import GreedyAgent, RandomAgent, TicTacToe, crowd
 
 from moemcts.agents import Decision, Seat
-from moemcts.errors import DamagedFile, ForeignData
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError
 from moemcts.game import Views
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.generation import generate
 from moemcts.learn.data.records import Records
 from moemcts.learn.data.shards import read_shards
+from moemcts.learn.data.varied import Varied, seated
 from moemcts.search.playouts import PlayoutAgent
 from moemcts.store import read_toml, write_toml
 
@@ -159,12 +160,19 @@ def test_what_is_left_to_its_default_counts_as_another_setting(tmp_path: Path, s
 
 
 @pytest.mark.parametrize(
-    ("shards", "what"),
-    [([{}], "'file' is missing"), ([1], "'int' object is not subscriptable"), (None, "'shards' is missing")],
+    ("wrong", "what"),
+    [
+        ({"shards": [{}]}, "shards.0.file is missing"),
+        ({"shards": [1]}, "shards.0: Input should be a table, got 1"),
+        ({"shards": None}, "shards is missing"),
+        ({"complete": "no"}, "complete: Input should be a valid boolean, got 'no'"),
+    ],
 )
-def test_a_manifest_that_is_none_is_neither_read_nor_gone_on_with(tmp_path: Path, shards: Any, what: str) -> None:
+def test_a_manifest_that_is_none_is_neither_read_nor_gone_on_with(
+    tmp_path: Path, wrong: dict[str, Any], what: str
+) -> None:
     random_games(tmp_path)
-    write_toml(tmp_path / "manifest.toml", read_toml(tmp_path / "manifest.toml") | {"shards": shards})
+    write_toml(tmp_path / "manifest.toml", read_toml(tmp_path / "manifest.toml") | wrong)
     for use in (random_games, lambda folder: Dataset.open(folder, TicTacToe())):
         with pytest.raises(DamagedFile, match=f"is no manifest of a dataset: {what}$"):
             use(tmp_path)
@@ -204,3 +212,84 @@ def test_the_decisions_of_one_agent_alone_in_every_seat(tmp_path: Path) -> None:
     # Who takes winning cells wins more than it loses, wherever it sits.
     for player in (0, 1):
         assert records.returns[records.player == player][:, 0].mean() > 0.1
+
+
+def after_random_plies(folder: Path, num_samples: int = 60, **options: Any) -> Path:
+    agents = seated([GreedyAgent()], 2, random_plies=3)
+    return generate(TicTacToe(), agents, num_samples, seed=3, out=folder, games_per_shard=10, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"keep": 0.5}, {"only_first": True}])
+def test_plies_at_random_are_no_samples(tmp_path: Path, options: dict[str, Any]) -> None:
+    dataset = Dataset.open(after_random_plies(tmp_path, **options), TicTacToe())
+    plies = dataset.views(np.arange(60)).plies()
+    assert len(dataset) == 60
+    assert plies.min() == 3
+    assert (dataset.plies_to_end() + plies <= 9).all()
+    assert read_toml(tmp_path / "manifest.toml")["source"]["samples_from_ply"] == [3, 3]
+
+
+def test_games_that_begin_at_random_are_played_as_if_that_was_learned_from_too(tmp_path: Path) -> None:
+    class Whole(GreedyAgent):
+        """Draws what `Varied` draws, and is learned from throughout."""
+
+        name = "greedy after 3 random plies"
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+            return Varied(GreedyAgent(), 3).act(views, seats)
+
+    generate(TicTacToe(), [Whole()] * 2, 200, seed=3, out=tmp_path / "whole", games_per_shard=10)
+    whole = Dataset.open(tmp_path / "whole", TicTacToe())
+    part = Dataset.open(after_random_plies(tmp_path / "part"), TicTacToe())
+    rows = np.flatnonzero(whole.views(np.arange(200)).plies() >= 3)[:60]
+    assert (whole.actions(rows) == part.actions(np.arange(60))).all()
+    assert (whole.returns(rows) == part.returns(np.arange(60))).all()
+
+
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_a_dataset_whose_plies_at_random_are_samples_is_read_but_not_gone_on_with(
+    tmp_path: Path, is_complete: bool
+) -> None:
+    after_random_plies(tmp_path)
+    manifest = read_toml(tmp_path / "manifest.toml")
+    del manifest["source"]["samples_from_ply"]
+    write_toml(tmp_path / "manifest.toml", manifest | {"complete": is_complete})
+    before = (tmp_path / "manifest.toml").read_bytes()
+    with pytest.raises(ForeignData, match=r"was begun when plies at random were samples too.*into another folder"):
+        after_random_plies(tmp_path)
+    assert (tmp_path / "manifest.toml").read_bytes() == before
+    if is_complete:
+        assert len(Dataset.open(tmp_path, TicTacToe())) == 60
+
+
+def test_games_without_a_sample_come_to_an_end(tmp_path: Path) -> None:
+    agents = seated([RandomAgent()], 2, random_plies=9)
+    with pytest.raises(MoemctsError, match=r"no sample in 1,000 games of tictactoe: .* after 9 plies at random; take"):
+        generate(TicTacToe(), agents, 10, seed=3, out=tmp_path / "none", games_per_shard=250)
+    # A small share of the positions is another matter: a sample comes in the end.
+    generate(TicTacToe(), [RandomAgent()] * 2, 1, seed=3, out=tmp_path / "few", games_per_shard=1, keep=0.01)
+    assert len(hashes(tmp_path / "few")) > 2
+
+
+def test_a_shard_that_is_missing_or_damaged_says_what_helps(tmp_path: Path) -> None:
+    whole = hashes(random_games(tmp_path))
+    shard = tmp_path / "shard-00001.safetensors"
+    content = shard.read_bytes()
+    shard.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(DamagedFile, match=r"00001.*; remove it and generate the dataset again with the same settings$"):
+        Dataset.open(tmp_path, TicTacToe())
+    shard.unlink()
+    with pytest.raises(DamagedFile, match=r"00001.*; generate the dataset again with the same settings$"):
+        Dataset.open(tmp_path, TicTacToe())
+    assert hashes(random_games(tmp_path)) == whole
+
+
+@pytest.mark.parametrize("file", ["../shard", "/etc/passwd", "a\0b", ""])
+def test_a_manifest_names_files_beside_it(tmp_path: Path, file: str) -> None:
+    random_games(tmp_path)
+    manifest = read_toml(tmp_path / "manifest.toml")
+    manifest["shards"][0]["file"] = file
+    write_toml(tmp_path / "manifest.toml", manifest)
+    for use in (random_games, lambda folder: Dataset.open(folder, TicTacToe())):
+        with pytest.raises(DamagedFile, match=r"shards.0.file: Input should be the name of a file in the same folder"):
+            use(tmp_path)

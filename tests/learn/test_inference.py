@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -281,6 +282,33 @@ def test_float32_has_all_of_its_digits_where_a_gpu_is_asked() -> None:
             assert flags.allow_tf32 is expected
             assert torch.is_inference_mode_enabled()
         assert flags.allow_tf32 is before
+
+
+def test_digits_come_back_when_the_last_thread_has_asked() -> None:
+    flags, before = torch.backends.cudnn, torch.backends.cudnn.allow_tf32
+    is_within, is_over, found = threading.Event(), threading.Event(), []
+
+    def ask() -> None:
+        with inference_on(torch.device("cuda")):
+            is_within.set()
+            is_over.wait(timeout=20)
+            found.append(flags.allow_tf32)
+
+    thread = threading.Thread(target=ask)
+    flags.allow_tf32 = True
+    try:
+        with inference_on(torch.device("cuda")):
+            thread.start()
+            assert is_within.wait(timeout=20)
+        # Who came first has gone, and took nothing from who is still there.
+        assert not flags.allow_tf32
+        is_over.set()
+        thread.join()
+        assert found == [False]
+        assert flags.allow_tf32
+    finally:
+        is_over.set()
+        flags.allow_tf32 = before
 
 
 def test_planes_are_rounded_before_they_go_to_the_device() -> None:

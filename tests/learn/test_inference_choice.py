@@ -25,6 +25,7 @@ from moemcts.learn.inference.fidelity import Fidelity
 from moemcts.learn.inference.measurement import SIZES, measure
 from moemcts.learn.inference.positions import Positions, usual_positions
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+from moemcts.learn.weights import network_state, state_digest
 from moemcts.plugins import plugins
 from moemcts.store import read_toml
 
@@ -240,3 +241,13 @@ def test_a_run_with_a_backend_that_is_missing_does_not_begin(tmp_path: Path, mon
     with pytest.raises(MissingExtra, match="openvino"):
         Experiment.create(tmp_path / "run", settings)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_network_is_as_it_was_after_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "measure", lambda *_, **__: {"torch": {8: 1.0}, "torch bf16": {8: 3.0}})
+    network = trained_network().train()
+    before = state_digest(network_state(network))
+    found = choose_backend(network, (2, 3, 3), batch_size=8)
+    assert found.fidelities, "it was looked at"
+    assert network.training
+    assert state_digest(network_state(network)) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from learning_games import ShuffledTicTacToe, TicTacToe, crowd, make_data, third
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.learn.checkpoint import load_experts, load_networks, save_experts
+from moemcts.learn.container import container_bytes
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.phase_statistics import agreement, phase_statistics
 from moemcts.learn.fingerprint import gate_fingerprint
@@ -22,7 +24,7 @@ from moemcts.learn.gates.network_gate import NetworkGate, make_gate_network
 from moemcts.learn.gates.saved import load_gate, save_gate
 from moemcts.learn.networks import catalogue
 from moemcts.learn.schemes.catalogue import Separated
-from moemcts.learn.tensors import tensor_bytes
+from moemcts.learn.weights import network_state, state_digest
 from moemcts.plugins import plugins
 from moemcts.testing import check_gate
 
@@ -161,7 +163,7 @@ def test_a_damaged_gate_is_refused(damage: str, fit: Fit, tmp_path: Path) -> Non
         path.write_text("no gate")
     else:
         write_state(path, {"a": torch.zeros(1)}, {})
-    with pytest.raises(DamagedFile, match=r"gate.safetensors is no file of a gate"):
+    with pytest.raises(DamagedFile, match=r"gate.safetensors is (no file of a gate|damaged)"):
         load_gate(path, TicTacToe(), plugins())
 
 
@@ -179,7 +181,7 @@ def test_one_bit_of_a_gate_does_not_go_unnoticed(kind: str, fit: Fit, tmp_path: 
         content = bytearray(whole)
         content[place] ^= 1
         path.write_bytes(content)
-        with pytest.raises(DamagedFile, match=r"gate.safetensors is (damaged: expected SHA-256|no file of a gate)"):
+        with pytest.raises(DamagedFile, match=r"gate.safetensors is (damaged|no file of a gate)"):
             load_gate(path, TicTacToe(), plugins())
 
 
@@ -195,7 +197,7 @@ def test_a_centre_that_is_no_number_is_named(fit: Fit, tmp_path: Path) -> None:
 
 def test_a_gate_file_from_before_there_were_hashes_is_read(fit: Fit, tmp_path: Path) -> None:
     file = fit.gate.file
-    content = tensor_bytes(file.arrays, {"content": json.dumps(file.header)})
+    content = container_bytes(file.arrays, file.header)
     (tmp_path / "gate.safetensors").write_bytes(content)
     assert load_gate(tmp_path / "gate.safetensors", TicTacToe(), plugins()).parameters == fit.gate.parameters
 
@@ -272,3 +274,53 @@ def test_statistics_count_returns_to_earlier_phases(data: Dataset) -> None:
     assert found.changes_per_game == pytest.approx((turns - 1).sum() / len(games))
     assert found.returns_per_game == pytest.approx(((turns - 1) // 2).sum() / len(games))
     assert found.mean_top_weight == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong", "what"),
+    [
+        ("kmeans", {"encoding": {}}, "encoding.planes is missing"),
+        ("kmeans", {"encoding": []}, "encoding: Input should be a table"),
+        ("kmeans", {"encoding": {"planes": 1, "actions": 2}}, "encoding.planes: Input should be a valid string"),
+        ("kmeans", {"format": "x"}, "format: Input should be a valid integer"),
+        ("kmeans", {"mean": np.zeros(3)}, r"expected mean of shape \(2,\), floating point, got \(3,\)"),
+        ("kmeans", {"centres": np.zeros(2)}, r"expected centres of shape \(2, 2\), .*, got \(2,\)"),
+        ("kmeans", {"centres": np.zeros((0, 2))}, r"expected centres of shape \(1, 2\), .*, got \(0, 2\)"),
+        ("kmeans", {"centres": np.zeros((3, 2), dtype=np.int32)}, "expected centres .* of int32"),
+        ("learned", {"phases": -1}, "phases: Input should be greater than or equal to 1"),
+        ("learned", {"channels": -1}, "channels: Input should be greater than or equal to 1"),
+        ("learned", {"phases": 10**12}, "phases: Input should be less than"),
+        ("learned", {"is_trained": 1}, "is_trained: Input should be a valid boolean"),
+    ],
+)
+def test_a_gate_file_with_wrong_content_is_named(
+    kind: str, wrong: dict[str, Any], what: str, fit: Fit, tmp_path: Path
+) -> None:
+    file = (fit.gate if kind == "kmeans" else trained_network_gate()).file
+    arrays = file.arrays | {name: value for name, value in wrong.items() if name in file.arrays}
+    header = {**file.header, **{name: value for name, value in wrong.items() if name not in file.arrays}}
+    (tmp_path / "gate.safetensors").write_bytes(GateFile(arrays, header, file.digest).content)
+    with pytest.raises(DamagedFile, match=f"gate.safetensors is no file of a gate: {what}"):
+        load_gate(tmp_path / "gate.safetensors", TicTacToe(), plugins())
+
+
+def test_sizes_that_a_gate_file_only_claims_take_no_memory(tmp_path: Path) -> None:
+    file = trained_network_gate().file
+    broken = GateFile(file.arrays, {**file.header, "phases": 2**20, "channels": 2**20}, file.digest)
+    (tmp_path / "gate.safetensors").write_bytes(broken.content)
+    with pytest.raises(ForeignData, match="is of another network: expected"):
+        load_gate(tmp_path / "gate.safetensors", TicTacToe(), plugins())
+
+
+def test_features_of_a_network_depend_on_nothing_but_the_view(data: Dataset) -> None:
+    own = network()
+    before = state_digest(network_state(own.train()))
+    features = NetworkFeatures.of(NETWORK, own)
+    whole = features.points(data.views(np.arange(200)))
+    alone = np.concatenate([features.points(data.views(np.array([row]))) for row in range(200)])
+    assert (alone == whole).all()
+    assert features.count((2, 3, 3)) == whole.shape[1]
+    # They are taken from a copy.
+    assert own.training
+    assert all(parameter.requires_grad for parameter in own.parameters())
+    assert state_digest(network_state(own)) == before

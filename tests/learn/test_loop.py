@@ -27,7 +27,9 @@ from moemcts.learn.loop.targets import value_targets
 from moemcts.learn.loop.training import Networks, go_on
 from moemcts.learn.loop.window import Samples, drawn_rows, held_out_games, open_window, window
 from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, Staged, Weighted
+from moemcts.learn.schemes.scheme import StagedScheme
 from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.stages import Stage
 from moemcts.learn.training.trainer import Optimisers, Trainer
 from moemcts.learn.weights import read_state
 from moemcts.plugins import plugins
@@ -492,3 +494,19 @@ def test_experts_that_differ_are_no_network_for_all_to_go_out_from(samples: Samp
         go_on(Trainer(CONFIG), GeneralFirst(), Networks(experts=experts), samples, gate, tmp_path / "1")
     general = network(3)
     go_on(Trainer(CONFIG), GeneralFirst(), Networks(experts=experts, general=general), samples, gate, tmp_path / "2")
+
+
+def test_a_network_for_all_that_nobody_trains_stays_as_it_is(samples: Samples, tmp_path: Path) -> None:
+    class LateFirst(StagedScheme):
+        """All experts begin with the last phase."""
+
+        def stages(self, phase: int, num_phases: int) -> list[Stage]:
+            late, own = ([float(other == one) for other in range(num_phases)] for one in (num_phases - 1, phase))
+            return [Stage(weights=tuple(late)), Stage(weights=tuple(own))]
+
+    before = Networks(experts=[network(0)] * 3, general=network(0))
+    # No game comes to the last phase: what is trained first is of one expert.
+    made = go_on(Trainer(CONFIG), LateFirst(), before, samples, PlyGate((3, 40), ()), tmp_path).networks
+    assert made.general is not None
+    assert same(made.general, network(0))
+    assert not same(made.experts[0], network(0))

@@ -1,5 +1,7 @@
 """Samples keep what was played, by whom, and what came of it."""
 
+from dataclasses import replace
+
 import numpy as np
 from learning_games import TicTacToe
 
@@ -92,3 +94,25 @@ def test_files_hold_nothing_of_what_nobody_knew() -> None:
     log.add(state, [(0, Decision(action=4))])
     names = log.finish(TicTacToe(), state.play([4])).arrays().keys()
     assert not {name for name in names if name.startswith(("visit", "value"))}
+
+
+def test_visits_take_two_bytes_per_action_where_these_hold_it_and_four_elsewhere() -> None:
+    for largest, kind in ((2**16 - 1, np.uint16), (2**16, np.int32)):
+        actions = np.array([0, largest], dtype=np.int64)
+        visits = Visits.of([(actions, np.array([0.5, 0.5], dtype=np.float32))] * 5)
+        stored = replace(play(FIRST_WINS), visits=visits).arrays()["visit_actions"]
+        joined = Visits.join([visits, visits])
+        assert stored.dtype == joined.actions.dtype == kind
+        assert stored.tolist() == actions.tolist() * 5
+        assert joined.dense(np.array([9]), largest + 1).nonzero()[1].tolist() == [0, largest]
+
+
+def test_visits_in_files_from_before_have_eight_bytes_per_action_and_are_read_alike() -> None:
+    records = play(FIRST_WINS)
+    arrays = records.arrays()
+    older = Records.of_arrays({**arrays, "visit_actions": arrays["visit_actions"].astype(np.int64)})
+    data = [Dataset(TicTacToe(), [one, Records.of_arrays(arrays)]) for one in (older, Records.of_arrays(arrays))]
+    batches = [one.batch(np.arange(10), np.ones(10, dtype=np.float32)) for one in data]
+    assert batches[0].policy is not None
+    assert batches[1].policy is not None
+    assert (batches[0].policy == batches[1].policy).all()

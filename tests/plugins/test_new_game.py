@@ -42,6 +42,24 @@ def test_the_plugin_is_found_and_keeps_the_laws(plugin: Path) -> None:
     answer = run("check", NAME, path=plugin)
     assert f"game {NAME}" in answer
     assert f"gate {NAME}-taken" in answer
+    assert "keys are the same in every process" in answer
+    assert "not checked: keys" not in answer
+
+
+def test_phases_have_names_of_their_own_unless_others_are_asked_for(plugin: Path) -> None:
+    code = (
+        "from moemcts.plugins import plugins; own = plugins(); game = own.game('my-heap')\n"
+        "for gate in ('my-heap-taken', 'my-heap-taken?cuts=8,15'):\n"
+        "    made = own.gate(gate, game); print(made.cuts, made.phase_names)"
+    )
+    path = os.pathsep.join([str(plugin), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path}, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "(8, 15) ('opening', 'middlegame', 'endgame')",
+        "(8, 15) ('phase 0', 'phase 1', 'phase 2')",
+    ]
 
 
 def test_the_plugin_passes_its_own_tests(plugin: Path) -> None:

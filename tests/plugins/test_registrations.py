@@ -14,6 +14,7 @@ from moemcts import builtins
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import Game
 from moemcts.gates import PlyGate
+from moemcts.hooks import shown_counts
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts.plugins import Plugins
 
@@ -68,9 +69,17 @@ def test_a_game_whose_spec_has_another_name_says_what_would_not_be_found() -> No
         spec = replace(NativeTicTacToe.spec, name="noughts")
 
     games = [Registration("crosses", Renamed, "a game")]
-    with pytest.raises(MoemctsError, match="game 'crosses' has the name 'noughts' in its spec, under which material"):
+    with pytest.raises(
+        MoemctsError, match="game 'crosses' has the name 'noughts' in its spec, under which it and material would not"
+    ):
         found(module(games=games, gates=[gate("crosses")])).game("crosses")
-    assert found(module(games=games)).game("crosses").spec.name == "noughts"
+    searched = [Registration("crosses", Renamed, "a game", search={"c_init": 0.1}, settings={"network": "mlp"})]
+    with pytest.raises(MoemctsError, match="it and settings and search would not be found; its plugin names"):
+        found(module(games=searched)).game("crosses")
+    with pytest.raises(MoemctsError, match="under which it would not be found"):
+        found(module(games=games)).game("crosses")
+    family = [Registration("crosses:", lambda member: Renamed(), "games")]
+    assert found(module(games=family)).game("crosses:any").spec.name == "noughts"
     named = [Registration("noughts", Renamed, "a game")]
     plugins = found(module(games=named, gates=[gate("noughts")]))
     assert plugins.gate("material", plugins.game("noughts"))
@@ -89,3 +98,78 @@ def test_what_has_a_default_is_an_option_unless_it_is_given_by_position() -> Non
         plugins.gate("two?cuts=x", game)
     with pytest.raises(UsageError, match=r"expected option=value in 'two\?3', got '3'"):
         plugins.gate("two?3", game)
+
+
+def test_what_is_no_game_is_refused_in_words() -> None:
+    class Bare(NativeTicTacToe):
+        spec = None  # type: ignore[assignment]
+
+    class Raising(NativeTicTacToe):
+        spec = property(lambda self: {}["spec"])  # type: ignore[assignment]
+
+    for make, line in [
+        (Bare, "expected its spec to be a moemcts.game.GameSpec, got None"),
+        (Raising, "its spec raised KeyError: 'spec'"),
+        (lambda: "chess", "expected a moemcts.game.Game, got 'chess'"),
+    ]:
+        with pytest.raises(MoemctsError, match=f"game 'odd' cannot be made: {line}"):
+            found(module(games=[Registration("odd", make, "a game")])).game("odd")
+
+
+def test_a_hook_that_there_is_not_is_told_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"no hook named 'register_game'; did you mean 'register_games'\?"):
+        found(module(game=[Registration("noughts", NativeTicTacToe, "a game")]))
+
+
+def test_a_hook_without_its_mark_is_told() -> None:
+    def register_games() -> list[Registration]:
+        return [Registration("noughts", NativeTicTacToe, "a game")]
+
+    with pytest.raises(UsageError, match="expected register_games to be marked with @hookimpl"):
+        found(SimpleNamespace(register_games=register_games))
+    with pytest.raises(UsageError, match="registers nothing; is a function missing @hookimpl"):
+        found(SimpleNamespace(games=register_games))
+    both = module(gates=[gate("noughts")])
+    both.register_games = register_games
+    with pytest.raises(UsageError, match="expected register_games to be marked"):
+        found(both)
+
+
+def test_a_hook_that_returns_no_list_is_named_with_its_plugin() -> None:
+    for returned in (gate("go"), None, "material", [gate("go"), "material"]):
+        with pytest.raises(UsageError, match="plugin 'plugin 0': expected register_gates to return a list of regist"):
+            found(module(gates=returned))  # type: ignore[arg-type]
+
+
+def test_a_hook_with_an_argument_that_there_is_not_is_told_in_a_line() -> None:
+    def register_gates(game: Game) -> list[Registration]:
+        return []
+
+    with pytest.raises(UsageError, match=r"hook 'register_gates'.*Argument\(s\) {'game'} are declared"):
+        found(SimpleNamespace(register_gates=hookimpl(register_gates)))
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ({"games": "dice-race"}, r"'x': expected games as a tuple of names such as \('my-game',\), got 'dice-race'"),
+        ({"games": ["go"]}, "expected games as a tuple"),
+        ({"found": "cuts"}, "expected found as a tuple of names"),
+        ({"make": 3}, "expected make to be called, got 3"),
+        ({"summary": None}, "expected a summary in a line, got None"),
+        ({"default": "yes"}, "expected default to be True or False, got 'yes'"),
+        ({"search": ["c_init"]}, "expected search as a table"),
+        ({"name": "my game"}, r"expected a name without spaces and '\?', got 'my game'"),
+        ({"name": ""}, "expected a name without spaces"),
+    ],
+)
+def test_a_registration_of_wrong_types_is_refused(values: dict[str, Any], line: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=line):
+        Registration(**{"name": "x", "make": NativeTicTacToe, "summary": "a game", **values})
+
+
+def test_what_a_plugin_registers_is_counted() -> None:
+    plugins = found(module(games=[Registration("noughts", NativeTicTacToe, "a game")], gates=[gate("go"), gate("ka")]))
+    assert plugins.registers("plugin 0") == {"games": 1, "gates": 2}
+    assert shown_counts(plugins.registers("plugin 0")) == "1 game, 2 gates"
+    assert shown_counts({"weights": 1, "replay_formats": 2, "commands": 1}) == "1 weights, 2 replay formats, commands"

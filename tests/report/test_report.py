@@ -11,6 +11,7 @@ from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,8 @@ from moemcts.arena.rating import elo_of_score
 from moemcts.errors import MoemctsError
 from moemcts.learn.assessment import PhaseLosses
 from moemcts.report import Figure, Report, Section, Table, write_report
-from moemcts.report.curves import curve_figures
+from moemcts.report.attributions import cell_maps
+from moemcts.report.curves import Reached, curve_figures
 from moemcts.report.duels import AgainstSingle
 from moemcts.report.fields import FIELD, AgainstField
 from moemcts.report.losses import loss_table
@@ -36,9 +38,9 @@ from moemcts.report.plots import (
     phase_shares,
     phase_timeline,
     readable,
-    strength_curve,
     win_rates,
 )
+from moemcts.report.strength import strength_curve
 from moemcts.report.style import PHASE_COLOURS, phase_colour
 from moemcts.report.tables import arms_table, differences_table, p_text, points, ratings_table, seats_table
 
@@ -201,12 +203,35 @@ def test_small_differences_of_losses_have_faint_colours() -> None:
 def test_a_caption_names_the_baseline_only_where_it_is_and_as_it_is() -> None:
     def caption(num_measured: int) -> str:
         entries = [{"stage": "all", "step": i, "experts": ["a"], "phases": {"a": {"loss": 1.0}}} for i in range(3)]
-        (figure,) = curve_figures(["a"], entries, entries[:num_measured])
+        (figure,) = curve_figures(["a"], entries, entries[:num_measured], seed=3)
         return figure.caption
 
-    assert caption(0).endswith("of its own phase.")
+    assert caption(0).endswith("of its own phase, seed 3.")
     assert caption(1).endswith("hollow the baseline, which was measured once.")
     assert caption(3).endswith("dashed the baseline.")
+
+
+def test_experts_are_compared_with_what_was_reached_on_their_own_phase() -> None:
+    reached = Reached(who="single network", samples="held-out", losses={"a": 0.5, "b": 2.0, "all": 1.0, "c": None})
+    names = ["a", "b", "c"]
+    entries: list[Any] = [
+        {"stage": "all", "step": i, "experts": [name], "phases": {name: {"loss": 1.0}}, "test": {name: {"loss": 1.0}}}
+        for name in names
+        for i in range(2)
+    ]
+    validation, test = curve_figures(names, entries, seed=4, reached=reached)
+    (axes,) = validation.image.axes  # type: ignore[union-attr]
+    levels = {line.get_label(): line for line in axes.lines if str(line.get_label()).endswith("single network")}
+    assert {label: set(line.get_ydata()) for label, line in levels.items()} == {
+        "a, single network": {0.5}, "b, single network": {2.0}
+    }  # fmt: skip
+    assert [line.get_color() for line in levels.values()] == [phase_colour(0), phase_colour(1)]
+    assert validation.caption.endswith(
+        "seed 4; dashed what the single network has reached on the same phase in the end."
+    )
+    # It was measured on other samples than these.
+    assert test.caption.endswith("of its own phase, seed 4.")
+    assert len(test.image.axes[0].lines) == 3  # type: ignore[union-attr]
 
 
 def test_few_games_are_said_to_be_too_few_before_anything_else() -> None:
@@ -461,7 +486,42 @@ def test_importing_the_report_imports_no_matplotlib() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_generations_are_whole_numbers_on_the_axis() -> None:
-    figure = strength_curve([0, 2, 5], [0.0, 50.0, 90.0], [10.0] * 3, {})
+def test_generations_steps_and_plies_are_whole_numbers_on_the_axis() -> None:
+    figures = [
+        strength_curve([0, 2, 5], [0.0, 50.0, 90.0], [10.0] * 3, {}),
+        loss_curves([Curve(label="a", steps=[15], values=[1.0])]),
+        phase_timeline([0, 1], ["a", "b"], values=[0.1, 0.2]),
+    ]
+    for figure in figures:
+        assert all(tick == int(tick) for tick in figure.axes[-1].get_xticks())
+
+
+def test_a_weak_opponent_does_not_flatten_the_strength_of_generations() -> None:
+    figure = strength_curve([1, 2, 5], [0.0, 50.0, 90.0], [10.0] * 3, {"random": -900.0, "uct": 70.0})
     (axes,) = figure.axes
-    assert all(tick == int(tick) for tick in axes.get_xticks())
+    assert axes.get_ylabel() == "Elo over generation 1"
+    low, high = axes.get_ylim()
+    assert high - low < 250
+    assert {text.get_text() for text in axes.texts} == {"uct", "↓ random -900"}
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["95 % interval", "generations"]
+
+
+def test_the_yardstick_is_not_coloured_as_experts_are() -> None:
+    rows = [
+        Whisker(label=label, value=0.5, low=0.4, high=0.6, is_baseline=label == "single", is_yardstick=label == FIELD)
+        for label in ("single", "experts", FIELD)
+    ]
+    colours = [line.get_color() for line in win_rates(rows).axes[0].lines if line.get_marker() in ("o", "D")]
+    assert len(set(colours)) == 3
+
+
+def test_titles_of_maps_fit_and_their_colours_have_a_unit() -> None:
+    maps = {f"expert {name}": (name, np.ones((8, 8), dtype=np.float32)) for name in ("policy", "value")}
+    title = "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3 and more, seen by player 0"
+    figure = cell_maps(maps, columns=2, rows_upward=True, title=title)
+    figure.canvas.draw()
+    head = figure._suptitle  # type: ignore[attr-defined]
+    assert head.get_window_extent().x1 <= figure.bbox.x1
+    assert {axes.get_ylabel() for axes in figure.axes} == {"", "policy, nats", "value"}

@@ -173,13 +173,15 @@ def test_samples_that_begin_with_those_that_are_learned_from_are_refused(trained
     agents = [resolve_agent("random", game)] * 2
     for name, seed, num_samples, keep in (("a", 1, 300, 1.0), ("b", 1, 200, 1.0), ("c", 1, 300, 0.5), ("d", 2, 300, 1)):
         generate(game, agents, num_samples, seed=seed, out=tmp_path / name, reference="tictactoe", keep=keep)
+    # The same game by another name that users may give it.
+    generate(game, agents, 200, seed=1, out=tmp_path / "e", reference="tictactoe?")
 
     def opened(kind: str, name: str) -> Sources:
         data = DataConfig(folder=str(tmp_path / "a"), **{kind: str(tmp_path / name)})
         return open_sources(data, tmp_path / "own", game)
 
     for kind in ("validation", "test"):
-        for name in ("b", "c"):
+        for name in ("b", "c", "e"):
             with pytest.raises(UsageError, match="expected different games to learn from and to measure on"):
                 opened(kind, name)
         assert len(opened(kind, "d").training) == 300

@@ -23,7 +23,7 @@ from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.inference.fidelity import Fidelity
 from moemcts.naming import identity_of, resolve_agent
 from moemcts.plugins import plugins
-from moemcts.report.tournaments import grid_lines, grid_table
+from moemcts.report.tournaments import grid_heat, grid_lines, grid_table
 from moemcts.runs.grid import Limit, grid_cells, impact_cells, limits_of
 from moemcts.search import SearchAgent
 
@@ -164,6 +164,14 @@ def test_cells_without_an_error_count_in_means_and_are_drawn_at_their_bound() ->
     lines = grid_lines(bounds, title="", xlabel="", legend="").axes[0].lines
     arrows = {line.get_marker(): [*np.asarray(line.get_ydata())] for line in lines if line.get_marker() in ("^", "v")}
     assert arrows == {"^": [nearly.low], "v": [elo(1, 0, 9).high]}
+
+
+def test_what_is_not_shown_is_hatched_and_one_column_stands_in_the_middle() -> None:
+    grid = {("a", "8 nodes"): elo(60, 20, 20), ("b", "8 nodes"): elo(4, 2, 4), ("c", "8 nodes"): elo(0, 0, 10)}
+    heat = grid_heat(grid, title="", xlabel="limit", ylabel="").axes[0]
+    assert [patch.get_y() for patch in heat.patches] == [0.5], "the row of the even match"  # type: ignore[attr-defined]
+    assert heat.get_xlabel() == "limit; hatched: zero is in the interval"
+    assert grid_lines(grid, title="", xlabel="", legend="").axes[0].get_xlim() == (-0.5, 0.5)
 
 
 def test_games_start_differently_where_the_game_does_not() -> None:

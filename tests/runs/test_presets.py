@@ -15,8 +15,9 @@ from moemcts.runs import Experiment, ExperimentConfig
 from moemcts.runs.estimate import estimate
 from moemcts.runs.learning import play_games
 from moemcts.runs.learning_cost import learning_cost
+from moemcts.runs.presets import preset_names
 from moemcts.runs.selfplay_settings import SelfPlayConfig, load_preset
-from moemcts.runs.settings import DataConfig, preset_names, validate
+from moemcts.runs.settings import DataConfig, validate
 from moemcts.runs.sources import open_sources
 
 GAMES = """[Event "A"]

@@ -22,8 +22,10 @@ from trained_for_tests import with_gpus
 from moemcts.cli.run import make
 from moemcts.cli.train import make as make_training
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+from moemcts.report.comparison import comparison
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
 from moemcts.runs.arms import file_label, make_arms
+from moemcts.runs.estimate import estimate
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.learning import measurements
 from moemcts.runs.settings import validate
@@ -427,3 +429,31 @@ def _is_alive(pid: int) -> bool:
         return status.read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+@pytest.mark.parametrize(("game", "gate"), [("tictactoe", "plies"), ("chess", "lichess"), ("pommerman", "steps")])
+def test_without_a_gate_a_run_has_the_one_of_its_game(game: str, gate: str, tmp_path: Path) -> None:
+    run = Experiment.prepare(tmp_path / "run", validate({"game": game, "network": NETWORK}, ExperimentConfig))
+    assert run.config.gates[0].partition("?")[0] == gate
+    assert [arm.gate.partition("?")[0] for arm in run.teams] == [gate]
+
+
+def test_a_single_network_without_experts_does_not_play_itself(tmp_path: Path) -> None:
+    run = experiment(tmp_path / "run", gates=["none"])
+    assert "no gate: no experts" in run.describe()
+    assert "no games" in run.describe()
+    assert estimate(run).matches == 0
+    report = make(run, Silence())
+    assert report.summary == "No gate: no experts, and the single network does not play itself."
+    assert report.numbers["searched"]["arms"] == {}
+    assert not (run.folder / "matches").exists()
+    again = Experiment.load(run.folder)
+    assert again.config.gates == ["none"], "what is written means what it meant"
+    assert not again.waiting()
+    assert [row[3] for row in comparison({"run": report.numbers}).sections[0].tables[0].rows] == ["single network"]
+
+
+def test_a_single_network_alone_still_plays_an_agent(tmp_path: Path) -> None:
+    run = experiment(tmp_path / "run", gates=["none"], match={"games": 4, "field": "random"})
+    assert [arm.name for arm in run.contestants()] == ["single"]
+    assert "4 games per arm" in run.describe()

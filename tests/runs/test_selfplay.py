@@ -8,7 +8,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,12 +20,14 @@ from trained_for_tests import save_team, with_gpus
 from moemcts.arena.replays import read_jsonl
 from moemcts.cli.main import main
 from moemcts.cli.selfplay import make
-from moemcts.errors import ForeignData, UsageError
+from moemcts.errors import ForeignData, MoemctsError, UsageError
+from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.weights import read_state, state_digest
 from moemcts.runs import selfplay_judging
 from moemcts.runs.gauntlet import in_turn
 from moemcts.runs.generations import PLAYED
 from moemcts.runs.selfplay import SelfPlay
+from moemcts.runs.selfplay_games import waves
 from moemcts.runs.selfplay_players import Players
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.settings import validate
@@ -488,3 +490,20 @@ def test_half_a_line_of_times_stops_nothing(tmp_path: Path) -> None:
     assert run.timings() == [line]
     run._log({"part": "train-0001", "seconds": 1.0})
     assert run.timings() == [line, {"part": "train-0001", "seconds": 1.0}]
+
+
+def test_games_without_a_sample_come_to_an_end() -> None:
+    config = GamesConfig(samples=10, per_part=250)
+    found: dict[int, int] = {}
+
+    def play(config: GamesConfig, samples_of: Callable[[int], int]) -> None:
+        for parts in waves(config, 2, found.get):
+            found.update({part: samples_of(part) for part in parts})
+
+    with pytest.raises(MoemctsError, match=r"no sample in 1,000 games: .*; choose a smaller games.random_plies"):
+        play(config, lambda part: 0)
+    assert len(found) == 4
+    found.clear()
+    # Where few moves are searched in full, more games may have none.
+    play(config.model_copy(update={"full_share": 0.1}), lambda part: int(part >= 30))
+    assert sum(found.values()) >= 10

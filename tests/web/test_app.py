@@ -16,6 +16,7 @@ from trained_for_tests import save_team, shipped
 from moemcts.cli.main import main
 from moemcts.errors import UsageError
 from moemcts.gates import SinglePhase
+from moemcts.report.style import PHASE_COLOURS
 
 TestClient: Any = pytest.importorskip(
     "starlette.testclient", reason="starlette or what its client needs is missing", exc_type=(ImportError, RuntimeError)
@@ -202,6 +203,14 @@ def test_the_command_line_says_where_a_person_sits() -> None:
     told = TestClient(make_app(Offers(game="chess", seat=1, seed=7, simulations=30)), base_url=HOME)
     told = told.get("/api/games").json()
     assert (told["game"], told["seat"], told["seed"], told["simulations"]) == ("chess", 1, 7, 30)
+    assert told["phase_colours"] == list(PHASE_COLOURS), "those of plots in reports"
+
+
+def test_simulations_that_an_agent_names_are_its_own() -> None:
+    offers = Offers(game="tictactoe", agents=["uct?simulations=4"])
+    for agent, expected in (("uct?simulations=4", 4), ("uct", 20)):
+        table = offers.table({"game": "tictactoe", "agents": [agent, "random"], "simulations": 20})
+        assert [one.name for one in table.agents] == [f"uct?simulations={expected}&c=1.4", "random"]
 
 
 def test_actions_that_cannot_be_are_refused(client: TestClient) -> None:

@@ -58,7 +58,10 @@ class Dataset:
         folder: Path | None = None,
         targets: FloatArray | None = None,
     ) -> None:
-        """Joins shards; their positions stay where they are, about 30 bytes per sample are held in memory.
+        """Joins shards; their positions stay where they are.
+
+        In memory are 34 bytes per sample and 4 per player, of searched ones 12 more and 6 per action that was visited
+        (8 in games of more than 65,536 actions): about 40 without visits, about 230 with those of 30 actions.
 
         In `folder`, where one is given, phase weights are kept. `targets` `[N, P]` are what values are learned from in
         place of returns.

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from moemcts.agents import Agent
-from moemcts.errors import AgentFailure
+from moemcts.errors import AgentFailure, ForeignData, MoemctsError
 from moemcts.game import Game, Player
 from moemcts.learn.data.records import GameLog, Records
-from moemcts.learn.data.shards import ShardWriter
+from moemcts.learn.data.shards import MANIFEST, ShardWriter
+from moemcts.learn.data.varied import plies_at_random
 from moemcts.learn.threads import torch_threads
 from moemcts.play import Step, Table, play, seats_of
+from moemcts.store import read_toml
 
 
 def generate(
@@ -33,17 +36,19 @@ def generate(
 ) -> Path:
     """Plays games, one agent per seat, until exactly `num_samples` decisions are on disk; returns `out`.
 
-    All decisions of active players are logged except forced ones, or a random share `keep` of the positions: then
-    as many samples come from more games, whose results are what the value is learned from. With `only_first`,
-    these are decisions of the first agent, and all agents move on by a seat from game to game. Games are played
+    All decisions of active players are logged except forced ones and those that a `Varied` agent makes at random, or a
+    random share `keep` of the positions: then as many samples come from more games, whose results are what the value
+    is learned from. With `only_first`, these are decisions of the first agent, and all agents move on by a seat from
+    game to game. Games are played
     `parallel_games` at a time, each agent answering for all of them at once, and depend on the seed and their number
     only: how many are played at once changes nothing. Shard `i` holds the games from `i * games_per_shard`; a
     generation that was interrupted keeps its finished shards when it is called again.
-    Raises ForeignData if `out` holds a dataset made otherwise, ValueError unless there is one agent per seat.
+    Raises ForeignData if `out` holds a dataset made otherwise, MoemctsError where games have no samples, ValueError
+    unless there is one agent per seat.
     """
     if len(agents) != game.spec.num_players:
         raise ValueError(f"expected {game.spec.num_players} agents, one per seat, got {len(agents)}")
-    source = {
+    source: dict[str, Any] = {
         "agents": [agent.name for agent in agents],
         "seed": seed,
         "num_samples": num_samples,
@@ -51,9 +56,13 @@ def generate(
     }
     source |= {"keep": keep} if keep < 1 else {}
     source |= {"only_first": True} if only_first else {}
+    if any(first_plies := [plies_at_random(agent) for agent in agents]):
+        _check_random(out, source)
+        source[FIRST_PLY] = first_plies
     writer = ShardWriter(out, game, reference=reference or game.spec.name, source=source)
     games = _Source(game, agents, seed, keep, only_first)
     on_progress(writer.num_samples, num_samples)
+    num_without = 0
     while writer.num_samples < num_samples:
         before = writer.num_samples
         numbers = range(writer.num_shards * games_per_shard, (writer.num_shards + 1) * games_per_shard)
@@ -63,9 +72,33 @@ def generate(
                 lambda done, before=before: on_progress(min(before + done, num_samples), num_samples),  # type: ignore[misc]
             )
         writer.append(records)
+        num_without = 0 if len(records) else num_without + games_per_shard
+        if num_without * keep >= FRUITLESS:
+            raise MoemctsError(
+                f"no sample in {num_without:,} games of {game.spec.name}: expected decisions between several actions"
+                + (f" after {max(first_plies)} plies at random; take fewer random plies" if any(first_plies) else "")
+            )
     if not writer.is_complete:
         writer.finish()
     return out
+
+
+FRUITLESS = 1000
+"""Games without a sample, of those that are kept, after which none is expected of others."""
+FIRST_PLY = "samples_from_ply"
+"""What a manifest says of the agents in whose games plies at random are no samples, as they once were."""
+
+
+def _check_random(out: Path, source: Mapping[str, Any]) -> None:
+    """Raises ForeignData where `out` holds a dataset whose samples begin with plies at random."""
+    if not (out / MANIFEST).exists():
+        return
+    found = read_toml(out / MANIFEST).get("source")
+    if isinstance(found, Mapping) and found.get("agents") == source["agents"] and FIRST_PLY not in found:
+        raise ForeignData(
+            f"{out} was begun when plies at random were samples too, which they no longer are; "
+            "generate into another folder (a dataset that is complete can be learned from as it is)"
+        )
 
 
 @dataclass(eq=False, kw_only=True)
@@ -111,10 +144,15 @@ class _Source:
             raise AgentFailure(dict(enumerate(step.failures.values())), [])
         if step.table.choice.random() < self.keep:
             decided = zip(step.players, step.decisions, step.num_legal, strict=True)
-            free = [(player, one) for player, one, count in decided if player in step.table.learners and count > 1]
+            free = [(player, one) for player, one, count in decided if count > 1 and self._counts(step, player)]
             step.table.log.add(step.state, free)
         if step.table.paid is not None or self.game.spec.discount != 1:
             step.table.log.pay(step.state, step.table.state, self.game.spec.discount)
+
+    def _counts(self, step: Step[_LoggedTable], player: Player) -> bool:
+        """Returns whether what a player decided is learned from."""
+        table = step.table
+        return player in table.learners and step.state.ply >= plies_at_random(table.agents[player])
 
     def _seed(self, *number: int) -> np.random.SeedSequence:
         return np.random.SeedSequence((self.seed, *number))

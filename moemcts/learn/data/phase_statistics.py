@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from moemcts.gates import PhaseGate
-from moemcts.learn.data.dataset import CHUNK, Dataset
+from moemcts.learn.data.dataset import Dataset, chunks_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +93,8 @@ def _adjusted_rand(counts: np.ndarray) -> float:
 
 def _plies_and_players(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
     plies, players = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    for start in range(0, len(dataset), CHUNK):
-        views = dataset.views(np.arange(start, min(start + CHUNK, len(dataset))))
+    for rows in chunks_of(np.arange(len(dataset))):
+        views = dataset.views(rows)
         plies.append(views.plies())
         players.append(views.players())
     return np.concatenate(plies), np.concatenate(players)

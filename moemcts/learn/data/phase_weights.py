@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors
-import safetensors.numpy
 from numpy.typing import NDArray
 
 from moemcts.errors import DamagedFile, MoemctsError
 from moemcts.game import FloatArray, IntArray, Views
 from moemcts.gates import PhaseGate, checked_weights
-from moemcts.learn.tensors import tensor_bytes
-from moemcts.store import digest, read_bytes, write_bytes
+from moemcts.learn.container import container_bytes, read_container
+from moemcts.store import digest, write_bytes
 
 FOLDER = "phases"
 CHUNK = 4096
@@ -67,7 +64,7 @@ class PhaseWeights:
         if _are_hard(weights):
             array = weights.argmax(axis=1).astype(np.uint8)
         head = {**self._head(fingerprint), "sha256": digest(array.tobytes()), "phases": weights.shape[1]}
-        content = tensor_bytes({"weights" if array is weights else "phases": array}, {"content": json.dumps(head)})
+        content = container_bytes({"weights" if array is weights else "phases": array}, head)
         for folder in self._folders:
             try:
                 write_bytes(folder / _name(fingerprint), content)
@@ -93,16 +90,15 @@ def _are_hard(weights: FloatArray) -> bool:
 
 def _read_file(path: Path, head: dict[str, str], num_phases: int) -> FloatArray:
     """Returns the weights in a file; raises DamagedFile where they are not those of `head`."""
-    content = read_bytes(path)
-    try:
-        (array,) = safetensors.numpy.load(content).values()
-        size = int.from_bytes(content[:8], "little")
-        found = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["content"])
-        expected = {**head, "sha256": digest(array.tobytes()), "phases": num_phases}
-    except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise DamagedFile(f"{path} holds no phase weights: {error}") from error
+    arrays, found = read_container(path)
+    if len(arrays) != 1:
+        raise DamagedFile(f"{path} holds no phase weights: expected one array, got {len(arrays)}")
+    (array,) = arrays.values()
+    expected = {**head, "sha256": digest(array.tobytes()), "phases": num_phases}
     if found != expected:
         raise DamagedFile(f"{path} holds other phase weights: expected {expected}, got {found}")
+    if array.shape[1:] not in ((), (num_phases,)) or (array.ndim == 1 and (array >= num_phases).any()):
+        raise DamagedFile(f"{path} holds no weights of {num_phases} phases")
     weights: FloatArray = array if array.ndim == 2 else np.eye(num_phases, dtype=np.float32)[array]
     return weights
 

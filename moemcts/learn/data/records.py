@@ -23,6 +23,7 @@ class Visits:
     offsets: IntArray
     """Row `i` is `offsets[i]:offsets[i + 1]` of the others."""
     actions: IntArray
+    """Of any type of integers."""
     shares: FloatArray
 
     def dense(self, rows: IntArray, num_actions: int) -> FloatArray:
@@ -43,7 +44,7 @@ class Visits:
         """Returns the rows of all parts, one behind the other."""
         return cls(
             _join_offsets([part.offsets for part in parts]),
-            np.concatenate([part.actions for part in parts]),
+            np.concatenate([small_actions(part.actions) for part in parts]),
             np.concatenate([part.shares for part in parts]),
         )
 
@@ -105,6 +106,7 @@ class Records:
         small |= {"position_data": self.positions.data, "position_offsets": self.positions.offsets}
         if self.visits is not None:
             small |= {f"visit_{field.name}": getattr(self.visits, field.name) for field in fields(Visits)}
+            small["visit_actions"] = small_actions(self.visits.actions)
         if self.values is not None:
             small["value"] = self.values.astype(np.float32)
         return small
@@ -158,6 +160,14 @@ def join_values(parts: Sequence[Records]) -> FloatArray | None:
         return None
     unknown = [np.full(len(part), np.nan, dtype=np.float32) if part.values is None else part.values for part in parts]
     return np.concatenate(unknown)
+
+
+def small_actions(actions: IntArray) -> IntArray:
+    """Returns actions in two bytes each where these hold all of them, else in four."""
+    if actions.dtype == np.uint16:
+        return actions
+    fits = not len(actions) or 0 <= actions.min() <= actions.max() < 2**16
+    return actions.astype(np.uint16 if fits else np.int32)
 
 
 _NO_SHARES: tuple[IntArray, FloatArray] = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32))

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from moemcts.errors import DamagedFile, ForeignData
 from moemcts.game import Game
 from moemcts.learn.data.record_checks import check_records
 from moemcts.learn.data.records import Records
 from moemcts.learn.data.verified import Verified
 from moemcts.learn.fingerprint import encoding_fingerprint
-from moemcts.learn.identity import check_encoding, check_same
+from moemcts.learn.identity import PLAIN_FILE, Encoding, Told, check_encoding, check_same, checked
 from moemcts.learn.tensors import map_tensors, tensor_bytes
 from moemcts.store import digest, read_toml, write_bytes, write_toml
 
@@ -42,16 +44,12 @@ class ShardWriter:
         }
         self._manifest: dict[str, Any] = {**head, "complete": False, "num_samples": 0, "num_positions": 0, "shards": []}
         if (folder / MANIFEST).exists():
-            found = read_toml(folder / MANIFEST)
-            check_same(folder, head, found)
-            try:
-                named = found["shards"]
-                whole = self._whole_shards(named)
-                is_complete = bool(found["complete"]) and len(whole) == len(named)
-                self._manifest = found | {"shards": whole, "complete": is_complete}
-                self._count()
-            except (KeyError, TypeError) as error:
-                raise _no_manifest(folder, error) from error
+            check_same(folder, head, read_toml(folder / MANIFEST))
+            found = read_manifest(folder)
+            named = found["shards"]
+            whole = self._whole_shards(named)
+            self._manifest = found | {"shards": whole, "complete": found["complete"] and len(whole) == len(named)}
+            self._count()
         else:
             write_toml(folder / MANIFEST, self._manifest)
 
@@ -109,30 +107,61 @@ def read_shards(folder: Path, game: Game) -> tuple[dict[str, Any], list[Records]
     ForeignData if it belongs to another game or encoding, DamagedFile if it is unfinished, not as it was written, or
     holds what no game of this kind can have made.
     """
-    manifest = read_toml(folder / MANIFEST)
-    try:
-        if manifest["format"] != FORMAT:
-            raise ForeignData(f"{folder} has format {manifest['format']}; this version reads {FORMAT}")
-        check_encoding(folder, str(manifest["game"]), manifest["encoding"], game)
-        if not manifest["complete"]:
-            raise DamagedFile(
-                f"{folder} is unfinished, {manifest['num_samples']} samples so far; "
-                "generate it again with the same settings to complete it"
-            )
-        entries = [(folder / str(shard["file"]), str(shard["sha256"])) for shard in manifest["shards"]]
-    except (KeyError, TypeError) as error:
-        raise _no_manifest(folder, error) from error
-    if not entries:
+    manifest = read_manifest(folder)
+    check_encoding(folder, manifest["game"], manifest["encoding"], game)
+    if not manifest["complete"]:
+        raise DamagedFile(
+            f"{folder} is unfinished, {manifest['num_samples']} samples so far; "
+            "generate it again with the same settings to complete it"
+        )
+    if not manifest["shards"]:
         raise DamagedFile(f"{folder / MANIFEST} names no shard: the dataset is empty")
-    verified = Verified(folder)
-    shards = [_read_shard(path, sha256, game, verified) for path, sha256 in entries]
+    verified, shards = Verified(folder), []
+    for one in manifest["shards"]:
+        path = folder / one["file"]
+        try:
+            shards.append(_read_shard(path, one["sha256"], game, verified))
+        except DamagedFile as error:
+            raise DamagedFile(f"{error}{_help(manifest, path)}") from error
     verified.save()
     return manifest, shards
 
 
-def _no_manifest(folder: Path, error: KeyError | TypeError) -> DamagedFile:
-    what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-    return DamagedFile(f"{folder / MANIFEST} is no manifest of a dataset: {what}")
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Returns what the manifest of a dataset says; raises DamagedFile where it is none, ForeignData for a format of
+    another version.
+    """
+    path = folder / MANIFEST
+    manifest = read_toml(path)
+    if isinstance(found := manifest.get("format"), int) and found != FORMAT:
+        raise ForeignData(f"{folder} has format {found}; this version reads {FORMAT}")
+    checked(_Manifest, manifest, f"{path} is no manifest of a dataset")
+    return manifest
+
+
+class _Shard(Told):
+    file: str = Field(pattern=PLAIN_FILE)
+    num_samples: int
+    num_positions: int
+    num_bytes: int
+    sha256: str
+
+
+class _Manifest(Told):
+    format: int
+    game: str
+    source: dict[str, Any]
+    encoding: Encoding
+    complete: bool
+    num_samples: int
+    shards: list[_Shard]
+
+
+def _help(manifest: Mapping[str, Any], path: Path) -> str:
+    """Returns what helps where a shard is missing or not whole, as far as that is known."""
+    if "agents" not in manifest["source"]:
+        return ""
+    return f"; {'remove it and ' if path.exists() else ''}generate the dataset again with the same settings"
 
 
 def _read_shard(path: Path, sha256: str, game: Game, verified: Verified) -> Records:

@@ -16,7 +16,7 @@ def seated(
 ) -> list[Agent]:
     """Returns one agent per seat: a player for each, one for all, or one among opponents of another kind.
 
-    Each plays after `random_plies` at random.
+    Each plays after `random_plies` at random, which are no samples.
     """
     found = [*players, *[against] * (num_seats - 1)] if against else [*players] * (num_seats // len(players))
     if not random_plies:
@@ -26,16 +26,21 @@ def seated(
     return [varied[id(agent)] for agent in found]
 
 
+def plies_at_random(agent: Agent) -> int:
+    """Returns before which ply an agent plays at random, though it is another one that is learned from."""
+    return agent.random_plies if isinstance(agent, Varied) else 0
+
+
 class Varied:
     """Plays at random for some plies and then as another agent, so that no two games are the same."""
 
     def __init__(self, agent: Agent, random_plies: int) -> None:
         self.name = f"{agent.name} after {random_plies} random plies"
+        self.random_plies = random_plies
         self._agent = agent
-        self._random_plies = random_plies
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        is_random = views.plies() < self._random_plies
+        is_random = views.plies() < self.random_plies
         decisions: dict[int, Decision] = {}
         failures: dict[int, Failure] = {}
         for agent, rows in ((RandomAgent(), np.flatnonzero(is_random)), (self._agent, np.flatnonzero(~is_random))):

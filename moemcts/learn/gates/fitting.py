@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from moemcts.errors import MoemctsError, unknown_name
 from moemcts.game import IntArray
-from moemcts.learn.data.dataset import CHUNK, Dataset
+from moemcts.learn.data.dataset import Dataset, chunks_of
 from moemcts.learn.gates.clusters import ClusterGate
 from moemcts.learn.gates.features import Features, PlaneFeatures
 from moemcts.learn.gates.kmeans import Points, kmeans
@@ -103,16 +103,11 @@ def _named(names: Sequence[str], texts: Sequence[str]) -> list[int]:
 def _observe(dataset: Dataset, rows: IntArray, features: Features) -> tuple[Points, IntArray]:
     """Returns features `[N, F]` and plies `[N]` of the given rows."""
     points, plies = [], []
-    for part in _chunks(rows):
+    for part in chunks_of(rows):
         views = dataset.views(part)
         points.append(features.points(views))
         plies.append(views.plies())
     return np.concatenate(points), np.concatenate(plies)
-
-
-def _chunks(rows: IntArray) -> Iterator[IntArray]:
-    for start in range(0, len(rows), CHUNK):
-        yield rows[start : start + CHUNK]
 
 
 def _traits(features: Features, centre: Points, num_traits: int) -> list[tuple[str, float]]:

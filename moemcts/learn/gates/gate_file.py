@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors
-import safetensors.numpy
 from numpy.typing import NDArray
 
 from moemcts.errors import DamagedFile, ForeignData
 from moemcts.game import Game
+from moemcts.learn.container import container_bytes, read_container
 from moemcts.learn.fingerprint import encoding_fingerprint
-from moemcts.learn.identity import check_encoding
-from moemcts.learn.tensors import tensor_bytes
+from moemcts.learn.identity import Encoding, Told, check_encoding, checked
 from moemcts.store import digest, read_bytes
 
 FORMAT = 1
@@ -58,39 +56,47 @@ class GateFile:
         """Returns the file at `path`.
 
         Raises ForeignData if it belongs to another game or encoding, DamagedFile if it is no gate's file, not as it
-        was written, or has a number that is none.
+        was written, or has a number that is none. What only some kinds of gates have is not checked.
         """
-        content = read_bytes(path)
-        try:
-            arrays = safetensors.numpy.load(content)
-            size = int.from_bytes(content[:8], "little")
-            header = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["content"])
-            found, encoding, reference = header["format"], header["encoding"], header["game"]
-            header["kind"]
-        except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
-            raise DamagedFile(f"{path} is no file of a gate: {error}") from error
-        if found != FORMAT:
-            raise ForeignData(f"{path} has format {found}; this version reads {FORMAT}")
-        arrays = {name: np.asarray(array) for name, array in arrays.items()}
+        arrays, header = read_container(path)
+        told = checked(_Told, header, no_gate(path))
+        if told.format != FORMAT:
+            raise ForeignData(f"{path} has format {told.format}; this version reads {FORMAT}")
         expected = header.pop(_HASH, None)
         # Files with neither hash nor digest are from before there were any.
         if (expected is not None or "digest" in header) and (got := _hash(arrays, header)) != expected:
             raise DamagedFile(f"{path} is damaged: expected SHA-256 {str(expected)[:12]}, got {got[:12]}")
-        check_encoding(path, reference, encoding, game)
+        check_encoding(path, told.game, told.encoding.model_dump(), game)
         for name, array in arrays.items():
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise DamagedFile(
                     f"{path} cannot be used: {name} holds numbers that are not finite; fit the gate again"
                 )
+        header.pop("digest", None)
         # A file without a digest is named by its bytes.
-        return cls(arrays, header, header.pop("digest", None) or digest(content)[:16])
+        return cls(arrays, header, told.digest or digest(read_bytes(path))[:16])
+
+
+def no_gate(path: Path) -> str:
+    """Returns how an error begins that is about a file of something else."""
+    return f"{path} is no file of a gate"
+
+
+class _Told(Told):
+    """What the file of every gate says."""
+
+    format: int
+    kind: str
+    game: str
+    encoding: Encoding
+    digest: str = ""
 
 
 _HASH = "sha256"
 
 
 def _bytes(arrays: Arrays, header: Mapping[str, Any]) -> bytes:
-    return tensor_bytes(arrays, {"content": json.dumps(header)})
+    return container_bytes(arrays, header)
 
 
 def _hash(arrays: Arrays, header: Mapping[str, Any]) -> str:

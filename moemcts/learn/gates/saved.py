@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
+from pydantic import Field
 
 from moemcts.errors import DamagedFile
 from moemcts.game import Game
 from moemcts.learn.gates.clusters import ClusterGate
 from moemcts.learn.gates.features import Features, NetworkFeatures, NetworkMakers, PlaneFeatures
-from moemcts.learn.gates.gate_file import GateFile
+from moemcts.learn.gates.gate_file import GateFile, no_gate
 from moemcts.learn.gates.network_gate import NetworkGate, make_gate_network
+from moemcts.learn.identity import Told, checked
 from moemcts.store import write_bytes
 
 LearnedGate = ClusterGate | NetworkGate
@@ -28,25 +31,50 @@ def load_gate(path: Path, game: Game, makers: NetworkMakers) -> LearnedGate:
     Raises ForeignData if it was learned for another game, encoding or network, DamagedFile if it is not as written.
     """
     file = GateFile.read(path, game)
-    try:
-        return _of_file(file, game, makers, str(path))
-    except (KeyError, TypeError, IndexError) as error:
-        raise DamagedFile(f"{path} is no file of a gate: {type(error).__name__} {error}") from error
+    kind = file.header["kind"]
+    if kind == ClusterGate.name:
+        return _clusters(file, game, makers, path)
+    if kind == NetworkGate.name:
+        return _network(file, game, path)
+    raise DamagedFile(f"{path} is a gate of the unknown kind {kind!r}")
 
 
-def _of_file(file: GateFile, game: Game, makers: NetworkMakers, where: str) -> LearnedGate:
-    header, arrays = file.header, file.arrays
-    if header["kind"] == ClusterGate.name:
-        features: Features = PlaneFeatures(game)
-        if header["features"] == "network":
-            features = NetworkFeatures.load(header["network"], arrays, game, makers, where)
-        return ClusterGate(game, features, arrays["mean"], arrays["scale"], arrays["centres"], file)
-    if header["kind"] == NetworkGate.name:
-        import torch
+class _Clusters(Told):
+    features: Literal["planes", "network"]
+    network: str = ""
 
-        from moemcts.learn.weights import load_state
 
-        network = make_gate_network(game, header["phases"], header["channels"])
-        load_state(network, {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}, where)
-        return NetworkGate(game, network, channels=header["channels"], is_trained=header["is_trained"], file=file)
-    raise DamagedFile(f"{where} is a gate of the unknown kind {header['kind']!r}")
+class _Network(Told):
+    phases: int = Field(ge=1, le=2**20)
+    channels: int = Field(ge=1, le=2**20)
+    is_trained: bool
+
+
+def _clusters(file: GateFile, game: Game, makers: NetworkMakers, path: Path) -> ClusterGate:
+    told, arrays = checked(_Clusters, file.header, no_gate(path)), file.arrays
+    features: Features = PlaneFeatures(game)
+    if told.features == "network":
+        features = NetworkFeatures.load(told.network, arrays, game, makers, str(path))
+    num_phases = len(arrays["centres"]) if "centres" in arrays and arrays["centres"].ndim else 0
+    row = (features.count(game.spec.observation_shape),)
+    for name, shape in {"mean": row, "scale": row, "centres": (max(num_phases, 1), *row)}.items():
+        found = arrays.get(name)
+        if found is None or found.shape != shape or found.dtype.kind != "f":
+            got = "none" if found is None else f"{found.shape} of {found.dtype}"
+            raise DamagedFile(f"{no_gate(path)}: expected {name} of shape {shape}, floating point, got {got}")
+    return ClusterGate(game, features, arrays["mean"], arrays["scale"], arrays["centres"], file)
+
+
+def _network(file: GateFile, game: Game, path: Path) -> NetworkGate:
+    import torch
+
+    from moemcts.learn.weights import check_state, load_state
+
+    told = checked(_Network, file.header, no_gate(path))
+    state = {name: torch.from_numpy(np.array(array)) for name, array in file.arrays.items()}
+    # Compared with a network that takes no memory: sizes that the file only claims are not made.
+    with torch.device("meta"):
+        check_state(make_gate_network(game, told.phases, told.channels), state, str(path))
+    network = make_gate_network(game, told.phases, told.channels)
+    load_state(network, state, str(path))
+    return NetworkGate(game, network, channels=told.channels, is_trained=told.is_trained, file=file)

@@ -18,6 +18,7 @@ from torch import nn
 
 from moemcts.errors import MoemctsError
 from moemcts.learn.inference.backends import BACKENDS, Backend, Inference, Precision, installed_version
+from moemcts.learn.inference.export import torch_evaluation
 from moemcts.learn.inference.fidelity import Fidelity, team_fidelity
 from moemcts.learn.inference.making import make
 from moemcts.learn.inference.measurement import SIZES, Rates, candidates, measure
@@ -173,10 +174,7 @@ def _fidelity(subject: Networks, pair: Inference) -> Fidelity:
 
 def _random_positions(subject: Networks) -> Positions:
     planes = random_planes(subject.observation_shape, NUM_RANDOM)
-    with torch.inference_mode():
-        network = subject.networks[0]
-        device = next((each.device for each in network.parameters()), torch.device("cpu"))
-        num_actions = network(torch.from_numpy(planes[:1]).to(device))[0].shape[1]
+    num_actions = torch_evaluation(subject.networks[0], planes[:1]).logits.shape[1]
     return Positions(planes, np.ones((NUM_RANDOM, num_actions), np.bool_), np.zeros(NUM_RANDOM, np.int64))
 
 

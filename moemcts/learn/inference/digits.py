@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from threading import Lock
 
 import torch
 
@@ -12,15 +13,38 @@ import torch
 def inference_on(device: torch.device) -> Iterator[None]:
     """Has torch compute without gradients for a while, and on a GPU float32 with all of its digits.
 
-    By itself it rounds what goes into convolutions on a GPU to TF32, 10 bits of 23, as trainings do.
+    By itself it rounds what goes into convolutions on a GPU to TF32, 10 bits of 23, as trainings do. Whether it does is
+    one switch for all threads: it is off as long as any of them asks a network.
     """
     with torch.inference_mode():
         if device.type != "cuda":
             yield
             return
-        before = torch.backends.cudnn.allow_tf32
-        torch.backends.cudnn.allow_tf32 = False
-        try:
+        with _EXACT:
             yield
-        finally:
-            torch.backends.cudnn.allow_tf32 = before
+
+
+class _Exact:
+    """Keeps TF32 switched off while somebody is within; the last to leave switches it back."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._num_within = 0
+        self._before = False
+
+    def __enter__(self) -> None:
+        flags = torch.backends.cudnn
+        with self._lock:
+            if not self._num_within:
+                self._before = flags.allow_tf32
+                flags.allow_tf32 = False
+            self._num_within += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._num_within -= 1
+            if not self._num_within:
+                torch.backends.cudnn.allow_tf32 = self._before
+
+
+_EXACT = _Exact()

@@ -10,7 +10,7 @@ import numpy as np
 from moemcts.agents import Agent
 from moemcts.game import CHANCE, BoolArray, FloatArray, Game, IntArray, Player, State, Views
 from moemcts.gates import PhaseGate
-from moemcts.learn.data.dataset import CHUNK, Dataset
+from moemcts.learn.data.dataset import Dataset, chunks_of
 from moemcts.play import Table, play, seats_of
 
 PER_PHASE = 256
@@ -58,7 +58,7 @@ def positions_of_dataset(dataset: Dataset, gate: PhaseGate, *, per_phase: int = 
     rng = np.random.default_rng(seed)
     chosen = [rng.permutation(np.flatnonzero(phases == phase))[:per_phase] for phase in range(gate.num_phases)]
     rows = np.concatenate(chosen)
-    return _encoded([dataset.views(rows[i : i + CHUNK]) for i in range(0, len(rows), CHUNK)], phases[rows])
+    return _encoded([dataset.views(part) for part in chunks_of(rows)], phases[rows])
 
 
 def positions_of_play(

@@ -114,8 +114,10 @@ def go_on(
     general = None
     if has_general:
         general = copy.deepcopy(first[0])
-        path = folder / "stages" / "00" / RESULT
-        load_state(general, read_stage(path)[0], str(path))
+        if 0 in places[0]:
+            # The stage of all experts is the first to be trained; where it is left out, nobody has trained the one.
+            path = folder / "stages" / "00" / RESULT
+            load_state(general, read_stage(path)[0], str(path))
     return Taught(
         networks=Networks(experts=[one.network for one in made], general=general),
         measurements=[one.measurement for one in made],

@@ -17,7 +17,7 @@ import numpy as np
 
 from moemcts.errors import UsageError
 from moemcts.gates import PhaseGate, SinglePhase
-from moemcts.learn.data.dataset import CHUNK, Dataset
+from moemcts.learn.data.dataset import Dataset, chunks_of
 from moemcts.learn.gates.network_gate import NetworkGate, has_to_learn, make_gate_network
 from moemcts.learn.schemes.catalogue import check_positive
 from moemcts.learn.schemes.scheme import MakeNetwork, Scheme, Team
@@ -110,8 +110,8 @@ def _order(gate: GateNetwork, dataset: Dataset) -> list[int]:
     plies = np.zeros(gate.last.out_features)
     totals = np.zeros_like(plies)
     with torch.inference_mode():
-        for start in range(0, len(rows), CHUNK):
-            views = dataset.views(rows[start : start + CHUNK])
+        for part in chunks_of(rows):
+            views = dataset.views(part)
             weights = gate(torch.from_numpy(views.observations())).double().numpy()
             plies += weights.T @ views.plies()
             totals += weights.sum(axis=0)

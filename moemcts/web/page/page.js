@@ -1,6 +1,6 @@
 // The page of a game: asks the server for one round after the other, shows each, and lets a person choose.
 import {drawOverlay} from "./overlay.js"
-import {drawTimeline, phaseColour} from "./timeline.js"
+import {drawTimeline, phaseColour, usePhaseColours} from "./timeline.js"
 
 const $ = id => document.getElementById(id)
 const state = {rounds: [], shown: 0, playing: true, busy: false, board: null, page: null, looked: null, wait: 450, isLost: false}
@@ -435,6 +435,7 @@ document.addEventListener("keydown", event => {
 async function begin() {
     try {
         const told = await ask("/api/games")
+        usePhaseColours(told.phase_colours)
         $("game").replaceChildren(...told.games.map(game =>
             make("option", {value: game.name, textContent: game.name, title: game.summary, selected: game.name === told.game})))
         const agents = await offer(told.game, told.seat)

@@ -1,9 +1,11 @@
 // The game so far: who believed what, and which phase and expert answered, one column per round, one lane per player.
 const SVG = "http://www.w3.org/2000/svg"
-const COLOURS = ["#2a9d8f", "#e9a23b", "#b5527a", "#4b86c6", "#7a6c9d", "#8a9a5b", "#c66b4b", "#5c7c8a"]
 const [LEFT, CURVE, LANE, GAP] = [76, 64, 17, 4]
 
-export const phaseColour = phase => COLOURS[phase % COLOURS.length]
+// Those of plots in reports: the server says which they are.
+let colours = ["#888888"]
+export const usePhaseColours = given => { colours = given }
+export const phaseColour = phase => colours[phase % colours.length]
 
 function shape(name, attributes, parent) {
     const element = document.createElementNS(SVG, name)

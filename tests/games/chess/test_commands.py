@@ -48,6 +48,20 @@ def test_bishops_are_asked_about_of_the_experts_of_a_training(tmp_path: Path) ->
     assert len(json.loads(done.stdout)[str(tmp_path / "run")]["rows"]) == 20
 
 
+def test_brackets_of_folders_are_shown(tmp_path: Path) -> None:
+    save_team(tmp_path / "run[red]" / "experts", game="chess", gate="none")
+    done = moemcts("bishops", "--experts", tmp_path / "run[red]")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("run[red]") == 2, "in the table and below it"
+
+
+def test_figures_are_not_written_among_other_things(tmp_path: Path) -> None:
+    (tmp_path / "results.png").write_text("mine")
+    done = moemcts("data", "figures", "--data", tmp_path / "none", "--out", tmp_path)
+    assert done.returncode == 2
+    assert "holds other things, such as results.png" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

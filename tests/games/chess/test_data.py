@@ -18,11 +18,13 @@ import numpy as np
 import pytest
 import zstandard
 from chess_oracle import measures, pgn, random_pgn
+from matplotlib.colors import to_rgb
 
 from moemcts.errors import ForeignData, MoemctsError, UsageError
 from moemcts.learn.data.dataset import Dataset
+from moemcts.report.style import phase_colour
 from moemcts_chess.game import ChessGame
-from moemcts_chess.gates import LichessGate
+from moemcts_chess.gates import LichessGate, MaterialGate
 from moemcts_chess.imports import Filter, ImportReport, MonthSplit, RandomSplit, import_pgn
 from moemcts_chess.statistics import collect, read_datasets
 
@@ -267,3 +269,26 @@ def test_figures_are_drawn(tmp_path: Path) -> None:
     files = plot(statistics, tmp_path / "figures")
     assert len(files) == 8
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in files)
+
+
+def test_all_phases_are_drawn_in_their_colours(tmp_path: Path) -> None:
+    from moemcts_chess.plots import drawn
+
+    imported(tmp_path, random_pgn(5))
+    game = ChessGame("chess")
+    gate = MaterialGate((60, 64, 68, 72, 74, 76))
+    statistics = collect(read_datasets(tmp_path / "out", game), game, gate)
+    (axes,) = drawn(statistics, "first moves").axes
+    assert axes.get_title(loc="left") == f"First moves, {statistics.num_games} games"
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == list(gate.phase_names[1:])
+    means = {text.get_text() for text in axes.texts}
+    reached = zip(gate.phase_names[1:], statistics.first_moves[1:], strict=True)
+    assert means == {f"{name}: mean {moves.mean():.1f}" for name, moves in reached if len(moves)}
+    assert axes.patches[0].get_facecolor()[:3] == to_rgb(phase_colour(1))
+    (line, *_) = drawn(statistics, "pieces by move").axes[0].lines
+    is_played = statistics.positions.sum(axis=0)[1:81] > 0
+    assert (np.isfinite(np.asarray(line.get_ydata(), dtype=float)) == is_played).all(), "no game has no pieces"
+    stack = drawn(statistics, "phases by move").axes[0].collections
+    assert [tuple(one.get_facecolor()[0][:3]) for one in stack] == [to_rgb(phase_colour(i)) for i in range(7)]

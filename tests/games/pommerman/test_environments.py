@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import moemcts
+from moemcts.agents import Decision
 from moemcts.errors import UsageError
 from moemcts.evaluation import UniformEvaluator
 from moemcts.search import SearchAgent, SearchConfig
@@ -226,6 +228,30 @@ def test_messages_reach_the_team_mate_one_step_later() -> None:
     observations = env.step(moves)[0]
     messages = [observations[f"agent_{player}"]["message"] for player in range(4)]
     assert messages == [(1, 2), (0, 0), (3, 7), (0, 0)]
+
+
+@dataclass
+class Still:
+    """An agent that cannot be hashed, and counts how often it is asked."""
+
+    name: str = "still"
+    asked: list[int] = field(default_factory=list)
+
+    def act(self, views: Any, seats: Any) -> list[Decision]:
+        self.asked.append(len(seats))
+        return [Decision(action=0)] * len(seats)
+
+
+def test_opponents_need_not_be_hashable_and_one_in_several_seats_is_asked_once() -> None:
+    same, other = Still(), Still()
+    env = PommermanEnv(opponents=same, seat=0)
+    env.reset(seed=0)
+    env.step(0)
+    assert same.asked == [3]
+    env = PommermanEnv(opponents=[same, other, same], seat=0)
+    env.reset(seed=0)
+    env.step(0)
+    assert (same.asked, other.asked) == ([3, 2], [1])
 
 
 def test_wrong_arguments_say_what_was_expected() -> None:

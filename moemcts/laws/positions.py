@@ -1,0 +1,254 @@
+"""The laws of one position: what its methods return, how it is written, and what a step from it may change."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from moemcts.game import CHANCE, Game, Player, State, View
+from moemcts.laws import TOLERANCE, Laws, returned
+
+NUM_TIMES = 3
+"""That a position is asked again: what is random may say the same by chance."""
+
+
+class Seen(NamedTuple):
+    """Everything that can be seen of a position."""
+
+    ply: int
+    active_players: tuple[Player, ...]
+    legal_actions: tuple[tuple[int, ...], ...]
+    """By active player."""
+    chances: tuple[float, ...]
+    returns: tuple[float, ...]
+    rewards: tuple[float, ...]
+    observations: tuple[bytes, ...]
+    """A hash of each player's."""
+    key: int
+
+    def unlike(self, other: Seen) -> str:
+        """Returns in what two differ; empty where they are alike."""
+        names = [name for name, own, its in zip(self._fields, self, other, strict=True) if own != its]
+        return ", ".join(names)
+
+
+def seen(game: Game, state: State) -> Seen:
+    """Returns what can be seen of a position that returns what is declared."""
+    players = tuple(state.active_players)
+    return Seen(
+        state.ply,
+        players,
+        tuple(tuple(int(action) for action in state.legal_actions(player)) for player in players),
+        tuple(float(chance) for chance in state.chances()) if players == (CHANCE,) else (),
+        tuple(float(value) for value in state.returns()),
+        tuple(float(value) for value in state.rewards()),
+        tuple(_digest(state.observation(player)) for player in range(game.spec.num_players)),
+        state.key(),
+    )
+
+
+def check_position(game: Game, state: State, laws: Laws) -> Seen:
+    """Checks all that a position says of itself; returns what can be seen of it."""
+    players = returned("active_players", state.active_players, tuple)
+    is_chance = players == (CHANCE,)
+    laws.expect(
+        "active players ascend below num_players, chance moves alone",
+        is_chance
+        or (list(players) == sorted(set(players)) and all(0 <= player < game.spec.num_players for player in players)),
+        f"got {players} of {game.spec.num_players}",
+    )
+    _check_paid(game, state, laws)
+    if is_chance:
+        _check_chance(state, laws)
+    for player in () if is_chance else players:
+        _check_legal_actions(game, state, player, laws)
+    for player in range(game.spec.num_players):
+        _check_observation(game, state, player, laws)
+    key = state.key()
+    is_plain = isinstance(key, int) and 0 <= key < 2**64
+    laws.expect("keys are whole numbers of 64 bits", is_plain, f"got {key!r}, {type(key)}, not 0 to 2**64 - 1")
+    found = seen(game, state)
+    _check_steady(game, state, found, laws)
+    _check_written(game, state, found, laws)
+    if players and not is_chance:
+        _check_perceived(game, state, laws)
+        _check_views(game, state, laws)
+    changed = found.unlike(seen(game, state))
+    laws.expect("nothing but play leads on", not changed, f"what is asked of a position changes its {changed}")
+    return found
+
+
+def check_step(game: Game, state: State, joint: Sequence[int], before: Seen, laws: Laws) -> State:
+    """Checks one step from a position, of which can be seen what is `before`; returns the position after it."""
+    text = f"{list(joint)} in {game.format_state(state)}"
+    child: State = returned("play", state.play(joint), State)
+    changed = before.unlike(seen(game, state))
+    laws.expect(
+        "play changes nothing on its position",
+        not changed,
+        f"{text} changes its {changed}; play returns another position, which shares no list or array with it",
+    )
+    laws.expect("plies count up", child.ply == state.ply + 1, f"{text} leads from ply {state.ply} to {child.ply}")
+    # What the next position returns is checked there; what is no position yet cannot be compared.
+    try:
+        after = seen(game, child)
+        _check_steady(game, child, after, laws)
+        twin = seen(game, returned("play", state.play(joint), State))
+        changed, other = after.unlike(seen(game, child)), after.unlike(twin)
+    except (TypeError, ValueError, AttributeError):
+        return child
+    laws.expect(
+        "positions share nothing that play changes",
+        not changed,
+        f"{text}, played again, changes the {changed} of where it led before; do positions share a list or an array?",
+    )
+    laws.expect(
+        "play is not random",
+        not other,
+        f"{text}, played twice, leads to positions that differ in {other}; what is random is drawn by CHANCE",
+    )
+    return child
+
+
+def _check_steady(game: Game, state: State, found: Seen, laws: Laws) -> None:
+    for _ in range(NUM_TIMES):
+        changed = found.unlike(seen(game, state))
+        laws.expect("a position always says the same", not changed, f"asked again, it differs in {changed}")
+
+
+def _check_paid(game: Game, state: State, laws: Laws) -> None:
+    """Checks what the step into a position paid, and for whom the game is decided."""
+    num_players, is_over = game.spec.num_players, not state.active_players
+    returns = _numbers("returns", state.returns(), num_players, laws)
+    rewards = _numbers("rewards", state.rewards(), num_players, laws)
+    laws.expect(
+        "rewards sum to zero where the returns have a fixed sum",
+        game.spec.utility_sum is None or abs(float(rewards.sum())) < TOLERANCE,
+        f"got {rewards}",
+    )
+    decided = [player for player in range(num_players) if state.is_decided(player)]
+    paid = [player for player in decided if returns[player] and player in state.active_players]
+    hint = f"; returns() gives {returns}, but what is paid while a game goes on belongs to rewards()" if paid else ""
+    laws.expect(
+        "a decided player is never active again",
+        not set(decided) & set(state.active_players),
+        f"{decided} are decided, {state.active_players} active{hint}",
+    )
+    laws.expect(
+        "all are decided at the end",
+        not is_over or len(decided) == num_players,
+        f"only {decided} of {num_players} are",
+    )
+    laws.expect(
+        "returns are 0 for whom nothing is decided",
+        all(not returns[player] for player in range(num_players) if player not in decided),
+        f"got {returns}, but only {decided} are decided; what is paid while a game goes on belongs to rewards()",
+    )
+
+
+def _numbers(what: str, found: Any, num_players: int, laws: Laws) -> Any:
+    numbers = returned(what, found, np.ndarray)
+    laws.expect(f"{what} are one per player", numbers.shape == (num_players,), f"got {numbers} of {num_players}")
+    laws.expect(f"{what} are float32", numbers.dtype == np.float32, f"got {numbers.dtype}")
+    laws.expect(f"{what} are numbers", bool(np.isfinite(numbers).all()), f"got {numbers}")
+    return numbers
+
+
+def _check_chance(state: State, laws: Laws) -> None:
+    outcomes, chances = [int(outcome) for outcome in state.legal_actions(CHANCE)], np.asarray(state.chances())
+    laws.expect(
+        "outcomes of chance ascend",
+        bool(outcomes) and outcomes == sorted(set(outcomes)) and outcomes[0] >= 0,
+        f"got {outcomes}",
+    )
+    laws.expect(
+        "chances are a distribution",
+        chances.shape == (len(outcomes),) and bool((chances >= 0).all()) and abs(float(chances.sum()) - 1) < TOLERANCE,
+        f"got {chances} for the outcomes {outcomes}",
+    )
+
+
+def _check_legal_actions(game: Game, state: State, player: Player, laws: Laws) -> None:
+    given = returned("legal_actions", state.legal_actions(player), Sequence, np.ndarray)
+    legal = [int(action) for action in given]
+    laws.expect("every active player has a legal action", bool(legal), f"player {player} has none")
+    laws.expect("legal actions ascend", legal == sorted(set(legal)) and legal[0] >= 0, f"got {legal}")
+    num_actions = game.spec.num_actions
+    laws.expect("legal actions are below num_actions", legal[-1] < num_actions, f"got {legal}, but only {num_actions}")
+    searched = [int(action) for action in state.search_actions(player)]
+    laws.expect(
+        "actions worth searching are a part of the legal ones",
+        bool(searched) and searched == [action for action in legal if action in searched],
+        f"got {searched} of {legal}",
+    )
+    for action in legal:
+        text = returned("format_action", game.format_action(state, player, action), str)
+        laws.expect(
+            "actions are written in one line, without blanks around it",
+            bool(text) and text.strip() == "".join(text.splitlines()) == text,
+            f"{action} became {text!r}",
+        )
+        found = game.parse_action(state, player, text)
+        laws.expect("actions survive parse(format(x))", found == action, f"{action} became {text!r}, then {found}")
+
+
+def _check_observation(game: Game, state: State, player: Player, laws: Laws) -> None:
+    planes, shape = returned("observation", state.observation(player), np.ndarray), game.spec.observation_shape
+    laws.expect("observations have the declared shape", planes.shape == shape, f"expected {shape}, got {planes.shape}")
+    laws.expect("observations are float32", planes.dtype == np.float32, f"got {planes.dtype}")
+    laws.expect("observations are numbers", bool(np.isfinite(planes).all()), f"player {player} has others among them")
+
+
+def _check_written(game: Game, state: State, found: Seen, laws: Laws) -> None:
+    text = returned("format_state", game.format_state(state), str)
+    laws.expect("a state is written in one line", "".join(text.splitlines()) == text, f"got {text!r}")
+    changed = found.unlike(seen(game, game.parse_state(text)))
+    laws.expect("states survive parse(format(x))", not changed, f"{text!r} is read as one that differs in {changed}")
+    laws.expect("positions are drawn as text", isinstance(game.render(state), str), f"render of {text!r}")
+
+
+def _check_perceived(game: Game, state: State, laws: Laws) -> None:
+    for player in state.active_players:
+        believed = returned("perceived", game.perceived(state, player, 0), State)
+        players = tuple(believed.active_players)
+        laws.expect(
+            "who perceives a position moves in it",
+            player in players,
+            f"player {player} perceives one in which {players or 'nobody'} moves",
+        )
+        legal = [[int(action) for action in each.legal_actions(player)] for each in (believed, state)]
+        laws.expect(
+            "what is legal is the same in a perceived position",
+            legal[0] == legal[1],
+            f"player {player} perceives {legal[0]}, not {legal[1]}",
+        )
+
+
+def _check_views(game: Game, state: State, laws: Laws) -> None:
+    text, players = game.format_state(state), np.array(state.active_players, dtype=np.int64)
+    packed = game.pack([state] * len(players))
+    for what, views in (
+        ("views", game.views([(state, int(player)) for player in players])),
+        ("unpack(pack(x))", game.unpack(packed, players)),
+    ):
+        laws.expect(f"{what}: one view per pair", len(views) == len(players), f"got {len(views)} of {len(players)}")
+        got = views.players()
+        laws.expect(f"{what}: players as asked", np.array_equal(got, players), f"got {got}, not {players}")
+        plies = views.plies()
+        laws.expect(f"{what}: plies as the state's", bool((plies == state.ply).all()), f"got {plies}, not {state.ply}")
+        planes, mask = views.observations(), views.legal_mask()
+        laws.expect(f"{what}: observations are float32", planes.dtype == np.float32, f"got {planes.dtype}")
+        for row, player in enumerate(map(int, players)):
+            same = np.array_equal(planes[row], state.observation(player))
+            laws.expect(f"{what}: observations as the state's", same, f"of player {player} in {text}")
+            same = np.array_equal(np.flatnonzero(mask[row]), state.legal_actions(player))
+            laws.expect(f"{what}: legal actions as the state's", same, f"of player {player} in {text}")
+            same = View(*views[row]).state.key() == state.key()
+            laws.expect(f"{what}: keys as the state's", same, f"of player {player} in {text}")
+
+
+def _digest(planes: Any) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(planes).tobytes(), digest_size=16).digest()

@@ -1,0 +1,77 @@
+"""Files of arrays that say what they are: safetensors, with JSON values in the header."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from moemcts.errors import DamagedFile
+from moemcts.store import read_bytes
+
+_START = 8
+"""Bytes that say how long the header is."""
+
+
+def container_bytes(arrays: Mapping[str, NDArray[Any]], content: Mapping[str, Any]) -> bytes:
+    """Returns arrays in the safetensors format, with `content`, JSON values, in the header."""
+    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    return safetensors.numpy.save(contiguous, packed(content))
+
+
+def packed(content: Mapping[str, Any]) -> dict[str, str]:
+    """Returns JSON values as what safetensors writes into a header."""
+    return {_CONTENT: json.dumps(content)}
+
+
+def read_container(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Returns what `container_bytes` wrote; raises DamagedFile for a file that is none of these."""
+    data = read_bytes(path)
+    try:
+        arrays = safetensors.numpy.load(data)
+    except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
+        # A type that NumPy does not have is a KeyError.
+        raise DamagedFile(f"{path} is damaged: {_in_words(error)}") from error
+    return {name: np.asarray(array) for name, array in arrays.items()}, content_of(data, path)
+
+
+def content_of(data: bytes, path: Path) -> dict[str, Any]:
+    """Returns the JSON values in the header of a file; raises DamagedFile where there are none."""
+    metadata = header_of(data, path).get("__metadata__")
+    try:
+        text = metadata[_CONTENT] if isinstance(metadata, dict) else ""
+        content = json.loads(text)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DamagedFile(f"{path} is damaged: expected JSON in its header: {_in_words(error)}") from error
+    if not isinstance(content, dict):
+        raise DamagedFile(f"{path} is damaged: expected a dictionary in its header, got {content!r:.40}")
+    return content
+
+
+def header_of(data: bytes | NDArray[np.uint8], path: Path) -> dict[str, Any]:
+    """Returns the header of a safetensors file, whose bytes are given; raises DamagedFile where it is none."""
+    try:
+        header = json.loads(bytes(data[_START : start_of(data)]))
+    except (ValueError, RecursionError) as error:
+        raise DamagedFile(f"{path} is no safetensors file: {_in_words(error)}") from error
+    if not isinstance(header, dict):
+        raise DamagedFile(f"{path} is no safetensors file: expected a dictionary as its header, got {header!r:.40}")
+    return header
+
+
+def start_of(data: bytes | NDArray[np.uint8]) -> int:
+    """Returns where the arrays begin in a safetensors file."""
+    return min(_START + int.from_bytes(bytes(data[:_START]), "little"), len(data))
+
+
+_CONTENT = "content"
+
+
+def _in_words(error: Exception) -> str:
+    return f"{type(error).__name__} {error}"

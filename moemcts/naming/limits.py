@@ -1,0 +1,54 @@
+"""Limits that are given to whoever names none: in matches, at the terminal and on the page alike."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from moemcts.errors import UsageError
+from moemcts.game import Game
+from moemcts.naming.experts import LIMITS
+from moemcts.naming.folders import names_experts
+from moemcts.options import option_types
+from moemcts.plugins import plugins
+from moemcts.references import parse_reference
+
+_OWN = (*LIMITS, "movetime", "playouts", "depth")
+"""Options by which an agent is limited already."""
+
+
+def with_limits(options: Mapping[str, Any], reference: str, game: Game, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns an agent's options with those of the limits that it takes, where it names no limit of its own.
+
+    Experts take all of them, a registered agent those that it has options for; 0, the policy alone, concerns experts.
+    """
+    if any(name in options for name in _OWN):
+        return dict(options)
+    if names_experts(reference):
+        return {**options, **limits}
+    taken = _options_of(parse_reference(reference)[0], game)
+    return {**options, **{name: value for name, value in limits.items() if value and name in taken}}
+
+
+def check_limits(references: Sequence[str], game: Game, limits: Mapping[str, Any]) -> None:
+    """Raises UsageError for the first limit that none of these agents takes; names that there are none of are left to
+    who makes the agents.
+    """
+    if not limits:
+        return
+    found = [with_limits(options, one, game, limits) for one in references for _, options in [parse_reference(one)]]
+    before = [parse_reference(one)[1] for one in references]
+    for name in limits:
+        if not any(name in now and name not in own for now, own in zip(found, before, strict=True)):
+            raise UsageError(
+                f"--{name} has no effect here: no agent takes it and names no limit of its own, as uct?simulations=100 "
+                "does; leave it out"
+            )
+
+
+def _options_of(name: str, game: Game) -> Collection[str]:
+    entries = plugins().agents.for_game(game.spec.name)
+    if not entries.knows(name):
+        return ()
+    num_given = 2 if entries.is_member(name) else 1
+    return option_types(entries.entry(name).make, num_given=num_given) or ()

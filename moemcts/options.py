@@ -1,0 +1,108 @@
+"""The options of what users name: which a maker takes, and their values as it wants them."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from moemcts.errors import UsageError, unknown_name
+
+_MOST_CHARACTERS = 80
+"""Of a wrong value, in an error."""
+
+
+def option_types(make: Callable[..., Any], *, num_given: int = 0) -> dict[str, Any] | None:
+    """Returns the keywords that a maker takes with their types, None for one that is not known; None if it takes any.
+
+    What has a default is one, too, behind so many arguments that are given by position. `**options:
+    Unpack[SomeTypedDict]` stands for the keys of that dictionary.
+    """
+    found: dict[str, Any] = {}
+    for position, parameter in enumerate(inspect.signature(make).parameters.values()):
+        has_name = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and position >= num_given
+        if parameter.kind is parameter.KEYWORD_ONLY or (has_name and parameter.default is not parameter.empty):
+            found[parameter.name] = _annotation(make, parameter)
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            unpacked = typing.get_args(_annotation(make, parameter))
+            if not unpacked or not typing.is_typeddict(unpacked[0]):
+                return None
+            found |= typing.get_type_hints(unpacked[0])
+    return found
+
+
+def checked_options(
+    owner: str, make: Callable[..., Any], options: Mapping[str, Any], *, num_given: int = 0
+) -> dict[str, Any]:
+    """Returns the options as a maker's annotations want them: one item becomes a list, a whole number a number.
+
+    `num_given` are the arguments that the maker gets by position, which are no options. Raises UsageError for an option
+    that it does not take and for a value of another type.
+    """
+    types = option_types(make, num_given=num_given)
+    if types is None:
+        return dict(options)
+    for option in options:
+        if option not in types:
+            raise unknown_name(f"option of {owner}", option, types)
+    return {option: _checked(owner, option, types[option], value) for option, value in options.items()}
+
+
+def shown_type(kind: Any) -> str:
+    """Returns a type as people write it."""
+    return kind.__name__ if isinstance(kind, type) else str(kind).replace("collections.abc.", "").replace("typing.", "")
+
+
+def told(error: Exception) -> str:
+    """Returns what an error says; of settings that are refused the first one, in a line."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
+    fault = error.errors()[0]
+    return f"{'.'.join(map(str, fault['loc'])) or 'limits'}: {fault['msg']}, got {fault['input']!r}"
+
+
+def _annotation(make: Callable[..., Any], parameter: inspect.Parameter) -> Any:
+    """Returns the type of one parameter; those of others may name what is imported for type checkers only."""
+    if parameter.annotation is parameter.empty:
+        return None
+    while isinstance(make, functools.partial):
+        make = make.func
+    names = vars(sys.modules[make.__module__]) if isinstance(make, type) else getattr(make, "__globals__", {})
+    alone = types.SimpleNamespace(__annotations__={"it": parameter.annotation})
+    try:
+        return typing.get_type_hints(alone, names)["it"]
+    except NameError:
+        return None
+
+
+def _checked(owner: str, option: str, kind: Any, value: Any) -> Any:
+    """Returns a value as a type has it; None stands for a type that is not known here."""
+    if kind is None:
+        return value
+    from pydantic import ConfigDict, TypeAdapter, ValidationError
+    from pydantic.errors import PydanticUserError
+
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(kind, config=ConfigDict(coerce_numbers_to_str=True))
+    except PydanticUserError:
+        # A type that is the maker's own to check.
+        return value
+    faults: list[ValidationError] = []
+    # One item is a list of one where a list is wanted.
+    for candidate in (value, [value]):
+        try:
+            return adapter.validate_python(candidate)
+        except ValidationError as error:
+            faults.append(error)
+    reason = faults[0].errors()[0]["msg"]
+    raise UsageError(f"{owner}: expected {option} as {shown_type(kind)}, got {_shortened(value)}: {reason}")
+
+
+def _shortened(value: object) -> str:
+    return text if len(text := repr(value)) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."

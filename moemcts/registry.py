@@ -1,0 +1,99 @@
+"""What plugins register of one kind: names and families of names, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+from moemcts.errors import MoemctsError, UsageError, unknown_name
+from moemcts.hookspecs import Registration
+from moemcts.options import checked_options, told
+from moemcts.references import parse_reference
+
+FAMILY = ":"
+"""What the name of a family ends with; its members are written behind it."""
+
+
+class Registry(dict[str, Registration]):
+    """The entries of one kind by name."""
+
+    def __init__(self, kind: str, entries: Iterable[Registration] = ()) -> None:
+        """Raises UsageError where one name is registered twice."""
+        super().__init__()
+        self.kind = kind
+        for entry in entries:
+            self.add(entry)
+
+    def add(self, entry: Registration) -> None:
+        """Adds an entry; raises UsageError where its name is taken."""
+        if entry.name in self:
+            raise UsageError(f"two plugins register a {self.kind} named {entry.name!r}")
+        self[entry.name] = entry
+
+    def for_game(self, game: str) -> Self:
+        """Returns the entries that a game can use."""
+        return type(self)(self.kind, (entry for entry in self.values() if not entry.games or game in entry.games))
+
+    def knows(self, name: str) -> bool:
+        """Returns whether a name is registered, or is in a family that is."""
+        return name in self or self.is_member(name)
+
+    def is_member(self, name: str) -> bool:
+        """Returns whether a name is in a family, `family:member`, and not one of its own."""
+        return bool(self._member(name))
+
+    def entry(self, name: str) -> Registration:
+        """Returns the entry of a name, or of the family that it is in; raises UsageError where there is none."""
+        if name in self:
+            return self[name]
+        if self.is_member(name):
+            return self[name.partition(FAMILY)[0] + FAMILY]
+        raise unknown_name(self.kind, name, self)
+
+    def make(self, reference: str, *arguments: Any) -> Any:
+        """Returns what an entry makes of a user's reference and the arguments of its kind.
+
+        Raises UsageError for a name or an option that there is not, MoemctsError where the maker fails.
+        """
+        name, options = parse_reference(reference)
+        entry = self.entry(name)
+        member = self._member(name)
+        if entry.name.endswith(FAMILY) and not member:
+            raise UsageError(f"expected a name behind {entry.name!r}, got {reference!r}; {entry.summary}")
+        given = (*member, *arguments)
+        options = checked_options(f"{self.kind} {name!r}", entry.make, options, num_given=len(given))
+        try:
+            made = entry.make(*given, **options)
+        except MoemctsError:
+            raise
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"{self.kind} {reference!r}: {told(error)}") from error
+        except Exception as error:
+            raise MoemctsError(f"{self.kind} {reference!r} cannot be made: {one_line(error)}") from error
+        if made is None:
+            raise MoemctsError(f"{self.kind} {reference!r} cannot be made: its plugin returned None")
+        return made
+
+    def _member(self, name: str) -> tuple[str, ...]:
+        """Returns what a name says behind its family; nothing for a name of its own."""
+        family, _, member = name.partition(FAMILY)
+        return (member,) if member and name not in self and family + FAMILY in self else ()
+
+
+class RegistryByGame(Registry):
+    """The entries of a kind of which a game can use one of each name; the second of a name has its games in its key."""
+
+    def add(self, entry: Registration) -> None:
+        """Adds an entry; raises UsageError where one of its games could not tell it from another."""
+        for other in (other for other in self.values() if other.name == entry.name):
+            shared = [game for game in entry.games if game in other.games]
+            if shared or not (entry.games and other.games):
+                raise UsageError(
+                    f"two plugins register a {self.kind} named {entry.name!r} for {', '.join(shared) or 'all'}"
+                )
+        self[f"{entry.name} of {', '.join(entry.games)}" if entry.name in self else entry.name] = entry
+
+
+def one_line(error: BaseException) -> str:
+    """Returns the type of an error and the first line of what it says."""
+    return f"{type(error).__name__}: {error}".splitlines()[0]
