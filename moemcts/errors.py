@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal
 
 MOST_NAMES = 16
@@ -52,14 +53,21 @@ def first_line(error: BaseException) -> str:
 
 def place_of(error: BaseException) -> str:
     """Returns where code outside the framework was when it raised, ` in play (nim.py:21)`; nothing where none was."""
+    if not (frames := outside(error)):
+        return ""
+    frame, line = frames[-1]
+    return f" in {frame.f_code.co_name} ({Path(frame.f_code.co_filename).name}:{line})"
+
+
+def outside(error: BaseException) -> list[tuple[FrameType, int]]:
+    """Returns the calls of code outside the framework that an error came through, outermost first, with their lines."""
     libraries = [sys.modules[name].__file__ for name in ("numpy", "torch") if name in sys.modules]
     others = [CODE, *(Path(path).parent for path in libraries if path)]
-    own = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if (path := Path(frame.filename)).is_file() and not any(path.is_relative_to(folder) for folder in others)
+    return [
+        (frame, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if (path := Path(frame.f_code.co_filename)).is_file() and not any(path.is_relative_to(one) for one in others)
     ]
-    return f" in {own[-1].name} ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
 
 
 def how_to_get(extra: str) -> str:
@@ -111,6 +119,10 @@ class AgentFailure(MoemctsError):
 
     def __reduce__(self) -> tuple[type[AgentFailure], tuple[dict[int, Failure], list[Any]]]:
         return type(self), (self.failures, self.decisions)
+
+
+class GameFailure(MoemctsError):
+    """A game raised an error when the framework asked it: no agent's fault, so that no agent loses by it."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:

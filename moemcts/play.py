@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.agents import Agent, Decision, Seat, at_once, thought_of
-from moemcts.errors import AgentFailure, Failure, UsageError, place_of
+from moemcts.errors import AgentFailure, Failure, GameFailure, UsageError, outside, place_of
 from moemcts.game import CHANCE, NO_REWARDS, Action, FloatArray, Game, Player, State, Views
 from moemcts.thoughts import Flight, Thought, think
 
@@ -185,6 +185,8 @@ def _in_flight(
 def ask(agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | None = None) -> list[Answer]:
     """Returns what an agent decides in each view, or why it has not; it never raises what the agent raises.
 
+    Raises GameFailure where the game raised when the framework's own agents asked it.
+
     Where it raises an error, it is asked for one view at a time with the randomness and the memories it began with, so
     that only those views fail to which it has no answer. Legality is not checked.
     """
@@ -207,6 +209,8 @@ def _asking(
     except _TooSlow:
         failure = Failure("timeout", f"no decision within {patience:g} s")
     except Exception as error:
+        if _is_of_the_game(error):
+            raise GameFailure(f"the game raised {_one_line(error)}") from error
         failure = Failure("crash", _one_line(error))
     if len(seats) == 1:
         return [failure]
@@ -215,6 +219,11 @@ def _asking(
         seat.rng.bit_generator.state, seat.memory = state, memory
         answers += ask(agent, views.take([row]), [seat], patience=patience)
     return answers
+
+
+def _is_of_the_game(error: Exception) -> bool:
+    """Returns whether the framework asked a game that raised: then no code of the agent's own was under way."""
+    return any(isinstance(frame.f_locals.get("self"), Game | State) for frame, _ in outside(error)[:1])
 
 
 def _heard(thought: Thought[Sequence[Decision]]) -> Thought[tuple[Sequence[Decision], Mapping[int, Failure]]]:

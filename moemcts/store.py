@@ -23,8 +23,8 @@ from moemcts.errors import DamagedFile, MoemctsError, UsageError
 _PATIENCE = 0.5
 """Seconds to wait for a lock: whoever only looks gives it back at once."""
 _HOLDER = ".holder"
-_PART = re.compile(r"\..+\.\d+\.part")
-"""Names of files that are being written: hidden, with the writer's process, and of files its thread."""
+_PART = re.compile(r"\..+\.(?P<process>\d+)(-\d+)?\.part")
+"""Names of what is being written: hidden, with the writer's process, and of files its thread."""
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -32,7 +32,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
     Raises MoemctsError where it cannot be written, a full disk included; the old file is untouched then.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.part")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(temporary, "wb") as file:
@@ -89,11 +89,39 @@ def check_path(path: Path) -> None:
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Removes what writers left half-written in a folder when they were killed; only for who has it to themselves."""
+    """Removes what writers left half-written in a folder when they were killed; only for who has it to themselves.
+
+    What other processes are writing below it stays.
+    """
     for path in sorted(folder.rglob(".*.part")):
-        if _PART.fullmatch(path.name):
+        if is_leftover(path):
             with contextlib.suppress(OSError):
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def is_leftover(path: Path) -> bool:
+    """Returns whether a path is what a writer that no longer runs has left half-written."""
+    found = _PART.fullmatch(path.name)
+    return found is not None and not _is_running(int(found["process"]))
+
+
+def _is_running(process: int) -> bool:
+    """Returns whether another process of that number runs; ours is not at work yet, so its number was another's.
+
+    Nobody's number is 0, which stands in the names of what is being removed.
+    """
+    if process == 0:
+        return False
+    if os.name == "nt":
+        # There a signal is no question; what may belong to another stays.
+        return process != os.getpid()
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return process != os.getpid()
 
 
 def _holder(folder: Path) -> str:

@@ -11,13 +11,14 @@ from typing import Self
 
 import numpy as np
 import pytest
-from games_for_tests import NativeTicTacToe
+from games_for_tests import HashedTree, NativeTicTacToe, TreeGame, TreeState
 
 from moemcts.agents import Agent, Decision, PolicyAgent, RandomAgent, Seat
 from moemcts.arena import Conditions, Lineup, play_games
+from moemcts.errors import Failure, GameFailure
 from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, Player, State, Views
-from moemcts.play import Table, play, seats_of
+from moemcts.play import Table, ask, play, seats_of
 from moemcts.search import SearchAgent, SearchConfig
 
 
@@ -250,3 +251,32 @@ def test_what_is_paid_on_the_way_counts_with_the_end() -> None:
     for record in play_games(Tolls(), [Lineup(agents=[SaysSix()], seed=number) for number in range(9)]):
         won = 1 if record.moves[0] == (6,) else -1
         assert record.returns == pytest.approx((won - 0.2,), abs=1e-6)
+
+
+@pytest.mark.parametrize("num_views", [1, 2])
+def test_an_error_of_the_game_is_no_agents(num_views: int) -> None:
+    class Position(TreeState):
+        def play(self, actions):  # type: ignore[no-untyped-def]
+            raise KeyError("no such heap")
+
+    class Broken(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Position(self.rules)
+
+    class Careless:
+        """An agent that plays on by itself, with actions that there are not."""
+
+        name = "careless"
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> list[Decision]:
+            views[0].state.play([99])
+            return []
+
+    game = Broken(TreeGame(seed=5, num_players=2, branching=3, depth=4, simultaneous=False))
+    views = game.views([(game.initial_state(), 0)] * num_views)
+    seats = [Seat(0, np.random.default_rng(row)) for row in range(num_views)]
+    searching = SearchAgent(game, UniformEvaluator(game.spec), SearchConfig(simulations=8))
+    with pytest.raises(GameFailure, match=r"the game raised KeyError: 'no such heap' in play \(test_play.py:\d+\)"):
+        ask(searching, views, seats)
+    told = ask(Careless(), views, seats)
+    assert [one.kind for one in told if isinstance(one, Failure)] == ["crash"] * num_views

@@ -30,19 +30,21 @@ def test_a_folder_has_one_writer_and_says_which(tmp_path: Path) -> None:
 
 
 def test_what_killed_writers_left_is_cleared_at_the_next_start_and_nothing_else(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        gone = process.pid
     left = [
-        tmp_path / ".report.md.4711.part",
-        tmp_path / "data" / ".shard-00000.safetensors.12.part",
-        tmp_path / ".a.12.7.part",
+        tmp_path / f".report.md.{gone}.part",
+        tmp_path / "data" / f".shard-00000.safetensors.{gone}-12.part",
+        tmp_path / ".stages.0.part",
     ]
+    running = tmp_path / f".out.{os.getppid()}.part"
     ours = [tmp_path / "a.part", tmp_path / ".hidden.part", tmp_path / "data" / "shard-00000.safetensors"]
-    for path in [*left, *ours]:
+    folder = tmp_path / f".import.{gone}.part"
+    for path in [*left, *ours, folder / "shard", running / "shard"]:
         write_text(path, "text")
-    (tmp_path / ".import.99.part").mkdir()
-    write_text(tmp_path / ".import.99.part" / "shard", "text")
     with exclusive(tmp_path):
-        assert not [path for path in [*left, tmp_path / ".import.99.part"] if path.exists()]
-        assert all(path.exists() for path in ours)
+        assert not [path for path in [*left, folder] if path.exists()]
+        assert all(path.exists() for path in [*ours, running / "shard"])
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "\udcff", "a\0b"], ids=["too long", "no UTF-8", "no name"])

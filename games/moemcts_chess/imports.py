@@ -19,7 +19,7 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import IntArray, Packed
 from moemcts.native import core
 from moemcts.splitmix import uniform_of
-from moemcts.store import write_json
+from moemcts.store import is_leftover, write_json
 from moemcts_chess.game import ChessGame
 
 if TYPE_CHECKING:
@@ -300,20 +300,5 @@ def _new_folder(out: Path) -> Iterator[Path]:
 def _clear(out: Path) -> None:
     """Removes what imports that were killed have left of the folder."""
     for part in out.parent.glob(f".{glob.escape(out.name)}.*.part"):
-        process = part.name.split(".")[-2]
-        if process.isdigit() and not _is_running(int(process)):
+        if is_leftover(part):
             shutil.rmtree(part, ignore_errors=True)
-
-
-def _is_running(process: int) -> bool:
-    if os.name == "nt":
-        # There a signal is no question; what may belong to another stays.
-        return process != os.getpid()
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    # Ours is not at work yet, so this name was another's that had our number.
-    return process != os.getpid()
