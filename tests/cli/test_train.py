@@ -142,7 +142,7 @@ MISTAKES = [
     ("--game tictactoe --data {data} --baseline weights:connect-four", 1, "was made for connect-four with planes"),
     ("--game tictactoe --data {data} --baseline weights:connect-fou", 2, "did you mean 'connect-four'?"),
     ("--game tictactoe --data {data} --set training.epoch=3", 2, "did you mean 'training.epochs'?"),
-    ("--game tictactoe --data {data} --set search.simulations=3", 2, "no setting named 'search'"),
+    ("--game tictactoe --data {data} --set search.simulations=3", 2, "no setting named 'search.simulations'"),
     ("--game tictactoe --data {data} --out {run}", 2, "go on with it: moemcts train --resume"),
     ("--resume {nowhere}", 1, "expected a training with a config.toml in"),
     ("--resume {run} --game tictactoe", 2, "expected --resume alone"),

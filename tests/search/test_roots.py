@@ -85,18 +85,17 @@ def test_a_tree_of_one_board_is_not_gone_on_with_on_another() -> None:
     "spec",
     [{"discount": 0.9}, {"utility_sum": None}, {"teams": ((0,), (1,))}, {"num_actions": 8}, {}],
 )
-@pytest.mark.parametrize("solver", [True, False])
-def test_a_tree_of_another_game_or_solver_is_not_gone_on_with(spec: dict[str, Any], solver: bool) -> None:
+def test_a_tree_of_another_game_is_not_gone_on_with(spec: dict[str, Any]) -> None:
     first, second = NativeConnectFour(), NativeConnectFour()
     second.spec = replace(first.spec, **spec)
-    search = started(first, SearchConfig(simulations=30, solver=True))
+    search = started(first, SearchConfig(simulations=30))
     search.run(UniformEvaluator(first.spec))
     kept = search.keep()
-    search = Search(second, SearchConfig(simulations=30, solver=solver))
+    search = Search(second, SearchConfig(simulations=30))
     search.reset(second.views([(second.initial_state(), 0)]), [0], kept)
     (result,) = search.run(UniformEvaluator(second.spec))
     # The first simulation of a new tree evaluates its root; those of the kept one are counted too.
-    assert (result.visits.sum() > 30) == (solver and not spec)
+    assert (result.visits.sum() > 30) == (not spec)
 
 
 def test_a_tree_of_another_policy_map_or_plane_set_is_not_gone_on_with() -> None:

@@ -16,7 +16,6 @@ pub struct Terms {
     discount: f64,
     utility_sum: Option<f64>,
     teams: Vec<Players>,
-    solver: bool,
     draws_replies: bool,
 }
 
@@ -28,7 +27,6 @@ impl Terms {
             discount: config.discount,
             utility_sum: config.utility_sum,
             teams: config.teams.clone(),
-            solver: config.solver,
             draws_replies: config.draws_replies,
         }
     }
