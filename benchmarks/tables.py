@@ -182,14 +182,14 @@ Intervals are over training seeds; "of these networks" says that they are of gam
 21.8 million a lower one in each of five seeds, 2.1785 for 2.2167, and none of the sets plays worse, +18.4 Elo [+0.4,
 +36.5] of 5,000 games (+13.6, +17.0, +41.2, +19.5, +1.0): suggestive, as the last three were trained after looking at
 the others; corrected for four looks [-9.6, +46.7]. Searched otherwise they show less: at 400 simulations three of the
-first four play better, +18.5 [-16.0, +53.3] of 2,000 games (+23.7, +22.3, +39.8, -11.8), with priors softened by a
-temperature of 1.7, as the papers' engine has them, two, +10.5 [-33.5, +54.7] of 2,400 (+13.9, -9.8, +48.4, -10.4).
+five play better, +7.7 [-30.3, +45.8] of 2,500 games (+23.7, +22.3, +39.8, -11.8, -35.6), with priors softened by a
+temperature of 1.7, as the papers' engine has them, two, +8.1 [-22.2, +38.6] of 3,000 (+13.9, -9.8, +48.4, -10.4, -1.2).
 None of these intervals is adjusted for the others. The paper's +122.2 is the mean of 55 settings of 100 to 3,200 nodes
 or 100 to 1,600 ms, one training per arm, from 91 million positions seen seven times; with half of its data its experts
 play -109.5 to -144.7.
-Which part of them gains is not shown: with the single network's policy their values play +22.6, +43.7, +17.4 and -6.4
-Elo, +19.3 [-13.3, +52.2]; their policies, whose loss is the lower one, with its values -27.3, -3.5, +6.4 and -12.2, 600
-games each.
+Which part of them gains is not shown: with the single network's policy their values play +22.6, +43.7, +17.4, -6.4 and
+-16.2 Elo, +12.2 [-17.4, +41.9]; their policies, whose loss is the lower one, with its values -27.3, -3.5, +6.4, -12.2
+and +16.8, 600 games each.
 
 **Chess at equal cost**, the same network, 400,000 positions a seed, eight seeds, 1,600 games an arm: experts trained in
 stages, which takes 2.7 times the training of one network, have a lower loss than that network, 2.8246 for 2.8510, as

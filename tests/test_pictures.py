@@ -48,7 +48,8 @@ def test_intervals_that_the_text_has_beside_the_rows_follow_from_them() -> None:
     )
     deeper = "chess, 400 simulations: experts trained apart against one network"
     for name in (one, softened, deeper):
-        rows = [latest("duels")[f"{name}, 21,815,080 positions{which}"] for which in ("", ", seed 32", ", seed 33")]
+        sets = ("", ", seed 32", ", seed 33", ", seed 34")
+        rows = [latest("duels")[f"{name}, 21,815,080 positions{which}"] for which in sets]
         scores = [score_of_elo(elo) for row in rows for elo in row["by training"]]
         mean, low, high = (elo_of_score(score) for score in student(scores))
         assert f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]" in results
