@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from moemcts.arena.verdict import counted
-from moemcts.errors import MoemctsError, UsageError, place_of
+from moemcts.errors import GameFailure, MoemctsError, UsageError, place_of
 from moemcts.game import CHANCE, Game, Start, State
 from moemcts.play import random_action
 
@@ -89,7 +89,7 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
     Positions in which somebody is decided already are none. What the random plies pay is nobody's: games are counted
     from their openings on. Positions differ from each other as long as others are found: MOST_REPEATED repeats in a row
     say that there are no more. Fewer openings are the first of more. Raises UsageError where games are over by then or
-    decided, MoemctsError where the game fails.
+    decided, GameFailure where the game raises.
     """
     openings: list[Opening] = []
     seen: set[int] = set()
@@ -118,8 +118,8 @@ def usual_random_plies(game: Game) -> int:
     """Returns how many plies at random games begin with where nobody says, 0 where games differ by themselves.
 
     They do where starts differ by their seeds, and where chance moves within the plies that would be random. Elsewhere
-    it is RANDOM_PLIES, but no more than half of the median length of games at random. Raises MoemctsError where the
-    game fails.
+    it is RANDOM_PLIES, but no more than half of the median length of games at random. Raises GameFailure where the
+    game raises.
     """
     if len({game.initial_state(number).key() for number in range(4)}) > 1:
         return 0
@@ -200,7 +200,7 @@ def _random_course(game: Game, seed: int, num_plies: int) -> Iterator[State]:
             state = state.play([random_action(state, player, rng) for player in players])
             yield state
     except Exception as error:
-        raise MoemctsError(f"{game.spec.name} raised {type(error).__name__}{place_of(error)}: {error}") from error
+        raise GameFailure(f"{game.spec.name} raised {type(error).__name__}{place_of(error)}: {error}") from error
 
 
 def _lines(game: Game, path: Path) -> Iterator[Start]:

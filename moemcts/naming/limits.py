@@ -36,10 +36,10 @@ def check_limits(references: Sequence[str], game: Game, limits: Mapping[str, Any
     """
     if not limits:
         return
-    found = [with_limits(options, one, game, limits) for one in references for _, options in [parse_reference(one)]]
-    before = [parse_reference(one)[1] for one in references]
+    own = [parse_reference(one)[1] for one in references]
+    found = [with_limits(options, one, game, limits) for one, options in zip(references, own, strict=True)]
     for name in limits:
-        if not any(name in now and name not in own for now, own in zip(found, before, strict=True)):
+        if not any(name in now and name not in before for now, before in zip(found, own, strict=True)):
             raise UsageError(
                 f"--{name} has no effect here: no agent takes it and names no limit of its own, as uct?simulations=100 "
                 "does; leave it out"
