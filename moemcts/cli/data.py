@@ -72,7 +72,7 @@ def generate(
     seats = seated([players[name] for name in names], num_seats, against=others, random_plies=random_plies)
     progress = ConsoleProgress()
     with (
-        interruptible(progress, lambda: f"whole shards are kept in {out}, the same command goes on"),
+        interruptible(progress, lambda: f"finished games are kept in {out}, the same command goes on"),
         exclusive(out),
         progress.task(f"games of {made.spec.name}", "samples") as advance,
     ):

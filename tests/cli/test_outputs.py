@@ -56,7 +56,7 @@ def test_a_gate_is_written_over_a_gate_alone(moemcts, tmp_path: Path) -> None:  
 @pytest.mark.parametrize(
     ("command", "plays", "line"),
     [
-        (GENERATE, "moemcts.learn.data.generation.generate", "interrupted; whole shards are kept in ours"),
+        (GENERATE, "moemcts.learn.data.generation.generate", "interrupted; finished games are kept in ours"),
         (TOURNAMENT, "moemcts.arena.tournament.play_tournament", "interrupted; finished games are kept in ours"),
     ],
 )

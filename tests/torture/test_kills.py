@@ -24,6 +24,7 @@ SAMPLES = ["--set", "data.samples=600"]
 RUN = ["run", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made", *SAMPLES]
 RUN += ["--set", "match.games=8", "--set", "num_seeds=2"]
 MATCH = ["--game", "tictactoe", "--agent", "uct?simulations=300", "--agent", "flat?playouts=200", "--games", "40"]
+PLAYED = ["--game", "connect-four", "--agent", "uct?simulations=200", "--samples", "3000"]
 TIMES = ("timings.jsonl", "times.json", "env.json", "done.json", ".html", ".png", ".svg", ".lock", ".holder", ".md")
 TIMES += (VERIFIED,)
 """What depends on the clock, or is drawn anew."""
@@ -44,6 +45,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "match": (["match", *MATCH, "--out", "made/games.jsonl"],) * 2,
     "match, two workers": (["match", *MATCH, "--workers", "2", "--out", "made/games.jsonl"],) * 2,
     "tournament": (["tournament", *MATCH, "--agent", "random", "--out", "made"],) * 2,
+    "generate": (["data", "generate", *PLAYED, "--out", "made"],) * 2,
     "import": (["data", "import", "../games.pgn", "--out", "made/data"],) * 2,
 }
 

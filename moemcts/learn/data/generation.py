@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from moemcts.agents import Agent
 from moemcts.errors import AgentFailure, ForeignData, MoemctsError
 from moemcts.game import Game, Player
+from moemcts.learn.data.finished_games import FinishedGames
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.data.shards import MANIFEST, ShardWriter
 from moemcts.learn.data.varied import plies_at_random
@@ -39,10 +41,13 @@ def generate(
     All decisions of active players are logged except forced ones and those that a `Varied` agent makes at random, or a
     random share `keep` of the positions: then as many samples come from more games, whose results are what the value
     is learned from. With `only_first`, these are decisions of the first agent, and all agents move on by a seat from
-    game to game. Games are played
-    `parallel_games` at a time, each agent answering for all of them at once, and depend on the seed and their number
-    only: how many are played at once changes nothing. Shard `i` holds the games from `i * games_per_shard`; a
-    generation that was interrupted keeps its finished shards when it is called again.
+    game to game.
+
+    Games are played `parallel_games` at a time, each agent answering for all of them at once, and depend on the seed
+    and their number only: how many are played at once changes nothing. Shard `i` holds the games from
+    `i * games_per_shard`. A game that is over is on disk soon, see `FinishedGames`: a generation that was interrupted
+    goes on with these when it is called again, and ends in the same bytes.
+
     Raises ForeignData if `out` holds a dataset made otherwise, MoemctsError where games have no samples, ValueError
     unless there is one agent per seat.
     """
@@ -61,17 +66,19 @@ def generate(
         source[FIRST_PLY] = first_plies
     writer = ShardWriter(out, game, reference=reference or game.spec.name, source=source)
     games = _Source(game, agents, seed, keep, only_first)
-    on_progress(writer.num_samples, num_samples)
+    for shard in range(writer.num_shards):
+        # A kill between a shard and the end of its games has left these.
+        shutil.rmtree(_games_folder(out, shard), ignore_errors=True)
     num_without = 0
     while writer.num_samples < num_samples:
         before = writer.num_samples
         numbers = range(writer.num_shards * games_per_shard, (writer.num_shards + 1) * games_per_shard)
-        with torch_threads(1):
-            records = _Shard(games, numbers, num_samples - before).play(
+        with torch_threads(1), FinishedGames(_games_folder(out, writer.num_shards), writer.head) as finished:
+            records = _Shard(games, numbers, num_samples - before, finished).play(
                 parallel_games,
                 lambda done, before=before: on_progress(min(before + done, num_samples), num_samples),  # type: ignore[misc]
             )
-        writer.append(records)
+            writer.append(records)
         num_without = 0 if len(records) else num_without + games_per_shard
         if num_without * keep >= FRUITLESS:
             raise MoemctsError(
@@ -80,6 +87,7 @@ def generate(
             )
     if not writer.is_complete:
         writer.finish()
+    on_progress(writer.num_samples, num_samples)
     return out
 
 
@@ -87,6 +95,11 @@ FRUITLESS = 1000
 """Games without a sample, of those that are kept, after which none is expected of others."""
 FIRST_PLY = "samples_from_ply"
 """What a manifest says of the agents in whose games plies at random are no samples, as they once were."""
+
+
+def _games_folder(out: Path, shard: int) -> Path:
+    """Returns where the finished games of a shard are until it is written."""
+    return out / f"shard-{shard:05d}.games"
 
 
 def _check_random(out: Path, source: Mapping[str, Any]) -> None:
@@ -161,34 +174,51 @@ class _Source:
 class _Shard:
     """The games of one shard, as many as are needed for the samples that are wanted."""
 
-    def __init__(self, source: _Source, numbers: range, num_wanted: int) -> None:
+    def __init__(self, source: _Source, numbers: range, num_wanted: int, finished: FinishedGames) -> None:
         self._source = source
         self._numbers = numbers
         self._num_wanted = num_wanted
+        self._finished = finished
+        self._num_samples = {number: len(records) for number, records in finished.records.items()}
+        """Of each game, so far."""
         self._tables: dict[int, _LoggedTable] = {}
+        """Of the games that are under way."""
 
     def play(self, parallel_games: int, on_progress: Callable[[int], None]) -> Records:
         """Returns the first samples of the games, or all if there are fewer."""
-        finished: dict[int, Records] = {}
+        on_progress(self._num_done())
         for steps in play(self._source.game, self._open(), max_parallel=parallel_games):
             for step in steps:
-                self._source.note(step)
-                if not step.table.players:
-                    log = step.table.log
-                    finished[log.number] = log.finish(self._source.game, step.table.state)
+                self._note(step)
             end = self._end()
             for number in [number for number in self._tables if number >= end]:
                 self._tables.pop(number).close()
-            on_progress(sum(table.log.num_samples for table in self._tables.values()))
-        wanted = [finished[number] for number in sorted(finished) if number in self._tables]
-        return Records.join(wanted).first(self._num_wanted)
+            self._finished.end_round()
+            on_progress(self._num_done())
+        found = self._finished.records
+        return Records.join([found[number] for number in self._needed() if number in found]).first(self._num_wanted)
 
     def _open(self) -> Iterator[_LoggedTable]:
         for number in self._numbers:
             if number >= self._end():
                 return
-            self._tables[number] = self._source.open(number)
-            yield self._tables[number]
+            if number not in self._finished.records:
+                self._tables[number] = self._source.open(number)
+                yield self._tables[number]
+
+    def _note(self, step: Step[_LoggedTable]) -> None:
+        self._source.note(step)
+        log = step.table.log
+        self._num_samples[log.number] = log.num_samples
+        if not step.table.players:
+            self._finished.add(log.number, log.finish(self._source.game, step.table.state))
+            del self._tables[log.number]
+
+    def _num_done(self) -> int:
+        return sum(self._num_samples.get(number, 0) for number in self._needed())
+
+    def _needed(self) -> range:
+        return range(self._numbers.start, self._end())
 
     def _end(self) -> int:
         """Returns the number behind the games that are needed, as far as is known."""
@@ -196,6 +226,5 @@ class _Shard:
         for number in self._numbers:
             if logged >= self._num_wanted:
                 return number
-            if number in self._tables:
-                logged += self._tables[number].log.num_samples
+            logged += self._num_samples.get(number, 0)
         return self._numbers.stop

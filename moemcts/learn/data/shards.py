@@ -42,13 +42,16 @@ class ShardWriter:
             "source": dict(source),
             "encoding": encoding_fingerprint(game),
         }
+        self.head: Mapping[str, Any] = head
+        """How the manifest begins: what the dataset is of."""
         self._manifest: dict[str, Any] = {**head, "complete": False, "num_samples": 0, "num_positions": 0, "shards": []}
         if (folder / MANIFEST).exists():
             check_same(folder, head, read_toml(folder / MANIFEST))
             found = read_manifest(folder)
             named = found["shards"]
             whole = self._whole_shards(named)
-            self._manifest = found | {"shards": whole, "complete": found["complete"] and len(whole) == len(named)}
+            # In the order of a manifest that is begun, whatever was read: an interruption is not to be seen.
+            self._manifest |= found | {"shards": whole, "complete": found["complete"] and len(whole) == len(named)}
             self._count()
         else:
             write_toml(folder / MANIFEST, self._manifest)
