@@ -73,7 +73,7 @@ class _Search:
         self,
         roots: Views,
         seeds: Sequence[int],
-        others: Sequence[tuple[Sequence[tuple[Player, Any]], Sequence[Player]]],
+        others: Sequence[tuple[Sequence[tuple[Player, Any]], Sequence[tuple[Player, Any]]]],
         kept: Sequence[KeptTree | None] | None = None,
         root_actions: Sequence[Sequence[Action] | None] | None = None,
     ) -> None: ...

@@ -20,6 +20,9 @@ from moemcts.search.rollouts import TruncatedRollouts
 from moemcts.search.selection import choose_move
 from moemcts.thoughts import Flight, Thought, think
 
+MOST_IDLE_NODES = 10_000
+"""Nodes of the largest tree of a search that is kept for the next decision, which then need not ask for memory."""
+
 
 class SearchAgent:
     """Plays what the search visits most, or draws from the visits.
@@ -70,13 +73,19 @@ class SearchAgent:
             if queue is not None and (number := getattr(config, option)):
                 raise ValueError(f"expected no {option} with a queue, got {number}")
         self._idle: list[Search] = []
-        """One for each thought that there was at once."""
+        """One for each thought that there was at once, with no large trees."""
         self.num_batches = 0
         self.num_evaluations = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what copies are made of; searches between two decisions hold nothing, and cannot be copied."""
+        """Returns what copies are made of; searches cannot be copied, and nothing in them is gone on with."""
         return {**self.__dict__, "_idle": []}
+
+    def searching_by(self, config: SearchConfig) -> SearchAgent:
+        """Returns an agent that searches by other numbers and asks the same evaluator, rollouts and cache included."""
+        other = copy(self)
+        other.config = config
+        return other
 
     @property
     def game(self) -> Game:
@@ -160,19 +169,19 @@ class SearchAgent:
             ]
         )
         search = self._idle.pop() if self._idle else Search(self._game, self.config, opponents=self._opponents)
-        try:
-            search.reset(roots, seeds, kept if self.config.reuse else None)
-            if isinstance(self._evaluator, ExpertSet) and self._queue is not None:
-                results = search.run_queued(self._evaluator, batch_size=self._queue)
-            else:
-                results = yield from search.thought(self._valued_by)
-            batches, evaluations = search.counts
-            self.num_batches += batches
-            self.num_evaluations += evaluations
-            if self.config.reuse:
-                for seat, tree in zip(seats, search.keep(), strict=True):
-                    seat.memory = tree
-        finally:
+        search.reset(roots, seeds, kept if self.config.reuse else None)
+        if isinstance(self._evaluator, ExpertSet) and self._queue is not None:
+            results = search.run_queued(self._evaluator, batch_size=self._queue)
+        else:
+            results = yield from search.thought(self._valued_by)
+        batches, evaluations = search.counts
+        self.num_batches += batches
+        self.num_evaluations += evaluations
+        if self.config.reuse:
+            for seat, tree in zip(seats, search.keep(), strict=True):
+                seat.memory = tree
+        # One that met an error, or has grown large, gives its memory back.
+        if self.config.reuse or all(result.num_nodes <= MOST_IDLE_NODES for result in results):
             self._idle.append(search)
         return results
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from moemcts.errors import AgentFailure, MoemctsError
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import ExpertQueue, ExpertSet
 from moemcts.game import Action, Game, IntArray, Player, Views
+from moemcts.native import lawful
 from moemcts.search.config import SearchConfig
 from moemcts.search.result import SearchResult
 from moemcts.thoughts import Thought
@@ -25,7 +27,8 @@ class Search:
     The joint action names the child and values are vectors over players, so with one active player it is PUCT.
     A player given an agent acts by that agent: its reply is kept per node (single-player search, Weil et al. 2023) or
     drawn at every descent, as `SearchConfig.replies` says. An agent in place of a mapping plays every seat but the one
-    that each root is viewed from. Chance draws at every descent.
+    that each root is viewed from. Native agents remember what they did on the way to a node; others reply as if they
+    had just sat down, and one that leaves something in `Seat.memory` is warned of. Chance draws at every descent.
 
     >>> search.reset(roots, seeds)
     >>> while views := search.select():                    # descend to leaves of all trees; one batch
@@ -37,7 +40,7 @@ class Search:
         self.config = config
         self._opponents = opponents
         self._native = game.search_type()(game, config.options(game.spec))
-        self._seats: dict[tuple[int, Player], Seat] = {}
+        self._randomness: dict[tuple[int, Player], np.random.Generator] = {}
         self._seeds: Sequence[int] = ()
         self._asks_outside = False
 
@@ -51,18 +54,20 @@ class Search:
     ) -> None:
         """Starts a search from each root for the player who views it; limits count from here.
 
-        Equal seeds give equal results. `kept` are trees of an earlier search that `keep` returned, or None; one
-        that holds a root is gone on with, and all are used up: `copy.copy` makes others. `root_actions` are the only
-        actions that the viewing player searches at a root (UCI's searchmoves), or None for all worth searching; such
-        a root goes on with no kept tree, and no later search with it. Raises ValueError where the viewing player is
-        not active, or is given an action that is not legal, or none.
+        Equal seeds give equal results, from equal trees where kept ones are gone on with: these draw by their new seed,
+        too. `kept` are trees of an earlier search that `keep` returned, or None; one that holds a root, and was grown
+        against the same opponents, is gone on with, and all are used up: `copy.copy` makes others. `root_actions` are
+        the only actions that the viewing player searches at a root (UCI's searchmoves), or None for all worth
+        searching; such a root goes on with no kept tree, and no later search with it. Raises ValueError where the
+        viewing player is not active, or is given an action that is not legal, or none, UnlawfulGame as `select` does.
         """
-        self._seats = {}
+        self._randomness = {}
         self._seeds = seeds
         others = [self._others(int(player)) for player in roots.players()]
         self._asks_outside = any(outside for _, outside in others)
         restricted = root_actions and [None if given is None else list(map(int, given)) for given in root_actions]
-        self._native.reset(roots, seeds, others, kept, restricted)
+        with lawful(self.game.spec):
+            self._native.reset(roots, seeds, others, kept, restricted)
 
     def limit(self, simulations: int) -> None:
         """Sets how many descents each tree may make since the last reset, and until the next one, in place of the
@@ -76,11 +81,13 @@ class Search:
     def select(self) -> Views:
         """Returns the views of new leaves of all trees; none when every tree has met a limit.
 
-        Raises what the game, an opponent or a signal's handler raises, and after that, or after an evaluation was
-        refused, ValueError until the next `reset`: leaves were found that nobody was told of.
+        Raises what the game, an opponent or a signal's handler raises, UnlawfulGame where the game gives what games
+        must not, such as returns out of range, and after that, or after an evaluation was refused, ValueError until
+        the next `reset`: leaves were found that nobody was told of.
         """
         while True:
-            views: Views = self._native.select()
+            with lawful(self.game.spec):
+                views: Views = self._native.select()
             try:
                 goes_on = self._asks_outside and self._reply() and not len(views)
             except BaseException:
@@ -151,7 +158,7 @@ class Search:
         """Batches and views selected since the last reset."""
         return tuple(self._native.counts)
 
-    def _others(self, viewer: Player) -> tuple[list[tuple[Player, Any]], list[Player]]:
+    def _others(self, viewer: Player) -> tuple[list[tuple[Player, Any]], list[tuple[Player, Agent]]]:
         modelled, outside = [], []
         for player in range(self.game.spec.num_players):
             agent = self._opponent(player, viewer)
@@ -159,7 +166,7 @@ class Search:
                 continue
             native = getattr(agent, "native", None)
             if native is None:
-                outside.append(player)
+                outside.append((player, agent))
             else:
                 modelled.append((player, native))
         return modelled, outside
@@ -175,7 +182,7 @@ class Search:
             return False
         players = [int(player) for player in views.players()]
         actions = [0] * len(players)
-        seats = [self._seat(tree, player) for tree, player in zip(trees, players, strict=True)]
+        seats = [Seat(player, self._rng(tree, player)) for tree, player in zip(trees, players, strict=True)]
         agents = [self._opponent(player, -1) for player in players]
         for agent in {id(agent): agent for agent in agents}.values():
             rows = [row for row, other in enumerate(agents) if other is agent]
@@ -187,6 +194,7 @@ class Search:
                     raise MoemctsError(f"{agent.name}, believed to be the opponent: {failure}") from failure
                 for row, reply in zip(rows, replies, strict=True):
                     actions[row] = int(reply.action)
+                _warn_of_memory(agent, [seats[row] for row in rows])
         legal = views.legal_mask()
         for row, action in enumerate(actions):
             # A game need not notice what is not legal: a search would go on for ever, or with nonsense.
@@ -199,8 +207,18 @@ class Search:
         self._native.reply(actions)
         return True
 
-    def _seat(self, tree: int, player: Player) -> Seat:
-        if (tree, player) not in self._seats:
-            rng = np.random.default_rng([int(self._seeds[tree]), player])
-            self._seats[tree, player] = Seat(player, rng)
-        return self._seats[tree, player]
+    def _rng(self, tree: int, player: Player) -> np.random.Generator:
+        if (tree, player) not in self._randomness:
+            self._randomness[tree, player] = np.random.default_rng([int(self._seeds[tree]), player])
+        return self._randomness[tree, player]
+
+
+def _warn_of_memory(agent: Agent, seats: Sequence[Seat]) -> None:
+    # What it did in one branch is nothing that another may know.
+    if any(seat.memory is not None for seat in seats):
+        warnings.warn(
+            f"{agent.name}, believed to be the opponent, remembers something: in a search it replies without, and may "
+            "play otherwise than at a table",
+            RuntimeWarning,
+            stacklevel=2,
+        )

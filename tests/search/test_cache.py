@@ -171,3 +171,14 @@ def test_a_cache_that_makes_no_sense_is_refused() -> None:
         resolve_agent("weights:pommerman?routing=majority&cache_size=9", game)
     assert "cache_size" not in SearchConfig().model_dump()
     assert SearchConfig(cache_size=4).model_dump()["cache_size"] == 4
+
+
+def test_a_cache_around_experts_says_who_was_asked() -> None:
+    game = NativeConnectFour()
+    experts = ExpertSet(PlyGate([3]), [UniformEvaluator(game.spec)] * 2)
+    views = game.views([(game.initial_state(), 0)])
+    seats = [Seat(0, np.random.default_rng(0))]
+    config = SearchConfig(simulations=5)
+    plain, cached = (SearchAgent(game, one, config).act(views, seats)[0] for one in (experts, CachedEvaluator(experts)))
+    assert (cached.phase, cached.expert) == (plain.phase, plain.expert) == (experts.gate.phase_names[0], 0)
+    assert CachedEvaluator(UniformEvaluator(game.spec)).gate is None

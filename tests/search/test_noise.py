@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,8 +30,8 @@ def test_a_root_that_is_searched_again_has_the_noise_of_one_search() -> None:
     roots = game.views([(game.initial_state(), 0)])
     search, kept = Search(game, SearchConfig(simulations=10, noise_fraction=0.25, noise_alpha=10.0)), None
     seen = []
-    for _ in range(8):
-        search.reset(roots, [1], kept)
+    for seed in range(8):
+        search.reset(roots, [seed], kept)
         (result,) = search.run(Favourite())
         assert (result.priors >= 0.75 * CLEAN - 1e-6).all()
         assert result.priors.sum() == pytest.approx(1, abs=1e-6)
@@ -41,6 +42,25 @@ def test_a_root_that_is_searched_again_has_the_noise_of_one_search() -> None:
     plain.reset(roots, [1], kept)
     (result,) = plain.run(Favourite())
     assert result.priors == pytest.approx(CLEAN, abs=1e-6)
+
+
+def test_copies_of_a_kept_tree_differ_by_their_seeds_alone() -> None:
+    game = NativeConnectFour()
+    roots = game.views([(game.initial_state(), 0)])
+    search = Search(game, SearchConfig(simulations=60, noise_fraction=0.25, noise_alpha=0.3))
+    search.reset(roots, [9])
+    search.run(Favourite())
+    (tree,) = search.keep()
+    found: dict[int, object] = {}
+    noises = set()
+    for seed in (1, 2, 3, 1):
+        search.reset(roots, [seed], [copy(tree)])
+        (result,) = search.run(Favourite())
+        assert result.visits.sum() > 60
+        one = (result.actions.tolist(), result.priors.tolist(), result.visits.tolist())
+        assert found.setdefault(seed, one) == one
+        noises.add(tuple(sorted(one[1])))
+    assert len(noises) == 3
 
 
 def test_a_root_below_has_noise_in_its_own_priors() -> None:

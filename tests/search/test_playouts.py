@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,6 +14,8 @@ from matches_for_tests import duel
 
 from moemcts.agents import RandomAgent
 from moemcts.errors import UsageError
+from moemcts.evaluation import RolloutEvaluator
+from moemcts.game import Game, Views
 from moemcts.native import playout_search, playouts
 from moemcts.plugins import plugins
 from moemcts.search.playouts import PlayoutAgent
@@ -51,6 +55,38 @@ def test_a_game_in_python_is_searched_like_the_native_one() -> None:
         ]
         for first, second in zip(*found, strict=True):
             assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        lambda game, views: playouts(views, game.spec, 200, 1),
+        lambda game, views: playout_search(views, game.spec, [1], playouts=200, exploration=1.4),
+        lambda game, views: playout_search(views, game.spec, [1], playouts=200, depth=1),
+        lambda game, views: RolloutEvaluator(game.spec, num_rollouts=200).evaluate(views),
+    ],
+    ids=["playouts", "uct", "flat", "evaluator"],
+)
+def test_playouts_of_a_game_in_python_go_on_beside_a_busy_thread(play: Callable[[Game, Views], object]) -> None:
+    game = plugins().game("tictactoe")
+    is_over = threading.Event()
+
+    def count() -> None:
+        while not is_over.is_set():
+            pass
+
+    busy = threading.Thread(target=count)
+    busy.start()
+    try:
+        started = time.monotonic()
+        play(game, game.views([(game.initial_state(), 0)]))
+        elapsed = time.monotonic() - started
+    finally:
+        is_over.set()
+        busy.join()
+    # Some hundredths of a second of work. If each call of a state's methods waited for the lock, five milliseconds a
+    # time, it would be minutes.
+    assert elapsed < 30
 
 
 def test_a_flat_search_tries_all_actions_equally_often() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import math
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +17,7 @@ from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, Tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moemcts.agents import Decision, RandomAgent, Seat
+from moemcts.agents import Agent, Decision, RandomAgent, Seat
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
 from moemcts.experts import ExpertSet
@@ -258,6 +261,38 @@ def test_a_tree_of_other_opponents_is_not_gone_on_with() -> None:
     assert grown[1] <= 8
 
 
+@pytest.mark.parametrize("replies", ["kept", "drawn"])
+def test_a_tree_is_gone_on_with_against_the_opponents_it_was_grown_against(replies: str) -> None:
+    game = plugins().game("pommerman")
+    roots = game.views([(game.initial_state(0), 0)])
+    config = SearchConfig.model_validate({"simulations": 40, "replies": replies})
+
+    def simple() -> Agent:
+        return plugins().agent("simple", game)
+
+    one, other, stop, simplest = RandomAgent(), RandomAgent(), plugins().agent("stop", game), simple()
+    for first, second, is_kept in (
+        # Native ones by what they play, whatever they remember.
+        (simplest, simple(), True),
+        (simplest, stop, False),
+        ({1: stop, 2: simplest, 3: stop}, {1: stop, 2: simple(), 3: stop}, True),
+        ({1: stop, 2: simplest, 3: stop}, {1: simplest, 2: stop, 3: stop}, False),
+        # Those in Python by who they are.
+        (one, one, True),
+        (one, other, False),
+        ({1: one, 2: stop, 3: other}, {1: one, 2: stop, 3: other}, True),
+        ({1: one, 2: stop, 3: other}, {1: other, 2: stop, 3: one}, False),
+        ({1: one, 2: stop, 3: other}, {1: one, 2: simplest, 3: other}, False),
+    ):
+        grown = Search(game, config, opponents=first)
+        grown.reset(roots, [0])
+        grown.run(UniformEvaluator(game.spec))
+        again = Search(game, config, opponents=second)
+        again.reset(roots, [0], [copy(tree) for tree in grown.keep()])
+        (result,) = again.run(UniformEvaluator(game.spec))
+        assert result.visits.sum() == (80 if is_kept else 40), (first, second)
+
+
 def test_temperature_spreads_the_moves_and_ends() -> None:
     game = NativeConnectFour()
     config = SearchConfig(simulations=50, temperature=1.0, temperature_plies=2)
@@ -343,6 +378,57 @@ def test_an_opponent_that_plays_what_is_not_legal_is_named(reply: int) -> None:
     found.reset(game.views([(state, 0)]), [0])
     with pytest.raises(MoemctsError, match=f"stubborn, believed to be the opponent: expected a legal .* got {reply}"):
         found.run(UniformEvaluator(game.spec))
+
+
+def test_an_opponent_written_in_python_remembers_nothing_of_other_branches_and_is_warned_of() -> None:
+    found: list[int] = []
+
+    class Counting:
+        name = "counting"
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> list[Decision]:
+            for seat in seats:
+                seat.memory = (seat.memory or 0) + 1
+            found.extend(seat.memory for seat in seats)
+            return RandomAgent().act(views, seats)  # type: ignore[return-value]
+
+    game = NativeTicTacToe()
+    search = Search(game, SearchConfig(simulations=100, leaves_per_tree=4), opponents=Counting())
+    search.reset(game.views([(game.initial_state(), 0)] * 2), [0, 1])
+    with pytest.warns(RuntimeWarning, match="counting, believed to be the opponent, remembers something: in a search"):
+        search.run(UniformEvaluator(game.spec))
+    assert len(found) > 50
+    assert set(found) == {1}
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_an_agent_holds_no_large_tree_between_two_moves(is_interrupted: bool) -> None:
+    class Position(TreeState):
+        """One that only this search has; few games are short."""
+
+        active_players = property(lambda self: (self.ply % 2,) if self.ply < 20 else ())  # type: ignore[assignment]
+
+        def legal_actions(self, player: Player) -> Sequence[Action]:
+            return range(9)
+
+    class Large(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Position(self.rules)
+
+    class Stopping(UniformEvaluator):
+        def evaluate(self, views: Views) -> Evaluation:
+            if is_interrupted and views[0].state.ply >= 2:
+                raise ArithmeticError
+            return super().evaluate(views)
+
+    game = Large(TreeGame(seed=5, num_players=2, branching=9, depth=20, simultaneous=False))
+    config = SearchConfig(simulations=200 if is_interrupted else 15_000, leaves_per_tree=64)
+    agent, root = SearchAgent(game, Stopping(game.spec), config), game.initial_state()
+    views, seats = game.views([(root, 0)]), [Seat(0, np.random.default_rng(0))]
+    with pytest.raises(ArithmeticError) if is_interrupted else nullcontext():
+        assert agent.act(views, seats)[0].nodes > 10_000
+    gc.collect()
+    assert sum(type(one) is Position for one in gc.get_objects()) == 1
 
 
 def test_more_players_than_a_search_holds_are_refused() -> None:

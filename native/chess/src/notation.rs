@@ -10,7 +10,7 @@ use shakmaty::fen::Fen;
 use shakmaty::san::San;
 use shakmaty::uci::UciMove;
 use shakmaty::variant::{Variant as Board, VariantPosition};
-use shakmaty::{EnPassantMode, Move, Position, PositionError, Setup, Square};
+use shakmaty::{Bitboard, Castles, EnPassantMode, Move, Position, PositionError, Setup, Square};
 
 use crate::compact::{square_byte, Compact, HISTORY, NONE};
 use crate::moves::with_legal_moves;
@@ -20,9 +20,13 @@ use crate::state::{plies, Chess};
 use crate::variant::Rules;
 
 /// Returns the position written as a FEN, or one line saying what is wrong with it.
+///
+/// Castling rights without their king or rook in place are left out, as python-chess and Lichess read them: programs
+/// that set up positions write such FENs.
 pub fn parse_position(fen: &str, rules: &Rules) -> Result<VariantPosition, String> {
     let parsed: Fen = fen.parse().map_err(|error| format!("expected a FEN, got {fen:?} ({error})"))?;
-    let setup = parsed.into_setup();
+    let mut setup = parsed.into_setup();
+    setup.castling_rights = possible_rights(&setup, rules);
     let found = match foreign(&setup, rules.variant.board) {
         Some(reason) => Err(reason.to_owned()),
         None => position(setup, rules),
@@ -42,14 +46,19 @@ fn foreign(setup: &Setup, board: Board) -> Option<&'static str> {
     }
 }
 
+/// Returns the rooks of a position that may castle by the rules of the game, among those that are said to.
+fn possible_rights(setup: &Setup, rules: &Rules) -> Bitboard {
+    match rules.variant.board {
+        // Some files write rights for these all the same.
+        Board::Antichess | Board::RacingKings => Bitboard::EMPTY,
+        _ => Castles::from_setup(setup, rules.variant.castling).unwrap_or_else(|possible| possible).castling_rights(),
+    }
+}
+
 /// Returns a playable position, which may have more material than a game could reach.
-pub fn position(mut setup: Setup, rules: &Rules) -> Result<VariantPosition, String> {
+pub fn position(setup: Setup, rules: &Rules) -> Result<VariantPosition, String> {
     let variant = rules.variant;
     check_counters(&setup)?;
-    if variant.board == Board::Antichess {
-        // Lichess' antichess knows no castling; some files still write rights.
-        setup.castling_rights = shakmaty::Bitboard::EMPTY;
-    }
     let position = VariantPosition::from_setup(variant.board, setup, variant.castling)
         .or_else(PositionError::ignore_too_much_material);
     let position = match variant.board {

@@ -5,7 +5,7 @@ use moemcts_chess::policy::POLICY_MAPS;
 use moemcts_chess::variant::{Rules, Variant, VARIANTS};
 use moemcts_chess::{notation, start, Chess, Compact};
 use moemcts_tree::{Rng, State};
-use shakmaty::{Position, Role};
+use shakmaty::{Position, Role, Square};
 
 fn games(rules: Rules, count: usize, mut visit: impl FnMut(&Chess)) {
     let mut rng = Rng::new(u64::from(rules.variant.id));
@@ -157,4 +157,15 @@ fn foreign_actions_change_nothing_or_play_no_nonsense() {
         let legal = state.legal_move(action).is_some();
         assert_eq!(legal, notation::legal_moves(&state).iter().any(|&m| state.action(m) == action));
     }
+}
+
+#[test]
+fn castling_rights_that_cannot_be_are_left_out_of_text_and_refused_in_bytes() {
+    let rules = Rules::of(Variant::named("chess").unwrap());
+    let state = notation::parse_state("4k3/8/8/8/8/8/8/R3K3 w KQkq - 0 1", rules).unwrap();
+    assert_eq!(notation::fen(&state), "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1");
+    let mut bytes = notation::pack(&state);
+    assert_eq!(bytes[40..44], [64, Square::A1.into(), 64, 64]);
+    bytes[40] = Square::H1.into();
+    assert!(notation::unpack(&bytes, rules).unwrap_err().contains("invalid castling rights"));
 }

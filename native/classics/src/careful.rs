@@ -35,6 +35,10 @@ impl<R: Rules> Agent<Position<R>> for Careful {
     ) -> Result<Action, <Position<R> as State>::Error> {
         Ok(Self::choose(position, rng))
     }
+
+    fn plays_like(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

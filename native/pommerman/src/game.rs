@@ -108,4 +108,8 @@ impl Agent<State> for Scripted {
     fn act(&mut self, state: &State, player: Player, rng: &mut Rng) -> Result<Action, Infallible> {
         Ok(Action::from(self.choose(state, player, rng)))
     }
+
+    fn plays_like(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
 }

@@ -86,11 +86,11 @@ impl State {
     /// Returns what is decided for each player, as the search counts: winner 1, loser -1, tie and undecided 0.
     ///
     /// Alone against all, the dead have lost at once and whoever lives at the limit of steps has tied, or lost where
-    /// the rules say so. A team's return stays 0 until the game is over. Where a timeout is a tie these are the value
-    /// targets of PommerLearn (jw3il/PommerLearn at 6d4f546); the reference's own rewards are those of
-    /// [`State::outcome`].
+    /// the rules say so. A team's return stays 0 until the game is over. Walls that close in at the end of the last
+    /// step change no result. Where a timeout is a tie these are the value targets of PommerLearn (jw3il/PommerLearn
+    /// at 6d4f546); the reference's own rewards are those of [`State::outcome`].
     pub fn decided(&self) -> [i8; MAX_PLAYERS] {
-        let living = self.living();
+        let living = self.survivors();
         let over = self.is_over();
         let mut returns = [0; MAX_PLAYERS];
         if self.rules.game_type.has_teams() {

@@ -1,13 +1,14 @@
 //! States as bytes: exact, versioned, about 100 bytes; what datasets and saved games hold.
 //!
 //! ```text
-//! 0      version                       11..   per player: cell, ammo | kick << 6 | alive << 7, blast
+//! 0      version                       11..   per player: cell, ammo | fallen << 5 | kick << 6 | alive << 7, blast
 //! 1      game type | flags             then   n * n nibbles, low one first: 0 passage, 1 rigid, 2 wood,
 //! 2      board size                           3-5 visible item, 6-8 item under wood, 9-11 hidden item elsewhere
 //! 3      view                          then   number of bombs; each: cell, life | blast << 4, owner | direction << 4
 //! 4      blast cap                     then   number of burning cells; each: cell, one bit per life of its flames
 //! 5..11  first collapse, max steps, step (little endian)
 //! flags  0x40 a timeout is a loss, 0x80 over
+//! fallen died by walls at the end of the step that ended the game
 //! ```
 
 use crate::geometry::{has, iter, MAX_CELLS};
@@ -34,8 +35,9 @@ impl State {
         for number in [rules.first_collapse, rules.max_steps, self.step] {
             bytes.extend(number.to_le_bytes());
         }
-        for agent in self.agents() {
-            let flags = u8::from(agent.can_kick) << 6 | u8::from(agent.alive) << 7;
+        for (player, agent) in self.agents().iter().enumerate() {
+            let fallen = self.fallen >> player & 1;
+            let flags = fallen << 5 | u8::from(agent.can_kick) << 6 | u8::from(agent.alive) << 7;
             bytes.extend([agent.cell, agent.ammo | flags, agent.blast]);
         }
         let num_cells = self.geometry().num_cells() as u8;
@@ -86,10 +88,18 @@ impl State {
         let rules = Rules { game_type, board_size, view, blast_cap, first_collapse, max_steps, timeout_is_loss };
         rules.check()?;
         let num_cells = board_size as usize * board_size as usize;
+        let over = kind & OVER != 0;
         let mut agents = [Agent::default(); MAX_PLAYERS];
-        for agent in &mut agents[..rules.num_players()] {
+        let mut fallen = 0;
+        for (player, agent) in agents[..rules.num_players()].iter_mut().enumerate() {
             let [cell, ammo, blast] = [reader.byte()?, reader.byte()?, reader.byte()?];
-            *agent = Agent { cell, ammo: ammo & 0x3f, blast, can_kick: ammo & 0x40 != 0, alive: ammo & 0x80 != 0 };
+            *agent = Agent { cell, ammo: ammo & 0x1f, blast, can_kick: ammo & 0x40 != 0, alive: ammo & 0x80 != 0 };
+            if ammo & 0x20 != 0 {
+                if agent.alive || !over || rules.ring_at(step).is_none() {
+                    return Err(format!("expected the last walls to kill where a game is over, got player {player}"));
+                }
+                fallen |= 1 << player;
+            }
         }
         let (mut board, mut hidden) = ([0; MAX_CELLS], [0; MAX_CELLS]);
         for pair in 0..num_cells.div_ceil(2) {
@@ -125,7 +135,7 @@ impl State {
         let (board, hidden) = (&board[..num_cells], &hidden[..num_cells]);
         let mut state =
             Self::from_parts(&Parts { rules, step, board, hidden, agents, bombs: &bombs, flames: &flames })?;
-        state.over = kind & OVER != 0;
+        (state.over, state.fallen) = (over, fallen);
         Ok(state)
     }
 }

@@ -52,6 +52,8 @@ pub struct State {
     pub(crate) num_bombs: u8,
     /// The reference's `done` of the last step.
     pub(crate) over: bool,
+    /// Players who died by walls at the end of the step that ended the game, as bits: its result counts them as living.
+    pub(crate) fallen: u8,
     pub(crate) step: u16,
 }
 
@@ -168,6 +170,7 @@ impl State {
             bombs: [Bomb::default(); MAX_BOMBS],
             num_bombs: 0,
             over: false,
+            fallen: 0,
             step: 0,
         }
     }
@@ -210,6 +213,13 @@ impl State {
     #[inline]
     pub fn living(&self) -> u32 {
         self.agents.iter().enumerate().fold(0, |set, (player, agent)| set | u32::from(agent.alive) << player)
+    }
+
+    /// Returns the players who count as living in the result, as bits: where the game is over, those who lived when
+    /// `done` was decided, before walls closed in.
+    #[inline]
+    pub fn survivors(&self) -> u32 {
+        self.living() | u32::from(self.fallen)
     }
 
     /// Returns whether the game is over: the reference's `done`, or nobody lives.
@@ -296,7 +306,7 @@ impl State {
     /// Returns 64 bits over all that the rest of the game depends on; the order of the bombs does not matter.
     pub fn hash(&self) -> u64 {
         let rules = &self.rules;
-        let mut hash = mix(u64::from(self.step) << 1 | u64::from(self.over))
+        let mut hash = mix(u64::from(self.fallen) << 17 | u64::from(self.step) << 1 | u64::from(self.over))
             ^ mix(u64::from(rules.game_type as u8 | u8::from(rules.timeout_is_loss) << 6) << 56
                 | u64::from(rules.board_size) << 48
                 | u64::from(rules.view) << 40

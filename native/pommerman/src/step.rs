@@ -22,8 +22,13 @@ impl State {
         self.step = self.step.saturating_add(1);
         let outcome = self.outcome();
         self.over = outcome.done;
+        self.fallen = 0;
         if let Some(ring) = self.rules.ring_at(self.step) {
+            let living = self.living();
             self.collapse(self.geometry().ring(ring));
+            if self.over {
+                self.fallen = (living & !self.living()) as u8;
+            }
         }
         outcome
     }

@@ -3,23 +3,35 @@
 use std::collections::HashMap;
 
 use moemcts_pommerman::symmetry::{self, NUM_SYMMETRIES};
-use moemcts_pommerman::{planes::NUM_PLANES, Corners, Rules, Scripted, State, VARIANTS};
+use moemcts_pommerman::{
+    planes::NUM_PLANES, state::Parts, Agent, Bomb, Corners, Ending, Outcome, Rules, Scripted, State, VARIANTS,
+};
 use moemcts_tree::{Players, Rng, State as _};
 
-fn play(rules: Rules, seed: u64, agents: [&str; 4], mut look: impl FnMut(&State, [u8; 4])) -> State {
+fn play(rules: Rules, seed: u64, agents: [&str; 4], look: impl FnMut(&State, [u8; 4])) -> State {
+    play_to_outcome(rules, seed, agents, look).0
+}
+
+fn play_to_outcome(
+    rules: Rules,
+    seed: u64,
+    agents: [&str; 4],
+    mut look: impl FnMut(&State, [u8; 4]),
+) -> (State, Outcome) {
     let mut rng = Rng::new(seed);
     let mut state = State::new(rules, Corners::Shuffled, &mut rng);
     let mut agents = agents.map(|name| Scripted::from_name(name).unwrap());
+    let mut outcome = state.outcome();
     while !state.is_over() {
         let mut actions = [0; 4];
         for (player, action) in actions.iter_mut().enumerate().take(rules.num_players()) {
             *action = agents[player].choose(&state, player, &mut rng);
         }
         look(&state, actions);
-        state.step(actions);
+        outcome = state.step(actions);
     }
     look(&state, [0; 4]);
-    state
+    (state, outcome)
 }
 
 fn over_all_variants(mut look: impl FnMut(&State, [u8; 4])) {
@@ -133,6 +145,68 @@ fn a_decided_return_is_final_and_its_player_gone() {
             assert!(last.is_over());
         }
     }
+}
+
+/// Checks that the state's returns say what the step that led to it did, and its record, image and view the same.
+fn check_agreement(state: &State, outcome: Outcome) {
+    let decided = state.decided();
+    assert!(outcome.done && state.is_over());
+    match outcome.ending {
+        Ending::Win => assert_eq!(decided, outcome.rewards, "{}", state.to_text()),
+        // Where nobody has won the reference's rewards tell no survivors from the dead.
+        _ => assert!(decided.iter().all(|&value| value <= 0)),
+    }
+    let returns = decided.map(f32::from);
+    let num_players = state.num_players();
+    for same in [state.clone(), State::unpack(&state.pack()).unwrap(), state.transformed(5), state.perceived(0)] {
+        let mut out = vec![0.0; num_players];
+        same.returns(&mut out).unwrap();
+        assert_eq!(out, returns[..num_players]);
+    }
+}
+
+#[test]
+fn returns_say_what_the_last_step_said_whenever_walls_close_in() {
+    let mut ended_by_walls = 0;
+    for variant in &VARIANTS {
+        let rules = Rules { first_collapse: 10, max_steps: 18, ..variant.rules };
+        for seed in 0..400 {
+            let (last, outcome) = play_to_outcome(rules, seed, ["random", "simple", "stop", "random"], |_, _| ());
+            // Where walls killed all who were left there was no `done`.
+            if outcome.done {
+                check_agreement(&last, outcome);
+                ended_by_walls += usize::from(last.survivors() != last.living());
+            }
+        }
+    }
+    assert!(ended_by_walls > 10, "{ended_by_walls} games");
+}
+
+#[test]
+fn a_winner_whom_walls_bury_with_the_last_step_has_won() {
+    let mut seen = 0;
+    for variant in VARIANTS.iter().filter(|variant| variant.rules.board_size == 11) {
+        let rules = Rules { first_collapse: 500, max_steps: 800, ..variant.rules };
+        // Player 0 stands in the outermost ring; the bomb beside player 1 goes off.
+        let agent = |cell, alive| Agent { cell, ammo: 1, blast: 2, can_kick: false, alive };
+        let agents = [agent(0, true), agent(60, true), agent(70, false), agent(80, false)];
+        let bombs = [Bomb { cell: 61, owner: 0, life: 1, blast: 2, direction: 0 }];
+        let mut board = [0; 121];
+        (board[0], board[60]) = (10, 11);
+        let parts =
+            Parts { rules, step: 499, board: &board, hidden: &[0; 121], agents: &agents, bombs: &bombs, flames: &[] };
+        let mut state = State::from_parts(&parts).unwrap();
+        let outcome = state.step([0; 4]);
+        assert_eq!((outcome.ending, state.living(), state.survivors()), (Ending::Win, 0, 1));
+        check_agreement(&state, outcome);
+        let bytes = state.pack();
+        assert_eq!(State::unpack(&bytes).unwrap(), state);
+        let mut not_over = bytes;
+        not_over[1] &= 0x7f;
+        assert!(State::unpack(&not_over).unwrap_err().contains("where a game is over"));
+        seen += 1;
+    }
+    assert!(seen > 5);
 }
 
 #[test]

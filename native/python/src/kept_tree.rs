@@ -1,12 +1,29 @@
 //! Trees on their way from one search to the next.
 
-use moemcts_tree::{Agent, Config, Players, State, Tree};
+use moemcts_tree::{Agent, Config, Player, Players, State, Tree};
 use pyo3::prelude::*;
 use std::any::Any;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// A tree of any game.
 type AnyTree = Box<dyn Any + Send>;
+
+/// The agents of players outside of one tree; only the same objects are the same agents.
+#[derive(Clone, Default)]
+pub struct Outside(Arc<[(Player, Py<PyAny>)]>);
+
+impl Outside {
+    pub fn new(agents: &[(Player, Bound<'_, PyAny>)]) -> Self {
+        Self(agents.iter().map(|(player, agent)| (*player, agent.clone().unbind())).collect())
+    }
+}
+
+impl PartialEq for Outside {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.len() == other.0.len()
+            && self.0.iter().zip(&*other.0).all(|((a, agent), (b, next))| a == b && agent.is(next))
+    }
+}
 
 /// What the statistics and the proofs of a tree rest on: where it differs, they are those of another game.
 #[derive(Clone, PartialEq)]
@@ -17,11 +34,13 @@ pub struct Terms {
     utility_sum: Option<f64>,
     teams: Vec<Players>,
     draws_replies: bool,
+    outside: Outside,
 }
 
 impl Terms {
-    pub fn of(config: &Config, rules_key: u64) -> Self {
+    pub fn of(config: &Config, rules_key: u64, outside: Outside) -> Self {
         Self {
+            outside,
             rules_key,
             num_actions: config.num_actions,
             discount: config.discount,

@@ -12,7 +12,24 @@ use std::time::Duration;
 /// Actions, visits and sums of values of one root.
 pub type Arms<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>);
 
-/// Returns the mean returns of `num` random playouts from each view, by player, `[N, P]`.
+/// Random playouts from each view, checked and ready.
+struct Playouts<'a, S> {
+    pairs: &'a [(S, Player)],
+    num_players: usize,
+    num: u32,
+    seed: u64,
+    discount: f64,
+}
+
+/// One search by playouts for each view, checked and ready.
+struct PlayoutSearches<'a, S> {
+    pairs: &'a [(S, Player)],
+    num_players: usize,
+    seeds: Vec<u64>,
+    config: PlayoutConfig,
+}
+
+/// Returns the mean returns of `num` random playouts from each view of a native game, by player, `[N, P]`.
 ///
 /// A row depends on its position, its player and the seed.
 pub fn playouts<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
@@ -23,22 +40,11 @@ pub fn playouts<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
     seed: u64,
     discount: f64,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-    if num == 0 {
-        return Err(PyValueError::new_err("expected at least one playout, got 0"));
-    }
-    check_discount(discount)?;
-    let signals = Signals::default();
-    let means: Result<Vec<f32>, SearchError<S::Error>> = py.detach(|| {
-        let mut means = Vec::with_capacity(pairs.len() * num_players);
-        for (state, player) in pairs {
-            means.extend(mean_returns(state, *player, num_players, num, seed, discount, &signals)?);
-        }
-        Ok(means)
-    });
-    PyArray1::from_vec(py, means.map_err(|error| signals.error(error))?).reshape([pairs.len(), num_players])
+    let playouts = Playouts::new(pairs, num_players, num, seed, discount)?;
+    playouts.table(py, py.detach(|| playouts.means())?)
 }
 
-/// Searches each view by playouts, one after the other.
+/// Searches each view of a native game by playouts, one after the other.
 pub fn search_views<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
     py: Python<'py>,
     pairs: &[(S, Player)],
@@ -46,20 +52,77 @@ pub fn search_views<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
     seeds: Vec<u64>,
     config: PlayoutConfig,
 ) -> PyResult<Vec<Arms<'py>>> {
-    if seeds.len() != pairs.len() {
-        return Err(PyValueError::new_err(format!("expected {} seeds, got {}", pairs.len(), seeds.len())));
+    let searches = PlayoutSearches::new(pairs, num_players, seeds, config)?;
+    Ok(arrays(py, py.detach(|| searches.found())?))
+}
+
+impl<'a, S: State<Error: Into<PyErr>>> Playouts<'a, S> {
+    fn new(pairs: &'a [(S, Player)], num_players: usize, num: u32, seed: u64, discount: f64) -> PyResult<Self> {
+        if num == 0 {
+            return Err(PyValueError::new_err("expected at least one playout, got 0"));
+        }
+        check_discount(discount)?;
+        Ok(Self { pairs, num_players, num, seed, discount })
     }
-    let signals = Signals::default();
-    let found: Result<Vec<Vec<Arm>>, _> = py.detach(|| {
-        let roots = pairs.iter().zip(seeds);
+
+    fn means(&self) -> PyResult<Vec<f32>> {
+        let signals = Signals::default();
+        let mut means = Vec::with_capacity(self.pairs.len() * self.num_players);
+        for (state, player) in self.pairs {
+            means.extend(self.mean_returns(state, *player, &signals).map_err(|error| signals.error(error))?);
+        }
+        Ok(means)
+    }
+
+    fn mean_returns(
+        &self,
+        root: &S,
+        player: Player,
+        signals: &Signals,
+    ) -> Result<impl Iterator<Item = f32>, SearchError<S::Error>> {
+        let num = self.num;
+        let mut rng = Rng::new(self.seed ^ root.key()?.rotate_left(1) ^ (player as u64).rotate_right(1));
+        let mut sums = vec![0.0f64; self.num_players];
+        let mut values = vec![0.0f64; self.num_players];
+        for _ in 0..num {
+            if signals.came() {
+                return Err(SearchError::Interrupted);
+            }
+            let mut state = root.clone();
+            playout(&mut state, Players::all(self.num_players), self.discount, &mut values, &mut rng)?;
+            sums.iter_mut().zip(&values).for_each(|(sum, value)| *sum += value);
+        }
+        Ok(sums.into_iter().map(move |sum| (sum / f64::from(num)) as f32))
+    }
+
+    fn table<'py>(&self, py: Python<'py>, means: Vec<f32>) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        PyArray1::from_vec(py, means).reshape([self.pairs.len(), self.num_players])
+    }
+}
+
+impl<'a, S: State<Error: Into<PyErr>>> PlayoutSearches<'a, S> {
+    fn new(pairs: &'a [(S, Player)], num_players: usize, seeds: Vec<u64>, config: PlayoutConfig) -> PyResult<Self> {
+        if seeds.len() != pairs.len() {
+            return Err(PyValueError::new_err(format!("expected {} seeds, got {}", pairs.len(), seeds.len())));
+        }
+        Ok(Self { pairs, num_players, seeds, config })
+    }
+
+    fn found(&self) -> PyResult<Vec<Vec<Arm>>> {
+        let signals = Signals::default();
+        let stop = || signals.came();
+        let roots = self.pairs.iter().zip(&self.seeds);
         roots
-            .map(|((state, player), seed)| {
-                playout_search(state, *player, num_players, &config, &mut Rng::new(seed), &|| signals.came())
+            .map(|((state, player), &seed)| {
+                playout_search(state, *player, self.num_players, &self.config, &mut Rng::new(seed), &stop)
                     .map_err(|error| signals.error(error))
             })
             .collect()
-    });
-    Ok(found?
+    }
+}
+
+fn arrays(py: Python<'_>, found: Vec<Vec<Arm>>) -> Vec<Arms<'_>> {
+    found
         .into_iter()
         .map(|arms| {
             (
@@ -68,7 +131,7 @@ pub fn search_views<'py, S: State<Error: Into<PyErr> + Send> + Sync>(
                 PyArray1::from_iter(py, arms.iter().map(|arm| arm.value_sum)),
             )
         })
-        .collect())
+        .collect()
 }
 
 /// Checks the numbers that Python gives.
@@ -101,6 +164,8 @@ pub fn config(
 }
 
 /// Does what the views of native games do, for views `[(state, player)]` of a game written in Python.
+///
+/// The interpreter is not left: every call of the state's methods would wait until other threads let it in again.
 #[pyfunction]
 #[pyo3(signature = (views, num_players, num, seed, *, discount=1.0))]
 pub fn python_playouts<'py>(
@@ -110,10 +175,13 @@ pub fn python_playouts<'py>(
     seed: u64,
     discount: f64,
 ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-    playouts(views.py(), &pairs(views)?, checked(num_players)?, num, seed, discount)
+    let pairs = pairs(views)?;
+    let playouts = Playouts::new(&pairs, checked(num_players)?, num, seed, discount)?;
+    playouts.table(views.py(), playouts.means()?)
 }
 
-/// Does what the views of native games do, for views `[(state, player)]` of a game written in Python.
+/// Does what the views of native games do, for views `[(state, player)]` of a game written in Python; as in
+/// `python_playouts`, the interpreter is not left.
 #[pyfunction]
 #[pyo3(signature = (views, num_players, seeds, *, playouts=None, seconds=None, exploration=None, depth=None, discount=1.0))]
 #[allow(clippy::too_many_arguments)]
@@ -128,7 +196,8 @@ pub fn python_playout_search<'py>(
     discount: f64,
 ) -> PyResult<Vec<Arms<'py>>> {
     let config = config(playouts, seconds, exploration, depth, discount)?;
-    search_views(views.py(), &pairs(views)?, checked(num_players)?, seeds, config)
+    let pairs = pairs(views)?;
+    Ok(arrays(views.py(), PlayoutSearches::new(&pairs, checked(num_players)?, seeds, config)?.found()?))
 }
 
 fn pairs(views: &Bound<'_, PyAny>) -> PyResult<Vec<(<PythonBinding as Binding>::State, Player)>> {
@@ -149,27 +218,4 @@ pub fn checked(num_players: usize) -> PyResult<usize> {
         1..=Players::MAX => Ok(num_players),
         _ => Err(PyValueError::new_err(format!("expected 1 to {} players, got {num_players}", Players::MAX))),
     }
-}
-
-fn mean_returns<S: State>(
-    root: &S,
-    player: Player,
-    num_players: usize,
-    num: u32,
-    seed: u64,
-    discount: f64,
-    signals: &Signals,
-) -> Result<impl Iterator<Item = f32>, SearchError<S::Error>> {
-    let mut rng = Rng::new(seed ^ root.key()?.rotate_left(1) ^ (player as u64).rotate_right(1));
-    let mut sums = vec![0.0f64; num_players];
-    let mut values = vec![0.0f64; num_players];
-    for _ in 0..num {
-        if signals.came() {
-            return Err(SearchError::Interrupted);
-        }
-        let mut state = root.clone();
-        playout(&mut state, Players::all(num_players), discount, &mut values, &mut rng)?;
-        sums.iter_mut().zip(&values).for_each(|(sum, value)| *sum += value);
-    }
-    Ok(sums.into_iter().map(move |sum| (sum / f64::from(num)) as f32))
 }

@@ -1,7 +1,7 @@
 //! The search class, the same for every game.
 
 use crate::game::{rows, search_error, Binding};
-use crate::kept_tree::{KeptTree, Terms};
+use crate::kept_tree::{KeptTree, Outside, Terms};
 use crate::playouts::checked;
 use crate::signals::Signals;
 use moemcts_tree::tree::{Line, Status};
@@ -26,19 +26,15 @@ pub struct Others<'py> {
     #[pyo3(item(0))]
     modelled: Vec<(Player, Bound<'py, PyAny>)>,
     #[pyo3(item(1))]
-    outside: Vec<Player>,
+    outside: Vec<(Player, Bound<'py, PyAny>)>,
 }
 
-impl Others<'_> {
-    fn modelled(&self) -> Players {
-        self.modelled.iter().map(|(player, _)| *player).collect()
-    }
-
-    /// Returns who else there is: those who are searched.
-    fn searched(&self, num_players: usize) -> Players {
-        let outside = self.outside.iter().copied().collect();
-        Players::all(num_players).without(self.modelled()).without(outside)
-    }
+/// Those of one tree, as the tree takes them, and who else there is: the players that are searched.
+struct Opponents<A> {
+    searched: Players,
+    /// In the order of their players, which is how they lie in a tree.
+    modelled: Vec<(Player, A)>,
+    outside: Outside,
 }
 
 pub struct Core<B: Binding> {
@@ -49,6 +45,8 @@ pub struct Core<B: Binding> {
     simulations: u32,
     search: Search<B::State, B::Agent>,
     viewers: Vec<Player>,
+    /// Who answers from outside, for each tree.
+    outside: Vec<Outside>,
     selected: Range<usize>,
 }
 
@@ -69,6 +67,7 @@ impl<B: Binding> Core<B> {
             simulations: config.limits.simulations,
             search: Search::new(config),
             viewers: Vec::new(),
+            outside: Vec::new(),
             selected: 0..0,
         })
     }
@@ -95,18 +94,21 @@ impl<B: Binding> Core<B> {
         }
         self.viewers = roots.iter().map(|(_, player)| *player).collect();
         let mut trees = Vec::with_capacity(num_roots);
+        let mut outside = Vec::with_capacity(num_roots);
         let mut cleared = self.search.take().into_iter();
         let beside = others.into_iter().zip(kept).zip(root_actions);
         for (((state, player), seed), ((others, kept), actions)) in roots.into_iter().zip(seeds).zip(beside) {
+            let opponents = self.opponents(others)?;
+            outside.push(opponents.outside.clone());
             // A kept tree knows all actions of its root, and the Gumbel root begins with untried ones.
             let grown = match kept.filter(|_| actions.is_none() && self.search.config.gumbel.is_none()) {
-                Some(kept) => self.regrow(py, &kept, &state, player, &others)?,
+                Some(kept) => self.regrow(py, &kept, &state, player, seed, &opponents)?,
                 None => None,
             };
             trees.push(match grown {
                 Some(tree) => tree,
                 None => {
-                    let mut tree = self.plant(cleared.next(), state, player, Rng::new(seed), others)?;
+                    let mut tree = self.plant(cleared.next(), state, player, Rng::new(seed), opponents)?;
                     if let Some(actions) = actions {
                         tree.restrict(player, &actions, &self.search.config).map_err(search_error)?;
                     }
@@ -116,6 +118,7 @@ impl<B: Binding> Core<B> {
         }
         self.search.config.limits.simulations = self.simulations;
         self.search.reset(trees, started);
+        self.outside = outside;
         self.selected = 0..0;
         Ok(())
     }
@@ -287,20 +290,31 @@ impl<B: Binding> Core<B> {
     {
         self.viewers.clear();
         self.selected = 0..0;
-        let trees = self.search.take();
-        trees.into_iter().map(|tree| self.kept(tree)).collect()
+        let trees = self.search.take().into_iter().zip(std::mem::take(&mut self.outside));
+        trees.map(|(tree, outside)| self.kept(tree, outside)).collect()
     }
 
-    fn kept(&self, tree: Tree<B::State, B::Agent>) -> KeptTree
+    fn kept(&self, tree: Tree<B::State, B::Agent>, outside: Outside) -> KeptTree
     where
         Tree<B::State, B::Agent>: Send,
     {
-        let terms = tree.states.first().map_or_else(|| self.terms(0), |root| self.terms(self.binding.rules_key(root)));
-        KeptTree::new(tree, terms, B::IS_NATIVE)
+        let rules_key = tree.states.first().map_or(0, |root| self.binding.rules_key(root));
+        KeptTree::new(tree, self.terms(rules_key, outside), B::IS_NATIVE)
     }
 
-    fn terms(&self, rules_key: u64) -> Terms {
-        Terms::of(&self.search.config, rules_key)
+    fn terms(&self, rules_key: u64, outside: Outside) -> Terms {
+        Terms::of(&self.search.config, rules_key, outside)
+    }
+
+    fn opponents(&self, others: Others<'_>) -> PyResult<Opponents<B::Agent>> {
+        let outside = Outside::new(&others.outside);
+        let answered = others.outside.iter().map(|(player, _)| *player).collect();
+        let agents = others.modelled.into_iter().map(|(player, agent)| Ok((player, self.binding.agent(&agent)?)));
+        let mut modelled = agents.collect::<PyResult<Vec<_>>>()?;
+        modelled.sort_by_key(|(player, _)| *player);
+        let players = modelled.iter().map(|(player, _)| *player).collect();
+        let searched = Players::all(self.num_players).without(players).without(answered);
+        Ok(Opponents { searched, modelled, outside })
     }
 
     fn state(&self, tree: u32, node: u32) -> B::State {
@@ -313,15 +327,9 @@ impl<B: Binding> Core<B> {
         state: B::State,
         player: Player,
         rng: Rng,
-        others: Others<'_>,
+        opponents: Opponents<B::Agent>,
     ) -> PyResult<Tree<B::State, B::Agent>> {
-        let searched = others.searched(self.num_players);
-        let mut modelled = Vec::with_capacity(others.modelled.len());
-        for (player, agent) in others.modelled {
-            modelled.push((player, self.binding.agent(&agent)?));
-        }
-        // Agents lie in the order of their players.
-        modelled.sort_by_key(|(player, _)| *player);
+        let Opponents { searched, modelled, .. } = opponents;
         let mut tree = ground.unwrap_or_default();
         // A root where nobody is searched would be played on from, with the agents' replies.
         let active = crate::game::active_players(&state)?;
@@ -336,23 +344,28 @@ impl<B: Binding> Core<B> {
         Ok(tree)
     }
 
-    /// Returns a kept tree from the position on, where it fits this search and holds that position.
+    /// Returns a kept tree from the position on, where it fits this search and holds that position; what it draws from
+    /// now on depends on the seed.
     fn regrow(
         &self,
         py: Python<'_>,
         kept: &KeptTree,
         state: &B::State,
         player: Player,
-        others: &Others<'_>,
+        seed: u64,
+        opponents: &Opponents<B::Agent>,
     ) -> PyResult<Option<Tree<B::State, B::Agent>>> {
         let Some(mut grown) = kept.take() else { return Ok(None) };
         let levels = 2 * self.num_players as u32;
-        let players = (others.searched(self.num_players), others.modelled());
-        let is_of_this_search = *kept.terms() == self.terms(self.binding.rules_key(state));
+        let terms = self.terms(self.binding.rules_key(state), opponents.outside.clone());
+        let is_of_this_search = *kept.terms() == terms;
         let is_found = match grown.downcast_mut::<Tree<B::State, B::Agent>>() {
-            Some(tree) if is_of_this_search && (tree.searched, tree.modelled) == players => {
+            Some(tree)
+                if is_of_this_search && tree.searched == opponents.searched && tree.is_against(&opponents.modelled) =>
+            {
                 let mut reroot = || tree.reroot(state, levels);
                 let is_there = if B::IS_NATIVE { py.detach(reroot) } else { reroot() };
+                tree.rng = Rng::new(seed);
                 is_there.map_err(Into::into)? && tree.seats_of(0).any(|seat| seat.player() == player)
             }
             _ => false,
@@ -420,6 +433,7 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
             nodes: option::<Option<u32>>(options, "nodes")?.unwrap_or(u32::MAX),
             // More than a duration holds is no limit.
             time: option::<Option<f64>>(options, "seconds")?.and_then(|limit| Duration::try_from_secs_f64(limit).ok()),
+            entries: Limits::ENTRIES,
         },
         utility_sum: option(options, "utility_sum")?,
         teams: option::<Vec<Vec<Player>>>(options, "teams")?

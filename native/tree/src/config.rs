@@ -145,4 +145,11 @@ pub struct Limits {
     /// Nodes in the tree, those kept from an earlier search included.
     pub nodes: u32,
     pub time: Option<Duration>,
+    /// Things in one array of a tree, such as nodes, moves or edges, from which on it is full.
+    pub entries: usize,
+}
+
+impl Limits {
+    /// Half of what a number in a tree names: what one more descent adds has a number yet.
+    pub const ENTRIES: usize = 1 << 31;
 }

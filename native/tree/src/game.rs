@@ -194,6 +194,9 @@ pub trait Observe: State {
 /// Who sits in a seat that is not searched; a value that carries its memory from node to node.
 pub trait Agent<S: State>: Clone {
     fn act(&mut self, state: &S, player: Player, rng: &mut Rng) -> Result<Action, S::Error>;
+
+    /// Returns whether another agent plays by the same script with the same settings, whatever either remembers.
+    fn plays_like(&self, other: &Self) -> bool;
 }
 
 /// The agent of games that bring no scripted agents of their own; it cannot be made.
@@ -202,6 +205,10 @@ pub enum NoAgent {}
 
 impl<S: State> Agent<S> for NoAgent {
     fn act(&mut self, _: &S, _: Player, _: &mut Rng) -> Result<Action, S::Error> {
+        match *self {}
+    }
+
+    fn plays_like(&self, _: &Self) -> bool {
         match *self {}
     }
 }

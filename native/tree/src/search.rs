@@ -137,7 +137,7 @@ impl<S: State, A: Agent<S>> Search<S, A> {
             let mut at = 0;
             while at < lanes.len() {
                 let (tree, collection) = &mut lanes[at];
-                if collection.go_on(config, *started, stop)? {
+                if collection.go_on(Tree::step, config, *started, stop)? {
                     at += 1;
                     continue;
                 }
@@ -270,17 +270,8 @@ fn collect<S: State, A: Agent<S>>(
     stop: Stop<'_>,
 ) -> Result<Vec<Descent>, SearchError<S::Error>> {
     let mut collection = Collection::begin(tree, config)?;
-    while !collection.is_over(config, started, stop)? {
-        let descent = match collection.tree.descend(config)? {
-            Progress::Done(descent) => descent,
-            Progress::Under(way) => collection.tree.finish_descent(way, config)?,
-        };
-        match descent {
-            Descent::Terminal => {}
-            Descent::Collision => break,
-            descent => collection.leaves.push(descent),
-        }
-    }
+    let to_its_end = |tree: &mut Tree<S, A>, way, config: &Config| tree.finish_descent(way, config).map(Progress::Done);
+    while collection.go_on(to_its_end, config, started, stop)? {}
     Ok(collection.leaves)
 }
 
@@ -303,11 +294,17 @@ impl<'a, S: State, A: Agent<S>> Collection<'a, S, A> {
         Ok(Self { tree, leaves, num_descents: 0, way: None })
     }
 
-    /// Goes on by one step of a descent; returns whether there is more to do.
+    /// Begins a descent, or goes on with the one under way as far as `advance` does; returns whether there is more to do.
     #[inline]
-    fn go_on(&mut self, config: &Config, started: Instant, stop: Stop<'_>) -> Result<bool, SearchError<S::Error>> {
+    fn go_on(
+        &mut self,
+        advance: impl Fn(&mut Tree<S, A>, Way, &Config) -> Result<Progress, SearchError<S::Error>>,
+        config: &Config,
+        started: Instant,
+        stop: Stop<'_>,
+    ) -> Result<bool, SearchError<S::Error>> {
         let progress = match self.way.take() {
-            Some(way) => self.tree.step(way, config)?,
+            Some(way) => advance(self.tree, way, config)?,
             None if self.is_over(config, started, stop)? => return Ok(false),
             None => self.tree.descend(config)?,
         };

@@ -30,9 +30,6 @@ use edges::{Edge, Edges, Slot};
 use moves::Moves;
 use node::Details;
 
-/// Things in one array from which on a tree grows no further.
-const FULL: usize = 1 << 31;
-
 /// One searched position. `A` are the agents of the players that are not searched.
 #[derive(Clone)]
 pub struct Tree<S, A> {
@@ -211,18 +208,19 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let num_nodes = self.nodes.len() + self.suspended.len() * (1 + usize::from(self.draws_replies));
         let root = &self.nodes[ROOT as usize];
         matches!(root.status, Status::Terminal | Status::Proven)
-            || self.is_full()
+            || self.is_full(config)
             || (root.visits > 0 || self.in_flight > 0)
                 && (self.simulations + self.in_flight >= config.limits.simulations
                     || num_nodes >= config.limits.nodes as usize)
     }
 
-    /// Returns whether half of the numbers are given away that name places in one of its arrays: what one more node adds
-    /// has a number yet.
-    fn is_full(&self) -> bool {
+    /// Returns whether one of its arrays is as long as it may be, or its root was visited as often as can be counted.
+    fn is_full(&self, config: &Config) -> bool {
         let lens = [self.nodes.len(), self.seats.len(), self.moves.priors.len(), self.edges.len()];
         let more = [self.choices.len(), self.replies.len(), self.steps.len()];
-        lens.into_iter().chain(more).fold(0, |all, len| all | len) >= FULL
+        let root = &self.nodes[ROOT as usize];
+        lens.into_iter().chain(more).fold(0, usize::max) >= config.limits.entries
+            || root.visits.saturating_add(root.in_flight) == u32::MAX
     }
 
     /// Returns whether at the root one action is ahead of all others by more visits than are left, for each seat.

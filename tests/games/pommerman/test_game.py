@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,24 @@ def test_survivors_of_the_last_step_have_tied_or_lost(env: str) -> None:
     assert ends["tie"].key() != ends["loss"].key()
 
 
+@pytest.mark.parametrize("env", ["PommeFFA-v1", "PommeTeam-v0"])
+def test_a_winner_whom_walls_bury_with_the_last_step_has_won(env: str) -> None:
+    game = variant(env, first_collapse=500)
+    board, nothing = np.zeros((11, 11), np.uint8), np.zeros((11, 11), np.uint8)
+    # Player 0 stands in the outermost ring, player 1 beside a bomb that goes off; the others are dead.
+    agents = np.array([[0, 0, 1, 2, 0, 1], [5, 5, 1, 2, 0, 1], [6, 4, 1, 2, 0, 0], [7, 3, 1, 2, 0, 0]], np.int8)
+    board[0, 0], board[5, 5] = 10, 11
+    bombs, flames = np.array([[5, 6, 0, 1, 2, 0]], np.int8), np.zeros((0, 3), np.int8)
+    state = native.State.from_arrays(game.rules, 499, board, nothing, agents, bombs, flames)
+    after, rewards, is_done, _ = state.step([0] * 4)
+    assert (is_done, after.is_over, after.living) == (True, True, ())
+    expected = [1, -1, 1, -1] if "Team" in env else [1, -1, -1, -1]
+    assert list(rewards) == after.returns().tolist() == expected
+    for same in (pickle.loads(pickle.dumps(after)), game.parse_state(game.format_state(after))):
+        assert same == after
+        assert same.returns().tolist() == expected
+
+
 def test_a_winner_at_the_last_step_has_won_whatever_a_timeout_is() -> None:
     game = variant("OneVsOne-v0", max_steps=30, timeout="loss")
     found = set()
@@ -288,13 +307,21 @@ def test_a_search_in_fog_plays_whole_games_from_what_its_player_knows() -> None:
     others = ScriptedAgent("simple")
     state = game.initial_state(1)
     seats = [Seat(player, np.random.default_rng(player)) for player in range(4)]
+    is_hidden = []
     while players := state.active_players:
         views = game.views([(state, player) for player in players])
         actions = [decision.action for decision in others.act(views, seats)]
         if 0 in state.living:  # type: ignore[attr-defined]
-            actions[0] = searcher.act(views.take([0]), seats[:1])[0].action
+            known, twin = game.perceived(state, 0), Seat(0, copy.deepcopy(seats[0].rng))
+            is_hidden.append(known.key() != state.key())
+            (decided,), (from_known,) = (
+                searcher.act(views.take([0]), seats[:1]),
+                searcher.act(game.views([(known, 0)]), [twin]),
+            )
+            assert (decided.value, decided.depth, decided) == (from_known.value, from_known.depth, from_known)
+            actions[0] = decided.action
         state = state.play(actions)
-    assert state.ply <= 40
+    assert any(is_hidden)
 
 
 def test_a_seat_plays_the_same_whatever_shares_its_batch() -> None:

@@ -80,7 +80,7 @@ fn find_scripted(name: &str) -> PyResult<Scripted> {
 
 /// Plays games between scripted agents to their ends, one per seed.
 ///
-/// Returns the lengths `[G]`, who lives at the end `[G, P]`, and the step of each player's death `[G, P]`, the length
+/// Returns the lengths `[G]`, who lives when it ends `[G, P]`, and the step of each player's death `[G, P]`, the length
 /// of the game for those who live.
 #[pyfunction]
 #[allow(clippy::type_complexity)]
@@ -119,7 +119,7 @@ pub fn pommerman_games<'py>(
                 }
             }
             lengths.push(i64::from(state.step_count()));
-            living.extend(state.agents().iter().map(|agent| agent.alive));
+            living.extend((0..num_players).map(|player| state.survivors() >> player & 1 == 1));
             deaths.extend(last);
         }
     });

@@ -22,13 +22,12 @@ pub enum Progress {
     Under(Way),
 }
 
-/// The place of a descent that is under way.
+/// The place of a descent that is under way: the node that it comes to next.
 #[derive(Clone, Copy)]
 pub struct Way {
     node: NodeId,
     depth: u32,
-    /// Whether what the node is was looked at.
-    is_met: bool,
+    is_new: bool,
 }
 
 /// A descent that waits for replies of players outside, and these once they came.
@@ -54,7 +53,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         if self.is_scout_due(config) {
             return self.scout(config).map(Progress::Done);
         }
-        Ok(Progress::Under(Way { node: ROOT, depth: 0, is_met: true }))
+        Ok(Progress::Under(Way { node: ROOT, depth: 0, is_new: false }))
     }
 
     /// Goes on with the first descent whose replies came, if there is one.
@@ -62,58 +61,58 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let Some(i) = self.suspended.iter().position(|descent| descent.replies.is_some()) else { return Ok(None) };
         let Suspended { node, depth, replies } = self.suspended.remove(i);
         self.release(node);
-        self.go_down(node, depth, replies, config).map(Some)
+        match self.leave(node, depth, replies, config)? {
+            Progress::Done(descent) => Ok(Some(descent)),
+            Progress::Under(way) => self.finish_descent(way, config).map(Some),
+        }
     }
 
     /// Goes on with a descent to its end.
-    pub fn finish_descent(&mut self, way: Way, config: &Config) -> Result<Descent, SearchError<S::Error>> {
-        self.go_down(way.node, way.depth, None, config)
+    pub fn finish_descent(&mut self, mut way: Way, config: &Config) -> Result<Descent, SearchError<S::Error>> {
+        loop {
+            match self.go_on(way, config)? {
+                Progress::Done(descent) => return Ok(descent),
+                Progress::Under(next) => way = next,
+            }
+        }
+    }
+
+    /// Goes on with a descent to the next node that was there before.
+    ///
+    /// The memory of that node was asked for. Before it is read there is time for steps in other trees; a new node lies
+    /// in a near cache.
+    pub fn step(&mut self, mut way: Way, config: &Config) -> Result<Progress, SearchError<S::Error>> {
+        loop {
+            match self.go_on(way, config)? {
+                Progress::Under(next) if next.is_new => way = next,
+                progress => return Ok(progress),
+            }
+        }
     }
 
     /// Goes on with a descent by one node.
-    ///
-    /// It reads what the step before has asked for. Between them there is time for steps in other trees, while memory
-    /// answers.
-    pub fn step(&mut self, way: Way, config: &Config) -> Result<Progress, SearchError<S::Error>> {
-        let Way { node: at, depth, is_met } = way;
-        if !is_met {
-            if let Some(descent) = self.meet(at, depth, false, config) {
-                return Ok(Progress::Done(descent));
-            }
+    #[inline(always)]
+    fn go_on(&mut self, way: Way, config: &Config) -> Result<Progress, SearchError<S::Error>> {
+        match self.meet(way, config) {
+            Some(descent) => Ok(Progress::Done(descent)),
+            None => self.leave(way.node, way.depth, None, config),
         }
-        if self.draws_replies && !self.outside(at).is_empty() {
-            return Ok(Progress::Done(self.suspend(at, depth)));
-        }
-        let (node, is_new) = self.following(at, None, config)?;
-        let depth = depth + 1;
-        if !is_new {
-            return Ok(Progress::Under(Way { node, depth, is_met: false }));
-        }
-        Ok(match self.meet(node, depth, true, config) {
-            Some(descent) => Progress::Done(descent),
-            None => Progress::Under(Way { node, depth, is_met: true }),
-        })
     }
 
-    /// Goes down from a node to the end of a descent; `given` are the replies there of players outside.
-    fn go_down(
+    /// Goes from a node to the one after it; `given` are the replies there of players outside.
+    #[inline(always)]
+    fn leave(
         &mut self,
-        mut at: NodeId,
-        mut depth: u32,
-        mut given: Option<Vec<(Player, Action)>>,
+        at: NodeId,
+        depth: u32,
+        given: Option<Vec<(Player, Action)>>,
         config: &Config,
-    ) -> Result<Descent, SearchError<S::Error>> {
-        loop {
-            if self.draws_replies && given.is_none() && !self.outside(at).is_empty() {
-                return Ok(self.suspend(at, depth));
-            }
-            let (next, is_new) = self.following(at, given.take(), config)?;
-            depth += 1;
-            at = next;
-            if let Some(descent) = self.meet(at, depth, is_new, config) {
-                return Ok(descent);
-            }
+    ) -> Result<Progress, SearchError<S::Error>> {
+        if self.draws_replies && given.is_none() && !self.outside(at).is_empty() {
+            return Ok(Progress::Done(self.suspend(at, depth)));
         }
+        let (node, is_new) = self.following(at, given, config)?;
+        Ok(Progress::Under(Way { node, depth: depth + 1, is_new }))
     }
 
     /// Returns the node after another on the way down, and whether it is new.
@@ -139,20 +138,20 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         Ok((next, child.is_none()))
     }
 
-    /// Returns what a descent came to at a node, which may be new; None where it goes on.
+    /// Returns what a descent came to at a node; None where it goes on.
     #[inline(always)]
-    fn meet(&mut self, at: NodeId, depth: u32, is_new: bool, config: &Config) -> Option<Descent> {
-        let node = &self.nodes[at as usize];
+    fn meet(&mut self, way: Way, config: &Config) -> Option<Descent> {
+        let node = &self.nodes[way.node as usize];
         match node.status {
             Status::Chance => None,
             Status::Expanded if !node.is_scouted() => None,
-            _ => Some(self.end(at, depth, is_new, config)),
+            _ => Some(self.end(way, config)),
         }
     }
 
     /// Ends a descent at a node.
     #[inline(never)]
-    fn end(&mut self, at: NodeId, depth: u32, is_new: bool, config: &Config) -> Descent {
+    fn end(&mut self, Way { node: at, depth, is_new }: Way, config: &Config) -> Descent {
         let node = &self.nodes[at as usize];
         match node.status {
             Status::Expanded | Status::Chance => {

@@ -2,9 +2,17 @@
 
 use super::edges::Edge;
 use super::{NodeId, Seat, Status, Tree, NONE, ROOT};
-use crate::game::{Agent, State};
+use crate::game::{Agent, Player, State};
 
 impl<S: State, A: Agent<S>> Tree<S, A> {
+    /// Returns whether these agents, in the order of their players, are those that the tree was grown against.
+    pub fn is_against(&self, agents: &[(Player, A)]) -> bool {
+        // Those of the root lie first, and have come to remember since.
+        let own = self.modelled.iter().zip(&self.agents);
+        self.modelled.len() == agents.len()
+            && own.zip(agents).all(|((seat, own), (player, agent))| seat == *player && own.plays_like(agent))
+    }
+
     /// Makes the position with this key the root, keeping all that is known below it.
     ///
     /// Looks at most `depth` levels down, in the order of creation. Returns false, and changes nothing, where the

@@ -1,0 +1,71 @@
+//! Trees that share a search find what each would find alone.
+
+mod toy;
+
+use moemcts_tree::{Action, Agent, Player, Players, Rng, Search, Tree};
+use std::convert::Infallible;
+use std::time::Instant;
+use toy::{config, run, Shape, Toy, NUM_PLAYERS, WIDE};
+
+/// Draws among all actions.
+#[derive(Clone)]
+struct Dice;
+
+impl Agent<Toy> for Dice {
+    fn act(&mut self, state: &Toy, _: Player, rng: &mut Rng) -> Result<Action, Infallible> {
+        Ok(rng.below(state.shape.width as usize) as Action)
+    }
+
+    fn plays_like(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// Everything that is told of a tree.
+type Told = (u32, u64, u32, usize, Vec<(Action, u32, u64)>);
+
+fn told(search: &Search<Toy, Dice>, tree: usize) -> Told {
+    let tree = &search.trees[tree];
+    let arms = tree.arms(1, &search.config).unwrap();
+    let arms = arms.iter().map(|arm| (arm.action, arm.visits, arm.value_sum.to_bits())).collect();
+    (tree.simulations, tree.depth_sum, tree.max_depth, tree.nodes.len(), arms)
+}
+
+#[test]
+fn trees_that_are_descended_in_turns_are_those_descended_alone() {
+    const NUM_TREES: Action = 11;
+    let both = Shape { is_simultaneous: true, width: 3, ..WIDE };
+    let paid = Shape { pays: true, ..WIDE };
+    for (shape, is_against, leaves) in [(WIDE, false, 1), (both, true, 4), (paid, false, 4)] {
+        let mut search: Search<Toy, Dice> = Search::new(config());
+        search.config.leaves_per_tree = leaves;
+        search.config.solver = !is_against;
+        search.config.proof_interval = 5;
+        search.config.limits.simulations = 1500;
+        search.config.draws_replies = is_against;
+        let planted = |search: &Search<Toy, Dice>, number: Action| {
+            let searched = if is_against { Players::one(1) } else { Players::all(NUM_PLAYERS) };
+            let agents = if is_against { vec![(0, Dice)] } else { Vec::new() };
+            let mut tree = Tree::default();
+            // Some of them meet ends of the game soon.
+            let root = Toy::new(shape, 4 + 20 * (number % 3), number);
+            tree.plant(root, NUM_PLAYERS, searched, agents, Rng::new(number.into()), &search.config).unwrap();
+            tree
+        };
+        let alone: Vec<Told> = (0..NUM_TREES)
+            .map(|number| {
+                let tree = planted(&search, number);
+                search.reset(vec![tree], Instant::now());
+                run(&mut search);
+                told(&search, 0)
+            })
+            .collect();
+        // Together they soon have so many nodes that turns are taken.
+        let trees = (0..NUM_TREES).map(|number| planted(&search, number)).collect();
+        search.reset(trees, Instant::now());
+        run(&mut search);
+        let together: Vec<Told> = (0..NUM_TREES as usize).map(|tree| told(&search, tree)).collect();
+        assert_eq!(together, alone, "{shape:?}, against dice: {is_against}, {leaves} leaves");
+        assert!(search.trees.iter().map(|tree| tree.nodes.len()).sum::<usize>() > 9000);
+    }
+}
