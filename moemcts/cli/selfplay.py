@@ -57,7 +57,7 @@ def selfplay(
     """Let experts play games and learn from them, generation by generation, and report how strong they have become."""
     from moemcts.cli.consoles import print_json
     from moemcts.cli.progress import ConsoleProgress, interruptible
-    from moemcts.cli.settings import Given
+    from moemcts.cli.settings import Given, named_start
     from moemcts.report.events import check_installed
     from moemcts.runs.selfplay import SelfPlay
     from moemcts.runs.selfplay_estimate import selfplay_estimate
@@ -70,10 +70,10 @@ def selfplay(
         "scheme": scheme,
         "network": network,
         "generations": generations,
-        "start": None if start is None else str(start),
         "workers": int(workers) if workers is not None and workers.isdecimal() else workers,
         "seed": seed,
     }
+    named |= named_start(None if start is None else str(start), network)
     given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
     progress = ConsoleProgress()
     if resume is None:
@@ -121,6 +121,8 @@ def make(run: SelfPlay, progress: Progress, tell: Callable[[Report], None] = unt
     from moemcts.report.selfplay import selfplay_report
     from moemcts.runs.selfplay_outcomes import outcomes_of
 
+    if complaint := run.complaint:
+        progress.say(f"warning: {complaint}")
     with run.opened(), run.timed():
         run.work(progress)
         report = selfplay_report(outcomes_of(run))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from moemcts.arena.adjudication import check_adjudicable
+from moemcts.arena.openings import read_openings
 from moemcts.arena.verdict import counted
 from moemcts.errors import MissingExtra
 from moemcts.gates import PhaseGate
@@ -24,7 +25,8 @@ from moemcts.runs.running import device_for, inference_for
 from moemcts.runs.selfplay_games import Chunk, Speed, SpeedOfParts
 from moemcts.runs.selfplay_judging import Judging, measurement_of
 from moemcts.runs.selfplay_learning import Learning
-from moemcts.runs.selfplay_players import LEAGUE, Players, PlayParts
+from moemcts.runs.selfplay_openings import GAMES, GAUNTLET, OpeningsFile, openings_files, with_whole_paths
+from moemcts.runs.selfplay_players import LEAGUE, Players, PlayParts, faced_in
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.times import duration
 from moemcts.store import read_toml, write_bytes
@@ -71,14 +73,18 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     @classmethod
     def prepare(cls, folder: Path, config: SelfPlayConfig) -> Self:
-        """Returns new self-play of which nothing is written yet; raises as `Run.prepare` and `Learning.beginning`, and
-        MissingExtra where its games are to be played by actors of Ray, which is not installed.
+        """Returns new self-play of which nothing is written yet; raises as `Run.prepare`, `Learning.beginning` and
+        `read_openings`, UsageError where a file has too few openings, and MissingExtra where its games are to be played
+        by actors of Ray, which is not installed.
         """
         run = super().prepare(folder, config)
         if isinstance(config.workers, str) and importlib.util.find_spec("ray") is None:
             raise MissingExtra("ray", "ray")
         # What it begins with is looked at here: once it is written, its settings stay as they are.
         run.learning.beginning()
+        for file in run.openings:
+            least = 1 if file.section == GAMES else run.judging.num_openings
+            read_openings(run.game, file.named).choose(least, "sequential", 0)
         return run
 
     @classmethod
@@ -92,7 +98,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         opponents = [settled(reference, game) for reference in config.gauntlet.opponents]
         gauntlet = config.gauntlet.model_copy(update={"opponents": opponents})
         gate = plugins().complete_gate(config.gate, game)
-        config = config.model_copy(update={"gate": gate, "gauntlet": gauntlet})
+        config = with_whole_paths(config.model_copy(update={"gate": gate, "gauntlet": gauntlet}))
         config = super().resolved(config)
         if config.games.in_flight is None:
             games = config.games.model_copy(update={"in_flight": groups_in_flight(game)})
@@ -107,10 +113,33 @@ class SelfPlay(Run[SelfPlayConfig]):
             update |= {"backend": chosen.backend, "precision": chosen.precision}
         return config.model_copy(update={"games": games.model_copy(update=update)})
 
+    @classmethod
+    def complete_network(cls, config: SelfPlayConfig) -> str:
+        """Returns the network with the options that the game and whom the search believes to face decide."""
+        faced = faced_in(config.games)
+        game = plugins().game(config.game)
+        return plugins().complete_network(config.network, game, faced="" if faced == SELF else faced)
+
+    def keep_files(self) -> None:
+        """Copies the gate and the files of openings into the folder."""
+        super().keep_files()
+        for file in self.openings:
+            file.keep()
+
     @property
     def gates(self) -> list[str]:
         """The gate of the experts."""
         return [self.config.gate]
+
+    @property
+    def openings(self) -> list[OpeningsFile]:
+        """The files of start positions."""
+        return openings_files(self.folder, self.config)
+
+    @property
+    def complaint(self) -> str:
+        """One line on what of these files is not played from; empty where there is nothing."""
+        return "; ".join(filter(None, (file.read(self.game).complaint for file in self.openings)))
 
     @property
     def measured(self) -> list[int]:
@@ -135,13 +164,13 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     def parts(self) -> list[Part]:
         """Returns what self-play begins with, and of every generation its games, training, promotion, measurement."""
-        decided_by = self._decided_by()
-        gauntlet = self.config.gauntlet
+        gauntlet, content = self.config.gauntlet, {file.section: file.decided_by for file in self.openings}
+        decided_by = self._decided_by() | content.get(GAMES, {})
         measured_by = decided_by | {
             f"gauntlet.{key}": value
             for key, value in gauntlet.model_dump(mode="json", exclude={"every", "parallel"}).items()
         }
-        measured_by |= experts_of(gauntlet.opponents)
+        measured_by |= experts_of(gauntlet.opponents) | content.get(GAUNTLET, {})
         parts = [Part(name=START, task=START, unit="experts", do=self.learning.start, decided_by=decided_by)]
         measured = self.measured
         _, size_unit = self.config.games.size

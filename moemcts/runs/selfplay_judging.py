@@ -9,7 +9,7 @@ from typing import Any
 
 from moemcts.agents import Agent
 from moemcts.arena.duel import DuelResult
-from moemcts.arena.openings import BOARDS_PER_SEED, Opening, first_board, starts
+from moemcts.arena.openings import BOARDS_PER_SEED, Beginnings, Opening, first_board, starts
 from moemcts.arena.rating import Sprt
 from moemcts.arena.solo import SoloResult
 from moemcts.errors import UsageError
@@ -17,6 +17,7 @@ from moemcts.learn.loop.players import quiet
 from moemcts.naming import contestants, experts_of
 from moemcts.runs.gauntlet import Duel, in_turn, is_promoted, manifest_digest, one_against_all
 from moemcts.runs.generations import PROMOTED
+from moemcts.runs.selfplay_openings import GAUNTLET, openings_file
 from moemcts.runs.selfplay_players import Players, name_of
 from moemcts.runs.settings import LARGEST_SEED
 from moemcts.store import read_json, write_json
@@ -106,7 +107,8 @@ class Judging:
                 openings=self._gauntlet_openings,
                 num_games=gauntlet.games,
                 seed=self._board(0) + number,
-                parallel=gauntlet.parallel,
+                # Whom the clock limits plays one game at a time.
+                parallel=1 if name in known and known[name].is_timed else gauntlet.parallel,
                 identity=self._identity(own, search.model_dump(mode="json"), gauntlet.simulations) | theirs,
                 journal=self.folder / "matches" / f"measure-{generation:04d}-{number}.jsonl",
                 seating=one_against_all(self.game, name_of(generation), name),
@@ -118,7 +120,9 @@ class Judging:
                     "other": name,
                     "counts": list(result.counts(name_of(generation))),
                     "tally": tally.to_json(),
-                    "rankings": [[list(map(list, one.groups)), list(one.unranked)] for one in result.rankings()],
+                    "rankings": [
+                        [list(map(list, one.groups)), list(one.unranked), one.board] for one in result.rankings()
+                    ],
                     "returns": _mean_returns(result, (name_of(generation), name)),
                 }
             )
@@ -130,13 +134,25 @@ class Judging:
         return [one for path in paths if path.exists() for one in read_json(path)]
 
     @functools.cached_property
-    def _gauntlet_openings(self) -> list[Opening]:
+    def beginnings(self) -> Beginnings:
+        """How the games begin that measure generations."""
         gauntlet = self.config.gauntlet
+        path = Path(gauntlet.openings) if gauntlet.openings else None
+        return Beginnings.of(self.game, path=path, random_plies=gauntlet.random_plies)
+
+    @property
+    def num_openings(self) -> int:
+        """How many openings the games that measure a generation are played on; none where none is measured."""
+        return -(-self.config.gauntlet.games // self.game.spec.num_players) if self.measured else 0
+
+    @functools.cached_property
+    def _gauntlet_openings(self) -> list[Opening]:
+        file = openings_file(self.folder, self.config, GAUNTLET)
         return starts(
             self.game,
-            -(-gauntlet.games // self.game.spec.num_players),
-            path=Path(gauntlet.openings) if gauntlet.openings else None,
-            random_plies=gauntlet.random_plies,
+            self.num_openings,
+            path=None if file is None else file.path,
+            random_plies=self.beginnings.random_plies,
             seed=self._board(0),
         )
 

@@ -45,9 +45,10 @@ def generation_of(run: SelfPlay, number: int) -> Generation | None:
 def _strengths(run: SelfPlay, matches: list[dict[str, Any]]) -> tuple[Strength, ...]:
     """Returns the rating of each agent that was measured, over that of generation 0 where that was."""
     rankings = [
-        Ranking(tuple(tuple(group) for group in groups), tuple(unranked))
+        # Measurements of before boards were kept have none.
+        Ranking(tuple(tuple(group) for group in groups), tuple(unranked), *board)
         for match in matches
-        for groups, unranked in match["rankings"]
+        for groups, unranked, *board in match["rankings"]
     ]
     if not rankings:
         return ()
@@ -62,10 +63,11 @@ def _strengths(run: SelfPlay, matches: list[dict[str, Any]]) -> tuple[Strength, 
 
 
 def _making(run: SelfPlay) -> str:
+    measured = f"- where generations are measured, {run.judging.beginnings}\n" if run.config.gauntlet.games else ""
     return (
         f"- {run.describe()}\n"
         f"- seed {run.config.seed}, networks run by {run.config.games.backend}\n"
-        f"{run.describe_environment()}\n"
+        f"{measured}{run.describe_environment()}\n"
         "- all settings: `config.toml`; each generation: `generations/`; all measured games: `matches/`; "
         "times: `timings.jsonl`"
     )

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moemcts.agents import Agent, PolicyAgent
-from moemcts.arena.openings import read_openings
 from moemcts.game import Game, State
+from moemcts.learn.loop.config import GamesConfig
 from moemcts.naming import SELF, opponents_named
 from moemcts.plugins import plugins
 from moemcts.runs.generations import Generations
+from moemcts.runs.selfplay_openings import GAMES, openings_file
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.engine import Opponents
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 LEAGUE = "league"
 """In place of an agent that sits in the other seats: earlier generations."""
-OPENINGS = "openings"
-"""Where a copy of the file of openings lies, where games are sent to."""
 
 
 class Players:
@@ -94,9 +93,8 @@ class Players:
         folders = [self.folder / "gates", *experts]
         files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir()) if path.is_file()]
         found = {str(path.relative_to(self.folder)): path.read_bytes() for path in files}
-        if self.config.games.openings:
-            path = Path(self.config.games.openings)
-            found[f"{OPENINGS}/{path.name}"] = path.read_bytes()
+        if (openings := openings_file(self.folder, self.config, GAMES)) is not None:
+            found[str(openings.copy.relative_to(self.folder))] = openings.path.read_bytes()
         return found
 
     def league(self, champion: int) -> range:
@@ -119,12 +117,9 @@ class Players:
 
     @functools.cached_property
     def _game_openings(self) -> list[State]:
-        if not self.config.games.openings:
-            return []
-        path = Path(self.config.games.openings)
-        copy = self.folder / OPENINGS / path.name
-        suite = read_openings(self.game, copy if copy.exists() else path)
-        return [one.start for one in suite.openings if not isinstance(one.start, int)]
+        openings = openings_file(self.folder, self.config, GAMES)
+        suite = () if openings is None else openings.read(self.game).openings
+        return [one.start for one in suite if not isinstance(one.start, int)]
 
     def _cast(self, champion: int, usage: Usage) -> Cast:
         from moemcts.learn.loop.games import Cast
@@ -159,9 +154,7 @@ class Players:
 
     def opponent_model(self) -> Opponents:
         """Returns who the search believes to face."""
-        games = self.config.games
-        known = SELF if games.opponents in (SELF, LEAGUE) else games.opponents
-        return opponents_named(games.opponent_model or known, self.game)
+        return opponents_named(faced_in(self.config.games), self.game)
 
     def judged(self, generation: int, search: SearchConfig, simulations: int | None) -> Agent:
         """Returns the experts of a generation as they are measured; 0 simulations are the policy alone."""
@@ -196,6 +189,11 @@ def _parts_player(config: SelfPlayConfig, files: Mapping[str, bytes], generation
     for name, content in files.items():
         write_bytes(Path(home.name) / name, content)
     return PlayParts(Players(Path(home.name), config, plugins().game(config.game)), generation, champion, home)
+
+
+def faced_in(games: GamesConfig) -> str:
+    """Returns the name of who the search believes to face; `self` where it searches for all."""
+    return games.opponent_model or (SELF if games.opponents in (SELF, LEAGUE) else games.opponents)
 
 
 def name_of(generation: int) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib.resources
 import tomllib
+from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from moemcts.errors import unknown_name
 from moemcts.learn.loop.config import GamesConfig, LearningConfig, PromotionConfig, ReplayConfig, TargetsConfig
 from moemcts.learn.training.config import TrainerConfig
+from moemcts.naming import is_timed
 from moemcts.plugins import plugins
 from moemcts.runs.settings import RunConfig, Section
 from moemcts.search.config import SearchConfig
@@ -18,6 +20,7 @@ from moemcts.work.rays import HERE
 
 GAME_PRESETS = "selfplay"
 """Under which a game's presets have those of self-play, each whole."""
+_ALIKE = "expected games that are the same every time"
 
 
 class GauntletConfig(Section):
@@ -70,6 +73,22 @@ class SelfPlayConfig(RunConfig):
     promotion: PromotionConfig = PromotionConfig()
     gauntlet: GauntletConfig = GauntletConfig()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _over_own_defaults(cls, given: object) -> object:
+        """Returns what is given with what a section has here, and not elsewhere, where it says nothing of that."""
+        if not isinstance(given, Mapping):
+            return given
+        values = dict(given)
+        for name, field in cls.model_fields.items():
+            if isinstance(field.default, BaseModel) and isinstance(section := values.get(name), Mapping):
+                own = field.default.model_dump(exclude_unset=True)
+                if section.get("root") == "gumbel":
+                    # This root has noise of its own.
+                    own["noise_fraction"] = 0.0
+                values[name] = own | dict(section)
+        return values
+
     @field_validator("workers", mode="before")
     @classmethod
     def _workers_are_known(cls, given: object) -> object:
@@ -79,13 +98,27 @@ class SelfPlayConfig(RunConfig):
         return given
 
     @model_validator(mode="after")
-    def _is_limited(self) -> Self:
+    def _is_repeatable(self) -> Self:
         if self.search.seconds is not None:
-            raise ValueError("expected games that are the same every time: limit search by simulations, not seconds")
+            raise ValueError(f"{_ALIKE}: limit search by simulations, not seconds")
+        for name in ("opponents", "opponent_model"):
+            if is_timed(reference := getattr(self.games, name)):
+                raise ValueError(f"{_ALIKE}: limit games.{name} by simulations, not by the clock, got {reference!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _says_what_to_learn(self) -> Self:
+        games = self.games
         if self.search.smart_pruning:
             raise ValueError(
                 "expected visits to learn from: with smart_pruning a search ends as soon as its move is sure, "
                 "and its visits say less; set search.smart_pruning=false"
+            )
+        is_counted = (self.search.simulations or games.fast_simulations) is not None
+        if games.searched and games.full_share < 1 and not is_counted:
+            raise ValueError(
+                f"expected games.fast_simulations or search.simulations with games.full_share={games.full_share:g}, "
+                "got neither: nodes do not say what quick searches are limited by"
             )
         return self
 

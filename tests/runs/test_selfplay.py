@@ -8,67 +8,34 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from selfplay_for_tests import Deadly, Killed, assert_same, contents, selfplay, work
 from trained_for_tests import save_team, with_gpus
 
+from moemcts.arena.duel import DuelResult
 from moemcts.arena.replays import read_jsonl
+from moemcts.arena.solo import SoloResult
 from moemcts.cli.main import main
 from moemcts.cli.selfplay import make
 from moemcts.errors import ForeignData, MoemctsError, UsageError
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.weights import read_state, state_digest
 from moemcts.runs import selfplay_judging
-from moemcts.runs.gauntlet import in_turn
-from moemcts.runs.generations import PLAYED
+from moemcts.runs.gauntlet import Duel, in_turn
+from moemcts.runs.generations import PLAYED, PROMOTED
 from moemcts.runs.selfplay import SelfPlay
 from moemcts.runs.selfplay_games import waves
 from moemcts.runs.selfplay_players import Players
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.settings import validate
 from moemcts.store import read_json, read_toml, write_json, write_toml
-from moemcts.work.progress import Advance, Progress, Silence
-
-SMALL: dict[str, Any] = {
-    "game": "tictactoe",
-    "gate": "plies",
-    "network": "mlp?width=8&layers=1",
-    "generations": 3,
-    "games": {"games": 12, "parallel": 4, "per_part": 6, "backend": "torch"},
-    "search": {"simulations": 4, "noise_fraction": 0.25, "temperature": 1.0, "temperature_plies": 4},
-    "replay": {"generations": 2},
-    "targets": {"search_share": 0.5},
-    "training": {"epochs": 2, "batch_size": 16, "keep": "last", "save_interval": 2, "validation_fraction": 0.2},
-    "promotion": {"rule": "score", "games": 4, "score": 0.4},
-    "gauntlet": {"every": 3, "games": 4, "opponents": ["random"]},
-}
-NOT_COMPARED = {"timings.jsonl", "env.json", "done.json"}
-
-
-def work(run: SelfPlay, progress: Progress | None = None) -> SelfPlay:
-    """Does whatever is not done yet, without a report."""
-    with run.opened():
-        run.work(progress or Silence())
-    return run
-
-
-def selfplay(folder: Path, **changes: Any) -> SelfPlay:
-    values = {
-        key: {**value, **changes.pop(key, {})} if isinstance(value, dict) else value for key, value in SMALL.items()
-    }
-    return SelfPlay.create(folder, validate(values | changes, SelfPlayConfig))
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    kept = (path for path in files if path.name not in NOT_COMPARED and not path.name.startswith("."))
-    found = {str(path.relative_to(folder)): path.read_bytes() for path in kept}
-    return {name: content for name, content in found.items() if not name.startswith("report")}
+from moemcts.work import Workers
+from moemcts.work.progress import Advance, Silence
 
 
 @pytest.fixture(scope="module")
@@ -76,34 +43,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("selfplay") / "run"
     make(selfplay(folder), Silence())
     return folder
-
-
-class Killed(BaseException):
-    """What nobody catches, as nobody can when a process is killed."""
-
-
-class Deadly(Silence):
-    """Kills whoever reports its progress at the `count`-th time within a task."""
-
-    def __init__(self, task: str, count: int) -> None:
-        self._task = task
-        self._left = count
-
-    @contextmanager
-    def task(self, name: str, unit: str) -> Iterator[Advance]:
-        def advance(done: int, total: int) -> None:
-            if name == self._task:
-                self._left -= 1
-                if self._left == 0:
-                    raise Killed
-
-        yield advance
-
-
-def assert_same(one: Path, other: Path) -> None:
-    ours, theirs = contents(one), contents(other)
-    assert ours.keys() == theirs.keys()
-    assert [name for name in ours if ours[name] != theirs[name]] == []
 
 
 @pytest.mark.parametrize(
@@ -203,7 +142,8 @@ def test_the_report_tells_strength_losses_and_games(finished: Path) -> None:
         assert set(one["learned"]["losses"]) == {"phase 0", "phase 1", "phase 2"}
     assert numbers["generations"][2]["learned"]["window"] == [2, 3]
     page = (finished / "report" / "report.md").read_text()
-    for word in ("Strength", "Generations", "repeated %", "window"):
+    begin = "- where generations are measured, games begin after 4 random plies and are counted from there\n"
+    for word in ("Strength", "Generations", "repeated %", "window", begin):
         assert word in page
 
 
@@ -231,7 +171,10 @@ def test_equals_of_a_game_of_four_have_as_many_seats_where_one_is_to_be_promoted
     records = [json.loads(line) for line in (tmp_path / "run/matches/promote-0001.jsonl").read_text().splitlines()]
     seats = {tuple(record["agents"]) for record in records if "moves" in record}
     assert seats == {("generation 1", "generation 0") * 2, ("generation 0", "generation 1") * 2}
-    assert run.on_disk.champion(1) in (0, 1)
+    _, drawn, won = counts = run.on_disk.said(1, PROMOTED)["counts"]
+    assert sum(counts) == 4
+    # Four games are too few for a sequential test between 0 and 400 Elo.
+    assert run.on_disk.champion(1) == int(rule["rule"] == "score" and won + drawn / 2 > 0.4 * 4)
 
 
 def test_nobody_is_promoted_where_two_agents_cannot_have_as_many_seats() -> None:
@@ -298,6 +241,18 @@ def test_a_promotion_that_was_said_but_not_noted_is_not_judged_again(
             {"search": {"smart_pruning": True, "temperature": 0.0, "temperature_plies": 0}},
             "expected visits to learn from",
         ),
+        (
+            {"search": {"simulations": None, "nodes": 9}, "games": {"full_share": 0.5}},
+            r"expected games.fast_simulations or search.simulations with games.full_share=0\.5, got neither",
+        ),
+        (
+            {"games": {"opponents": "uct?seconds=0.01"}},
+            "limit games.opponents by simulations, not by the clock, got 'uct",
+        ),
+        (
+            {"games": {"opponent_model": "flat?seconds=1"}},
+            "limit games.opponent_model by simulations, not by the clock",
+        ),
         ({"targets": {"steps": 2, "td_lambda": 0.5}}, "expected steps or td_lambda"),
         ({"promotion": {"rule": "sprt", "elo0": 20.0}}, "promotion in tictactoe: expected elo0 < elo1"),
     ],
@@ -305,6 +260,45 @@ def test_a_promotion_that_was_said_but_not_noted_is_not_judged_again(
 def test_what_cannot_be_done_is_said_before_it_begins(tmp_path: Path, changes: Any, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
         selfplay(tmp_path / "run", **changes)
+
+
+def test_sections_that_are_given_keep_what_self_play_has_of_its_own() -> None:
+    def made(**sections: Any) -> SelfPlayConfig:
+        return validate({"game": "tictactoe", **sections}, SelfPlayConfig)
+
+    search = made(search={"simulations": 200}).search
+    assert (search.simulations, search.noise_fraction, search.temperature, search.temperature_plies) == (
+        200,
+        0.25,
+        1,
+        10,
+    )
+    assert made(search={"noise_fraction": 0.0}).search.noise_fraction == 0
+    # The Gumbel root has noise of its own.
+    assert made(search={"root": "gumbel"}).search.noise_fraction == 0
+    assert made(search={"root": "gumbel"}).search.temperature_plies == 10
+    assert (made(training={"epochs": 2}).training.keep, made(training={"keep": "best"}).training.keep) == (
+        "last",
+        "best",
+    )
+    for config in (made(), made(search={"root": "gumbel"}), made(search={"temperature": 0.0})):
+        assert validate(config.resolved_settings(), SelfPlayConfig) == config
+
+
+@pytest.mark.parametrize(
+    ("games", "num_values"),
+    [
+        ({}, "&num_values=4"),
+        ({"opponents": "league"}, "&num_values=4"),
+        ({"opponents": "simple"}, ""),
+        ({"opponent_model": "simple"}, ""),
+        ({"opponents": "simple", "opponent_model": "self"}, "&num_values=4"),
+    ],
+)
+def test_networks_value_all_whom_the_search_plays_for(tmp_path: Path, games: dict[str, str], num_values: str) -> None:
+    run = selfplay(tmp_path / "run", game="pommerman?max_steps=20", gate="none", games=games, generations=1)
+    assert run.config.network == f"mlp?width=8&layers=1{num_values}"
+    assert read_toml(tmp_path / "run" / "config.toml")["network"] == run.config.network
 
 
 def test_experts_play_on_the_device_that_is_named(
@@ -375,6 +369,17 @@ def test_the_command_ends_with_a_report(
     assert json.loads(capsys.readouterr().out)["generations"][0]["games"] == 8
 
 
+def test_the_network_of_what_is_begun_with_is_not_chosen(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = finished / "generations" / "0003" / "experts"
+    options = ["--game", "tictactoe", "--gate", "plies", "--start", start, "--out", tmp_path / "run", "--dry-run"]
+    assert command("selfplay", *options, "--network", "resnet", monkeypatch=monkeypatch) == 2
+    assert f"expected --start without --network: the network is that of {start}" in capsys.readouterr().err
+    assert command("selfplay", *options, "--preset", "smoke", monkeypatch=monkeypatch) == 0
+    assert f'network = "{read_toml(start / "manifest.toml")["network"]}"' in capsys.readouterr().out
+
+
 def test_a_game_of_each_generation_can_be_gone_through(finished: Path) -> None:
     run = SelfPlay.load(finished)
     for generation in (1, 2, 3):
@@ -404,11 +409,18 @@ def test_experts_among_the_opponents_stay_the_same(tmp_path: Path, monkeypatch: 
         work(SelfPlay.load(tmp_path / "run"))
 
 
-def test_openings_are_counted(finished: Path) -> None:
-    said = SelfPlay.load(finished).on_disk.said(1, "played.json")
-    assert all(one["games"] > 1 and len(one["moves"].split()) == 4 for one in said["openings"])
-    assert sum(one["games"] for one in said["openings"]) <= said["games"]
-    assert (finished / "report" / "report.md").read_text().count("What was played") == 1
+def test_openings_are_counted(tmp_path: Path) -> None:
+    # Without noise and draws all games of a generation are the same.
+    alike = {"noise_fraction": 0.0, "temperature": 0.0}
+    run = selfplay(tmp_path, generations=1, search=alike, promotion={"rule": "none"}, gauntlet={"games": 0})
+    make(run, Silence())
+    (replay,) = read_jsonl(run.on_disk.of(1) / "game.jsonl", run.game)
+    texts = [moves[0].text for _, moves in list(replay.positions())[:4]]
+    opening = {"moves": " ".join(texts), "games": 12, "player 0": replay.record.returns[0]}
+    assert run.on_disk.said(1, PLAYED)["openings"] == [opening]
+    page = (tmp_path / "report" / "report.md").read_text()
+    assert page.count("What was played") == 1
+    assert opening["moves"] in page
 
 
 @pytest.fixture(scope="module")
@@ -451,6 +463,24 @@ def test_nothing_is_played_ahead_any_more_where_a_run_has_ended(
     with pytest.raises(Killed):
         work(run, Deadly("generation 1: promotion", 1))
     assert "beside" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_whom_the_clock_limits_is_measured_against_one_game_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parallel = {}
+
+    class Watched(Duel):
+        def play(self, workers: Workers, advance: Advance) -> DuelResult | SoloResult:
+            parallel[list(self.agents)[1].partition("?")[0]] = self.parallel
+            return super().play(workers, advance)
+
+    monkeypatch.setattr(selfplay_judging, "Duel", Watched)
+    gauntlet = {"opponents": ["uct?seconds=0.001", "random"], "games": 2, "parallel": 2}
+    run = selfplay(tmp_path / "run", generations=1, gauntlet=gauntlet)
+    run.do("start", lambda done, total: None)
+    run.do("measure-0000", lambda done, total: None)
+    assert parallel == {"uct": 1, "random": 2}
 
 
 def test_generations_of_different_seeds_have_other_start_positions(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ class GamesConfig(_Section):
     """A player gives up where it expects minus this or less for `resign_moves` of its moves in a row; without it all
     games are played to their end. Zero-sum games of two players in turn."""
     resign_moves: int = Field(default=3, ge=1)
-    """Of its own moves in a row."""
+    """Of its own moves in a row; forced ones do not count."""
     played_on: float = Field(default=0.1, ge=0, le=1)
     """Share of the games in which nobody gives up, from which the report says how often that would have been wrong."""
     opponents: str = "self"

@@ -245,7 +245,8 @@ class _Game(Table):
                 seat.memory = None
 
     def _resign(self, step: Step[_Game]) -> None:
-        if self.adjudicator is None or self.resigner >= 0 or not self.players:
+        # Who was forced to a move has not looked at the position, and may not expect anything.
+        if self.adjudicator is None or self.resigner >= 0 or not self.players or step.num_legal == (1,):
             return
         if self.adjudicator.note(step.players, step.decisions) == "resignation":
             self.resigner = step.players[0]

@@ -46,7 +46,10 @@ class Metered(Wrapping):
 
 
 class Learner:
-    """Searches every move, a share of them in full; decisions of the others have no policy, nothing to learn from."""
+    """Searches moves, a share of them in full; decisions of the others have no policy, nothing to learn from.
+
+    A forced move is not searched, is expected nothing of and draws nothing, unless its tree is kept for the next one.
+    """
 
     def __init__(
         self,
@@ -59,9 +62,10 @@ class Learner:
         opponents: Opponents = None,
         name: str = "learner",
     ) -> None:
-        """A quick search has `fast_simulations`, a quarter of a full one's if not given, and no noise.
+        """A quick search has `fast_simulations`, a quarter of a full one's if not given, no noise and nothing forced.
 
-        Raises ValueError where a share is to be quick of a search that no number of simulations limits.
+        Both ask one evaluator, so that with a cache each remembers what the other has asked. Raises ValueError where a
+        share is to be quick of a search that no number of simulations limits.
         """
         self.name = name
         self._config = config
@@ -72,24 +76,25 @@ class Learner:
             if fast_simulations is None and config.simulations is None:
                 raise ValueError("expected fast_simulations for a search without simulations, got none")
             few = fast_simulations or max(1, (config.simulations or 0) // 4)
-            self._fast = SearchAgent(game, evaluator, quiet(config, simulations=few), opponents=opponents, name=name)
+            self._fast = self._full.searching_by(quiet(config, simulations=few))
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         return think(self.thought(views, seats))
 
     def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
         """Searches in full first, then quickly."""
-        is_full = np.array([self._full_share == 1 or seat.rng.random() < self._full_share for seat in seats])
-        decisions: dict[int, Decision] = {}
-        for agent, rows, full in (
-            (self._full, np.flatnonzero(is_full), True),
-            (self._fast, np.flatnonzero(~is_full), False),
-        ):
-            if len(rows):
-                some, theirs = views.take(rows), [seats[int(row)] for row in rows]
+        decisions = {} if self._config.reuse else _forced(views)
+        full, fast = list[int](), list[int]()
+        for row, seat in enumerate(seats):
+            if row not in decisions:
+                is_full = self._full_share == 1 or seat.rng.random() < self._full_share
+                (full if is_full else fast).append(row)
+        for agent, rows, is_full in ((self._full, full, True), (self._fast, fast, False)):
+            if rows:
+                some, theirs = views.take(rows), [seats[row] for row in rows]
                 results = yield from agent.searching(some, theirs)
                 for row, result, ply, seat in zip(rows, results, some.plies(), theirs, strict=True):
-                    decisions[int(row)] = self._decision(result, int(ply), seat, is_full=full)
+                    decisions[row] = self._decision(result, int(ply), seat, is_full=is_full)
         return [decisions[row] for row in range(len(seats))]
 
     def _decision(self, result: SearchResult, ply: int, seat: Seat, *, is_full: bool) -> Decision:
@@ -105,5 +110,14 @@ class Learner:
 
 
 def quiet(search: SearchConfig, **changes: Any) -> SearchConfig:
-    """Returns a search without the noise that searches to learn from have, and with these settings."""
-    return search.model_copy(update={"noise_fraction": 0.0, "gumbel_noise": 0.0, **changes})
+    """Returns a search with these settings, and without what searches to learn from have: noise, and forced playouts,
+    which are to give noise a chance (as in KataGo, Wu 2019).
+    """
+    return search.model_copy(update={"noise_fraction": 0.0, "gumbel_noise": 0.0, "forced_playouts": 0.0, **changes})
+
+
+def _forced(views: Views) -> dict[int, Decision]:
+    """Returns the decisions of the views in which one action is legal, by their rows."""
+    legal = views.legal_mask()
+    rows = np.flatnonzero(legal.sum(axis=1) == 1)
+    return {int(row): Decision(action=int(legal[row].argmax())) for row in rows}

@@ -1,0 +1,64 @@
+"""Files of start positions that self-play is given, of which it keeps copies: its folder holds all that it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from moemcts.arena.openings import Suite, read_openings
+from moemcts.game import Game
+from moemcts.runs.selfplay_settings import SelfPlayConfig
+from moemcts.store import digest, read_bytes, write_bytes
+
+GAMES, GAUNTLET = "games", "gauntlet"
+"""The sections of the settings that may name such a file."""
+_FOLDER = "openings"
+
+
+@dataclass(frozen=True)
+class OpeningsFile:
+    """A file of start positions, and the copy that the run has of it."""
+
+    section: str
+    """Of the settings, which names it."""
+    named: Path
+    copy: Path
+
+    @property
+    def path(self) -> Path:
+        """The copy, or the file itself where there is none: not yet, or in a run from before there were copies."""
+        return self.copy if self.copy.exists() else self.named
+
+    @property
+    def decided_by(self) -> dict[str, str]:
+        """What decides parts of a run beside the settings: the content, where the run has it."""
+        return {f"content of {self.section}.openings": digest(read_bytes(self.copy))[:16]} if self.copy.exists() else {}
+
+    def keep(self) -> None:
+        """Copies the file into the run's folder; raises DamagedFile where it cannot be read."""
+        write_bytes(self.copy, read_bytes(self.named))
+
+    def read(self, game: Game) -> Suite:
+        """Returns what the run plays from; raises as `read_openings`."""
+        return read_openings(game, self.path)
+
+
+def openings_file(folder: Path, config: SelfPlayConfig, section: str) -> OpeningsFile | None:
+    """Returns the file that a section names; None where games begin in the game's own start positions."""
+    named: str = getattr(config, section).openings
+    return OpeningsFile(section, Path(named), folder / _FOLDER / section / Path(named).name) if named else None
+
+
+def openings_files(folder: Path, config: SelfPlayConfig) -> list[OpeningsFile]:
+    """Returns the files that the settings name."""
+    found = (openings_file(folder, config, section) for section in (GAMES, GAUNTLET))
+    return [file for file in found if file is not None]
+
+
+def with_whole_paths(config: SelfPlayConfig) -> SelfPlayConfig:
+    """Returns the configuration with the files of openings as they are found from everywhere."""
+    update = {
+        file.section: getattr(config, file.section).model_copy(update={"openings": str(file.named.absolute())})
+        for file in openings_files(Path(), config)
+    }
+    return config.model_copy(update=update)
