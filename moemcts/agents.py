@@ -57,7 +57,9 @@ class Seat:
     """One player's place in one game: its source of randomness and what its agent remembers.
 
     An agent that draws only from `rng` and remembers only in `memory` plays the same game whatever other games
-    share its batches.
+    share its batches. Where it fails in another game, it is asked again with the memory that it began with: a list, a
+    dictionary, a set or an array may be changed in place, and is copied for that; an object of any other class is
+    replaced by another one, never changed.
     """
 
     player: Player

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import shlex
 import sys
 import traceback
@@ -14,8 +15,13 @@ from typing import Any, Literal
 
 MOST_NAMES = 16
 """Names that an error lists."""
+MOST_CHARACTERS = 200
+"""Of what an error of others says, where it is told on one line."""
 CODE = Path(__file__).parent
 """The folder of the framework's own code."""
+_STANDARD = Path(os.__file__).parent
+"""The folder of Python's own library; packages of others lie in one within it."""
+_PACKAGES = ("site-packages", "dist-packages")
 CHECKOUT = next((folder for folder in [Path(__file__).parents[1]] if (folder / "uvw").exists()), None)
 """The folder of sources that is run; None where a wheel was installed."""
 
@@ -51,6 +57,13 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
+def one_line(error: BaseException) -> str:
+    """Returns the type of an error, what it says, cut where that is long, and the place that `place_of` says."""
+    text = " ".join(str(error).split()) or "no message"
+    shown = text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + " ..."
+    return f"{type(error).__name__}: {shown}{place_of(error)}"
+
+
 def place_of(error: BaseException) -> str:
     """Returns where code outside the framework was when it raised, ` in play (nim.py:21)`; nothing where none was."""
     if not (frames := outside(error)):
@@ -60,14 +73,19 @@ def place_of(error: BaseException) -> str:
 
 
 def outside(error: BaseException) -> list[tuple[FrameType, int]]:
-    """Returns the calls of code outside the framework that an error came through, outermost first, with their lines."""
+    """Returns the calls of code outside the framework that an error came through, outermost first, with their lines.
+
+    Those of Python's own library and of what the framework computes with are left out.
+    """
     libraries = [sys.modules[name].__file__ for name in ("numpy", "torch") if name in sys.modules]
     others = [CODE, *(Path(path).parent for path in libraries if path)]
-    return [
-        (frame, line)
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if (path := Path(frame.f_code.co_filename)).is_file() and not any(path.is_relative_to(one) for one in others)
-    ]
+
+    def is_outside(path: Path) -> bool:
+        is_standard = path.is_relative_to(_STANDARD) and not any(part in _PACKAGES for part in path.parts)
+        return path.is_file() and not is_standard and not any(path.is_relative_to(one) for one in others)
+
+    calls = traceback.walk_tb(error.__traceback__)
+    return [(frame, line) for frame, line in calls if is_outside(Path(frame.f_code.co_filename))]
 
 
 def how_to_get(extra: str) -> str:
@@ -123,6 +141,10 @@ class AgentFailure(MoemctsError):
 
 class GameFailure(MoemctsError):
     """A game raised an error when the framework asked it: no agent's fault, so that no agent loses by it."""
+
+
+class UnlawfulGame(GameFailure, ValueError):
+    """A game gave a search what the laws of games do not allow, such as returns out of range."""
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:

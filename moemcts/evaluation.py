@@ -126,6 +126,11 @@ class CachedEvaluator:
         self.__dict__.update(state)
         self._begin()
 
+    @property
+    def gate(self) -> Any:
+        """The other evaluator's, which names the phases of positions; None where it has none."""
+        return getattr(self._evaluator, "gate", None)
+
     def _begin(self) -> None:
         self._lock = OwnLock()
         self._index = core.CacheIndex(self._size)

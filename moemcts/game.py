@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
 from moemcts._core import PythonSearch
+from moemcts.errors import UnlawfulGame
 
 Player = int
 Action = int
@@ -257,7 +258,7 @@ class Game(ABC, Generic[S]):
       with no blanks around it;
     - positions that differ in who moves, in legal actions or in what those who move observe differ in `key`, which is
       the same in every process;
-    - who perceives a position moves in it, with the same legal actions;
+    - who perceives a position moves in it, with the same legal actions, and observes the same;
     - symmetries permute actions, and where the start looks the same to a symmetry, it maps games to games: legal
       actions to legal ones, observations to those of the positions reached.
     """
@@ -305,8 +306,8 @@ class Game(ABC, Generic[S]):
     def perceived(self, state: S, player: Player, seed: int = 0) -> S:
         """Returns a position as `player` may believe it to be, in which its search is rooted.
 
-        The player moves in it, and what is legal for it is the same. With perfect information that is the position
-        itself.
+        The player moves in it, what is legal for it is the same, and so is its observation. With perfect information
+        that is the position itself.
         """
         return state
 
@@ -348,9 +349,18 @@ class ViewList:
         return ViewList(self._spec, [self._views[int(row)] for row in rows])
 
     def observations(self) -> FloatArray:
-        planes = np.empty((len(self._views), *self._spec.observation_shape), dtype=np.float32)
+        """Returns the observation of every view as `Views` does; raises UnlawfulGame for one of another shape."""
+        shape = self._spec.observation_shape
+        planes = np.empty((len(self._views), *shape), dtype=np.float32)
         for row, (state, player) in enumerate(self._views):
-            planes[row] = state.observation(player)
+            given = state.observation(player)
+            # NumPy would stretch a number, or one plane, over all.
+            if np.shape(given) != shape:
+                raise UnlawfulGame(
+                    f"{self._spec.name} breaks the laws of games, see moemcts check: expected observations of shape "
+                    f"{shape}, got {np.shape(given)} of player {player} at ply {state.ply}"
+                )
+            planes[row] = given
         return planes
 
     def players(self) -> IntArray:

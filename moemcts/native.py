@@ -6,7 +6,8 @@ the compiled module itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts import _core as core
+from moemcts.errors import UnlawfulGame, outside
 from moemcts.game import FloatArray, GameSpec, IntArray, State, Views
 
 __all__ = [
@@ -27,12 +29,18 @@ __all__ = [
     "can_roll_out",
     "core",
     "identities",
+    "lawful",
     "playout_search",
     "playouts",
 ]
 
 for _state in core.STATE_TYPES:
     State.register(_state)
+
+_REFUSALS = ("expected returns ", "expected rewards ", ", the game gave ", ", the game let ")
+"""What the core says of values that a game gave it, and of nothing else."""
+_ARGUMENT = "argument '"
+"""What an error begins with that is of how the core was called, and of no game."""
 
 Arms = tuple[IntArray, IntArray, NDArray[np.float64]]
 """Actions, visits and sums of values of one root."""
@@ -95,6 +103,25 @@ def can_roll_out(views: Views) -> TypeGuard[RollsOut]:
     return _has_methods_of(type(views), RollsOut)
 
 
+@contextmanager
+def lawful(spec: GameSpec) -> Iterator[None]:
+    """Raises UnlawfulGame where the core refuses what the game gave it: returns, rewards, actions, chances, players."""
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError) as error:
+        # What the game raises itself came through its own code.
+        if outside(error) or not _is_refusal(error):
+            raise
+        raise UnlawfulGame(f"{spec.name} breaks the laws of games, see moemcts check: {error}") from error
+
+
+def _is_refusal(error: Exception) -> bool:
+    if type(error) is ValueError:
+        return any(words in str(error) for words in _REFUSALS)
+    # Numbers are expected, and something else came.
+    return type(error) in (TypeError, OverflowError) and not str(error).startswith(_ARGUMENT)
+
+
 @cache
 def _has_methods_of(kind: type, protocol: type) -> bool:
     # Remembered: to find out takes as long as a small batch.
@@ -104,7 +131,9 @@ def _has_methods_of(kind: type, protocol: type) -> bool:
 class ObservationBuffer:
     """Memory that the observations of one batch after the other are written into.
 
-    Fresh memory for every batch costs as much as the planes in it. What a call returns holds until the next one.
+    Fresh memory for every batch costs as much as the planes in it. What a call returns holds until the next one. It is
+    for who encodes positions in a loop of one thread. Evaluators of networks do without: several threads may ask one of
+    them, copies of them would share or carry the room, and a network takes far longer than its memory.
     """
 
     def __init__(self) -> None:
@@ -137,7 +166,8 @@ def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:
     """
     if are_native(views):
         return views.playouts(num, seed, discount=spec.discount)
-    return core.python_playouts(views, spec.num_players, num, seed, discount=spec.discount)
+    with lawful(spec):
+        return core.python_playouts(views, spec.num_players, num, seed, discount=spec.discount)
 
 
 def playout_search(
@@ -159,13 +189,14 @@ def playout_search(
         return views.playout_search(
             seeds, playouts=playouts, seconds=seconds, exploration=exploration, depth=depth, discount=spec.discount
         )
-    return core.python_playout_search(
-        views,
-        spec.num_players,
-        seeds,
-        playouts=playouts,
-        seconds=seconds,
-        exploration=exploration,
-        depth=depth,
-        discount=spec.discount,
-    )
+    with lawful(spec):
+        return core.python_playout_search(
+            views,
+            spec.num_players,
+            seeds,
+            playouts=playouts,
+            seconds=seconds,
+            exploration=exploration,
+            depth=depth,
+            discount=spec.discount,
+        )

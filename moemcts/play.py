@@ -12,21 +12,23 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from operator import index
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.agents import Agent, Decision, Seat, at_once, thought_of
-from moemcts.errors import AgentFailure, Failure, GameFailure, UsageError, outside, place_of
+from moemcts.errors import AgentFailure, Failure, GameFailure, UnlawfulGame, UsageError, one_line, outside
 from moemcts.game import CHANCE, NO_REWARDS, Action, FloatArray, Game, Player, State, Views
 from moemcts.thoughts import Flight, Thought, think
 
 LONGEST = 86_400.0
 """Seconds that a decision may be limited to: a day, so that a timer takes them for any number of views."""
-_MOST_CHARACTERS = 200
+_CONTAINERS = (list, dict, set, bytearray, deque, np.ndarray)
+"""What memories are that agents may change in place; anything else they replace."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -99,7 +101,6 @@ def play(
     tables: Iterable[T],
     *,
     max_parallel: int = 256,
-    skip_forced: bool = False,
     patience: float | None = None,
     in_flight: int = 1,
 ) -> Iterator[list[Step[T]]]:
@@ -111,8 +112,7 @@ def play(
 
     An agent that raises an error, answers too little or something that is not legal fails where it does, and at no
     other table: it is asked again for one view at a time. `patience` is how many seconds a decision may take.
-    With `skip_forced` agents are not asked where there is one legal action. Raises UsageError for a `patience` that is
-    not in (0, LONGEST].
+    Raises UsageError for a `patience` that is not in (0, LONGEST].
 
     With `in_flight` the tables are in so many groups that share the places and have rounds of their own: while what one
     group asks is evaluated, another goes on. Which group a table is in depends on no clock. Decisions that are limited
@@ -128,11 +128,11 @@ def play(
     waiting = iter(tables)
     num_groups = 1 if patience is not None else min(in_flight, max_parallel)
     if num_groups > 1:
-        yield from _in_flight(game, waiting, max_parallel, num_groups, skip_forced)
+        yield from _in_flight(game, waiting, max_parallel, num_groups)
         return
     running: list[T] = []
     while running := _seated(running, waiting, max_parallel):
-        done = _Round(running, skip_forced)
+        done = _Round(running)
         for batch in done.batches:
             done.take(batch, ask(batch.agent, game.views(batch.pairs), batch.seats, patience=patience))
         yield done.steps()
@@ -150,9 +150,7 @@ def check_patience(seconds: float) -> None:
 Answer = Decision | Failure
 
 
-def _in_flight(
-    game: Game, waiting: Iterator[T], max_parallel: int, num_groups: int, skip_forced: bool
-) -> Iterator[list[Step[T]]]:
+def _in_flight(game: Game, waiting: Iterator[T], max_parallel: int, num_groups: int) -> Iterator[list[Step[T]]]:
     # Of fewer tables than there are places, each group has its share too.
     first = _seated((), waiting, max_parallel)
     bounds = [len(first) * group // num_groups for group in range(num_groups + 1)]
@@ -166,7 +164,7 @@ def _in_flight(
                 group.tables = _seated(group.tables, waiting, group.room)
                 if not group.tables:
                     continue
-                group.round = _Round(group.tables, skip_forced)
+                group.round = _Round(group.tables)
                 for batch in group.round.batches:
                     views = game.views(batch.pairs)
                     thought = thought_of(batch.agent, views, batch.seats)
@@ -185,10 +183,11 @@ def _in_flight(
 def ask(agent: Agent, views: Views, seats: Sequence[Seat], *, patience: float | None = None) -> list[Answer]:
     """Returns what an agent decides in each view, or why it has not; it never raises what the agent raises.
 
-    Raises GameFailure where the game raised when the framework's own agents asked it.
+    Raises GameFailure where the game raised when the framework's own agents asked it, or gave them what no game may.
 
     Where it raises an error, it is asked for one view at a time with the randomness and the memories it began with, so
-    that only those views fail to which it has no answer. Legality is not checked.
+    that only those views fail to which it has no answer. A memory of a class of the agent's own that it has changed in
+    place, and not replaced, stays changed (`Seat`). Legality is not checked.
     """
     return think(_asking(agent, views, seats, at_once(agent, views, seats), patience))
 
@@ -201,7 +200,8 @@ def _asking(
     patience: float | None = None,
 ) -> Thought[list[Answer]]:
     """Returns what comes to the answers of `ask`, by a thought of the agent about these views."""
-    before = [(seat.rng.bit_generator.state, seat.memory) for seat in seats]
+    # One alone is not asked again.
+    before = [(seat.rng.bit_generator.state, _kept(seat.memory)) for seat in seats] if len(seats) > 1 else []
     try:
         with _time_limit(None if patience is None else patience * len(seats)):
             decisions, failures = yield from _heard(thought)
@@ -210,8 +210,10 @@ def _asking(
         failure = Failure("timeout", f"no decision within {patience:g} s")
     except Exception as error:
         if _is_of_the_game(error):
-            raise GameFailure(f"the game raised {_one_line(error)}") from error
-        failure = Failure("crash", _one_line(error))
+            if isinstance(error, UnlawfulGame):
+                raise
+            raise GameFailure(f"the game raised {one_line(error)}") from error
+        failure = Failure("crash", one_line(error))
     if len(seats) == 1:
         return [failure]
     answers: list[Answer] = []
@@ -221,9 +223,20 @@ def _asking(
     return answers
 
 
+def _kept(memory: Any) -> Any:
+    """Returns a memory as it is now, whatever an agent that keeps to `Seat` does with it."""
+    return deepcopy(memory) if isinstance(memory, _CONTAINERS) else memory
+
+
 def _is_of_the_game(error: Exception) -> bool:
-    """Returns whether the framework asked a game that raised: then no code of the agent's own was under way."""
-    return any(isinstance(frame.f_locals.get("self"), Game | State) for frame, _ in outside(error)[:1])
+    """Returns whether a game raised, or gave what no game may, where the framework asked it.
+
+    Then no code of the agent's own was under way.
+    """
+    calls = outside(error)
+    if not calls:
+        return isinstance(error, UnlawfulGame)
+    return isinstance(calls[0][0].f_locals.get("self"), Game | State)
 
 
 def _heard(thought: Thought[Sequence[Decision]]) -> Thought[tuple[Sequence[Decision], Mapping[int, Failure]]]:
@@ -257,7 +270,7 @@ def _plain(decision: Decision) -> Answer:
             expert=None if expert is None else index(expert),
         )
     except (TypeError, ValueError, OverflowError) as error:
-        return Failure("crash", _one_line(error))
+        return Failure("crash", one_line(error))
     if plain.value is not None and not math.isfinite(plain.value):
         return Failure("crash", f"expected a finite value, got {plain.value}")
     return plain
@@ -277,18 +290,16 @@ class _Batch:
 class _Round(Generic[T]):
     """One decision of every player who moves at some tables."""
 
-    def __init__(self, tables: Sequence[T], skip_forced: bool) -> None:
+    def __init__(self, tables: Sequence[T]) -> None:
         self.tables = tables
         self._legal = [[table.state.legal_actions(player) for player in table.players] for table in tables]
         self._answers: list[list[Answer]] = []
         batches: dict[int, _Batch] = {}
-        for number, (table, choices) in enumerate(zip(tables, self._legal, strict=True)):
-            given: list[Answer] = [_NOBODY] * len(choices)
-            for place, (player, actions) in enumerate(zip(table.players, choices, strict=True)):
+        for number, table in enumerate(tables):
+            given: list[Answer] = [_NOBODY] * len(table.players)
+            for place, player in enumerate(table.players):
                 if player == CHANCE:
                     given[place] = Decision(action=random_action(table.state, CHANCE, table.chance))
-                elif skip_forced and len(actions) == 1:
-                    given[place] = Decision(action=int(actions[0]))
                 else:
                     agent = table.agents[player]
                     batch = batches.setdefault(id(agent), _Batch(agent))
@@ -394,12 +405,6 @@ def _time_limit(seconds: float | None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split()) or "no message"
-    shown = text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + " ..."
-    return f"{type(error).__name__}: {shown}{place_of(error)}"
 
 
 _NOBODY = Decision(action=-1)

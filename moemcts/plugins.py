@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moemcts.errors import MoemctsError, UsageError, unknown_name
+from moemcts.errors import MoemctsError, UsageError, one_line, unknown_name
 from moemcts.hooks import Hooks
 from moemcts.options import option_types
 from moemcts.references import extend_reference, parse_reference
-from moemcts.registry import Registry, RegistryByGame, one_line
+from moemcts.registry import Registry, RegistryByGame
 
 if TYPE_CHECKING:
     import typer
@@ -168,19 +168,21 @@ class Plugins:
         """Returns a new network, a `torch.nn.Module`."""
         return self.networks.make(reference, observation_shape, num_actions)
 
-    def complete_network(self, reference: str, game: Game) -> str:
+    def complete_network(self, reference: str, game: Game, *, faced: str | None = None) -> str:
         """Returns the reference with the options that the game decides where the user does not.
 
         A game that declares policy planes gets them. Where a search values all players by itself, because there are
-        more than two or the game has no fixed sum, and no default agent of the game answers for the others, networks
-        value all of them: `num_values`. Where one does answer, only the searched player's value is asked for.
+        more than two or the game has no fixed sum, and no agent answers for the others, networks value all of them:
+        `num_values`. Where one does answer, only the searched player's value is asked for. `faced` is that agent, empty
+        where nobody answers, and the game's default agent where nothing is said.
         """
         name, options = parse_reference(reference)
         accepted = option_types(self.networks[name].make, num_given=2) if name in self.networks else {}
         spec, added = game.spec, dict[str, Any]()
         if spec.policy_planes:
             added["policy_planes"] = spec.policy_planes
-        if (spec.num_players > 2 or spec.utility_sum is None) and self.default_agent(game) is None:
+        others = self.default_agent(game) if faced is None else faced
+        if (spec.num_players > 2 or spec.utility_sum is None) and not others:
             added["num_values"] = spec.num_players
         missing = {key: value for key, value in added.items() if key in (accepted or ()) and key not in options}
         return extend_reference(reference, missing)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable
 from typing import Any, Self
 
-from moemcts.errors import MoemctsError, UsageError, unknown_name
+from moemcts.errors import MoemctsError, UsageError, one_line, unknown_name
 from moemcts.hookspecs import Registration
 from moemcts.options import checked_options, told
 from moemcts.references import parse_reference
@@ -53,7 +54,8 @@ class Registry(dict[str, Registration]):
     def make(self, reference: str, *arguments: Any) -> Any:
         """Returns what an entry makes of a user's reference and the arguments of its kind.
 
-        Raises UsageError for a name or an option that there is not, MoemctsError where the maker fails.
+        Raises UsageError for a name or an option that there is not and for what the maker refuses by ValueError,
+        MoemctsError, with the place, where it fails.
         """
         name, options = parse_reference(reference)
         entry = self.entry(name)
@@ -66,9 +68,9 @@ class Registry(dict[str, Registration]):
             made = entry.make(*given, **options)
         except MoemctsError:
             raise
-        except (TypeError, ValueError) as error:
-            raise UsageError(f"{self.kind} {reference!r}: {told(error)}") from error
         except Exception as error:
+            if isinstance(error, ValueError) or _is_of_options(error, options):
+                raise UsageError(f"{self.kind} {reference!r}: {told(error)}") from error
             raise MoemctsError(f"{self.kind} {reference!r} cannot be made: {one_line(error)}") from error
         if made is None:
             raise MoemctsError(f"{self.kind} {reference!r} cannot be made: its plugin returned None")
@@ -78,6 +80,13 @@ class Registry(dict[str, Registration]):
         """Returns what a name says behind its family; nothing for a name of its own."""
         family, _, member = name.partition(FAMILY)
         return (member,) if member and name not in self and family + FAMILY in self else ()
+
+
+def _is_of_options(error: Exception, options: Iterable[str]) -> bool:
+    """Returns whether a maker could not be called, or hands on to others an option that they do not take."""
+    calls = traceback.walk_tb(error.__traceback__)
+    refused = any(f"unexpected keyword argument '{option}'" in str(error) for option in options)
+    return isinstance(error, TypeError) and (refused or len(list(calls)) == 1)
 
 
 class RegistryByGame(Registry):
@@ -92,8 +101,3 @@ class RegistryByGame(Registry):
                     f"two plugins register a {self.kind} named {entry.name!r} for {', '.join(shared) or 'all'}"
                 )
         self[f"{entry.name} of {', '.join(entry.games)}" if entry.name in self else entry.name] = entry
-
-
-def one_line(error: BaseException) -> str:
-    """Returns the type of an error and the first line of what it says."""
-    return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -225,6 +225,11 @@ def _check_perceived(game: Game, state: State, laws: Laws) -> None:
             legal[0] == legal[1],
             f"player {player} perceives {legal[0]}, not {legal[1]}",
         )
+        laws.expect(
+            "a perceived position looks the same to its player",
+            np.array_equal(believed.observation(player), state.observation(player)),
+            f"player {player} perceives one of which it observes something else than of {game.format_state(state)!r}",
+        )
 
 
 def _check_views(game: Game, state: State, laws: Laws) -> None:

@@ -146,7 +146,7 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     if ("only" in options) != ("else" in options):
         raise UsageError(f"expected only=PHASE and else=FOLDER together in {reference!r}")
     known = checked_options("an expert agent", ExpertAgent, renamed)
-    return ExpertAgent(**known).of(folder_of(reference), game, reference)
+    return ExpertAgent.saying(known, game).of(folder_of(reference), game, reference)
 
 
 def check_backend(name: str, precision: str | None = None, device: str = "cpu") -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from moemcts.agents import Agent, PolicyAgent, Translated
 from moemcts.errors import UsageError, unknown_name
@@ -63,6 +63,7 @@ class ExpertAgent:
     c_base: float | None = None
     virtual_loss: float | None = None
     noise_alpha: float | None = None
+    forced_playouts: float | None = None
     unpruned_actions: int | None = None
     unpruning_visits: float | None = None
     unpruning_factor: float | None = None
@@ -74,6 +75,7 @@ class ExpertAgent:
     q_veto_delta: float | None = None
     q_value_weight: float | None = None
     replies: Literal["kept", "drawn"] | None = None
+    num_threads: int | None = None
     only: Sequence[str] = ()
     baseline: str | None = None
     value: str | None = None
@@ -81,6 +83,17 @@ class ExpertAgent:
     precision: str = ""
     device: str = "cpu"
     in_flight: int = 1
+
+    @classmethod
+    def saying(cls, options: Mapping[str, Any], game: Game) -> Self:
+        """Returns what the options say; where they name no limit or no `leaves`, what the game says of these."""
+        usual = plugins().search_settings(game)
+        said = dict(options)
+        if not any(name in said for name in LIMITS) and any(name in usual for name in LIMITS):
+            said |= {name: usual.get(name) for name in LIMITS}
+        if "leaves" not in said and "leaves_per_tree" in usual:
+            said["leaves"] = usual["leaves_per_tree"]
+        return cls(**said)
 
     def of(self, folder: Path, game: Game, reference: str) -> Agent:
         """Returns the agent of a folder of experts; its name is the reference, which also says what was chosen here."""
@@ -158,7 +171,7 @@ class ExpertAgent:
         said = own | {"noise_fraction": self.noise}
         settings = {**plugins().search_settings(game), **{key: one for key, one in said.items() if one is not None}}
         limits = {"simulations": self.simulations, "nodes": self.nodes, "seconds": self.seconds}
-        return SearchConfig.model_validate({**limits, "leaves_per_tree": self.leaves, **settings})
+        return SearchConfig.model_validate({**settings, **limits, "leaves_per_tree": self.leaves})
 
 
 def _saying_more(reference: str, chosen: dict[str, str]) -> str:
