@@ -35,11 +35,12 @@ class Adjudication:
     def __post_init__(self) -> None:
         for name in ("draw_value", "resign_value"):
             value = getattr(self, name)
-            if not isinstance(value, int | float) or not 0 <= value <= 1:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
                 raise ValueError(f"expected {name} between 0 and 1, got {value!r}")
         for name in ("draw_moves", "draw_from", "resign_moves"):
-            if not isinstance(getattr(self, name), int) or getattr(self, name) < 0:
-                raise ValueError(f"expected a number of moves for {name}, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise ValueError(f"expected a number of moves for {name}, got {value!r}")
 
 
 def parse_adjudication(text: str) -> Adjudication | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from statistics import fmean
@@ -14,7 +14,7 @@ import numpy as np
 from moemcts.arena.outcomes import Score, Tally, better, last_one_standing, outcome_of
 from moemcts.arena.ranking import Ranking, fit_ratings, ranking_of
 from moemcts.arena.rating import Decision, Elo, Sprt, elo, likelihood_of_superiority, normalized_elo, pentanomial_elo
-from moemcts.arena.records import GameRecord, Ways, num_duplicates, telling, terminations
+from moemcts.arena.records import GameRecord, Ways, boards_of, num_duplicates, telling, terminations
 from moemcts.arena.schedules import DuelSchedule
 from moemcts.errors import unknown_name
 from moemcts.game import Player
@@ -48,6 +48,20 @@ class DuelResult:
         """Returns what the games of a schedule say."""
         return cls(schedule.game, schedule.names, schedule.seatings, score, sprt, tuple(records), schedule.teams)
 
+    @classmethod
+    def joined(cls, duels: Sequence[Self]) -> Self:
+        """Returns duels of the same seatings, in whichever of these each began, as one."""
+        first, num_seatings = duels[0], len(duels[0].seatings)
+        records: list[GameRecord] = []
+        for duel in duels:
+            # From a whole opening on, so that the index still says who sat where.
+            start = -(-(1 + max((record.index for record in records), default=-1)) // num_seatings) * num_seatings
+            for record in duel.records:
+                opening, turn = divmod(record.index, num_seatings)
+                place = first.seatings.index(duel.seatings[turn])
+                records.append(replace(record, index=start + opening * num_seatings + place))
+        return replace(first, records=tuple(sorted(records, key=lambda record: record.index)))
+
     @property
     def sides(self) -> tuple[tuple[Player, ...], ...]:
         """Who plays against whom: the teams, or else every seat alone."""
@@ -58,6 +72,11 @@ class DuelResult:
         """Whether two agents have as many sides each: only then do equals score one half, as Elo takes for granted."""
         seats = self._names(self.seatings[0])
         return len(self.names) == 2 and len({seats.count(name) for name in self.names}) == 1
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a sequential test decided: games that stop where they lean furthest have intervals too narrow."""
+        return self.sprt is not None and self.sprt.decision(self.evidence(self.sprt)) != "undecided"
 
     def tally(self, name: str, side: int | None = None) -> Tally:
         """Returns wins, ties and losses of the sides of one agent, all of them or one, in the telling games."""
@@ -111,7 +130,12 @@ class DuelResult:
 
     def rankings(self) -> list[Ranking]:
         """Returns how each game ended, for `fit_ratings`; games of other duels may be added."""
-        return [ranking_of(self._seating(record), self._returns(record)) for record in self.telling]
+        # Games of other duels are on other boards, whatever these are called.
+        boards = [f"{' '.join(self.seatings[0])}, {board}" for board in boards_of(self.telling)]
+        return [
+            ranking_of(self._seating(record), self._returns(record), board)
+            for record, board in zip(self.telling, boards, strict=True)
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """Returns what the games say as JSON values, without the games."""
@@ -126,6 +150,7 @@ class DuelResult:
             "agents": [self._agent_json(name) for name in self.names],
             "ratings": fit_ratings(self.rankings()).to_json() if self.records else None,
             "sprt": None if self.sprt is None else self._sprt_json(self.sprt),
+            "stopped_by_test": self.is_stopped,
         }
 
     def _agent_json(self, name: str) -> dict[str, Any]:

@@ -6,7 +6,8 @@ Nothing here returns inf or nan. An interval from too few or all equal observati
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +47,8 @@ class SeedEstimate:
     seed_means: tuple[float, ...]
     own_interval: Interval
     """For the networks of these seeds alone, which says nothing of other seeds."""
+    own_variance: float
+    """Of the mean, by the games of these seeds alone."""
     seed_deviation: float
     """Standard deviation of the effect from seed to seed, without what the games of a seed add to it by chance."""
     covers_seeds: bool
@@ -59,16 +62,34 @@ class SeedEstimate:
         return self.low, self.high
 
 
-def wilson_interval(num_successes: int, num_trials: int, *, confidence: float = 0.95) -> Interval:
-    """Returns Wilson's score interval of a proportion (Wilson 1927); (0, 1) without trials."""
+def wilson_interval(num_successes: float, num_trials: float, *, confidence: float = 0.95) -> Interval:
+    """Returns Wilson's score interval of a proportion (Wilson 1927); (0, 1) without trials.
+
+    Trials that say less than as many others may be a broken number, see `effective_number`.
+    """
     if not 0 <= num_successes <= num_trials:
         raise ValueError(f"expected 0 to {num_trials} successes of {num_trials} trials, got {num_successes}")
     if not num_trials:
         return 0.0, 1.0
-    from scipy.stats import binomtest
+    from scipy.special import ndtri
 
-    interval = binomtest(num_successes, num_trials).proportion_ci(confidence, method="wilson")
-    return float(interval.low), float(interval.high)
+    share = num_successes / num_trials
+    penalty = float(ndtri((1 + confidence) / 2)) ** 2 / num_trials
+    centre = share + penalty / 2
+    margin = math.sqrt(penalty * share * (1 - share) + penalty**2 / 4)
+    # Rounding would leave out a share of 0 or 1.
+    low, high = (centre - margin) / (1 + penalty), (centre + margin) / (1 + penalty)
+    return max(0.0, min(low, share)), min(1.0, max(high, share))
+
+
+def effective_number(observations: Iterable[Hashable]) -> float:
+    """Returns how many observations that are all different say as much as these, of which equal ones are one.
+
+    (sum of w)^2 / sum of w^2, where w is how often each one came (Kish, Survey Sampling, 1965, section 11.7); 0 of
+    none.
+    """
+    weights = Counter(observations).values()
+    return sum(weights) ** 2 / sum(weight**2 for weight in weights) if weights else 0.0
 
 
 def mcnemar_test(num_only_first: int, num_only_second: int) -> float:
@@ -124,21 +145,26 @@ def mean_interval(
     flat = np.asarray(values, dtype=np.float64)
     if not len(flat):
         return Estimate(mean=sum(bounds) / 2, low=bounds[0], high=bounds[1], num_observations=0, num_clusters=0)
-    mean = float(flat.mean())
+    mean = _within(float(flat.mean()), bounds)
     variance, num_clusters = _variance_of_mean(flat, clusters)
     if variance:
         margin = t_quantile((1 + confidence) / 2, num_clusters - 1) * math.sqrt(variance)
         low, high = mean - margin, mean + margin
     else:
-        missed = 1 - ((1 - confidence) / 2) ** (1 / num_clusters)
+        missed = share_missed(num_clusters, confidence=confidence)
         low, high = mean - missed * (mean - bounds[0]), mean + missed * (bounds[1] - mean)
     return Estimate(
         mean=mean,
-        low=max(low, bounds[0]),
-        high=min(high, bounds[1]),
+        low=_within(low, bounds),
+        high=_within(high, bounds),
         num_observations=len(flat),
         num_clusters=num_clusters,
     )
+
+
+def share_missed(num_observations: float, *, confidence: float = 0.95) -> float:
+    """Returns which share of observations a sample of this size misses with half the probability of an error."""
+    return float(1 - ((1 - confidence) / 2) ** (1 / num_observations))
 
 
 def seed_interval(
@@ -164,53 +190,107 @@ def seed_interval(
         mean_interval(group, None if clusters is None else clusters[s], bounds=bounds, confidence=confidence)
         for s, group in enumerate(groups)
     ]
-    means = np.array([one.mean for one in inner])
+    variances = [
+        _variance_of_mean(group, None if clusters is None else clusters[s])[0]
+        or agreed_variance(one.mean, one.num_clusters, bounds=bounds, confidence=confidence)
+        for s, (group, one) in enumerate(zip(groups, inner, strict=True))
+    ]
+    if len(groups) > 1:
+        return pooled_interval(
+            [one.mean for one in inner],
+            variances,
+            num_observations=sum(one.num_observations for one in inner),
+            num_clusters=sum(one.num_clusters for one in inner),
+            bounds=bounds,
+            confidence=confidence,
+        )
+    (only,) = inner
+    return SeedEstimate(
+        mean=only.mean,
+        low=only.low,
+        high=only.high,
+        num_seeds=1,
+        num_observations=only.num_observations,
+        seed_means=(only.mean,),
+        own_interval=only.interval,
+        own_variance=variances[0],
+        seed_deviation=0.0,
+        covers_seeds=False,
+        p_value=sign_flip_test(groups[0], None if clusters is None else clusters[0]),
+    )
+
+
+def pooled_interval(
+    means: Sequence[float],
+    variances: Sequence[float],
+    *,
+    num_observations: int,
+    num_clusters: int,
+    bounds: Interval = (-1.0, 1.0),
+    confidence: float = 0.95,
+) -> SeedEstimate:
+    """Returns the mean effect over several training seeds, as `seed_interval`, from what the games of each say, `[S]`:
+    their mean, and the variance of that mean by these games alone, see `agreed_variance`.
+
+    Raises ValueError for less than two seeds, and for a variance that is not above zero.
+    """
+    if len(means) < 2 or len(variances) != len(means):
+        raise ValueError(
+            f"expected means and variances of at least two training seeds, got {len(means)} and {len(variances)}"
+        )
+    if not min(variances) > 0:
+        raise ValueError(f"expected variances above zero, got {min(variances)}")
     num_seeds = len(means)
-    mean = float(means.mean())
-    low, high = own_interval = inner[0].interval
-    seed_variance = 0.0
-    if num_seeds == 1:
-        p_value = sign_flip_test(groups[0], None if clusters is None else clusters[0])
-    else:
-        within = [
-            _variance_of_mean(group, None if clusters is None else clusters[s])[0] or _doubt(inner[s], confidence) ** 2
-            for s, group in enumerate(groups)
-        ]
-        between = float(means.var(ddof=1))
-        games = float(np.mean(within))
-        seed_variance = max(0.0, between - games)
-        error = math.sqrt(max(between, games) / num_seeds)
-        margin = t_quantile((1 + confidence) / 2, num_seeds - 1) * error
-        p_value = _two_sided(mean / error, num_seeds - 1)
-        low, high = _cut(mean, margin, bounds)
-        degrees = max(sum(one.num_clusters for one in inner) - num_seeds, 1)
-        own_interval = _cut(mean, t_quantile((1 + confidence) / 2, degrees) * math.sqrt(games / num_seeds), bounds)
+    mean = _within(float(np.mean(means)), bounds)
+    between, games = float(np.var(means, ddof=1)), float(np.mean(variances))
+    error = math.sqrt(max(between, games) / num_seeds)
+    low, high = _cut(mean, t_quantile((1 + confidence) / 2, num_seeds - 1) * error, bounds)
+    own = t_quantile((1 + confidence) / 2, max(num_clusters - num_seeds, 1)) * math.sqrt(games / num_seeds)
     return SeedEstimate(
         mean=mean,
         low=low,
         high=high,
         num_seeds=num_seeds,
-        num_observations=sum(one.num_observations for one in inner),
+        num_observations=num_observations,
         seed_means=tuple(map(float, means)),
-        own_interval=own_interval,
-        seed_deviation=math.sqrt(seed_variance),
-        covers_seeds=num_seeds > 1,
-        p_value=p_value,
+        own_interval=_cut(mean, own, bounds),
+        own_variance=games / num_seeds,
+        seed_deviation=math.sqrt(max(0.0, between - games)),
+        covers_seeds=True,
+        p_value=_two_sided(mean / error, num_seeds - 1),
     )
 
 
+def agreed_variance(
+    mean: float, num_clusters: float, *, bounds: Interval = (-1.0, 1.0), confidence: float = 0.95
+) -> float:
+    """Returns the variance that is left to a mean whose groups all agree, by the side on which the interval of
+    `mean_interval` reaches furthest.
+    """
+    missed = share_missed(num_clusters, confidence=confidence) if num_clusters else 1.0
+    # That interval is exact for few groups too, so it has no heavy tails to be divided by.
+    degrees = max(num_clusters - 1, FEWEST_DEGREES)
+    error = missed * max(mean - bounds[0], bounds[1] - mean) / t_quantile((1 + confidence) / 2, degrees)
+    return float(error**2)
+
+
 def _cut(mean: float, margin: float, bounds: Interval) -> Interval:
-    return max(mean - margin, bounds[0]), min(mean + margin, bounds[1])
+    return _within(mean - margin, bounds), _within(mean + margin, bounds)
 
 
-def t_quantile(p: float, degrees: int) -> float:
+def _within(value: float, bounds: Interval) -> float:
+    """Returns the value in the bounds, beyond which a mean may be by its rounding."""
+    return min(max(value, bounds[0]), bounds[1])
+
+
+def t_quantile(p: float, degrees: float) -> float:
     """Returns the quantile of Student's t with `degrees` of freedom."""
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, p))
 
 
-def _two_sided(t: float, degrees: int) -> float:
+def _two_sided(t: float, degrees: float) -> float:
     """Returns the probability of a Student's t as far from zero."""
     from scipy.special import stdtr
 
@@ -225,13 +305,6 @@ def _variance_of_mean(values: ArrayLike, clusters: ArrayLike | None) -> tuple[fl
     residuals, num_clusters = _cluster_sums(flat - flat.mean(), clusters)
     variance = float((residuals**2).sum()) * num_clusters / max(num_clusters - 1, 1) / len(flat) ** 2
     return (variance if num_clusters > 1 and variance > 1e-18 else 0.0), num_clusters
-
-
-def _doubt(found: Estimate, confidence: float) -> float:
-    """Returns the error of a mean whose groups all agree, from the side on which its interval reaches furthest."""
-    # That interval is exact for few groups too, so it has no heavy tails to be divided by.
-    degrees = max(found.num_clusters - 1, FEWEST_DEGREES)
-    return max(found.high - found.mean, found.mean - found.low) / t_quantile((1 + confidence) / 2, degrees)
 
 
 def _cluster_sums(values: ArrayLike, clusters: ArrayLike | None) -> tuple[NDArray[np.float64], int]:

@@ -33,8 +33,7 @@ class Journal:
         MoemctsError if it cannot be written or another match is writing it.
         """
         self.path = path
-        self.lines: list[dict[str, Any]] = []
-        """What the file held when it was opened, without the header."""
+        self._lines: list[dict[str, Any]] = []
         expected = as_read(header)
         if path.exists() and not path.is_file():
             raise MoemctsError(f"cannot write {path}: expected a file")
@@ -57,12 +56,17 @@ class Journal:
                 self.append(expected)
             elif found[0] != expected:
                 raise ForeignData(_difference(path, found[0], expected))
-            self.lines = found[1:]
+            self._lines = found[1:]
         except BaseException:
             self._file.close()
             self._unlock()
             raise
         self._synced_at = time.monotonic()
+
+    def take(self) -> list[dict[str, Any]]:
+        """Returns what the file held when it was opened, without the header, and keeps it no longer."""
+        found, self._lines = self._lines, []
+        return found
 
     def append(self, line: Mapping[str, Any]) -> None:
         """Writes one line."""

@@ -10,10 +10,11 @@ from typing import Any, Self
 
 from moemcts.arena.intervals import Estimate, mcnemar_test, mean_interval, sign_flip_test
 from moemcts.arena.outcomes import Tally, points
-from moemcts.arena.records import GameRecord, boards_of, num_duplicates, terminations
+from moemcts.arena.records import GameRecord, boards_of, num_duplicates, observations_of, terminations
 from moemcts.arena.schedules import MatchSchedule
 from moemcts.arena.verdict import verdict
 from moemcts.errors import unknown_name
+from moemcts.game import Player
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +58,10 @@ class Difference:
     p_value: float
     """Two-sided, that the win rates are equal: signs of whole boards flipped at random."""
     num_only_arm: int
-    """Pairs of games that only the arm has won."""
+    """Pairs of games that only the arm has won; of boards that were played alike, one counts."""
     num_only_baseline: int
     mcnemar_p_value: float
-    """Exact, from these pairs; takes games on one board as independent."""
+    """Exact, from these pairs; takes games in the seats of one board as independent."""
     win_differences: tuple[float, ...]
     """Per pair of games: 1 if only the arm has won, -1 if only the baseline, else 0."""
     boards: tuple[str, ...]
@@ -77,6 +78,20 @@ class Difference:
         values = asdict(self)
         del values["win_differences"], values["boards"]
         return values | {"verdict": self.verdict}
+
+
+def tally_of(*matches: Sequence[GameRecord], seat: Player | None = None) -> Tally:
+    """Returns wins, ties and losses of an arm, in all seats or one.
+
+    Boards that were played alike, in one match or in several, narrow no interval.
+    """
+    counted = [
+        (game.outcome, observation)
+        for games in matches
+        for game, observation in zip(games, observations_of(games), strict=True)
+        if seat in (None, game.focus)
+    ]
+    return Tally.of([outcome for outcome, _ in counted], [observation for _, observation in counted])
 
 
 @dataclass(frozen=True)
@@ -128,12 +143,10 @@ class MatchResult:
         games = self.games(arm)
         return ArmSummary(
             name=arm,
-            tally=Tally.of([game.outcome for game in games]),
+            tally=tally_of(games),
             score=mean_interval([self._score(game) for game in games], boards_of(games), bounds=(0.0, 1.0)),
             mean_plies=sum(game.plies for game in games) / max(len(games), 1),
-            by_seat=tuple(
-                Tally.of([game.outcome for game in games if game.focus == seat]) for seat in range(self.num_seats)
-            ),
+            by_seat=tuple(tally_of(games, seat=seat) for seat in range(self.num_seats)),
             num_duplicates=num_duplicates(games),
             num_truncated=sum(game.truncated for game in games),
         )
@@ -144,7 +157,9 @@ class MatchResult:
         pairs, boards = self.pairs(arm, baseline)
         wins = tuple(float(ours.outcome == "win") - float(other.outcome == "win") for ours, other in pairs)
         scores = [self._score(ours) - self._score(other) for ours, other in pairs]
-        num_only_arm, num_only_baseline = wins.count(1.0), wins.count(-1.0)
+        # Of pairs on boards that were played alike one: they are no further observations.
+        single = {(board, ours.focus): won for board, (ours, _), won in zip(boards, pairs, wins, strict=True)}
+        num_only_arm, num_only_baseline = (list(single.values()).count(won) for won in (1.0, -1.0))
         return Difference(
             arm=arm,
             baseline=baseline,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from moemcts.arena.verdict import counted
-from moemcts.errors import GameFailure, MoemctsError, UsageError, place_of
+from moemcts.errors import GameFailure, MoemctsError, UsageError, one_line
 from moemcts.game import CHANCE, Game, Start, State
 from moemcts.play import random_action
 
@@ -38,6 +39,40 @@ class Opening:
     name: str
     start: State | int
     """The position, or the seed of one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beginnings:
+    """How the games of a match begin, in words."""
+
+    path: Path | None = None
+    """A file of openings; the game's own starts without one."""
+    opening_plies: int | None = None
+    """Of each line of the file; all if None."""
+    random_plies: int = 0
+
+    @classmethod
+    def of(
+        cls, game: Game, *, path: Path | None = None, opening_plies: int | None = None, random_plies: int | None = None
+    ) -> Self:
+        """Returns how games begin that are told so much, as `starts` has it; raises GameFailure where the game does."""
+        if path is not None:
+            return cls(path=path, opening_plies=opening_plies)
+        return cls(random_plies=usual_random_plies(game) if random_plies is None else random_plies)
+
+    def __str__(self) -> str:
+        if self.path is not None:
+            plies = "" if self.opening_plies is None else f", {_plies(self.opening_plies)} of each line"
+            return f"games begin in positions of {self.path}{plies}"
+        if self.random_plies:
+            return f"games begin after {_plies(self.random_plies, 'random ')} and are counted from there"
+        return "games begin in the game's own start positions"
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the same as JSON values, by the names of a match's options."""
+        found: dict[str, Any] = {"openings": "seeds" if self.path is None else str(self.path)}
+        found |= {} if self.opening_plies is None else {"openings_plies": self.opening_plies}
+        return found | {"random_plies": self.random_plies}
 
 
 @dataclass(frozen=True)
@@ -102,10 +137,11 @@ def random_openings(game: Game, num_openings: int, *, num_plies: int, first: int
                 "row were over or decided for somebody; take fewer --random-plies"
             )
         state = list(_random_course(game, seed, num_plies))[-1]
-        is_open = not any(state.is_decided(player) for player in range(game.spec.num_players))
+        with guarded(game):
+            is_open = not any(state.is_decided(player) for player in range(game.spec.num_players))
+            key = state.position_key()
         num_in_vain = 0 if is_open else num_in_vain + 1
         if is_open:
-            key = state.position_key()
             num_repeated = num_repeated + 1 if key in seen else 0
             if not 0 < num_repeated <= MOST_REPEATED:
                 openings.append(Opening(f"seed {seed}", state))
@@ -121,8 +157,9 @@ def usual_random_plies(game: Game) -> int:
     it is RANDOM_PLIES, but no more than half of the median length of games at random. Raises GameFailure where the
     game raises.
     """
-    if len({game.initial_state(number).key() for number in range(4)}) > 1:
-        return 0
+    with guarded(game):
+        if len({game.initial_state(number).key() for number in range(4)}) > 1:
+            return 0
     courses = [list(_random_course(game, seed, 2 * RANDOM_PLIES)) for seed in range(MEASURED_GAMES)]
     if all(any(CHANCE in state.active_players for state in course[:RANDOM_PLIES]) for course in courses):
         return 0
@@ -142,7 +179,8 @@ def starts(
     """Returns where games start: positions of a file, in an order that the seed draws, or the game's own starts.
 
     The game's own are those of the seeds `seed, seed + 1, ...`, after `random_plies` moves at random, by default
-    as many as `usual_random_plies` says. Raises UsageError where the file has too few positions.
+    as many as `usual_random_plies` says. Raises UsageError where the file has too few positions, GameFailure where the
+    game raises.
     """
     if path is not None:
         return read_openings(game, path).choose(num_openings, order, seed)
@@ -188,10 +226,21 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
     return Suite(path, tuple(openings.values()), tuple(faults), num_entries - len(openings) - len(faults))
 
 
+@contextmanager
+def guarded(game: Game) -> Iterator[None]:
+    """Makes a GameFailure of what the game raises, which names game and place; errors for users stay as they are."""
+    try:
+        yield
+    except MoemctsError:
+        raise
+    except Exception as error:
+        raise GameFailure(f"{game.spec.name} raised {one_line(error)}") from error
+
+
 def _random_course(game: Game, seed: int, num_plies: int) -> Iterator[State]:
     """Yields the positions of a game at random, so many plies of it or all that there are."""
     rng = np.random.default_rng(seed)
-    try:
+    with guarded(game):
         state = game.initial_state(seed)
         yield state
         for _ in range(num_plies):
@@ -199,8 +248,10 @@ def _random_course(game: Game, seed: int, num_plies: int) -> Iterator[State]:
                 return
             state = state.play([random_action(state, player, rng) for player in players])
             yield state
-    except Exception as error:
-        raise GameFailure(f"{game.spec.name} raised {type(error).__name__}{place_of(error)}: {error}") from error
+
+
+def _plies(number: int, kind: str = "") -> str:
+    return f"{number} {kind}{'ply' if number == 1 else 'plies'}"
 
 
 def _lines(game: Game, path: Path) -> Iterator[Start]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from moemcts.arena.intervals import Interval, wilson_interval
+from moemcts.arena.intervals import Interval, effective_number, wilson_interval
 from moemcts.game import FloatArray, Player
 
 Outcome = Literal["win", "tie", "loss"]
@@ -49,6 +49,8 @@ class Tally:
     wins: int
     ties: int
     losses: int
+    num_effective: float
+    """Games on which the intervals rest: fewer than all where some repeat others, see `effective_number`."""
 
     @property
     def win_rate(self) -> float:
@@ -57,27 +59,32 @@ class Tally:
 
     @property
     def win_interval(self) -> Interval:
-        return wilson_interval(self.wins, self.num_games)
+        return self._interval(self.wins)
 
     @property
     def tie_interval(self) -> Interval:
-        return wilson_interval(self.ties, self.num_games)
+        return self._interval(self.ties)
 
     @property
     def loss_interval(self) -> Interval:
-        return wilson_interval(self.losses, self.num_games)
+        return self._interval(self.losses)
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome | None]) -> Tally:
-        """Counts the outcomes."""
+    def of(cls, outcomes: Sequence[Outcome | None], observations: Iterable[Hashable] | None = None) -> Tally:
+        """Counts the outcomes; those of which the `observations` are equal repeat each other, by default none."""
         return cls(
             num_games=len(outcomes),
             wins=outcomes.count("win"),
             ties=outcomes.count("tie"),
             losses=outcomes.count("loss"),
+            num_effective=len(outcomes) if observations is None else effective_number(observations),
         )
 
     def to_json(self) -> dict[str, Any]:
         """Returns counts and shares with intervals as JSON values."""
         intervals = {name: list(getattr(self, name)) for name in ("win_interval", "tie_interval", "loss_interval")}
         return asdict(self) | {"win_rate": self.win_rate} | intervals
+
+    def _interval(self, count: int) -> Interval:
+        share = count / self.num_games if self.num_games else 0.0
+        return wilson_interval(share * self.num_effective, self.num_effective)

@@ -34,19 +34,22 @@ def play_match(
     journal: Path | None = None,
     workers: Workers | None = None,
     stop: Callable[[GameRecord], bool] | None = None,
+    keep_thoughts: bool = True,
     watch: Watch = Watch(),
 ) -> tuple[GameRecord, ...]:
     """Plays the games of a schedule and returns them in its order.
 
     With `journal`, finished games are kept in that file and are not played again. `workers` play them in this process
     or, a schedule that can be made anew there, in others: the games are the same. `stop` is given the games in the
-    order of the schedule, whichever finish first, and ends the match where it says so.
+    order of the schedule, whichever finish first, and ends the match where it says so. Without `keep_thoughts` what
+    agents thought, which takes most of the memory, is in the file alone.
     Raises ForeignData and DamagedFile for a file of another match.
     """
     played = _Played(stop)
     header = {**schedule.header, **conditions.to_json(), "identity": dict(schedule.identity)}
     with nullcontext() if journal is None else Journal(journal, header) as file:
-        done = {} if file is None else _finished(file, game, schedule.lineups)
+        done = {} if file is None else _finished(file, game, schedule.lineups, keep_thoughts)
+        known = set(done)
 
         def take(record: GameRecord) -> None:
             watch.on_game(record)
@@ -55,17 +58,21 @@ def play_match(
         try:
             for record in done.values():
                 take(record)
-            left = [index for index in range(len(schedule.lineups)) if index not in done]
+            left = [index for index in range(len(schedule.lineups)) if index not in known]
             states: dict[int, Progress] = {}
 
             def hear(number: int, message: GameRecord | Progress) -> None:
                 if isinstance(message, Progress):
                     states[number] = message
-                    watch.on_progress(_sum(len(done), list(states.values())))
+                    watch.on_progress(_sum(len(known), list(states.values())))
                     return
+                # Whoever takes over from a worker that died plays all its games again.
+                if message.index in known:
+                    return
+                known.add(message.index)
                 if file is not None:
                     file.append(message.to_json())
-                take(message)
+                take(message if keep_thoughts else replace(message, decisions=()))
 
             _play(game, schedule, conditions, left, workers or Here(), hear)
         except _Decided:
@@ -143,16 +150,18 @@ class _Played:
 
 def _sum(num_finished: int, states: Sequence[Progress]) -> Progress:
     return Progress(
-        num_finished=num_finished + sum(state.num_finished for state in states),
+        num_finished=num_finished,
         num_running=sum(state.num_running for state in states),
         num_plies=sum(state.num_plies for state in states),
     )
 
 
-def _finished(journal: Journal, game: Game, lineups: Sequence[Lineup]) -> dict[int, GameRecord]:
+def _finished(journal: Journal, game: Game, lineups: Sequence[Lineup], keep_thoughts: bool) -> dict[int, GameRecord]:
     done: dict[int, GameRecord] = {}
-    for number, line in enumerate(journal.lines, start=2):
+    for number, line in enumerate(journal.take(), start=2):
         record = _record(journal.path, number, line)
+        if not keep_thoughts:
+            record = replace(record, decisions=())
         if record.index in done and record != done[record.index]:
             raise DamagedFile(
                 f"{journal.path}, line {number}: game {record.index} stands there before, and was another; remove one "

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, groupby, product
 from typing import Any
 
@@ -16,6 +17,13 @@ from moemcts.errors import unknown_name
 
 _ELO_PER_NAT = 400 / math.log(10)
 _Z95 = 1.959963984540054
+_HIDDEN = (math.log(40) / _Z95) ** 2
+"""Boards whose scores may vary without having shown it: 2.5 % of samples miss ln 40 boards (see `share_missed`), and
+these are 1.96 standard errors."""
+_LEAST = 1e-9
+"""Taken for no information: who meets nobody but itself."""
+_Kind = tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]
+"""How a game ended: groups and the unranked."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +36,20 @@ class Ranking:
 
     groups: tuple[tuple[str, ...], ...]
     unranked: tuple[str, ...] = ()
+    board: str = ""
+    """What it shares with other games of the same agents, such as an opening played from all seats: together they are
+    one observation; of its own where empty."""
 
 
-def ranking_of(names: Sequence[str], returns: Sequence[float]) -> Ranking:
+def ranking_of(names: Sequence[str], returns: Sequence[float], board: str = "") -> Ranking:
     """Returns the ranking by returns; those who share the lowest one, where some have a higher, are unranked."""
     order = sorted(range(len(names)), key=lambda player: -returns[player])
     groups = [
         tuple(names[player] for player in group) for _, group in groupby(order, key=lambda player: returns[player])
     ]
     if len(groups) > 1 and len(groups[-1]) > 1:
-        return Ranking(tuple(groups[:-1]), groups[-1])
-    return Ranking(tuple(groups))
+        return Ranking(tuple(groups[:-1]), groups[-1], board)
+    return Ranking(tuple(groups), board=board)
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,7 @@ class Ratings:
     elo: NDArray[np.float64]
     """`[n]`."""
     covariance: NDArray[np.float64]
-    """`[n, n]`, in Elo squared, from the curvature of the likelihood; games are taken as independent."""
+    """`[n, n]`, in Elo squared, from how much the games differ; those on one board are one observation."""
     num_games: int
 
     @property
@@ -62,11 +73,6 @@ class Ratings:
         i, j = self._row(first), self._row(second)
         variance = self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]
         return float(self.elo[i] - self.elo[j]), _Z95 * math.sqrt(max(0.0, float(variance)))
-
-    def superiority(self, first: str, second: str) -> float:
-        """Returns the probability that the first is stronger, taking the difference as normal."""
-        difference, error = self.difference(first, second)
-        return 0.5 if not error else 0.5 + 0.5 * math.erf(difference / (error / _Z95) / math.sqrt(2))
 
     def to_json(self) -> dict[str, Any]:
         """Returns the agents from strongest to weakest as JSON values."""
@@ -92,38 +98,44 @@ def fit_ratings(rankings: Iterable[Ranking], *, prior_games: float = 1.0) -> Rat
     as the orders that go round them in equal steps, from each of them on. Every agent also ties
     `prior_games` games against one of mean strength: without them, who wins all games has no finite rating.
     The likelihood is that of Hunter, Annals of Statistics 32 (2004) 384-406; Newton's method finds its maximum in
-    a few steps where his MM algorithm takes thousands. Raises ValueError without games.
+    a few steps where his MM algorithm takes thousands.
+
+    The covariance is I^-1 J I^-1 with the information I and the scores' own sum of squares J, not I^-1, which takes a
+    draw for half a win and half a loss, so that it varies as much as these (White, Econometrica 50 (1982) 1-25). The
+    scores of games on one board are added before they are squared (Liang and Zeger, Biometrika 73 (1986) 13-22); the
+    prior is in J as it is in I.
+    Results that are all alike say nothing of their variance: J also holds what 2.5 % of samples of an agent's boards
+    hide, up to what I says. Raises ValueError without games.
     """
-    stages: defaultdict[tuple[tuple[str, ...], str], float] = defaultdict(float)
-    num_games = 0
-    for ranking in rankings:
-        num_games += 1
-        for risk, first, weight in _stages(ranking):
-            stages[risk, first] += weight
-    names = tuple(sorted({name for risk, _ in stages for name in risk}))
+    games = list(rankings)
+    kinds: dict[_Kind, int] = {}
+    kind_of = [kinds.setdefault((game.groups, game.unranked), len(kinds)) for game in games]
+    likelihood = _Likelihood.of(list(kinds), np.bincount(kind_of, minlength=len(kinds)), prior_games)
+    names = likelihood.names
     if not names:
         raise ValueError("expected games of at least two agents, got none")
     if prior_games <= 0:
         raise ValueError(f"expected a positive number of prior games, got {prior_games}")
-    rows = {name: row for row, name in enumerate(names)}
-    weights = np.array(list(stages.values()), dtype=np.float64)
-    members = np.zeros((len(stages), len(names)))
-    wins = np.full(len(names), prior_games / 2)
-    for stage, (risk, first) in enumerate(stages):
-        for name in risk:
-            members[stage, rows[name]] += 1
-        wins[rows[first]] += weights[stage]
-    likelihood = _Likelihood(members, weights, wins, prior_games)
     found = likelihood.maximum()
+    boards: dict[Hashable, int] = {}
+    board_of = [boards.setdefault(game.board or number, len(boards)) for number, game in enumerate(games)]
+    sums = np.zeros((len(boards), len(names)))
+    np.add.at(sums, board_of, likelihood.scores(found)[kind_of])
+    _, information = likelihood.slope(found)
+    spread = sums.T @ sums * (len(boards) / max(len(boards) - 1, 1))
+    spread += likelihood.doubt(found, games_per_board=len(games) / len(boards))
+    # Of agents whom no games connect nothing is known but by the prior.
+    spread += information - likelihood.information(found)
     centre = np.eye(len(names)) - 1 / len(names)
-    covariance = centre @ np.linalg.inv(likelihood.slope(found)[1]) @ centre
-    return Ratings(names, _ELO_PER_NAT * (centre @ found), _ELO_PER_NAT**2 * covariance, num_games)
+    half = centre @ np.linalg.inv(information)
+    return Ratings(names, _ELO_PER_NAT * (centre @ found), _ELO_PER_NAT**2 * half @ spread @ half.T, len(games))
 
 
-def _stages(ranking: Ranking) -> Iterable[tuple[tuple[str, ...], str, float]]:
+def _stages(kind: _Kind) -> Iterable[tuple[tuple[str, ...], str, float]]:
     """Yields who was left, who came first of these, and with what weight."""
-    behind = [name for group in ranking.groups for name in group] + list(ranking.unranked)
-    for group in ranking.groups:
+    groups, unranked = kind
+    behind = [name for group in groups for name in group] + list(unranked)
+    for group in groups:
         behind = behind[len(group) :]
         for left, firsts, weight in _choices(group):
             risk = tuple(sorted([*left, *behind]))
@@ -151,32 +163,82 @@ def _choices(group: Sequence[str]) -> Iterable[tuple[Sequence[str], Sequence[str
 
 @dataclass(frozen=True)
 class _Likelihood:
+    """Of games by their kinds: those of one ended alike."""
+
+    names: tuple[str, ...]
+    counts: NDArray[np.int64]
+    """`[kinds]`: games of each."""
+    firsts: NDArray[np.float64]
+    """`[kinds, n]`: the stages of a game in which an agent came first, by their weights."""
     members: NDArray[np.float64]
     """`[stages, n]`: how often each agent was among those left."""
     weights: NDArray[np.float64]
-    wins: NDArray[np.float64]
-    """`[n]`, prior ones included."""
+    """`[stages]`, in one game."""
+    kind_of: NDArray[np.int64]
+    """`[stages]`: the kind of that game."""
     prior_games: float
+
+    @classmethod
+    def of(cls, kinds: Sequence[_Kind], counts: NDArray[np.int64], prior_games: float) -> _Likelihood:
+        """Returns that of so many games of each kind."""
+        stages: defaultdict[tuple[int, tuple[str, ...]], float] = defaultdict(float)
+        names = tuple(sorted({name for kind in kinds for risk, _, _ in _stages(kind) for name in risk}))
+        columns = {name: column for column, name in enumerate(names)}
+        firsts = np.zeros((len(kinds), len(names)))
+        for row, kind in enumerate(kinds):
+            for risk, first, weight in _stages(kind):
+                stages[row, risk] += weight
+                firsts[row, columns[first]] += weight
+        members = np.zeros((len(stages), len(names)))
+        for stage, (_, risk) in enumerate(stages):
+            for name in risk:
+                members[stage, columns[name]] += 1
+        weights = np.array(list(stages.values()), dtype=np.float64)
+        kind_of = np.array([row for row, _ in stages], dtype=np.int64)
+        return cls(names, counts, firsts, members, weights, kind_of, prior_games)
 
     def value(self, log_strengths: NDArray[np.float64]) -> float:
         """Returns the logarithm, with the prior's virtual ties against strength 1."""
-        total = self.wins @ log_strengths - self.weights @ np.log(self.members @ np.exp(log_strengths))
+        total = self._wins @ log_strengths - self._all_weights @ np.log(self.members @ np.exp(log_strengths))
         return float(total - self.prior_games * np.logaddexp(0, log_strengths).sum())
 
     def slope(self, log_strengths: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Returns the gradient `[n]` and the information, the negative Hessian, `[n, n]`."""
-        strengths = np.exp(log_strengths)
-        shares = self.members * strengths
-        shares /= shares.sum(axis=1, keepdims=True)
-        chance = strengths / (strengths + 1)
-        expected = self.weights @ shares
-        information = np.diag(expected + self.prior_games * chance * (1 - chance))
-        information -= (shares * self.weights[:, None]).T @ shares
-        return self.wins - expected - self.prior_games * chance, information
+        chance = 1 / (1 + np.exp(-log_strengths))
+        gradient = self._wins - self._all_weights @ self._shares(log_strengths) - self.prior_games * chance
+        return gradient, self.information(log_strengths) + np.diag(self.prior_games * chance * (1 - chance))
+
+    def information(self, log_strengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Returns that of the games alone, `[n, n]`."""
+        shares = self._shares(log_strengths)
+        weighted = shares * self._all_weights[:, None]
+        return np.asarray(np.diag(weighted.sum(axis=0)) - weighted.T @ shares)
+
+    def scores(self, log_strengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Returns the gradient that one game of each kind adds, `[kinds, n]`."""
+        found = self.firsts.copy()
+        np.subtract.at(found, self.kind_of, self.weights[:, None] * self._shares(log_strengths))
+        return found
+
+    def doubt(self, log_strengths: NDArray[np.float64], *, games_per_board: float) -> NDArray[np.float64]:
+        """Returns what the squares of scores may be short of, `[n, n]`, as results that were possible did not come.
+
+        Of each agent's information the share that `_HIDDEN` of its boards have, counted as if all were equal: where
+        somebody wins nearly always few games inform.
+        """
+        now, even = self.information(log_strengths), self.information(np.zeros(len(self.names)))
+        plays = np.zeros_like(self.firsts)
+        np.maximum.at(plays, self.kind_of, self.members > 0)
+        informing = (self.counts @ plays) * np.diag(now) / np.maximum(np.diag(even), _LEAST)
+        shares = np.minimum(games_per_board, _HIDDEN * games_per_board**2 / np.maximum(informing, _LEAST))
+        # Information is shared by pairs: so the sum of strengths stays what nobody doubts.
+        links = -now * np.maximum.outer(shares, shares)
+        np.fill_diagonal(links, 0)
+        return np.asarray(np.diag(links.sum(axis=1)) - links)
 
     def maximum(self) -> NDArray[np.float64]:
         """Returns the log strengths by Newton's method with halved steps; the function is strictly concave."""
-        found = np.zeros(len(self.wins))
+        found = np.zeros(len(self.names))
         value = self.value(found)
         for _ in range(200):
             gradient, information = self.slope(found)
@@ -187,3 +249,18 @@ class _Likelihood:
             if np.abs(step).max() < 1e-10:
                 break
         return found
+
+    @cached_property
+    def _wins(self) -> NDArray[np.float64]:
+        """`[n]`, prior ones included."""
+        return np.asarray(self.counts @ self.firsts + self.prior_games / 2)
+
+    @cached_property
+    def _all_weights(self) -> NDArray[np.float64]:
+        """`[stages]`, over all games."""
+        return np.asarray(self.weights * self.counts[self.kind_of])
+
+    def _shares(self, log_strengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Returns the probability of each agent to come first, `[stages, n]`."""
+        shares = self.members * np.exp(log_strengths)
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from moemcts.arena.intervals import share_missed
+
 Model = Literal["logistic", "normalized", "trinomial"]
 Decision = Literal["H0", "H1", "undecided"]
 
@@ -26,7 +28,7 @@ class Elo:
     """A difference in Elo with its 95 % error.
 
     Where the results allow no upper (lower) bound, as when every game was won (lost), `high` (`low`) is None and
-    the other bound is one-sided, 95 %.
+    the other bound is one-sided, 95 %. Of a score of exactly one half there are always both.
     """
 
     difference: float
@@ -196,30 +198,32 @@ def _elo_of_counts(counts: Sequence[int], *, num_games_each: int, quantile: floa
             high=None if mean else -bound,
             num_games=num_games,
         )
-    # All results alike say nothing about their variance: what 2.5 % of samples hide may be anywhere on each side.
-    margin = quantile * spread if variance else (1 - math.pow(0.025, 1 / total)) / 2
-    low, high = mean - margin, mean + margin
+    # All results alike say nothing about their variance: what 2.5 % of samples hide may be all lost, or all won.
+    missed = 0.0 if variance else share_missed(total)
+    low, high = mean - (quantile * spread or missed * mean), mean + (quantile * spread or missed * (1 - mean))
+    if mean == 0.5 and low <= 0:
+        low = _least_score(mean, total, 0.025)
+        high = 1 - low
     difference = elo_of_score(mean)
     if low > 0 and high < 1:
         bounds = elo_of_score(low), elo_of_score(high)
         error = (bounds[1] - bounds[0]) / 2
         return Elo(difference=difference, error=error, low=bounds[0], high=bounds[1], num_games=num_games)
-    better = max(mean, 1 - mean)
-    bound = elo_of_score(_least_score(better, total) if variance else better - (1 - math.pow(0.05, 1 / total)) / 2)
+    bound = elo_of_score(_least_score(max(mean, 1 - mean), total, 0.05))
     ends: dict[str, float | None] = {"low": bound, "high": None} if mean >= 0.5 else {"low": None, "high": -bound}
     return Elo(difference=difference, error=None, num_games=num_games, **ends)
 
 
-def _least_score(mean: float, total: float) -> float:
-    """Returns the one-sided 95 % bound of a score whose entries differ, as if they were won or lost whole.
+def _least_score(mean: float, total: float, share: float) -> float:
+    """Returns the score below which a share of matches would do as well, if entries were won or lost whole.
 
-    Clopper and Pearson's (1934), with a broken number of entries won: nothing varies more for its mean, and so close to
-    1 the variance that is seen says little. It falls with every point that is lost.
+    Clopper and Pearson's bound (1934), with a broken number of entries won: nothing varies more for its mean, and so
+    close to 1 the variance that is seen says little. It falls with every point that is lost.
     """
     from scipy.special import betaincinv
 
     won = mean * total
-    return float(betaincinv(won, total - won + 1, 0.05))
+    return float(betaincinv(won, total - won + 1, share))
 
 
 def _moments(counts: Sequence[float]) -> tuple[float, float, float]:

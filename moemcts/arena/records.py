@@ -9,6 +9,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, Self
 
 from moemcts.agents import Agent, Decision
+from moemcts.arena.openings import guarded
 from moemcts.arena.outcomes import Outcome
 from moemcts.game import Action, Game, Player, State
 
@@ -33,8 +34,9 @@ class Lineup:
     """The player whom the game is about: it stops as soon as this player's return is decided."""
 
     def start(self, game: Game) -> State:
-        """Returns the start position."""
-        return game.initial_state(self.opening) if isinstance(self.opening, int) else self.opening
+        """Returns the start position; raises GameFailure where the game raises."""
+        with guarded(game):
+            return game.initial_state(self.opening) if isinstance(self.opening, int) else self.opening
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,18 +148,29 @@ def boards_of(games: Sequence[GameRecord]) -> list[str]:
 
     An opening that was drawn twice is played twice alike by who does not play at random: that is one observation.
     """
-    played: dict[str, set[Hashable]] = {}
-    for game in games:
-        played.setdefault(game.opening, set()).add(_course(game))
     first: dict[Hashable, str] = {}
-    boards = {opening: first.setdefault(frozenset(alike), opening) for opening, alike in played.items()}
+    boards = {opening: first.setdefault(alike, opening) for opening, alike in _courses(games).items()}
     return [boards[game.opening] for game in games]
+
+
+def observations_of(games: Sequence[GameRecord]) -> list[Hashable]:
+    """Returns for each game what those that are one observation have in common: a seat on one board of `boards_of`."""
+    courses = _courses(games)
+    return [(courses[game.opening], game.focus) for game in games]
 
 
 def terminations(games: Sequence[GameRecord]) -> dict[str, int]:
     """Returns how many games ended in which way, the most frequent first."""
     counts = Counter(game.termination for game in games)
     return {name: counts[name] for name in sorted(counts, key=lambda name: (-counts[name], name))}
+
+
+def _courses(games: Sequence[GameRecord]) -> dict[str, frozenset[Hashable]]:
+    """Returns by opening the different games that were played on it."""
+    played: dict[str, set[Hashable]] = {}
+    for game in games:
+        played.setdefault(game.opening, set()).add(_course(game))
+    return {opening: frozenset(alike) for opening, alike in played.items()}
 
 
 def _course(game: GameRecord) -> Hashable:

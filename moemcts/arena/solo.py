@@ -99,7 +99,7 @@ class SoloResult:
             baseline=baseline,
             returns=mean_interval(differences, boards, bounds=(2 * low, 2 * high)),
             p_value=sign_flip_test(differences, boards),
-            more=Tally.of([outcome_of(better(difference, 0.0)) for difference in differences]),
+            more=Tally.of([outcome_of(better(difference, 0.0)) for difference in differences], boards),
             differences=tuple(differences),
             boards=boards,
         )
@@ -111,7 +111,9 @@ class SoloResult:
 
     def tally(self, arm: str) -> Tally:
         """Returns how often that is, with intervals."""
-        return Tally.of([outcome_of(score) for score in self.scores(arm)])
+        others = [other for other in self.arms if other != arm]
+        starts = [(other, board) for other in others for board in self._differences(arm, other)[1]]
+        return Tally.of([outcome_of(score) for score in self.scores(arm)], starts)
 
     def counts(self, arm: str) -> tuple[int, int, int]:
         """Returns how often an arm got less, as much and more than another on the same start."""
@@ -121,11 +123,16 @@ class SoloResult:
     def rankings(self) -> list[Ranking]:
         """Returns how the arms stand on each start, by what they got there, for `fit_ratings`."""
         starts: dict[str, list[GameRecord]] = {}
+        boards = dict(zip((game.opening for game in self.records), boards_of(self.records), strict=True))
         for game in self.records:
             starts.setdefault(game.opening, []).append(game)
         return [
-            ranking_of([game.label for game in games], [game.returns[0] for game in games])
-            for games in starts.values()
+            ranking_of(
+                [game.label for game in games],
+                [game.returns[0] for game in games],
+                f"{' '.join(self.arms)}, {boards[opening]}",
+            )
+            for opening, games in starts.items()
             if len(games) > 1
         ]
 

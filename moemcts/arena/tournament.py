@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -58,9 +59,14 @@ class TournamentResult:
     def num_games(self) -> int:
         return sum(len(one.records) for one in self.duels)
 
+    @cached_property
+    def joined(self) -> tuple[DuelResult, ...]:
+        """The duels, those of the same seatings as one: what was played in an earlier round proves nothing again."""
+        return _joined(self.duels)
+
     def ratings(self) -> Ratings:
-        """Returns the strengths that explain all games together; raises ValueError without games."""
-        return fit_ratings(self._rankings())
+        """Returns the strengths that explain all telling games together; raises ValueError without games."""
+        return fit_ratings(_rankings(self.joined))
 
     def standings(self) -> list[str]:
         """Returns the agents, the strongest first."""
@@ -68,14 +74,14 @@ class TournamentResult:
         return [ratings.names[row] for row in np.argsort(-ratings.elo, kind="stable")]
 
     def counts(self, name: str, other: str) -> tuple[int, int, int]:
-        """Returns in how many games one agent ended behind, level with and ahead of another, as a duel counts them.
+        """Returns in how many telling games one agent ended behind, level with and ahead of another.
 
         Games in which both do not sit are not counted.
         """
         for agent in (name, other):
             if agent not in self.names:
                 raise unknown_name("agent", agent, self.names)
-        met = [one.counts(name, other) for one in self.duels if name in one.names and other in one.names]
+        met = [one.counts(name, other) for one in self.joined if name in one.names and other in one.names]
         losses, draws, wins = (sum(counts) for counts in zip((0, 0, 0), *met, strict=True))
         return losses, draws, wins
 
@@ -97,6 +103,7 @@ class TournamentResult:
             "game": self.game,
             "kind": self.kind,
             "num_games": len(records),
+            "num_counted": sum(len(one.telling) for one in self.joined),
             "num_duplicates": num_duplicates(records),
             "ratings": self.ratings().to_json() if records else None,
             "crosstable": [self._pair_json(*pair) for pair in combinations(self.names, 2)],
@@ -114,9 +121,6 @@ class TournamentResult:
             "losses": losses,
             "elo": None if difference is None else asdict(difference),
         }
-
-    def _rankings(self) -> list[Ranking]:
-        return [ranking for one in self.duels for ranking in one.rankings()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,12 +238,23 @@ def _num_tables(kind: Kind, num_agents: int, game: Game, rounds: int) -> int:
 
 
 def _by_rating(names: tuple[str, ...], duels: Sequence[DuelResult]) -> tuple[str, ...]:
-    rankings = [ranking for one in duels for ranking in one.rankings()]
+    rankings = _rankings(_joined(duels))
     if not rankings:
         return names
     ratings = fit_ratings(rankings)
     strengths = dict(zip(ratings.names, ratings.elo.tolist(), strict=True))
     return tuple(sorted(names, key=lambda name: -strengths.get(name, 0.0)))
+
+
+def _joined(duels: Sequence[DuelResult]) -> tuple[DuelResult, ...]:
+    alike: dict[frozenset[tuple[str, ...]], list[DuelResult]] = {}
+    for one in duels:
+        alike.setdefault(frozenset(one.seatings), []).append(one)
+    return tuple(map(DuelResult.joined, alike.values()))
+
+
+def _rankings(duels: Sequence[DuelResult]) -> list[Ranking]:
+    return [ranking for one in duels for ranking in one.rankings()]
 
 
 def _neighbours(order: tuple[str, ...], num_sides: int, number: int) -> list[tuple[str, ...]]:

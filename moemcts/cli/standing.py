@@ -10,7 +10,7 @@ import numpy as np
 
 from moemcts.arena.outcomes import last_one_standing, outcome_of
 from moemcts.arena.rating import elo
-from moemcts.arena.records import GameRecord
+from moemcts.arena.records import GameRecord, Ways
 
 if TYPE_CHECKING:
     from moemcts.runs.match import Match
@@ -33,6 +33,9 @@ class Standing:
         """Returns in all, in the game's own score."""
         self._first = [0, 0, 0]
         """Losses, draws and wins of the first agent."""
+        self._new = [0, 0, 0]
+        """Without those of games that repeat others."""
+        self._ways = Ways()
 
     def note(self, record: GameRecord) -> None:
         """Counts a game."""
@@ -47,7 +50,9 @@ class Standing:
                 self._got[name] += self._match.game.spec.score_unit * record.returns[player]
         if self._shows_elo:
             ours, theirs = (returns[record.agents.index(name)] for name in self._match.plan.agents)
-            self._first[1 + (ours > theirs) - (ours < theirs)] += 1
+            result = 1 + int(ours > theirs) - int(ours < theirs)
+            self._first[result] += 1
+            self._new[result] += self._ways.is_new(record)
 
     def describe(self) -> str:
         """Returns one line."""
@@ -57,7 +62,8 @@ class Standing:
         if not self.num_games:
             return ""
         if self._shows_elo:
-            losses, draws, wins = self._first
+            # What the table counts at the end, see `records.telling`.
+            losses, draws, wins = self._new if self._ways.are_fixed else self._first
             return f"Elo {elo(wins, draws, losses)} ({wins}-{draws}-{losses})"
         seats = {name: max(self._seats[name], 1) for name in self._match.plan.agents}
         if self._match.is_solo:

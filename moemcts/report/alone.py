@@ -108,6 +108,7 @@ class Alone(Compared):
             "seed_means": list(found.seed_means),
             "p_value": found.p_value,
             "more": [more.mean, list(more.interval)],
+            "more_own_variance": more.own_variance,
         }
 
     @cached_property

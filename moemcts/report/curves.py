@@ -11,11 +11,14 @@ from moemcts.report.plots import Curve, loss_curves
 
 
 def running_steps(entries: Sequence[Entry]) -> list[float]:
-    """Returns the steps of measurements, those of later stages behind those of earlier ones."""
+    """Returns the steps of measurements, those of later stages behind those of earlier ones.
+
+    Stages of different experts may have one name, and so may two of the same: their steps begin anew.
+    """
     steps: list[float] = []
     before = 0
     for i, entry in enumerate(entries):
-        if i and entry["stage"] != entries[i - 1]["stage"]:
+        if i and _begins(entry, entries[i - 1]):
             before += entries[i - 1]["step"]
         steps.append(before + entry["step"])
     return steps
@@ -50,10 +53,7 @@ def curve_figures(
     """
     figures = []
     for kind, samples in (("phases", "validation"), ("test", "test")):
-        own = [
-            _curve(name, [entry for entry in entries if name in entry["experts"]], kind, name, phase)
-            for phase, name in enumerate(phase_names)
-        ]
+        own = [_curve(name, _of(name, entries), kind, name, phase) for phase, name in enumerate(phase_names)]
         keys = dict(enumerate(phase_names))
         if not any(curve.steps for curve in own):
             # Experts that learn together are measured together.
@@ -62,7 +62,8 @@ def curve_figures(
         if not own:
             continue
         others = [
-            _curve(f"{name}, baseline", baseline, kind, name, phase, is_baseline=True) for phase, name in keys.items()
+            _curve(f"{name}, baseline", _of(name, baseline), kind, name, phase, is_baseline=True)
+            for phase, name in keys.items()
         ]
         others = [curve for curve in others if curve.steps]
         told = _legend(others)
@@ -73,6 +74,16 @@ def curve_figures(
         image = loss_curves([*own, *others], title=f"Loss per phase, {samples} samples", ylabel=f"{samples} loss")
         figures.append(Figure("-".join(word for word in ("loss", samples, label) if word), image, caption))
     return figures
+
+
+def _begins(entry: Entry, last: Entry) -> bool:
+    """Returns whether a measurement is of another stage than the one before it."""
+    return any(entry.get(key) != last.get(key) for key in ("experts", "stage")) or entry["step"] <= last["step"]
+
+
+def _of(name: str, entries: Sequence[Entry]) -> list[Entry]:
+    """Returns what was measured while the expert of a phase learned."""
+    return [entry for entry in entries if name in entry["experts"]]
 
 
 def _levels(reached: Reached, keys: Mapping[int, str]) -> list[Curve]:

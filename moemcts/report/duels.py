@@ -64,6 +64,7 @@ class AgainstSingle(Contest):
                     "score": 0.5 + self.scores(arm).mean,
                     "score_interval": [0.5 + bound for bound in self.scores(arm).interval],
                     "own_score_interval": [0.5 + bound for bound in self.scores(arm).own_interval],
+                    "own_score_variance": self.scores(arm).own_variance,
                 }
                 for arm in self.arms
             },

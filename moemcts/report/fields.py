@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from moemcts.arena.intervals import Interval, SeedEstimate, seed_interval, wilson_interval
-from moemcts.arena.match import MatchResult
+from moemcts.arena.intervals import Interval, SeedEstimate, seed_interval
+from moemcts.arena.match import MatchResult, tally_of
 from moemcts.arena.outcomes import Tally
 from moemcts.arena.verdict import verdict
 from moemcts.report.contest import Compared
@@ -35,7 +35,7 @@ class AgainstField(Compared):
         return [arm for arm in super().others if arm != FIELD]
 
     def measured(self, arm: str, results: Sequence[MatchResult]) -> tuple[float, Interval, int]:
-        tally = Tally.of([game.outcome for result in results for game in result.games(arm)])
+        tally = tally_of(*(result.games(arm) for result in results))
         return tally.win_rate, tally.win_interval, tally.num_games
 
     def summary(self) -> list[str]:
@@ -53,8 +53,11 @@ class AgainstField(Compared):
         for arm in self.arms:
             tally = self.pooled(arm)
             row: list[Any] = [arm, tally.num_games]
-            for count in (tally.wins, tally.ties, tally.losses):
-                interval = wilson_interval(count, tally.num_games)
+            for count, interval in (
+                (tally.wins, tally.win_interval),
+                (tally.ties, tally.tie_interval),
+                (tally.losses, tally.loss_interval),
+            ):
                 row.append(f"{100 * count / max(tally.num_games, 1):.1f} {points(interval)}")
             if arm == self.baseline:
                 row += [None, *(None for _ in self.own_columns()), None]
@@ -88,7 +91,7 @@ class AgainstField(Compared):
 
     def pooled(self, arm: str) -> Tally:
         """Returns the games of an arm over all training seeds."""
-        return Tally.of([game.outcome for game in self.games(arm)])
+        return tally_of(*(result.games(arm) for result in self.results))
 
     def _caption(self) -> str:
         chance = (
@@ -105,8 +108,9 @@ class AgainstField(Compared):
         return (
             f"{self.limit}; against {self.field} in all other seats, seats rotated, the same boards and seeds for "
             f"every arm; {self.describe_seeds()}.{chance} Shares in percent with 95 % Wilson intervals over all "
-            f"games; the difference in wins is paired, {difference}.{self.describe_own()} The Wilson intervals hold "
-            "for these networks, not for others like them."
+            "games, where boards that were played alike are one observation; the difference in wins is paired, "
+            f"{difference}.{self.describe_own()} The Wilson intervals hold for these networks, not for others like "
+            "them."
         )
 
     @cached_property
@@ -134,9 +138,8 @@ class AgainstField(Compared):
         for arm in self.arms:
             cells = []
             for seat in seats:
-                games = [game.outcome for game in self.games(arm) if game.focus == seat]
-                tally = Tally.of(games)
-                cells.append(f"{100 * tally.win_rate:.1f} {points(tally.win_interval)}" if games else None)
+                tally = tally_of(*(result.games(arm) for result in self.results), seat=seat)
+                cells.append(f"{100 * tally.win_rate:.1f} {points(tally.win_interval)}" if tally.num_games else None)
             rows.append([arm, *cells])
         columns = ["wins % by seat", *(f"seat {seat}" for seat in seats)]
         return Table(columns, rows, "In many games some seats win more often than others.")
@@ -147,6 +150,7 @@ def _to_json(found: SeedEstimate) -> dict[str, Any]:
         "wins": found.mean,
         "interval": list(found.interval),
         "own_interval": list(found.own_interval),
+        "own_variance": found.own_variance,
         "num_pairs": found.num_observations,
         "seed_means": list(found.seed_means),
         "p_value": found.p_value,

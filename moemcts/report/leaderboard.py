@@ -21,6 +21,8 @@ KEYS = ("suite", "game", "gate", "scheme", "simulations", "routing")
 NUMBERS = ("simulations", "seed", "games", "points", "low", "high", "hours")
 MOST = "most"
 """The points of who wins every game; rows of older suites do not say."""
+VARIANCE = "variance"
+"""Of the points of one seed, by its games; rows of older suites do not say."""
 LOSSES = ("loss_single", "loss_mixture")
 ORIGIN = ("command", "commit", "machine", "date")
 EACH = "each"
@@ -54,7 +56,7 @@ def checked_row(row: object, place: str) -> dict[str, Any]:
         raise DamagedFile(f"{place}: expected a row of a suite, got {json.dumps(row)[:40]!r}; {_HINT}")
     if missing := [key for key in (*KEYS, *NUMBERS, *LOSSES, *ORIGIN) if key not in row]:
         raise DamagedFile(f"{place}: expected a row of a suite, but it has no {missing[0]!r}; {_HINT}")
-    for key in (*NUMBERS, *(key for key in LOSSES if row[key] is not None), *({MOST} & row.keys())):
+    for key in (*NUMBERS, *(key for key in LOSSES if row[key] is not None), *({MOST, VARIANCE} & row.keys())):
         if not isinstance(row[key], int | float):
             raise DamagedFile(f"{place}: expected a number as {key!r}, got {row[key]!r}; {_HINT}")
     return row
@@ -123,10 +125,13 @@ def _line(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _variance(row: Row) -> float:
-    """Returns that of a row's points, back from the end of its interval that is farther: the other may be cut off.
+    """Returns that of a row's points.
 
-    Games have at most as many openings; of few that all agree the interval has no heavy tails, as in `seed_interval`.
+    Where the row does not say, from the end of its interval that is farther, as the other may be cut off: as if each
+    game had an opening of its own, so that it comes out too large.
     """
+    if VARIANCE in row:
+        return float(row[VARIANCE])
     half = max(row["high"] - row["points"], row["points"] - row["low"])
     return float((half / t_quantile(0.975, max(row["games"] - 1, FEWEST_DEGREES))) ** 2)
 

@@ -1,4 +1,4 @@
-"""Tables of a report, as Markdown and as HTML, and those that results of the arena become."""
+"""Tables of a report, as text, Markdown and HTML, and numbers as they are printed there."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Self
 
-from moemcts.arena import ArmSummary, Difference, DuelResult, MatchResult, Tally
 from moemcts.arena.intervals import Interval
-from moemcts.arena.ranking import Ratings
 
 Cell = str | int | float | None
 SAFE_ADDRESS = r"(?:https?://[^\s)\"]+|[\w./#-]+)"
@@ -102,84 +100,6 @@ class Table:
         ]
 
 
-def arms_table(result: MatchResult) -> Table:
-    """Returns wins, ties and losses of every arm with intervals, and its mean score and length."""
-    return Table(
-        ["arm", "games", "wins", "ties", "losses", "win rate %", "95 % interval", "score", "plies", "repeated"],
-        [_arm_row(result.summary(arm)) for arm in result.arms],
-        f"{result.game}: every arm on the same boards, seats and seeds. Wilson intervals of the win rate; a tie scores "
-        f"{result.tie_value:g}; plies is the mean length; repeated games equal an earlier one move for move.",
-    )
-
-
-def differences_table(differences: Sequence[Difference]) -> Table:
-    """Returns paired differences with intervals and p-values, and what they may be called."""
-    return Table(
-        [
-            "arm",
-            "baseline",
-            "win rate, points",
-            "95 % interval",
-            "p",
-            "only arm won",
-            "only baseline won",
-            "McNemar p",
-            "verdict",
-        ],
-        [
-            [
-                one.arm,
-                one.baseline,
-                f"{100 * one.wins.mean:+z.1f}",
-                points(one.wins.interval, signed=True),
-                p_text(one.p_value),
-                one.num_only_arm,
-                one.num_only_baseline,
-                p_text(one.mcnemar_p_value),
-                one.verdict.partition(":")[0],
-            ]
-            for one in differences
-        ],
-        "Paired differences of win rates in percentage points. Interval: Student's t over boards; p: signs of whole "
-        "boards flipped at random; McNemar's exact test takes all pairs of games as independent. Both p-values are "
-        "two-sided and not corrected for the number of rows.",
-    )
-
-
-def seats_table(result: MatchResult) -> Table:
-    """Returns the win rate of every arm in every seat."""
-    return Table(
-        ["arm", *(f"seat {seat}" for seat in range(result.num_seats))],
-        [[arm, *map(_seat_cell, result.summary(arm).by_seat)] for arm in result.arms],
-        "Win rate in percent by seat, with 95 % Wilson interval and number of games.",
-    )
-
-
-def duel_table(result: DuelResult) -> Table:
-    """Returns wins, draws, losses and Elo of the agents of a duel."""
-    rows: list[list[Cell]] = []
-    for name in result.names:
-        losses, draws, wins = result.counts(name)
-        elo = str(result.elo(name)) if result.records and result.is_even else None
-        rows.append([name, len(result.telling), wins, draws, losses, elo])
-    return Table(
-        ["agent", "games", "wins", "draws", "losses", "Elo, 95 %"],
-        rows,
-        f"{result.game}: every opening once per rotation of the seats. Elo over the rest, with the 95 % error that "
-        "cutechess prints, which takes games as independent.",
-    )
-
-
-def ratings_table(ratings: Ratings) -> Table:
-    """Returns the Elo of the agents of a tournament, the strongest first."""
-    rows = ratings.to_json()["agents"]
-    return Table(
-        ["agent", "Elo", "95 %"],
-        [[row["name"], f"{row['elo']:+z.1f}", f"± {row['error']:.1f}"] for row in rows],
-        f"Plackett-Luce over {ratings.num_games} games; the mean of all agents is 0, the error is against that mean.",
-    )
-
-
 def escape_markdown(text: str) -> str:
     """Returns text on one line in which names of users are never HTML, nor links to anything but pages and files."""
     text = escape(" ".join(text.split("\n")), quote=False)
@@ -195,28 +115,6 @@ def points(interval: Interval, *, signed: bool = False) -> str:
 def p_text(p_value: float) -> str:
     """Returns a p-value as it is printed: never 0."""
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
-
-
-def _arm_row(summary: ArmSummary) -> list[Cell]:
-    tally = summary.tally
-    return [
-        summary.name,
-        tally.num_games,
-        tally.wins,
-        tally.ties,
-        tally.losses,
-        f"{100 * tally.win_rate:.1f}",
-        points(tally.win_interval),
-        f"{summary.score.mean:.3f}",
-        f"{summary.mean_plies:.0f}",
-        summary.num_duplicates,
-    ]
-
-
-def _seat_cell(tally: Tally) -> Cell:
-    if not tally.num_games:
-        return None
-    return f"{100 * tally.win_rate:.1f} {points(tally.win_interval)} of {tally.num_games}"
 
 
 def _text(cell: Cell) -> str:

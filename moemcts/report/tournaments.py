@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from moemcts.arena.duel import DuelResult
+from moemcts.arena.openings import Beginnings
 from moemcts.arena.rating import Elo, elo_of_score, score_of_elo
 from moemcts.arena.records import num_duplicates
 from moemcts.arena.tournament import TournamentResult
@@ -27,31 +28,42 @@ Grid = Mapping[tuple[str, str], Elo]
 """Elo by row and column, such as batch size and limit."""
 
 
-def tournament_report(result: TournamentResult) -> Report:
-    """Returns all that a tournament shows, its games included in the numbers only as counts."""
-    numbers = result.to_json()
+def tournament_report(result: TournamentResult, beginnings: Beginnings | None = None) -> Report:
+    """Returns all that a tournament shows, its games included in the numbers only as counts.
+
+    How the games begin is said where it is known.
+    """
+    numbers = {**result.to_json(), **_begun(beginnings)}
     if not result.num_games:
         return Report("Tournament", "no games were played", numbers=numbers)
     ratings = result.ratings()
     first, second = result.standings()[:2]
     difference, error = ratings.difference(first, second)
-    summary = f"{first} is first: {difference:+z.1f} ± {error:.1f} Elo over {second}, the second."
-    if repeated := _repeated(result.duels):
+    begin = "" if beginnings is None else f"; {beginnings}"
+    summary = f"{first} is first: {difference:+z.1f} ± {error:.1f} Elo over {second}, the second{begin}."
+    if repeated := _repeated(result.joined):
         summary += f" {repeated}."
     failures: list[str] = numbers["failures"]
     if failures:
         summary += f" {len(failures)} games were lost by failures, such as: {failures[0]}"
     figure = Figure(
-        "ratings", partial(ratings_figure, result), f"Ratings over {result.num_games} games with 95 % intervals."
+        "ratings", partial(ratings_figure, result), f"Ratings over {ratings.num_games} games with 95 % intervals."
     )
     section = Section("Standings", tables=[crosstable(result)], figures=[figure])
     return Report(f"{result.game}: {result.kind}", summary, [section], numbers)
 
 
 def grid_report(
-    duels: Mapping[tuple[str, str], DuelResult], challengers: Mapping[tuple[str, str], str], *, rows: str
+    duels: Mapping[tuple[str, str], DuelResult],
+    challengers: Mapping[tuple[str, str], str],
+    beginnings: Beginnings | None = None,
+    *,
+    rows: str,
 ) -> Report:
-    """Returns what matches by row and column show of their challengers; `rows` says what a row is."""
+    """Returns what matches by row and column show of their challengers; `rows` says what a row is.
+
+    How the games begin is said where it is known.
+    """
     grid = {cell: one.elo(challengers[cell]) for cell, one in duels.items() if one.records}
     any_duel = next(iter(duels.values()))
     num_games = len(any_duel.records)
@@ -77,13 +89,20 @@ def grid_report(
         "cells": [
             {"row": row, "column": column, "challenger": challengers[row, column], **one.to_json()}
             for (row, column), one in duels.items()
-        ]
+        ],
+        **_begun(beginnings),
     }
     mean = _mean(grid, rows=_axes(grid)[0], columns=_axes(grid)[1])
     summary = f"mean over {len(grid)} matches: {mean or 'no finite'} Elo over the baseline"
     if repeated := _repeated(tuple(duels.values())):
         summary += f"; {repeated}"
+    if beginnings is not None:
+        summary += f"; {beginnings}"
     return Report(f"{any_duel.game}: experts against a single network, by {rows}", summary, sections, numbers)
+
+
+def _begun(beginnings: Beginnings | None) -> dict[str, Any]:
+    return {} if beginnings is None else beginnings.to_json()
 
 
 def _repeated(duels: Sequence[DuelResult]) -> str:
@@ -106,14 +125,14 @@ def crosstable(result: TournamentResult) -> Table:
         points = sum(wins + draws / 2 for _, draws, wins in played)
         row = ratings[name]
         cells = [_score(met.get(other)) for other in order]
-        num_games = sum(len(one.telling) for one in result.duels if name in one.names)
+        num_games = sum(len(one.telling) for one in result.joined if name in one.names)
         rows.append([place, name, f"{row['elo']:+z.1f}", f"± {row['error']:.1f}", num_games, f"{points:g}", *cells])
     return Table(
         columns,
         rows,
         f"{result.game}, {result.kind}, {result.num_games} games: who ended ahead of whom, +wins =draws -losses by "
         "row. Points count every other agent at a table, games do not. Ratings are Plackett-Luce (Bradley-Terry with "
-        "two seats) over all games; their mean is 0 and the error is against that mean.",
+        "two seats) over all games that are counted; their mean is 0 and the error is against that mean.",
     )
 
 

@@ -78,6 +78,10 @@ def test_rules_are_named_with_options() -> None:
         ("papers?draw=3", "no option of adjudication 'papers' named 'draw'"),
         ("papers?draw_value=2", "expected draw_value between 0 and 1, got 2"),
         ("papers?draw_from=many", "expected a number of moves for draw_from, got 'many'"),
+        ("papers?draw_value=true", "expected draw_value between 0 and 1, got True"),
+        ("papers?resign_value=false", "expected resign_value between 0 and 1, got False"),
+        ("papers?draw_moves=true", "expected a number of moves for draw_moves, got True"),
+        ("papers?draw_from=false", "expected a number of moves for draw_from, got False"),
         ("papers?draw_value=low", "expected draw_value between 0 and 1, got 'low'"),
     ],
 )

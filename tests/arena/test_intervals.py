@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moemcts.arena.intervals import (
+    agreed_variance,
+    effective_number,
     mcnemar_test,
     mean_interval,
+    pooled_interval,
     seed_interval,
     sign_flip_test,
     t_quantile,
@@ -43,6 +46,15 @@ def test_wilson_intervals_hold_the_share_and_mirror(successes: int, failures: in
         assert low <= successes / trials <= high
     mirrored = wilson_interval(failures, trials)
     assert (low, high) == pytest.approx((1 - mirrored[1], 1 - mirrored[0]))
+
+
+def test_observations_that_come_several_times_are_no_further_ones() -> None:
+    assert effective_number("abcd") == effective_number("abcd" * 10) == 4
+    # (3 + 1)^2 / (9 + 1)
+    assert effective_number("aaab") == pytest.approx(1.6)
+    assert effective_number("") == 0
+    # A broken number of trials lies between the whole ones.
+    assert wilson_interval(2, 4)[0] < wilson_interval(2.25, 4.5)[0] < wilson_interval(2.5, 5)[0]
 
 
 def test_more_successes_than_trials_are_refused() -> None:
@@ -105,6 +117,14 @@ def test_a_mean_interval_is_that_of_student() -> None:
     assert found.interval == pytest.approx((0.3 - 0.19632, 0.3 + 0.19632), abs=1e-4)
     clustered = mean_interval([0.1, 0.2, 0.3, 0.4, 0.5], [0, 1, 2, 3, 4])
     assert clustered.interval == pytest.approx(found.interval)
+
+
+def test_rounding_takes_no_mean_out_of_its_bounds() -> None:
+    # The mean of three times 0.2 is 0.20000000000000004.
+    found = mean_interval([0.2] * 3, bounds=(-0.2, 0.2))
+    assert found.low <= found.mean <= found.high == 0.2
+    over_seeds = seed_interval([[0.2] * 3] * 3, bounds=(-0.2, 0.2))
+    assert over_seeds.low <= over_seeds.mean <= over_seeds.high == 0.2
 
 
 def test_equal_observations_do_not_give_certainty() -> None:
@@ -210,6 +230,27 @@ def test_the_doubt_of_games_is_not_cut_to_what_values_can_be() -> None:
     margin = t_quantile(0.975, 2) * math.sqrt(0.4 * 0.9 / 9 / 3)
     assert mean_interval(games).high == found.high == 1
     assert found.low == pytest.approx(0.8 - margin)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.5])
+def test_seeds_are_pooled_from_what_their_games_say_as_from_these_games(spread: float) -> None:
+    rng = np.random.default_rng(4)
+    games = [rng.normal(spread * seed, 1.0, size=20) / 9 for seed in range(4)]
+    each = [seed_interval([group]) for group in games]
+    pooled = pooled_interval(
+        [one.mean for one in each], [one.own_variance for one in each], num_observations=80, num_clusters=80
+    )
+    assert pooled.interval == pytest.approx(seed_interval(games).interval)
+    assert pooled.own_interval == pytest.approx(seed_interval(games).own_interval)
+
+
+def test_means_of_games_that_all_agree_are_pooled_with_the_doubt_of_these() -> None:
+    pooled = pooled_interval([0.0] * 3, [agreed_variance(0.0, 20)] * 3, num_observations=60, num_clusters=60)
+    assert pooled.interval == pytest.approx(seed_interval([[0.0] * 20] * 3).interval)
+    with pytest.raises(ValueError, match="variances above zero, got 0"):
+        pooled_interval([0.0] * 3, [0.0] * 3, num_observations=60, num_clusters=60)
+    with pytest.raises(ValueError, match="at least two training seeds, got 1 and 1"):
+        pooled_interval([0.0], [1.0], num_observations=20, num_clusters=20)
 
 
 def test_the_deviation_between_seeds_is_found() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import resource
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from games_for_tests import NativeTicTacToe
@@ -14,18 +16,28 @@ from matches_for_tests import duel, ended, match
 
 from moemcts.agents import RandomAgent
 from moemcts.arena import (
+    Conditions,
+    GameRecord,
     MatchResult,
     Opening,
     Watch,
+    duel_schedule,
+    match_schedule,
     openings_from_seeds,
+    play_match,
     read_openings,
 )
 from moemcts.arena.adjudication import Adjudication
 from moemcts.arena.journal import Journal
+from moemcts.arena.match import tally_of
 from moemcts.arena.rating import Sprt
 from moemcts.arena.records import boards_of
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+from moemcts.evaluation import UniformEvaluator
 from moemcts.game import FloatArray
+from moemcts.search import SearchAgent, SearchConfig
+from moemcts.work import Here
+from moemcts.work.workers import Item, Result, Task, ignore
 
 GAME = StayOrLeave(4, length=30)
 
@@ -97,6 +109,83 @@ def test_the_summary_counts_the_games() -> None:
     values = json.loads(json.dumps(result.to_json(), allow_nan=False))
     assert [arm["name"] for arm in values["arms"]] == ["single", "experts"]
     assert values["differences"][0]["baseline"] == "single"
+
+
+def test_boards_that_repeat_narrow_no_interval_of_wins() -> None:
+    """Two boards of four seats, played 25 times over by who never plays at random."""
+    repeated = [Opening(f"board {number}", number % 2) for number in range(50)]
+
+    def played(openings: list[Opening]) -> MatchResult:
+        arms = {"single": LeavesAt(9), "experts": LeavesAt(26)}
+        field = [LeavesAt(5), LeavesAt(20), LeavesAt(12)]
+        return match(GAME, arms, field, num_games=4 * len(openings), openings=openings)
+
+    once, often = played(repeated[:2]), played(repeated)
+    for arm in once.arms:
+        tally = often.summary(arm).tally
+        assert (tally.num_games, tally.num_effective) == (200, 8)
+        assert tally.win_interval == pytest.approx(once.summary(arm).tally.win_interval)
+        assert once.summary(arm).by_seat[1].num_effective == often.summary(arm).by_seat[1].num_effective == 2
+    few, many = once.difference("experts"), often.difference("experts")
+    assert many.wins.mean == few.wins.mean == 1
+    assert (many.num_only_arm, many.num_only_baseline) == (few.num_only_arm, few.num_only_baseline) == (8, 0)
+    assert many.mcnemar_p_value == few.mcnemar_p_value == pytest.approx(2 / 2**8)
+    # As training seeds that play the same: their games are pooled.
+    assert tally_of(once.games("single"), once.games("single")).num_effective == 8
+    assert tally_of(once.games("single"), once.games("single")).num_games == 16
+
+
+class Twice:
+    """Workers of which the first dies after half its games, and is replaced, as actors of Ray are."""
+
+    count = 2
+
+    def map(
+        self,
+        task: Task[Item, Result],
+        items: Sequence[Item],
+        *,
+        on_report: Callable[[int, Any], None] = ignore,
+        on_done: Callable[[int, Result], None] = ignore,
+    ) -> list[Result]:
+        reports: list[Any] = []
+        Here().map(task, items[:1], on_report=lambda _, message: reports.append(message))
+        for message in reports[: len(reports) // 2]:
+            on_report(0, message)
+        return Here().map(task, items, on_report=on_report, on_done=on_done)
+
+
+def test_a_worker_that_is_replaced_plays_no_game_into_the_match_twice(tmp_path: Path) -> None:
+    schedule = match_schedule(GAME, arms(), Leaver(0.2, "field"), num_games=12)
+    schedule = replace(schedule, remake=lambda: (GAME, schedule.lineups))
+    path, seen, finished = tmp_path / "match.jsonl", list[GameRecord](), list[int]()
+    watch = Watch(on_progress=lambda state: finished.append(state.num_finished), on_game=seen.append)
+    conditions = Conditions(max_parallel=2)
+    records = play_match(GAME, schedule, conditions, journal=path, workers=Twice(), watch=watch)
+    assert records == play_match(GAME, schedule, conditions)
+    assert len(seen) == len(path.read_text().splitlines()) - 1 == 24
+    assert finished == sorted(finished)
+
+
+def test_what_agents_thought_can_be_in_the_file_alone(tmp_path: Path) -> None:
+    game, path = NativeTicTacToe(), tmp_path / "duel.jsonl"
+    searching = SearchAgent(game, UniformEvaluator(game.spec), SearchConfig(simulations=2))
+    schedule = duel_schedule(game, {"a": searching, "b": RandomAgent()}, num_games=4)
+    conditions = Conditions(keep_thoughts=True)
+    whole = play_match(game, schedule, conditions)
+    assert all(record.decisions for record in whole)
+    for _ in range(2):
+        records = play_match(game, schedule, conditions, journal=path, keep_thoughts=False)
+        assert records == tuple(replace(record, decisions=()) for record in whole)
+    assert play_match(game, schedule, conditions, journal=path) == whole
+
+
+def test_a_file_that_was_read_is_not_kept_in_memory(tmp_path: Path) -> None:
+    with Journal(tmp_path / "a.jsonl", {}) as file:
+        file.append({"game": 1})
+    with Journal(tmp_path / "a.jsonl", {}) as file:
+        assert file.take() == [{"game": 1}]
+        assert file.take() == []
 
 
 def test_a_match_broken_off_and_gone_on_with_equals_an_unbroken_one(tmp_path: Path) -> None:
@@ -368,6 +457,8 @@ def test_a_sequential_test_stops_the_match_and_does_not_depend_on_what_finishes_
     assert results[0].records == results[1].records
     assert 10 < len(results[0].records) < 500
     assert results[0].to_json()["sprt"]["decision"] == "H1"
+    assert results[0].to_json()["stopped_by_test"]
+    assert not duel(game, players, num_games=4, sprt=sprt).to_json()["stopped_by_test"]
     path = tmp_path / "duel.jsonl"
     for _ in range(2):
         assert duel(game, players, num_games=2000, sprt=sprt, path=path).records == results[0].records

@@ -9,8 +9,18 @@ import pytest
 from games_for_tests import HashedTree, TreeGame, TreeState
 from games_of_chance import Pig
 
-from moemcts.arena.openings import RANDOM_PLIES, Opening, random_openings, read_openings, starts, usual_random_plies
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.agents import RandomAgent
+from moemcts.arena import Conditions, duel_schedule, play_match
+from moemcts.arena.openings import (
+    RANDOM_PLIES,
+    Beginnings,
+    Opening,
+    random_openings,
+    read_openings,
+    starts,
+    usual_random_plies,
+)
+from moemcts.errors import GameFailure, MoemctsError, UsageError
 from moemcts.plugins import plugins
 
 
@@ -77,5 +87,34 @@ def test_a_game_that_raises_on_the_way_to_an_opening_is_told_in_a_line() -> None
         def initial_state(self, seed: int = 0) -> TreeState:
             return Cracked(self.rules)
 
-    with pytest.raises(MoemctsError, match=r"hashed-tree raised KeyError in play \(test_openings_at_random.py:\d+\)"):
+    with pytest.raises(MoemctsError, match=r"hashed-tree raised KeyError: .* in play \(test_openings_at_.*py:\d+\)"):
         starts(Game(TreeGame(4, 2, 4, 6, False)), 2)
+
+
+def test_a_game_that_raises_in_its_first_position_is_told_in_a_line() -> None:
+    class Game(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            raise KeyError("oops")
+
+    class Unnamed(TreeState):
+        def key(self) -> int:
+            raise KeyError("oops")
+
+    class Keyless(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Unnamed(self.rules)
+
+    game, keyless = (kind(TreeGame(4, 2, 4, 6, False)) for kind in (Game, Keyless))
+    told = r"hashed-tree raised KeyError: 'oops' in initial_state \(test_openings_at_random.py:\d+\)"
+    agents = {"a": RandomAgent(), "b": RandomAgent()}
+    for start in (
+        lambda: usual_random_plies(game),
+        lambda: Beginnings.of(game),
+        lambda: starts(game, 2, random_plies=1),
+        lambda: play_match(game, duel_schedule(game, agents, num_games=2), Conditions()),
+    ):
+        with pytest.raises(GameFailure, match=told):
+            start()
+    for num_plies in (None, 1):
+        with pytest.raises(GameFailure, match=r"hashed-tree raised KeyError: 'oops' in key "):
+            starts(keyless, 2, random_plies=num_plies)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from moemcts.arena import ranking
 from moemcts.arena.ranking import Ranking, fit_ratings, ranking_of
-from moemcts.arena.rating import elo_of_score
+from moemcts.arena.rating import elo, elo_of_score, score_of_elo
 from moemcts.errors import UsageError
 
 TEAMS = ("Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland", "Baltimore")
@@ -55,10 +56,8 @@ def test_baseball_teams_have_their_published_strengths() -> None:
     for team, strength in published.items():
         found = ratings.difference(team, "Baltimore")[0] * math.log(10) / 400
         assert found == pytest.approx(strength, abs=0.001)
-    # Its standard error, from the same source's maximum likelihood fit.
-    assert ratings.difference("Milwaukee", "Baltimore")[1] * math.log(10) / 400 / 1.96 == pytest.approx(
-        0.343, abs=0.001
-    )
+    # Its standard error is from the curvature of the likelihood; decided games vary as much as that takes for granted.
+    assert ratings.difference("Milwaukee", "Baltimore")[1] * math.log(10) / 400 / 1.96 == pytest.approx(0.343, rel=0.03)
     assert ratings.num_games == 273
 
 
@@ -68,6 +67,68 @@ def test_two_players_have_the_elo_of_their_score(wins: int, draws: int, losses: 
     ratings = fit_ratings(games, prior_games=1e-9)
     score = (wins + draws / 2) / (wins + draws + losses)
     assert ratings.difference("a", "b")[0] == pytest.approx(elo_of_score(score), abs=1e-3)
+
+
+def counted(wins: int, draws: int, losses: int) -> list[Ranking]:
+    won, drawn, lost = Ranking((("a",), ("b",))), Ranking((("a", "b"),)), Ranking((("b",), ("a",)))
+    return [won] * wins + [drawn] * draws + [lost] * losses
+
+
+def test_draws_vary_less_than_games_that_are_won_or_lost() -> None:
+    for counts in ((110, 800, 90), (550, 400, 450), (500, 0, 500)):
+        error = elo(*counts).error
+        assert fit_ratings(counted(*counts)).difference("a", "b")[1] == pytest.approx(error, rel=0.02)
+
+
+def test_errors_of_games_that_are_mostly_drawn_are_as_wide_as_they_say() -> None:
+    """200 matches of 200 games, 80 % of them drawn, at +50 Elo; 95 % +- 4.6 points (three standard errors)."""
+    win = score_of_elo(50) - 0.4
+    samples = np.random.default_rng(5).multinomial(200, [win, 0.8, 0.2 - win], size=200)
+    found = [fit_ratings(counted(*map(int, row))).difference("a", "b") for row in samples]
+    assert np.mean([abs(value - 50) <= error for value, error in found]) == pytest.approx(0.95, abs=0.046)
+
+
+def test_games_on_one_board_are_one_observation() -> None:
+    """100 round robins of three equals on 20 boards each, both games of which end alike; 95 % - 6.5 points."""
+    rng = np.random.default_rng(6)
+    by_board, by_game = [], []
+    for _ in range(100):
+        games = [
+            replace(Ranking(((pair[first],), (pair[1 - first],))), board=f"{pair} {board}")
+            for pair in ("ab", "ac", "bc")
+            for board in range(20)
+            for first in [int(rng.integers(2))] * 2
+        ]
+        for boards, found in ((games, by_board), ([replace(game, board="") for game in games], by_game)):
+            difference, error = fit_ratings(boards).difference("a", "b")
+            found.append(abs(difference) <= error)
+    assert np.mean(by_board) >= 0.885
+    # As if there were twice as many boards, 83 % are covered.
+    assert np.mean(by_game) < 0.9
+
+
+@pytest.mark.parametrize("counts", [(0, 20, 0), (0, 100, 0), (0, 1, 0)])
+def test_games_that_are_all_drawn_do_not_prove_equality(counts: tuple[int, int, int]) -> None:
+    alone = elo(*counts).error
+    assert alone is not None
+    # Of a single game less is doubted: each agent also ties one with the mean.
+    assert fit_ratings(counted(*counts)).difference("a", "b")[1] > min(alone, 400)
+
+
+def test_a_newcomer_of_few_games_is_uncertain_whatever_others_have_played() -> None:
+    games = simulate({"a": 0.0, "b": 0.0, "c": 0.0}, 2000, 2, np.random.default_rng(3), only_first=False)
+    ratings = fit_ratings([*games, *[Ranking((("a", "new"),))] * 10])
+    assert ratings.difference("a", "b")[1] < 25
+    assert ratings.difference("a", "new")[1] > 100
+
+
+def test_agents_whom_no_games_connect_are_not_compared_with_certainty() -> None:
+    """As after the first round of a ladder."""
+    games = [*counted(30, 40, 30), *(Ranking(tuple((name,) for name in pair)) for pair in ["cd", "dc"] * 50)]
+    ratings = fit_ratings(games)
+    assert ratings.difference("a", "b")[1] < 80
+    assert ratings.difference("c", "d")[1] < 80
+    assert ratings.difference("a", "c")[1] > 300
 
 
 @pytest.mark.parametrize("only_first", [False, True])
@@ -91,7 +152,6 @@ def test_ties_make_equal() -> None:
     games = [Ranking((("a", "b", "c"),))] * 20
     ratings = fit_ratings(games)
     assert ratings.elo == pytest.approx([0, 0, 0], abs=1e-6)
-    assert ratings.superiority("a", "b") == pytest.approx(0.5)
 
 
 def test_ties_of_many_count_by_the_orders_that_go_round_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +185,6 @@ def test_who_wins_everything_has_a_finite_rating() -> None:
     difference, error = ratings.difference("a", "b")
     assert 400 < difference < 2000
     assert 0 < error < 2000
-    assert ratings.superiority("a", "b") > 0.97
 
 
 def test_the_order_of_names_and_games_changes_nothing() -> None:

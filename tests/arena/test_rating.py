@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moemcts.arena.intervals import mean_interval
 from moemcts.arena.rating import (
     MOST_ELO,
     Elo,
@@ -148,14 +149,26 @@ def test_bounds_of_nearly_all_points_hold_in_19_of_20_matches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("num_pairs", "text"),
-    # Of a share that 5 % of samples miss, 1 - 0.05 ** (1 / n), half the points may be lost.
-    [(1, "> -168.4"), (3, "> -46.0"), (5, "> +17.1")],
+    ("num_pairs", "low", "high"),
+    # Of a share that 2.5 % of samples miss, 1 - 0.025 ** (1 / n), all points may be lost, or won.
+    [(1, -687.5, 880.6), (3, -220.6, 441.2), (5, -101.0, 346.9), (10, 12.9, 271.9)],
 )
-def test_a_few_pairs_that_are_all_alike_prove_little(num_pairs: int, text: str) -> None:
-    assert str(pentanomial_elo((0, 0, 0, num_pairs, 0))) == text
-    lost = pentanomial_elo((0, num_pairs, 0, 0, 0))
-    assert lost.high == pytest.approx(-float(text[2:]), abs=0.06)
+def test_a_few_pairs_that_are_all_alike_prove_little(num_pairs: int, low: float, high: float) -> None:
+    won, lost = pentanomial_elo((0, 0, 0, num_pairs, 0)), pentanomial_elo((0, num_pairs, 0, 0, 0))
+    assert (won.low, won.high) == pytest.approx((low, high), abs=0.06)
+    assert (lost.low, lost.high) == pytest.approx((-high, -low), abs=0.06)
+    # What hides is the same for a mean of scores.
+    found = mean_interval([0.75] * num_pairs, bounds=(0.0, 1.0))
+    assert (won.low, won.high) == pytest.approx(tuple(map(elo_of_score, found.interval)))
+
+
+@pytest.mark.parametrize("found", [elo(1, 0, 1), pentanomial_elo((1, 0, 0, 0, 1))])
+def test_a_score_of_one_half_has_both_ends(found: Elo) -> None:
+    assert found.low is not None
+    assert found.high == pytest.approx(-found.low)
+    # One of two won: 2.5 % of matches do as well at 0.0126 (Clopper and Pearson's table).
+    assert found.low == pytest.approx(elo_of_score(0.0126), abs=1)
+    assert str(found).startswith("+0.0 ± ")
 
 
 def test_a_few_draws_do_not_prove_equality() -> None:

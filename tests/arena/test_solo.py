@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from games_for_tests import Savings
-from matches_for_tests import match
+from matches_for_tests import game_record, match
 
 from moemcts.agents import Decision, Seat
-from moemcts.arena import SoloResult
+from moemcts.arena import MatchResult, SoloResult
 from moemcts.arena.ranking import fit_ratings
 from moemcts.game import Views
 from moemcts.report.alone import Alone
@@ -55,6 +55,24 @@ def test_a_gain_is_paired_over_boards() -> None:
     assert gain.returns.low < 0 < gain.returns.mean < gain.returns.high
     assert gain.verdict.startswith("no difference shown: +6.00 in return, 95 % interval [")
     assert played().gain("spends", "saves").returns.mean == pytest.approx(-6)
+
+
+def test_who_gets_the_most_from_every_start_has_a_verdict() -> None:
+    returns = {"first": -1.0, "second": 1.0}
+    records = [
+        game_record(number, [arm], [got], label=arm, opening=f"seed {number // 2}", start_key=number // 2, focus=0)
+        for number, (arm, got) in enumerate([*returns.items()] * 3)
+    ]
+    result = SoloResult(MatchResult("a game", tuple(returns), 1, "first", 0.5, tuple(records)), score_unit=0.1)
+    assert result.gain("second").verdict.startswith("no difference shown: +0.20 in return, 95 % interval [")
+
+
+def test_starts_that_repeat_do_not_narrow_how_often_one_gets_more() -> None:
+    # Four starts, each of which comes twice, and is played alike.
+    assert played(8).gain("saves").more.win_interval == played(4).gain("saves").more.win_interval
+    assert played(8).tally("saves").win_interval == played(4).tally("saves").win_interval
+    twice, once = (fit_ratings(played(num_games).rankings()) for num_games in (8, 4))
+    assert twice.difference("saves", "spends")[1] > 0.9 * once.difference("saves", "spends")[1]
 
 
 def test_who_gets_more_from_a_start_is_ranked_before_who_gets_less() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from games_for_tests import NativeConnectFour, NativeTicTacToe
-from games_of_the_arena import Leaver, StayOrLeave
+from games_of_the_arena import Leaver, LeavesAt, StayOrLeave
 
 from moemcts.agents import Agent, Decision, RandomAgent, Seat
 from moemcts.arena.games import Conditions, Progress
@@ -148,6 +148,42 @@ def test_rounds_of_a_ladder_play_other_openings_while_there_are_enough(tmp_path:
         {"seed 9", "seed 10"},
         {"seed 7", "seed 8"},
     ]
+
+
+def test_later_rounds_that_repeat_earlier_ones_prove_nothing_again() -> None:
+    """Three agents that never play at random, on two openings: from the third round on all is repeated."""
+    game = StayOrLeave(2)
+    agents: dict[str, Agent] = {f"leaves at {ply}": LeavesAt(ply) for ply in (3, 6, 9)}
+
+    def climb(rounds: int) -> TournamentResult:
+        plan = TournamentPlan(kind="ladder", num_games=4, rounds=rounds, openings=openings_from_seeds(2))
+        return play_tournament(game, agents, plan, Conditions())
+
+    short, long = climb(3), climb(12)
+    assert len(long.duels) > 3 * len(long.joined)
+    # Each pair plays an opening from both sides.
+    assert [len(one.telling) for one in long.joined] == [4] * len(long.joined)
+    assert len(long.joined) == len(short.joined)
+    assert long.ratings().errors == pytest.approx(short.ratings().errors)
+    assert long.to_json()["num_counted"] == 4 * len(long.joined) < long.num_games
+    (losses, draws, wins), elo = long.counts("leaves at 9", "leaves at 6"), long.elo("leaves at 9", "leaves at 6")
+    assert (losses, draws, wins) == (0, 0, 4)
+    assert elo is not None
+    assert elo.num_games == 4
+    uncounted = long.num_games - 4 * len(long.joined)
+    assert f"{uncounted} games not counted, as they repeat an earlier one" in tournament_report(long).summary
+    assert [row[4] for row in crosstable(long).rows] == [row[4] for row in crosstable(short).rows]
+
+
+def test_rounds_of_agents_that_play_at_random_are_all_counted() -> None:
+    result = play(StayOrLeave(2), leavers(0.3, 0.1), "ladder", rounds=5, num_games=4)
+    assert result.to_json()["num_counted"] == result.num_games == 20
+    (joined,) = result.joined
+    assert [record.index for record in joined.records] == list(range(20))
+    # Whoever is named first in a round, agents keep their results.
+    assert joined.counts(*joined.names) == tuple(
+        sum(counts) for counts in zip(*(one.counts(*joined.names) for one in result.duels), strict=True)
+    )
 
 
 def test_a_tournament_goes_on_and_grows(tmp_path: Path) -> None:

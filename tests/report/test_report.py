@@ -18,7 +18,6 @@ import pytest
 from matplotlib.text import Text
 
 from moemcts.arena import Difference, GameRecord, MatchResult, Outcome
-from moemcts.arena.ranking import Ranking, fit_ratings
 from moemcts.arena.rating import elo_of_score
 from moemcts.errors import MoemctsError
 from moemcts.learn.assessment import PhaseLosses
@@ -42,7 +41,7 @@ from moemcts.report.plots import (
 )
 from moemcts.report.strength import strength_curve
 from moemcts.report.style import PHASE_COLOURS, phase_colour
-from moemcts.report.tables import arms_table, differences_table, p_text, points, ratings_table, seats_table
+from moemcts.report.tables import p_text, points
 
 PHASES = ("opening", "middlegame", "endgame")
 
@@ -209,6 +208,19 @@ def test_a_caption_names_the_baseline_only_where_it_is_and_as_it_is() -> None:
     assert caption(0).endswith("of its own phase, seed 3.")
     assert caption(1).endswith("hollow the baseline, which was measured once.")
     assert caption(3).endswith("dashed the baseline.")
+
+
+def test_each_expert_stands_beside_the_expert_of_the_baseline_for_its_phase() -> None:
+    entries = [
+        {"stage": name, "step": step, "experts": [name], "phases": {"a": {"loss": loss}, "b": {"loss": loss}}}
+        for name, loss in (("a", 1.0), ("b", 2.0))
+        for step in (1, 2)
+    ]
+    (figure,) = curve_figures(["a", "b"], entries, entries, seed=3)
+    (axes,) = figure.image.axes  # type: ignore[union-attr]
+    drawn = {str(line.get_label()): (list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines}
+    assert drawn["a, baseline"] == ([1, 2], [1.0, 1.0])
+    assert drawn["b, baseline"] == ([1, 2], [2.0, 2.0])
 
 
 def test_experts_are_compared_with_what_was_reached_on_their_own_phase() -> None:
@@ -391,25 +403,6 @@ def test_a_report_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> No
         write_report(tmp_path / "file", small_report())
     with pytest.raises(ValueError, match="different names"):
         write_report(tmp_path, Report("x", "", [Section("s", figures=[*figures(), *figures()])]))
-
-
-def test_tables_say_what_was_played() -> None:
-    result = small_result()
-    arms = arms_table(result)
-    assert list(arms.rows[0])[:7] == ["experts", 4, 2, 1, 1, "50.0", "[15.0, 85.0]"]
-    assert seats_table(result).rows[1][1:] == ["0.0 [0.0, 65.8] of 2", "50.0 [9.5, 90.5] of 2"]
-    difference = result.difference("experts")
-    row = differences_table([difference]).rows[0]
-    assert row[2] == "+25.0"
-    assert row[5:7] == [2, 1]
-    assert row[-1] == "no difference shown"
-
-
-def test_ratings_are_listed_from_the_strongest() -> None:
-    ratings = fit_ratings([Ranking((("b",), ("a",)))] * 6 + [Ranking((("a",), ("b",)))] * 2)
-    table = ratings_table(ratings)
-    assert [row[0] for row in table.rows] == ["b", "a"]
-    assert table.markdown().splitlines()[1] == "| --- | ---: | ---: |"
 
 
 def test_a_null_result_reads_as_one() -> None:

@@ -48,6 +48,17 @@ def test_a_measurement_is_named_by_its_samples_and_stages_follow_each_other() ->
     assert [one[1] for one in points(entries, lost, first=1)][3:] == ["speed/share waiting for data"]
 
 
+def test_every_step_of_a_training_by_stages_has_one_value() -> None:
+    """As `staged` of three phases: two experts, one after the other, have a stage of the same name."""
+    entries = [
+        entry(stage, step, 1.0, experts=experts)
+        for experts, stage in [(["a"], "a"), (["b", "c"], "a"), (["c"], "b"), (["c"], "b")]
+        for step in (250, 300)
+    ]
+    steps = [step for step, name, _ in points(entries) if name == "training/loss"]
+    assert steps == [250, 300, 550, 600, 850, 900, 1150, 1200]
+
+
 def test_every_training_of_a_run_has_a_folder_of_its_own(tmp_path: Path) -> None:
     write(tmp_path / "training" / "steps-0", entry("all", 1, 2.0), entry("all", 2, 9.0, spike=True))
     write(tmp_path / "training", entry("all", 1, 4.0))
