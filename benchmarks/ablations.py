@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from record import add_option, append
+from record import add_option, append, without_places
 
 from moemcts.arena import Conditions, GameRecord, MatchResult, match_schedule, play_match
 from moemcts.arena.intervals import seed_interval
@@ -187,9 +187,7 @@ def main() -> None:
     for row in found:
         print(f"{row['name']:<70} {row['value']:>7} {row['interval']} {row['difference'] or ''}", flush=True)
     if options.record:
-        # Where they lie on this machine says nothing to others.
-        places = dict.fromkeys(map(str, options.experts), "EXPERTS") | {str(options.out): "OUT"}
-        sys.argv = [places.get(word, word) for word in sys.argv]
+        sys.argv = without_places(sys.argv, {**dict.fromkeys(options.experts, "EXPERTS"), options.out: "OUT"})
         append("ablations", found)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ import torch
 from game_tables import elo_range
 from probing import probe_training
 from published import CHESS_ELO, CHESS_LOSS, VALUE_WEIGHT, chess_loss
-from record import add_option, append
+from record import add_option, append, without_places
 
 from moemcts.cli.progress import ConsoleProgress
 from moemcts.cli.run import make
@@ -140,8 +140,15 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
             if len(tally["elo_by_seed"]) > 1:
                 one |= {"score": tally["score"], "own_score_interval": tally["own_score_interval"]}
             one |= {"elo_by_seed": [round(elo["difference"], 1) for elo in tally["elo_by_seed"]]}
+            one |= {"scores_by_seed": [score_of(result, name) for result in numbers[kind]["by_seed"]]}
+            one |= {"own_score_variance": tally["own_score_variance"]}
             found.append(one | {"simulations": config.search.simulations if kind == "searched" else 0})
     return found
+
+
+def score_of(result: Mapping[str, Any], arm: str) -> float:
+    """Returns the mean score of an arm with the networks of one training seed."""
+    return next(float(one["score"]["mean"]) for one in result["arms"] if one["name"] == arm)
 
 
 def loss_row(policy: float, value: float) -> dict[str, object]:
@@ -191,7 +198,7 @@ def main() -> None:
     found = rows(experiment, json.loads(json.dumps(report.numbers)), options.start_samples)
     show(found)
     if options.record:
-        sys.argv[1:] = without_places(words_of(experiment))
+        sys.argv[1:] = recorded_words(words_of(experiment))
         append("chess", found)
 
 
@@ -238,15 +245,13 @@ def words_of(experiment: Experiment) -> list[str]:
     return list(command if Path(command[0]).name == Path(__file__).name else sys.argv)[1:]
 
 
-def without_places(words: Sequence[str]) -> list[str]:
-    """Returns the arguments of a call as rows have them: folders of this machine say nothing to others."""
+def recorded_words(words: Sequence[str]) -> list[str]:
+    """Returns the arguments of a call as rows have them."""
     given, _ = _parser().parse_known_args(words)
-    names = {given.data: "DATA", given.out: "OUT"}
-    if given.start:
-        names[given.start] = "EXPERTS"
+    names = {given.data: "DATA", given.out: "OUT", given.start: "EXPERTS"}
     if given.openings:
         names[Path(given.openings)] = Path(given.openings).name
-    return [*(names.get(Path(word), word) for word in words if word != "--record"), "--record"]
+    return [*without_places([word for word in words if word != "--record"], names), "--record"]
 
 
 def _parser() -> argparse.ArgumentParser:

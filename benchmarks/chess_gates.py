@@ -26,6 +26,7 @@ from published import VALUE_WEIGHT, chess_loss
 from record import add_option, append
 from trainings import trained
 
+from moemcts.errors import ForeignData
 from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.learn.checkpoint import save_experts
@@ -58,12 +59,14 @@ NUM_BEST = 3
 """Gates whose experts play."""
 ASKED = ("gate", "samples", "network", "value_weight", "seed")
 """What a row says of the settings of its training."""
+BEGUN = "begun.json"
+"""The file that says the same of a training that is not finished."""
 
 
 def check(options: argparse.Namespace, tasks: Sequence[tuple[str, int]]) -> None:
     """Raises SystemExit, saying what differs, where a training in OUT was begun with other settings or data."""
     game = plugins().game("chess")
-    config = validate(settings(options), ExperimentConfig)
+    config = config_of(options)
     sources = open_sources(config.data, options.out, game)
     network = plugins().complete_network(config.network, game)
     for name, seed in tasks:
@@ -78,10 +81,19 @@ def check(options: argparse.Namespace, tasks: Sequence[tuple[str, int]]) -> None
 
 def begun_with(folder: Path) -> dict[str, Any]:
     """Returns the settings of the training that a folder holds, as far as its files say them; none of no training."""
-    row: dict[str, Any] = read_json(kept) if (kept := folder / "row.json").exists() else {}
     begun = read_identity(folder / "training") or {}
+    # What says what was to be trained says nothing where that was never begun.
+    said_in = next((path for name in ("row.json", BEGUN if begun else "") if (path := folder / name).is_file()), None)
+    row: dict[str, Any] = {} if said_in is None else read_json(said_in)
     said = {key: row[key] for key in ASKED if key in row} | begun.get("config", {})
     return said | ({"data": begun["data"]} if "data" in begun else {})
+
+
+def config_of(options: argparse.Namespace) -> ExperimentConfig:
+    """Returns the settings of a comparison, without those of its matches: games are played otherwise here, or not at
+    all.
+    """
+    return validate({key: value for key, value in settings(options).items() if key != "match"}, ExperimentConfig)
 
 
 def training_of(options: argparse.Namespace, config: ExperimentConfig, sources: Sources, seed: int) -> TrainerConfig:
@@ -97,12 +109,15 @@ def learned(options: argparse.Namespace, task: tuple[str, int], report: Report) 
         found: dict[str, Any] = read_json(kept)
         return found
     game = plugins().game("chess")
-    config = validate(settings(options), ExperimentConfig)
+    config = config_of(options)
     sources = open_sources(config.data, folder, game)
     training = training_of(options, config, sources, seed)
     scheme = {SINGLE: "single", LEARNED: "mixture"}.get(name, "separated")
     gate = gate_of(name, game, sources)
     network = plugins().complete_network(config.network, game)
+    if read_identity(folder / "training") is None:
+        asked = {"gate": name, "samples": options.samples, "network": network}
+        write_json(folder / BEGUN, asked | {"value_weight": training.value_weight, "seed": seed})
     team, losses = trained(training, game, network, scheme, gate, sources, folder / "training")
     counted = phase_statistics(sources.held_out(training.validation_fraction, seed), team.gate)
     row = {
@@ -207,7 +222,11 @@ def main() -> None:
     options = parser.parse_args()
     tasks = [(name, seed) for seed in range(options.seeds) for name in (SINGLE, *(options.gates or GATES))]
     check(options, tasks)
-    rows = workers(num_cores()).map(functools.partial(learned, options), tasks)
+    try:
+        rows = workers(num_cores()).map(functools.partial(learned, options), tasks)
+    except ForeignData as error:
+        # Trainings that were begun before they said their network are known by its weights alone.
+        raise SystemExit(str(error)) from None
     for name in dict.fromkeys(name for name, _ in tasks):
         of = [row for row in rows if row["gate"] == name]
         means = (statistics.fmean(row[key] for row in of) for key in ("policy loss", "value loss", "accuracy"))

@@ -27,13 +27,15 @@ def main() -> None:
     options = parser.parse_args()
     experiment = Experiment.load(options.run)
     config, game = experiment.config, experiment.game
+    if not experiment.field.has_agent:
+        raise SystemExit(f"expected a run against an agent, got one against {experiment.field.name}")
     agent = SearchAgent(
         game, UniformEvaluator(game.spec), config.search, opponents=experiment.opponent_model(), name="constant"
     )
     outcomes = []
     for seed in config.training_seeds:
         boards = experiment.boards.openings(seed, config.match.games)
-        field = experiment.field.agent({})
+        field = experiment.field.agents({}, game.spec.num_players - 1)
         schedule = match_schedule(game, {"constant": agent}, field, num_games=config.match.games, openings=boards)
         outcomes += [
             record.outcome for record in play_match(game, schedule, Conditions(seed=experiment.boards.first(seed)))

@@ -124,6 +124,8 @@ def summary(name: str, results: Sequence[DuelResult]) -> dict[str, object]:
         "counts": [points.count(one) for one in (1.0, 0.5, 0.0)],
         "games": len(points),
         "by training": [round(result.elo(result.names[0]).difference, 1) for result in results],
+        "scores by training": [0.5 + mean for mean in found.seed_means],
+        "own variance": found.own_variance,
         "duplicates": sum(num_duplicates(result.records) for result in results),
     }
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import corrections
 from published import CHESS_ELO, CHESS_LOSS
 from tabulating import Row, around, bounds, field_matches, field_table, latest, origin, points, table
 
 from moemcts.arena.rating import EloRange, elo
 from moemcts.arena.verdict import counted
 from moemcts.report.leaderboard import leaderboard
+from moemcts.report.tables import p_text
 from moemcts.store import read_toml
 
 FEW = (2, 3)
@@ -32,16 +34,18 @@ def strength_row(row: Row) -> list[str]:
     against = by_seed = "–"
     if each := row.get("wins_by_seed"):
         by_seed = "wins % " + ", ".join(f"{100 * one * len(each) / games:.1f}" for one in each)
+    p_value = "–"
     if difference:
-        against = points(difference)
+        against, p_value = points(difference), p_text(difference["p_value"])
         by_seed = ", ".join(f"{100 * mean:+z.1f}" for mean in difference.get("seed_means", ())) or "–"
     if row["kind"] == "searched" and row.get("rollout_plies"):
         how += f", rollouts of {row['rollout_plies']} plies"
     # A second network is a long word; its first option tells it apart, and the command below has it whole.
     name = ARMS.get(row["arm"]) or arm_name(row["arm"], "experts by")
     if "over" in row:
-        return [f"{name} over {arm_name(row['over'], 'experts by')}, {how}", str(games), *"–––", against, by_seed]
-    return [f"{name}, {how}", str(games), f"{wins} [{low:.1f}, {high:.1f}]", ties, losses, against, by_seed]
+        pair = f"{name} over {arm_name(row['over'], 'experts by')}, {how}"
+        return [pair, str(games), *"–––", against, by_seed, p_value]
+    return [f"{name}, {how}", str(games), f"{wins} [{low:.1f}, {high:.1f}]", ties, losses, against, by_seed, p_value]
 
 
 def strength() -> str:
@@ -51,15 +55,16 @@ def strength() -> str:
     shown = "\n\n".join(_strength_of([row for row in rows if row.get("label", "") == label]) for label in labels)
     how = (
         "Seats are rotated; every arm of a run plays the same boards with the same seeds. Win rates have 95 % Wilson "
-        "intervals over the games; differences are paired, with 95 % intervals over training seeds and boards."
+        "intervals over the games; differences are paired, with 95 % intervals over training seeds and boards. p is of "
+        "the same t as these; of one seed, and of what was pooled of several runs, of signs flipped at random."
     )
-    return "\n\n".join([shown, how, origin(rows)])
+    return "\n\n".join(filter(None, [shown, how, corrections.pommerman(), origin(rows)]))
 
 
 def _strength_of(rows: list[Row]) -> str:
     heads = (
         "Pommerman, free-for-all against three SimpleAgents | games | wins % | ties % | losses % "
-        "| wins against the single network, points | by training seed"
+        "| wins against the single network, points | by training seed | p"
     )
     one = rows[0]
     how = (
@@ -147,8 +152,8 @@ def comparison() -> str:
         "games in brackets; the interval of 95 % is that of the score, over training seeds and openings."
     )
     sizes = list(latest("chess_sizes").values())
-    parts = [how, *map(_comparison_of, runs), *([_sizes(sizes)] if sizes else [])]
-    return "\n\n".join([*parts, origin([*latest("chess").values(), *sizes])])
+    parts = [how, *map(_comparison_of, runs), corrections.chess(), *([_sizes(sizes)] if sizes else [])]
+    return "\n\n".join([*filter(None, parts), origin([*latest("chess").values(), *sizes])])
 
 
 def _comparison_of(rows: list[Row]) -> str:

@@ -17,15 +17,22 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from record import add_option, append
 
-from moemcts.arena import Conditions, DuelResult, duel_schedule, play_match
+from moemcts.agents import Agent
+from moemcts.arena import (
+    Conditions,
+    DuelResult,
+    DuelSchedule,
+    GameRecord,
+    Opening,
+    duel_schedule,
+    play_games,
+)
 from moemcts.arena.openings import first_board, starts
 from moemcts.arena.ranking import fit_ratings
 from moemcts.game import Game
@@ -89,24 +96,47 @@ def play(game: Game, matches: Sequence[Pairing], seconds: float, seed: int) -> d
     """Plays pairs of games of all matches in turn until the time is over; each has one pair at least."""
     agents = named_agents(list(dict.fromkeys(name for match in matches for name in match.names)), game)
     openings = starts(game, MOST_PAIRS if seconds > 600 else 500, seed=first_board(seed))
-    found: dict[Pairing, DuelResult] = {}
-    deadline = time.monotonic() + seconds
-    with TemporaryDirectory() as folder:
-        for num_pairs in range(1, len(openings) + 1):
-            for number, match in enumerate(matches):
-                if num_pairs > 1 and time.monotonic() > deadline:
-                    return found
-                schedule = duel_schedule(
-                    game,
-                    {name: agents[name] for name in match.names},
-                    num_games=2 * num_pairs,
-                    openings=openings,
-                )
-                conditions = Conditions(seed=seed, max_parallel=1 if match.is_timed else 2)
-                records = play_match(game, schedule, conditions, journal=Path(folder) / f"{number}.jsonl")
-                found[match] = DuelResult.of(schedule, records)
-            print(f"{num_pairs} pairs of games, {max(0.0, deadline - time.monotonic()):,.0f} s left", flush=True)
-    return found
+    played = {match: _Match(game, match, agents, openings, seed) for match in matches}
+    _play_until(time.monotonic() + seconds, list(played.values()), len(openings))
+    return {pairing: match.result() for pairing, match in played.items()}
+
+
+def _play_until(deadline: float, matches: Sequence[_Match], num_openings: int) -> None:
+    for number in range(num_openings):
+        for match in matches:
+            if number and time.monotonic() > deadline:
+                return
+            match.play(number)
+        print(f"{number + 1} pairs of games, {max(0.0, deadline - time.monotonic()):,.0f} s left", flush=True)
+
+
+class _Match:
+    """The games of a pairing so far."""
+
+    def __init__(
+        self, game: Game, pairing: Pairing, agents: Mapping[str, Agent], openings: Sequence[Opening], seed: int
+    ) -> None:
+        self._game, self._openings = game, openings
+        self._agents = {name: agents[name] for name in pairing.names}
+        self._conditions = Conditions(seed=seed, max_parallel=1 if pairing.is_timed else 2)
+        self._schedule = self._of(1)
+        self._records: list[GameRecord] = []
+
+    def play(self, number: int) -> None:
+        """Plays the games on one opening, by its number."""
+        indices = range(2 * number, 2 * number + 2)
+        if indices.stop > len(self._schedule.lineups):
+            # Twice as many: to make them anew for every pair takes the longer, the more there are.
+            self._schedule = self._of(min(2 * number + 2, len(self._openings)))
+        games = play_games(self._game, self._schedule.lineups, self._conditions, indices=indices)
+        self._records += sorted(games, key=lambda record: record.index)
+
+    def result(self) -> DuelResult:
+        """Returns what the games say that were played."""
+        return DuelResult.of(self._schedule, self._records)
+
+    def _of(self, num_pairs: int) -> DuelSchedule:
+        return duel_schedule(self._game, self._agents, num_games=2 * num_pairs, openings=self._openings)
 
 
 def rows(game: str, found: dict[Pairing, DuelResult], seed: int) -> Iterator[dict[str, object]]:

@@ -4,24 +4,22 @@
 
 They are the recorded ones of `benchmarks/chess_comparison.py` whose commands differ in `--seeds` and `--seed` only, and
 whose seeds follow on one another. A loss is the mean over all training seeds; an interval of a match is Student's over
-the scores of all training seeds, each of which counts the same, and as wide as their games make it at least. That for
-these networks alone is of the games.
+the scores of all training seeds, each of which counts the same, and as wide as their games make it at least, as that
+of one run of several seeds. That for these networks alone is of the games.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import math
 import re
-import statistics
 from collections.abc import Sequence
 
+from pooling import Part, pooled_scores
 from record import add_option, append
 from tabulating import Row, latest
 
-from moemcts.arena.intervals import t_quantile
-from moemcts.arena.rating import elo_of_score, score_of_elo
+from moemcts.arena.rating import EloRange
 
 MEANS = ("value", "policy", "value_loss", "accuracy")
 """Of a loss: those of all seeds are the means of their seeds'."""
@@ -73,21 +71,29 @@ def _loss(parts: Sequence[Row]) -> dict[str, object]:
 
 
 def _match(parts: Sequence[Row]) -> dict[str, object]:
-    by_seed = [one for part in parts for one in part["elo_by_seed"]]
     counts = {key: sum(part[key] for part in parts) for key in COUNTS}
-    scores = [score_of_elo(one) for one in by_seed]
-    mean, num_seeds = statistics.fmean(scores), len(scores)
-    # As if games were not paired, which makes it larger.
-    of_games = ((counts["wins"] + counts["draws"] / 4) / counts["games"] - mean**2) * num_seeds / counts["games"]
-    intervals = {
-        "score_interval": (t_quantile(0.975, num_seeds - 1), max(statistics.variance(scores), of_games)),
-        "own_score_interval": (t_quantile(0.975, counts["games"] - num_seeds), of_games),
+    found = pooled_scores(
+        [
+            Part(
+                name=part["name"],
+                elos=part["elo_by_seed"],
+                counts=(part["wins"], part["draws"], part["losses"]),
+                scores=part.get("scores_by_seed"),
+                variance=part.get("own_score_variance"),
+            )
+            for part in parts
+        ]
+    )
+    return {
+        "value": round(EloRange.of(found.mean, found.interval).difference, 1),
+        "score": found.mean,
+        "score_interval": list(found.interval),
+        "own_score_interval": list(found.own_interval),
+        "own_score_variance": found.own_variance,
+        "elo_by_seed": [one for part in parts for one in part["elo_by_seed"]],
+        "scores_by_seed": list(found.seed_means),
+        **counts,
     }
-    found = {"value": round(elo_of_score(mean), 1), "score": mean, "elo_by_seed": by_seed, **counts}
-    for key, (quantile, variance) in intervals.items():
-        margin = quantile * math.sqrt(variance / num_seeds)
-        found[key] = [max(mean - margin, 0.0), min(mean + margin, 1.0)]
-    return found
 
 
 def main() -> None:
@@ -95,7 +101,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_option(parser)
     options = parser.parse_args()
-    found = [row for rows in alike(list(latest("chess").values())) for row in pooled(rows)]
+    try:
+        found = [row for rows in alike(list(latest("chess").values())) for row in pooled(rows)]
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
     for row in found:
         print(row["name"], row["value"], row.get("score_interval", ""))
     if options.record:

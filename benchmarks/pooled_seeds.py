@@ -5,27 +5,33 @@
 The runs are those that `benchmarks/strength.py` recorded with these labels; of the arms and pairs of arms, those that
 all of them have. Their commands may differ in seeds, in numbers of games and processes, in `training.compile`, which
 changes last bits alone, and in which further arms there are.
-The interval is Student's over all training seeds, each of which counts the same; the p-value is that of flipping the
-signs of what they found. Neither says what games add by chance where seeds agree better than their games allow.
+The interval is Student's over all training seeds, each of which counts the same, and as wide as their games make it at
+least, as that of one run of several seeds; the p-value is that of flipping the signs of what they found, which does not
+say what games add by chance where seeds agree better than their games allow.
 """
 
 from __future__ import annotations
 
 import argparse
 import shlex
+import statistics
 from collections.abc import Mapping, Sequence
 
 from record import add_option, append
 from strength import named
 from tabulating import Row, latest
 
-from moemcts.arena.intervals import mean_interval, sign_flip_test, wilson_interval
+from moemcts.arena.intervals import pooled_interval, sign_flip_test, t_quantile, wilson_interval
+from moemcts.runs.arms import SINGLE
 
 ALIKE = ("game", "arm", "kind", "scheme", "network", "simulations", "rollout_plies", "samples")
 """What runs have to agree in."""
 COUNTS = ("games", "wins", "ties", "losses", "training_seeds")
 MAY_DIFFER = ("seed", "num_seeds", "match.games", "match.raw_games", "workers", "training.compile")
 """Settings in which commands may differ."""
+
+ROUNDING = 1e-6
+"""Of intervals in rows, as a share."""
 
 Key = tuple[str, str, str]
 """An arm, what it is compared with where that is not the single network, and the kind of its games."""
@@ -51,7 +57,8 @@ def pooled(runs: Sequence[Mapping[Key, Row]], label: str) -> list[Row]:
         row |= {"over": over} if over else {}
         row |= {what: rows[0][what] for what in ALIKE} | {what: sum(one[what] for one in rows) for what in COUNTS}
         row |= {"value": round(row["wins"] / row["games"], 4), "unit": rows[0]["unit"]}
-        row |= {"interval": list(wilson_interval(row["wins"], row["games"])), "difference": _difference(rows)}
+        against = [run.get((over or SINGLE, "", kind)) for run in runs]
+        row |= {"interval": list(wilson_interval(row["wins"], row["games"])), "difference": _difference(rows, against)}
         row |= {"seed": seeds[0], "seeds": seeds, "pooled": [one["label"] for one in rows]}
         found.append(row | {"run_command": "; ".join(one["run_command"] for one in rows)})
     return found
@@ -97,14 +104,41 @@ def _check_alike(rows: Sequence[Row]) -> None:
             raise ValueError(f"expected runs with one {what}, got {', '.join(map(str, values))}")
 
 
-def _difference(rows: Sequence[Row]) -> dict[str, object] | None:
+def _difference(rows: Sequence[Row], against: Sequence[Row | None]) -> dict[str, object] | None:
+    """Returns the difference over all seeds of some rows, each `against` the row of the same run that it is from."""
     if any(row["difference"] is None for row in rows):
         return None
     means = [mean for row in rows for mean in row["difference"]["seed_means"]]
-    found = mean_interval(means)
+    variances = [
+        variance
+        for row, other in zip(rows, against, strict=True)
+        for variance in [_of_games(row, other)] * len(row["difference"]["seed_means"])
+    ]
     pairs = sum(row["difference"]["num_pairs"] for row in rows)
-    told = {"wins": found.mean, "interval": list(found.interval), "num_pairs": pairs, "seed_means": means}
-    return told | {"p_value": sign_flip_test(means)}
+    found = pooled_interval(means, variances, num_observations=pairs, num_clusters=pairs)
+    told = {"wins": found.mean, "interval": list(found.interval), "own_variance": found.own_variance}
+    return told | {"num_pairs": pairs, "seed_means": means, "p_value": sign_flip_test(means)}
+
+
+def _of_games(row: Row, other: Row | None) -> float:
+    """Returns the variance that the games leave the difference of a seed, mean over the seeds of a row.
+
+    Earlier rows do not say: of these it is what their interval is made of where that is more than seeds differ by, or
+    else at most that, and at most what it would be were games not paired.
+    """
+    found, num_seeds = row["difference"], len(row["difference"]["seed_means"])
+    if "own_variance" in found:
+        return float(found["own_variance"]) * num_seeds
+    margin = max(found["interval"][1] - found["wins"], found["wins"] - found["interval"][0])
+    if num_seeds == 1:
+        # There are fewer boards than pairs of games: the quantile of these is smaller, and the variance larger.
+        return float((margin / t_quantile(0.975, found["num_pairs"])) ** 2)
+    told = (margin / t_quantile(0.975, num_seeds - 1)) ** 2 * num_seeds
+    between = statistics.variance(found["seed_means"])
+    if other is None or told > between * (1 + ROUNDING):
+        return float(told)
+    shares = [one["wins"] / one["games"] for one in (row, other)]
+    return float(min(told, sum(share * (1 - share) for share in shares) * num_seeds / row["games"]))
 
 
 def main() -> None:

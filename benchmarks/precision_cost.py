@@ -19,7 +19,7 @@ from pathlib import Path
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
-from record import add_option, append
+from record import add_option, append, without_places
 
 from moemcts.arena import Conditions, DuelResult, duel_schedule, play_match
 from moemcts.arena.duel import SequentialTest
@@ -96,10 +96,7 @@ def main() -> None:
         row["sprt"] = found["sprt"]
     print(row)
     if options.record:
-        # Where it lies on this machine says nothing to others.
-        sys.argv[sys.argv.index(str(options.folder))] = "FOLDER"
-        if options.out:
-            sys.argv[sys.argv.index(str(options.out))] = "FILE"
+        sys.argv = without_places(sys.argv, {options.folder: "FOLDER", options.out: "FILE"})
         append("inference", [row])
 
 

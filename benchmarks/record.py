@@ -8,7 +8,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
@@ -65,6 +65,21 @@ def named(arguments: Sequence[str]) -> Iterator[str]:
         else:
             yield f"{setting}={setting.rpartition('.')[2].upper()}" if value.startswith("/") else argument
         option = argument
+
+
+def without_places(words: Sequence[str], places: Mapping[Path | None, str]) -> list[str]:
+    """Returns the words of a call with what files and folders are for in their place, however these are written.
+
+    Where they lie on this machine says nothing to others. None, which stands for one that was not given, is no word.
+    """
+
+    def named_here(word: str) -> str:
+        option, equals, value = word.partition("=")
+        if equals and option.startswith("--"):
+            return f"{option}={places.get(Path(value), value)}"
+        return places.get(Path(word), word)
+
+    return [named_here(word) for word in words]
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:

@@ -28,7 +28,7 @@ from typing import Any
 import torch
 import torch._inductor.config
 from probing import Probe, probe_training
-from record import add_option, append
+from record import add_option, append, without_places
 
 from moemcts.game import Game
 from moemcts.learn.training.compiling import measure_compiling
@@ -65,16 +65,15 @@ def main() -> None:
     for row in rows:
         print(row)
     if options.record:
-        # Where it lies on this machine says nothing to others.
-        sys.argv[sys.argv.index(str(options.data))] = "DATA"
+        sys.argv = without_places(sys.argv, {options.data: "DATA"})
         append("training", rows)
 
 
 def side_by_side(number: int) -> list[dict[str, object]]:
     """Trains in so many processes at the same time; returns the rows with their rates added up."""
-    place = sys.argv.index("--processes")
-    arguments = [word for word in [*sys.argv[1:place], *sys.argv[place + 2 :]] if word != "--record"]
-    command = [sys.executable, str(Path(__file__).resolve()), *arguments]
+    arguments = [word for word in sys.argv[1:] if word != "--record"]
+    # The last number is the one that counts.
+    command = [sys.executable, str(Path(__file__).resolve()), *arguments, "--processes", "1"]
     crew = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(number)]
     said = [one.communicate()[0].splitlines() for one in crew]
     together = []

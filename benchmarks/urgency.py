@@ -21,7 +21,7 @@ from typing import Any
 os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
-from record import add_option, append
+from record import add_option, append, without_places
 
 from moemcts.agents import Agent
 from moemcts.arena import Conditions, DuelResult, duel_schedule, play_match
@@ -133,8 +133,7 @@ def main() -> None:
             found.append(play(game, experts, urgency, simulations, options, about))
             print(found[-1], flush=True)
     if options.record:
-        # Where they lie on this machine says nothing to others.
-        sys.argv = [{str(options.folder): "EXPERTS", str(options.out): "GAMES"}.get(word, word) for word in sys.argv]
+        sys.argv = without_places(sys.argv, {options.folder: "EXPERTS", options.out: "GAMES"})
         append("urgency", found)
 
 

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 from matches_for_tests import ended
+from runs_for_tests import experiment
 
+from moemcts.arena import Conditions, Lineup, duel_schedule, play_match
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.rating import elo_of_score
 from moemcts.errors import ForeignData
-from moemcts.game import Game
+from moemcts.game import Game, State
 from moemcts.gates import SinglePhase
 from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.data.generation import generate
@@ -126,6 +128,51 @@ def test_a_match_against_a_field_is_a_row_per_agent_and_one_of_all(
     names = [line.partition(" ")[0:3:2] for line in capfd.readouterr().out.splitlines()]
     assert [name for name, _ in names] == ["mine:"] * 3
     assert [rest.split()[0] for _, rest in names] == ["b", "a", "all"]
+
+
+def test_a_constant_plays_the_boards_of_a_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    import constant
+
+    run = experiment(tmp_path / "run", num_seeds=2, match={"games": 4, "raw_games": 0, "field": "random"})
+    monkeypatch.setattr(sys, "argv", ["constant.py", str(run.folder)])
+    constant.main()
+    row = json.loads(capsys.readouterr().out)
+    assert (row["games"], row["wins"] + row["ties"] + row["losses"]) == (8, 8)
+    assert row["simulations"] == run.config.search.simulations
+    sys.argv[1:] = [str(experiment(tmp_path / "other").folder)]
+    with pytest.raises(SystemExit, match="expected a run against an agent, got one against single"):
+        constant.main()
+
+
+def test_pairs_of_games_are_played_once_and_are_those_of_one_long_match(
+    game: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import levels
+
+    num_starts = 0
+
+    def start(lineup: Lineup, of: Game) -> State:
+        nonlocal num_starts
+        num_starts += 1
+        return begin(lineup, of)
+
+    begin = Lineup.start
+    monkeypatch.setattr(Lineup, "start", start)
+    ticks = iter([0.0] * 30 + [99.0] * 30)
+    monkeypatch.setattr(levels, "time", types.SimpleNamespace(monotonic=lambda: next(ticks)))
+    names = ("random", "uct?simulations=4")
+    matches = [levels.Pairing("search", names), levels.Pairing("search", names[::-1])]
+    found = levels.play(game, matches, 60.0, 3)
+    assert num_starts == sum(len(result.records) for result in found.values())
+    first, second = found.values()
+    assert len(first.records) >= len(second.records) >= 10
+    agents = levels.named_agents(names, game)
+    starts = levels.starts(game, 500, seed=levels.first_board(3))
+    schedule = duel_schedule(game, agents, num_games=len(first.records), openings=starts)
+    assert first.records == play_match(game, schedule, Conditions(seed=3))
+    assert sum(first.counts("random")) == len(first.telling)
 
 
 def test_a_match_of_two_is_a_row(
@@ -359,6 +406,52 @@ def test_rows_say_what_a_path_is_for_and_not_where_it_is() -> None:
 
     given = ["/home/me/run", "--data", "/home/me/games", "--set", "data.folder=/home/me/games", "--set", "a=b/c"]
     assert list(named(given)) == ["PATH", "--data", "DATA", "--set", "data.folder=FOLDER", "--set", "a=b/c"]
+
+
+def test_rows_name_a_folder_however_it_was_written() -> None:
+    from record import without_places
+
+    places = {Path("team"): "FOLDER", Path("games.jsonl"): "FILE", None: "OTHER"}
+    words = ["cost.py", "team/", "--out", "./games.jsonl", "--out=games.jsonl", "--sprt", "-10", "0", "--record"]
+    assert without_places(words, places) == [
+        "cost.py", "FOLDER", "--out", "FILE", "--out=FILE", "--sprt", "-10", "0", "--record"
+    ]  # fmt: skip
+
+
+def test_what_fewer_digits_cost_is_recorded_of_a_folder_with_a_slash(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import precision_cost
+    import record
+    from trained_for_tests import save_team
+
+    monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
+    save_team(tmp_path / "team")
+    monkeypatch.chdir(tmp_path)
+    words = ["team/", "--games", "4", "--simulations", "2", "--plies", "1", "--backend", "torch", "--record"]
+    monkeypatch.setattr(sys, "argv", ["precision_cost.py", *words])
+    precision_cost.main()
+    row = json.loads((tmp_path / "results" / "inference.jsonl").read_text())
+    assert row["games"] == 4
+    assert row["command"].startswith("python precision_cost.py FOLDER --games 4")
+
+
+def test_a_training_speed_is_recorded_of_a_folder_with_a_slash(
+    game: Game, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import record
+    import training_speed
+
+    monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
+    generate(game, [plugins().agent("random", game)] * 2, 60, seed=1, out=tmp_path / "data", reference="tictactoe")
+    monkeypatch.chdir(tmp_path)
+    words = ["data/", "--game", "tictactoe", "--network", "mlp?width=8&layers=1", "--samples", "60"]
+    words += ["--batch-size", "16", "--device", "cpu", "--record"]
+    monkeypatch.setattr(sys, "argv", ["training_speed.py", *words])
+    training_speed.main()
+    row = json.loads((tmp_path / "results" / "training.jsonl").read_text())
+    assert row["value"] > 0
+    assert row["command"].startswith("python training_speed.py DATA --game tictactoe")
 
 
 def test_a_pair_of_arms_is_turned_around_where_it_is_asked_for_so(tmp_path: Path) -> None:

@@ -207,6 +207,7 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
     import record
     import tabulating
     from learning_tables import chess_gates as shown
+    from trainings import trained
 
     monkeypatch.setattr(record, "RESULTS", tmp_path)
     monkeypatch.setattr(tabulating, "RESULTS", tmp_path)
@@ -246,8 +247,17 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
             called("chess_gates", monkeypatch, data, *words, *more)
     for path in (tmp_path / "out").glob("*/row.json"):
         path.unlink()
+    smaller = ("--network", NETWORK.replace("channels=4", "channels=2"))
+    for told, *more in (("samples was 600 and is 700; epochs was", "--samples", 700), ("network was", *smaller)):
+        with pytest.raises(SystemExit, match=f"none-0 was begun with other settings: {told}"):
+            called("chess_gates", monkeypatch, data, *words, *more)
+    for path in (tmp_path / "out").glob("*/begun.json"):
+        path.unlink()
     with pytest.raises(SystemExit, match=r"none-0 was begun with other settings: epochs was .* and is"):
         called("chess_gates", monkeypatch, data, *words, "--samples", 700)
+    monkeypatch.setattr(chess_gates, "trained", trained)
+    with pytest.raises(SystemExit, match=r"none-0/training was begun with initial_weights .* another folder$"):
+        called("chess_gates", monkeypatch, data, *words[:-5], *smaller)
     assert len((tmp_path / "chess_gates.jsonl").read_text().splitlines()) == 8
 
 

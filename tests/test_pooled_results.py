@@ -151,6 +151,7 @@ def test_runs_that_differ_in_their_seeds_are_pooled() -> None:
         row |= {"games": 10 * len(means), "wins": 6 * len(means), "ties": len(means), "losses": 3 * len(means)}
         row |= {"unit": "share of games won", "run_command": f"run --seed {seed}", **more}
         found = {"wins": 0.0, "interval": [], "num_pairs": row["games"], "seed_means": list(means)}
+        found |= {"own_variance": 1e-4 / len(means)}
         arms = {"single": None, "steps": found, "only": found} if label == "a" else {"single": None, "steps": found}
         rows = [{**row, "arm": arm, "difference": one} for arm, one in arms.items()]
         rows.append({**rows[-1], "arm": "steps", "over": "larger"})
@@ -171,6 +172,35 @@ def test_runs_that_differ_in_their_seeds_are_pooled() -> None:
         pooled([run("a", 0, 0.1, 0.0, 0.2), run("b", 2, 0.1)], "both")
     with pytest.raises(ValueError, match="one samples, got 1000, 2000"):
         pooled([run("a", 0, 0.1), run("b", 2, 0.1, samples=2000)], "both")
+
+
+def test_a_pool_of_runs_is_as_wide_as_their_games() -> None:
+    from pooled_seeds import key_of, pooled
+
+    from moemcts.arena.intervals import seed_interval
+
+    pairs = [[1.0] * (50 + more) + [-1.0] * (49 - more) + [0.0] for more in range(6)]
+    row = {"game": "pommerman", "kind": "searched", "scheme": "separated", "network": "tiny", "simulations": 50}
+    row |= {"rollout_plies": 0, "samples": 1000, "training_seeds": 3, "games": 300, "ties": 0}
+    row |= {"unit": "share of games won", "run_command": "run", "wins": 156, "losses": 144}
+
+    def run(label: str, seed: int, *left_out: str) -> dict[tuple[str, str, str], Any]:
+        """Returns the rows of a run of three seeds, of which all three differ by less than their games allow."""
+        found = seed_interval(pairs[seed : seed + 3])
+        difference = {"wins": found.mean, "interval": list(found.interval), "own_variance": found.own_variance}
+        difference |= {"num_pairs": 300, "seed_means": list(found.seed_means), "p_value": found.p_value}
+        kept = {key: value for key, value in difference.items() if key not in left_out}
+        arms = {"single": None, "steps": kept}
+        rows = [{**row, "label": label, "seed": seed, "arm": arm, "difference": one} for arm, one in arms.items()]
+        return {key_of(one): one for one in rows}
+
+    whole = seed_interval(pairs)
+    assert whole.high - whole.low > 0.2
+    # An earlier row does not say what its games allow; its interval is made of that here.
+    for left_out in ((), ("own_variance",)):
+        _, steps = pooled([run("a", 0, *left_out), run("b", 3, *left_out)], "both")
+        assert steps["difference"]["interval"] == pytest.approx(whole.interval, abs=1e-9)
+        assert steps["difference"]["own_variance"] == pytest.approx(whole.own_variance)
 
 
 def test_runs_that_differ_in_more_than_their_seeds_are_not_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,33 +259,121 @@ def test_recorded_pools_are_those_of_the_recorded_runs() -> None:
             for key in ("value", "games", "seeds", "run_command"):
                 assert row[key] == recorded[name][key]
             if (difference := row["difference"]) is not None:
-                assert difference["interval"] == pytest.approx(recorded[name]["difference"]["interval"])
+                before = recorded[name]["difference"]
+                (low, high), (known_low, known_high) = difference["interval"], before["interval"]
+                # Rows that do not say what their games allow were recorded before these counted.
+                assert "own_variance" not in before or (low, high) == pytest.approx((known_low, known_high))
+                assert low <= known_low + 1e-9
+                assert high >= known_high - 1e-9
 
 
 def test_comparisons_that_differ_in_their_seeds_are_pooled() -> None:
     from game_tables import elo_range
     from pooled_comparisons import alike, pooled
 
-    def part(seed: int, elos: list[float], loss: float, **more: object) -> list[Any]:
+    def part(seed: int, elos: list[float], loss: float, counts: tuple[int, ...], **more: object) -> list[Any]:
         seeds = f"seeds {seed} to {seed + len(elos) - 1}" if len(elos) > 1 else f"seed {seed}"
         row = {"seed": seed, "seeds": len(elos), "command": f"compare --seeds {len(elos)} --seed {seed}", **more}
-        games = {"games": 400 * len(elos), "wins": 100 * len(elos), "draws": 200 * len(elos), "losses": 100 * len(elos)}
+        games = dict(zip(("wins", "draws", "losses"), counts, strict=True)) | {"games": sum(counts)}
         match = {"name": f"chess, staged, searched, {seeds}", "kind": "searched", "elo_by_seed": elos, **games}
         means = {"value": loss, "policy": loss, "value_loss": loss, "accuracy": loss}
         return [{**row, **match, "error": 9.0}, {**row, "name": f"chess, {seeds}", "kind": "loss", **means}]
 
-    rows = [*part(2, [120.0], 4.0), *part(0, [0.0, 60.0], 1.0), *part(9, [1.0], 1.0, command="another --seed 9")]
+    two = part(0, [0.0, 60.0], 1.0, (234, 400, 166))
+    rows = [*part(2, [120.0], 4.0, (166, 200, 34)), *two]
+    rows += part(9, [1.0], 1.0, (1, 2, 1), command="another --seed 9")
     (together,) = alike(rows)
     match, loss = pooled(together)
     assert (match["name"], match["seed"], match["seeds"]) == ("chess, staged, searched, seeds 0 to 2", 0, 3)
-    assert (match["games"], match["wins"], match["elo_by_seed"]) == (1200, 300, [0.0, 60.0, 120.0])
+    assert (match["games"], match["wins"], match["elo_by_seed"]) == (1200, 400, [0.0, 60.0, 120.0])
     assert match["pooled"] == ["compare --seeds 2 --seed 0", "compare --seeds 1 --seed 2"]
     assert "error" not in match
-    # Scores of 0.5, 0.5855 and 0.6661: a deviation of 0.0831 over three, Student's t of two degrees.
-    assert match["score_interval"] == pytest.approx([0.5839 - 0.2063, 0.5839 + 0.2063], abs=1e-3)
-    assert elo_range(match).difference == pytest.approx(58.8, abs=0.2)
-    # A game's score deviates by 0.1847: the mean of 1200 by 0.0053, 1.96 times.
-    assert match["own_score_interval"] == pytest.approx([0.5839 - 0.0105, 0.5839 + 0.0105], abs=1e-3)
+    # Scores of 0.5, 0.5855 and 0.665: a deviation of 0.0825 over three, Student's t of two degrees.
+    assert match["score_interval"] == pytest.approx([0.5835 - 0.2050, 0.5835 + 0.2050], abs=1e-3)
+    assert elo_range(match).difference == pytest.approx(58.6, abs=0.2)
+    # Scores of a game vary by 0.1232, 0.1232 and 0.0978: the mean of 1200 by 0.0098, 1.96 times.
+    assert match["own_score_interval"] == pytest.approx([0.5835 - 0.0192, 0.5835 + 0.0192], abs=1e-3)
     assert (loss["name"], loss["value"]) == ("chess, seeds 0 to 2", 2.0)
     with pytest.raises(ValueError, match="follow on one another, got 4 after 1"):
-        alike([*part(0, [0.0, 60.0], 1.0), *part(4, [1.0], 1.0)])
+        alike([*two, *part(4, [1.0], 1.0, (1, 2, 1))])
+    # All games of the second seed were won: its Elo is a bound.
+    (together,) = alike([*part(0, [0.0, 60.0], 1.0, (600, 200, 0)), *part(2, [120.0], 4.0, (166, 200, 34))])
+    with pytest.raises(ValueError, match=r"a mean score of 0\.543, of its games 0\.875; record it anew"):
+        pooled(together)
+    together = [{**row, "scores_by_seed": [0.75, 1.0]} if row["seeds"] == 2 else row for row in together]
+    assert pooled(together)[0]["score"] == pytest.approx((0.75 + 1 + 0.665) / 3)
+
+
+@pytest.mark.parametrize(("counts", "score"), [((0, 20, 0), 0.5), ((20, 0, 0), 1.0)])
+def test_seeds_whose_games_all_agree_leave_doubt(counts: tuple[int, int, int], score: float) -> None:
+    from pooled_comparisons import pooled
+
+    from moemcts.arena.intervals import seed_interval
+
+    won, drawn, lost = counts
+    row = {"kind": "searched", "seeds": 1, "games": 20, "wins": won, "draws": drawn, "losses": lost}
+    rows = [
+        {**row, "name": f"chess, seed {seed}", "seed": seed, "command": f"{seed}", "elo_by_seed": [190.8 * score]}
+        for seed in range(3)
+    ]
+    (match,) = pooled(rows)
+    assert match["score"] == score
+    openings = [[number // 2 for number in range(20)]] * 3
+    expected = seed_interval([[score] * 20] * 3, openings, bounds=(0.0, 1.0))
+    assert match["score_interval"] == pytest.approx(expected.interval)
+    assert match["score_interval"][1] - match["score_interval"][0] > 0.1
+
+
+def test_recorded_pools_of_comparisons_are_those_of_the_recorded_ones() -> None:
+    from pooled_comparisons import alike, pooled
+    from tabulating import latest
+
+    known = latest("chess")
+    found = {str(row["name"]): row for rows in alike(list(known.values())) for row in pooled(rows)}
+    recorded = {name: row for name, row in known.items() if "pooled" in row}
+    assert recorded
+    for name in recorded.keys() & found.keys():
+        row, before = found[name], recorded[name]
+        assert (row["value"], row["pooled"]) == (before["value"], before["pooled"])
+        if row["kind"] != "loss":
+            # The Elo by seed, which the score of these was made of, has one digit.
+            assert row["score_interval"] == pytest.approx(before["score_interval"], abs=1e-4)
+
+
+def test_duels_of_several_trainings_are_pooled() -> None:
+    from pooled_duels import alike, pooled
+
+    def duel(seed: int, elos: list[float], counts: list[int], more: str = "", **others: object) -> dict[str, Any]:
+        command = f"python benchmarks/expert_duels.py mine{more} --experts EXPERTS --first leaves=8 --seed {seed}"
+        row = {"name": f"mine{more}", "seed": seed, "by training": elos, "counts": counts, "games": sum(counts)}
+        row |= {"unit": "Elo", "duplicates": 1, "simulations": 100, "command": f"{command} --record"}
+        return row | others
+
+    two, third = duel(7, [0.0, 70.4], [90, 40, 70]), duel(9, [-70.4], [35, 10, 55], ", seed 32")
+    (together,) = alike([third, two, duel(1, [0.0], [1, 0, 1], "s")])
+    row = pooled(together)
+    assert (row["name"], row["seed"], row["pooled"]) == ("mine, 3 trainings", 7, ["mine", "mine, seed 32"])
+    assert (row["counts"], row["games"], row["duplicates"]) == ([125, 50, 125], 300, 2)
+    assert row["by training"] == [0.0, 70.4, -70.4]
+    # 0.5, 0.6 and 0.4: a deviation of 0.1 over three, Student's t of two degrees.
+    margin = 4.303 * 0.1 / math.sqrt(3)
+    assert row["interval"] == [pytest.approx(elo_of_score(0.5 + sign * margin), abs=0.5) for sign in (-1, 1)]
+    assert alike([row | {"command": "pool"}, two]) == []
+    with pytest.raises(ValueError, match="expected openings from 9 on, got 10 in 'mine, seed 32'"):
+        alike([two, third | {"seed": 10}])
+    with pytest.raises(ValueError, match="expected duels that were played alike, got others of 'mine'"):
+        alike([two, third | {"command": third["command"].replace("leaves=8", "leaves=1")}])
+
+
+def test_recorded_pools_of_duels_are_those_of_the_recorded_ones() -> None:
+    from pooled_duels import alike, pooled
+    from tabulating import latest
+
+    known = latest("duels")
+    recorded = [row for row in known.values() if "pooled" in row]
+    assert recorded
+    for row in recorded:
+        (parts,) = alike([known[name] for name in row["pooled"]])
+        for key, value in pooled(parts).items():
+            is_rounded = key in ("own variance", "scores by training")
+            assert row[key] == (pytest.approx(value, rel=1e-9) if is_rounded else value), key

@@ -56,7 +56,7 @@ class SuiteGame(BaseModel):
     routings: tuple[str, ...] = ()
     """In place of those of the size."""
     settings: Mapping[str, Any] = Field(default_factory=dict)
-    """Settings of its experiments, by dotted path, over those of the size."""
+    """Settings of its experiments, by dotted path or as tables, over those of the size."""
 
 
 class SuiteSize(BaseModel):
@@ -120,8 +120,9 @@ class Unit:
         return merge(
             values,
             {
-                **self.size.settings,
-                **self.game.settings,
+                # Unquoted paths are tables in TOML; they add to sections of the preset, and replace none.
+                **flat(self.size.settings),
+                **flat(self.game.settings),
                 "game": self.game.name,
                 "gates": list(self.gates),
                 "schemes": list(self.size.schemes),
@@ -302,6 +303,7 @@ class DoUnit:
             "low": round(found.low, 2),
             "high": round(found.high, 2),
             "most": found.most,
+            "variance": round(found.variance, 4),
         }
 
     def _further(self, experiment: Experiment, arm: Arm, budget: int, routing: str) -> Contest:
@@ -352,6 +354,8 @@ class _Points(NamedTuple):
     high: float
     most: float
     """Where every game is won: 50 against the single network itself, 100 where both play others."""
+    variance: float
+    """Of the points, by the games of these networks."""
 
     @classmethod
     def of(cls, contest: Contest, arm: Arm) -> _Points:
@@ -360,10 +364,11 @@ class _Points(NamedTuple):
             found = numbers["differences"][arm.name]
             # Nobody wins alone: there it is how much more often an arm gets more than less.
             share, (low, high) = found.get("more") or (found["wins"], found["interval"])
-            return cls(len(contest.games(arm.name)), 100 * share, 100 * low, 100 * high, 100.0)
+            variance = 100**2 * found.get("more_own_variance", found.get("own_variance"))
+            return cls(len(contest.games(arm.name)), 100 * share, 100 * low, 100 * high, 100.0, variance)
         one = numbers["arms"][arm.name]
-        low, high = one["score_interval"]
-        return cls(one["num_games"], 100 * (one["score"] - 0.5), 100 * (low - 0.5), 100 * (high - 0.5), 50.0)
+        points, low, high = (100 * (share - 0.5) for share in (one["score"], *one["score_interval"]))
+        return cls(one["num_games"], points, low, high, 50.0, 100**2 * one["own_score_variance"])
 
 
 def _read_kept(path: Path) -> list[dict[str, Any]]:

@@ -21,6 +21,8 @@ CommandLine = Callable[[Sequence[str]], str]
 """Runs one command and returns what it printed on standard output."""
 RESUMED = ("run", "train", "selfplay")
 """Commands whose folder says how to go on, by `--resume`."""
+IMPORTED = "import.json"
+"""What an import leaves in its folder, which takes its name when all is written; what the command prints is in it."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,14 @@ class Reproduction:
                     "give another --out, or remove that folder"
                 )
             say(f"{self.experiment.name}, step {number} of {len(steps)}: moemcts {shlex.join(command)}")
-            # Whoever comes after a kill sees what the folder was begun by.
-            write_json(kept, {"command": command})
-            text = do(self._resumed(step, command))
-            write_json(kept, {"command": command, "answer": _parsed(text)})
+            if known and (whole := self._made / step / IMPORTED).exists():
+                # Killed after the import and before its answer was kept: it refuses a folder that is there.
+                answer = read_json(whole)
+            else:
+                # Whoever comes after a kill sees what the folder was begun by.
+                write_json(kept, {"command": command})
+                answer = _parsed(do(self._resumed(step, command)))
+            write_json(kept, {"command": command, "answer": answer})
 
     def report(self) -> Report:
         """Returns the paper's numbers beside ours; the steps must be done."""

@@ -14,6 +14,7 @@ import typer
 from moemcts.arena.rating import elo
 from moemcts.cli.app import make_app
 from moemcts.cli.main import main
+from moemcts.cli.reproduce import run_command
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.papers import join, look_up
@@ -94,6 +95,41 @@ def test_a_step_that_was_interrupted_goes_on_only_as_it_was_begun(tmp_path: Path
     run.work(lambda words: "{}", told.append)
     assert f"step {len(done)} of" in told[0]
     run.work(lambda words: pytest.fail("all is done"), print)
+
+
+PGN = """[Event "A game"]
+[White "A"]
+[Black "B"]
+[Date "2016.01.05"]
+[Result "1-0"]
+
+1. e4 e5 2. Nf3 Nc6 3. Bc4 Nf6 4. Ng5 d5 5. exd5 Nxd5 6. Nxf7 Kxf7 1-0
+"""
+
+
+def test_an_import_that_was_done_before_a_kill_is_not_done_again(tmp_path: Path) -> None:
+    games = tmp_path / "games.pgn"
+    games.write_text(PGN)
+    size = PAPERS.size("smoke", [])
+    first, *others = (Reproduction(PAPERS, PAPERS.find("phases"), size, tmp_path, games) for _ in range(2))
+    assert first.steps[0] == "games"
+    done: list[Sequence[str]] = []
+
+    def killed(words: Sequence[str]) -> str:
+        run_command(typer.main.get_command(make_app()), words)
+        raise KeyboardInterrupt
+
+    def note(words: Sequence[str]) -> str:
+        done.append(words)
+        return "{}"
+
+    with pytest.raises(KeyboardInterrupt):
+        first.work(killed, lambda text: None)
+    for run in others:
+        run.work(note, lambda text: None)
+    assert [words[:2] for words in done] == [["data", "figures"]]
+    answer = json.loads((tmp_path / "made" / "games.json").read_text())["answer"]
+    assert (answer["num_games"], answer["splits"]) == (1, {"train": {"games": 1, "positions": 12}})
 
 
 def test_a_path_finds_keys_with_points_items_and_all_items() -> None:

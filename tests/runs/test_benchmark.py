@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from moemcts.arena.intervals import seed_interval
 from moemcts.cli.main import main
-from moemcts.errors import UsageError
+from moemcts.errors import DamagedFile, UsageError
 from moemcts.learn.fingerprint import gate_fingerprint
-from moemcts.report.leaderboard import leaderboard
+from moemcts.report.leaderboard import checked_row, leaderboard
 from moemcts.runs.benchmark import read_suite
 
 ROOT = Path(__file__).parent.parent.parent
@@ -62,6 +63,7 @@ def test_every_budget_and_routing_has_a_row_with_its_origin(suite: Path) -> None
         (2, "each"), (2, "majority"), (4, "each"), (4, "majority")
     }  # fmt: skip
     assert {row["most"] for row in rows} == {50.0}
+    assert all(row["variance"] > 0 for row in rows)
     assert all(row["games"] == 4 and row["low"] <= row["points"] <= row["high"] for row in rows)
     assert all(row.keys() >= {"command", "commit", "machine", "date", "seed", "hours", "loss_mixture"} for row in rows)
     report = (suite / "out" / "report" / "report.md").read_text()
@@ -71,6 +73,27 @@ def test_every_budget_and_routing_has_a_row_with_its_origin(suite: Path) -> None
     assert 0 < rows[0]["routings"]["majority"]["purity"] < 1
     assert "## Which routing" in report
     assert "## At which cost" in report
+
+
+def test_settings_written_as_tables_add_to_those_of_the_preset(tmp_path: Path) -> None:
+    text = """
+        [tables]
+        summary = "paths as TOML reads them without quotes"
+        preset = "laptop"
+        games = [{ name = "tictactoe", settings = { match.games = 20 } }]
+        settings.training.epochs = 2
+        [paths]
+        summary = "the same in quotes"
+        preset = "laptop"
+        games = [{ name = "tictactoe", settings = { "match.games" = 20 } }]
+        settings = { "training.epochs" = 2 }
+    """
+    (tmp_path / "suite.toml").write_text(text)
+    (tables,), (paths,) = (read_suite(tmp_path / "suite.toml", size) for size in ("tables", "paths"))
+    config = tables.config()
+    assert (config.match.games, config.training.epochs, config.training.batch_size) == (20, 2.0, 256)
+    assert config == paths.config()
+    assert tables.decided_by() == paths.decided_by()
 
 
 def test_a_suite_that_is_done_is_not_done_again(
@@ -280,6 +303,24 @@ def test_an_interval_over_seeds_is_that_of_their_games_and_within_what_is_possib
     del numbers["most"]
     (line,) = leaderboard(two_seeds(50.0, 50.0, 50.0, **numbers), "of an older suite").numbers["lines"]
     assert line["high"] == 100
+
+
+def test_a_row_that_says_its_variance_is_as_uncertain_as_its_boards() -> None:
+    """Four boards of four games, which a seat's games alone would take for sixteen."""
+    rng = np.random.default_rng(0)
+    boards = np.repeat(np.arange(4), 4)
+    # Both seeds have the same mean, so that the interval is that of their games.
+    games = [rng.permutation(4)[boards] / 10 for _ in range(2)]
+    found, (one, other) = seed_interval(games, [boards] * 2), (seed_interval([group], [boards]) for group in games)
+    numbers = [
+        {"games": 16, "low": 100 * each.low, "high": 100 * each.high, "variance": 100**2 * each.own_variance}
+        for each in (one, other)
+    ]
+    rows = [{**row, **own} for row, own in zip(two_seeds(15.0, 15.0), numbers, strict=True)]
+    (line,) = leaderboard(rows, "four boards").numbers["lines"]
+    assert (line["low"], line["high"]) == pytest.approx((100 * found.low, 100 * found.high))
+    with pytest.raises(DamagedFile, match="expected a number as 'variance', got 'none'"):
+        checked_row({**ROW, "variance": "none"}, "a row")
 
 
 def test_joined_suites_are_lines_of_their_own_and_a_seed_counts_once() -> None:

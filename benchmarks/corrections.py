@@ -1,0 +1,67 @@
+"""What the page of results says of pooled rows beside their intervals: corrected for looks, and by sets of data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+from tabulating import Row, bounds, latest, table
+
+from moemcts.arena.intervals import Interval, mean_interval, t_quantile
+from moemcts.arena.rating import EloRange
+
+ALPHA = 0.05
+CHESS: Mapping[str, Sequence[int]] = {"chess, separated, searched, 21,815,080 positions, seeds 30 to 34": (4,)}
+"""By pooled row, for how many looks its interval is corrected: after two, three, four and five seeds."""
+POMMERMAN: Mapping[str, Sequence[int]] = {
+    "pommerman, steps, searched, the paper's size, fifteen seeds by steps": (3, 9),
+}
+"""Of three gates, and of three gates that were looked at three times."""
+
+
+def chess() -> str:
+    """Returns the Elo of pooled comparisons in chess with intervals corrected for looks; empty without any."""
+    cells = []
+    for row, looks in _known("chess", CHESS):
+        low, high = widened(row["score_interval"], row["score"], row["seeds"], looks)
+        found = EloRange.of(row["score"], (max(low, 0.0), min(high, 1.0)))
+        cells.append([row["name"], looks, str(found)])
+    return table("chess, pooled | corrected for looks | Elo, searching", cells) if cells else ""
+
+
+def pommerman() -> str:
+    """Returns the points of pooled runs of Pommerman, with intervals corrected for looks, and those over their sets of
+    data, of which each run has one; empty without any.
+    """
+    cells: list[list[object]] = []
+    for row, looks in _known("strength", POMMERMAN):
+        found = row["difference"]
+        interval = widened(found["interval"], found["wins"], row["training_seeds"], looks)
+        cells.append([row["name"], looks, f"{100 * found['wins']:+z.1f} {bounds(interval, 100, 1)}", "–"])
+    for name in dict.fromkeys(row["name"] for row, _ in _known("strength", POMMERMAN)):
+        cells.append(_by_sets(latest("strength")[name]))
+    heads = "Pommerman, pooled | corrected for looks | wins against the single network, points | by set of data"
+    return table(heads, cells) if cells else ""
+
+
+def widened(interval: Sequence[float], mean: float, num_seeds: int, looks: int) -> Interval:
+    """Returns an interval over training seeds that is corrected for so many looks (Bonferroni)."""
+    ratio = t_quantile(1 - ALPHA / looks / 2, num_seeds - 1) / t_quantile(1 - ALPHA / 2, num_seeds - 1)
+    low, high = interval
+    return mean - ratio * (mean - low), mean + ratio * (high - mean)
+
+
+def _by_sets(row: Row) -> list[object]:
+    """Returns the cells of a pooled row whose runs have samples of their own each: these are the unit then."""
+    rows = latest("strength").values()
+    runs = [one for label in row["pooled"] for one in rows if one.get("label") == label]
+    same = [one for one in runs if all(one.get(key) == row.get(key) for key in ("arm", "over", "kind"))]
+    means = [fmean(one["difference"]["seed_means"]) for one in same]
+    found = mean_interval(means)
+    by_set = ", ".join(f"{100 * mean:+z.1f}" for mean in means)
+    return [f"{row['name']}, by set of data", "–", f"{100 * found.mean:+z.1f} {bounds(found.interval, 100, 1)}", by_set]
+
+
+def _known(kind: str, corrected: Mapping[str, Sequence[int]]) -> list[tuple[Row, int]]:
+    rows = latest(kind)
+    return [(rows[name], looks) for name, numbers in corrected.items() if name in rows for looks in numbers]

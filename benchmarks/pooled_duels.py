@@ -1,0 +1,104 @@
+"""Joins duels of experts that differ in their trainings alone.
+
+    python benchmarks/pooled_duels.py [--record]
+
+They are the recorded ones of `benchmarks/expert_duels.py` whose names differ in `, seed NUMBER` at the end alone, and
+which were played alike, from openings that follow on one another. The interval is Student's over the scores of all
+trainings, each of which counts the same, and as wide as their games make it at least.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import re
+from collections.abc import Sequence
+
+from pooling import Part, pooled_scores
+from record import add_option, append
+from tabulating import Row, latest
+
+from moemcts.arena.rating import EloRange
+from moemcts.arena.verdict import counted
+
+MAY_DIFFER = ("experts", "others", "values", "seed", "games", "workers", "than", "out", "record")
+"""Options in which the commands of a set may differ."""
+_SEED = re.compile(r", seed \d+$")
+_OPTION = re.compile(r" --([\w-]+)(?: (?!--)(\S+))?")
+
+
+def alike(rows: Sequence[Row]) -> list[list[Row]]:
+    """Returns the rows of every set of duels that differ in their trainings alone, in the order of their openings.
+
+    Raises ValueError where they were played otherwise, or where openings are used twice or left out.
+    """
+    sets: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row["seed"]):
+        if "by training" in row and "pooled" not in row:
+            sets.setdefault(_SEED.sub("", row["name"]), []).append(row)
+    found = {name: one for name, one in sets.items() if len(one) > 1}
+    for name, one in found.items():
+        if len({_settings(row) for row in one}) > 1:
+            raise ValueError(f"expected duels that were played alike, got others of {name!r}")
+        for row, following in itertools.pairwise(one):
+            if (end := row["seed"] + len(row["by training"])) != following["seed"]:
+                raise ValueError(f"expected openings from {end} on, got {following['seed']} in {following['name']!r}")
+    return list(found.values())
+
+
+def pooled(rows: Sequence[Row]) -> Row:
+    """Returns the row of all trainings of a set."""
+    found = pooled_scores(
+        [
+            Part(
+                name=row["name"],
+                elos=row["by training"],
+                counts=tuple(row["counts"]),
+                scores=row.get("scores by training"),
+                variance=row.get("own variance"),
+            )
+            for row in rows
+        ]
+    )
+    elo, own = (EloRange.of(found.mean, interval) for interval in (found.interval, found.own_interval))
+    return {
+        "name": f"{_SEED.sub('', rows[0]['name'])}, {counted(found.num_seeds, 'training')}",
+        "value": round(elo.difference, 1),
+        "unit": rows[0]["unit"],
+        "interval": [None if end is None else round(end, 1) for end in (elo.low, elo.high)],
+        "own interval": [None if end is None else round(end, 1) for end in (own.low, own.high)],
+        "counts": [sum(counts) for counts in zip(*(row["counts"] for row in rows), strict=True)],
+        "games": sum(row["games"] for row in rows),
+        "by training": [one for row in rows for one in row["by training"]],
+        "scores by training": list(found.seed_means),
+        "own variance": found.own_variance,
+        "duplicates": sum(row["duplicates"] for row in rows),
+        "simulations": rows[0]["simulations"],
+        "seed": rows[0]["seed"],
+        "pooled": [row["name"] for row in rows],
+    }
+
+
+def _settings(row: Row) -> tuple[object, ...]:
+    """Returns how a duel was played, as its command says: what stands before its first option is its name."""
+    given = {option: value for option, value in _OPTION.findall(row["command"]) if option not in MAY_DIFFER}
+    return row["simulations"], *sorted(given.items())
+
+
+def main() -> None:
+    """Prints the rows; appends them to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_option(parser)
+    options = parser.parse_args()
+    try:
+        found = [pooled(rows) for rows in alike(list(latest("duels").values()))]
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
+    for row in found:
+        print(row["name"], row["value"], row["interval"], row["games"], row["by training"])
+    if options.record:
+        append("duels", found)
+
+
+if __name__ == "__main__":
+    main()
