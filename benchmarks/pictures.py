@@ -27,17 +27,21 @@ SEEDS_OF_STEPS = {
 
 
 def chess() -> Iterator[Whisker]:
-    """Yields `separated` over the single network by positions, the most first, and every seed of each."""
+    """Yields `separated` over the single network by positions, the most first, and every seed of each.
+
+    Those after others by one network, with which all begin, come with these.
+    """
     found = {}
     for rows in game_tables.comparisons():
         for row in rows:
             if row["kind"] == "searched" and row["arm"] == "separated" and row["network"].startswith(NETWORK):
-                found.setdefault(row["samples_per_pass"], row)
-    for samples, row in sorted(found.items(), reverse=True):
+                before = row.get("start_samples", 0)
+                found.setdefault((before + row["samples_per_pass"], before), row)
+    for (samples, before), row in sorted(found.items(), reverse=True):
         elo = game_tables.elo_range(row)
         about = "one set of networks" if row["seeds"] == 1 else f"{row['seeds']} seeds"
         yield Whisker(
-            label=f"{samples:,} positions",
+            label=f"{samples - before:,} after {before:,}" if before else f"{samples:,} positions",
             value=elo.difference,
             low=elo.low,
             high=elo.high,
@@ -73,7 +77,7 @@ def _seed(value: float) -> Whisker:
 def main() -> None:
     """Writes both."""
     pictures = {
-        "found-chess": elo_ratings(list(chess()), title="Chess: experts trained apart over one network, 95 %"),
+        "found-chess": elo_ratings(list(chess()), title="Chess: experts over one network by positions, 95 %"),
         "found-pommerman": differences(
             list(pommerman()), title="Pommerman: games won by experts by steps over one network, 95 %"
         ),

@@ -54,6 +54,6 @@ def test_intervals_that_the_text_has_beside_the_rows_follow_from_them() -> None:
         mean, low, high = (elo_of_score(score) for score in student(scores))
         assert f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]" in results
     chess = latest("chess")["chess, separated, searched, 21,815,080 positions, seeds 30 to 34"]
-    found = student([score_of_elo(elo) for elo in chess["elo_by_seed"]], 0.05 / 4)
+    found = student(chess["scores_by_seed"], 0.05 / 4)
     _, low, high = map(elo_of_score, found)
     assert f"[{low:+.1f}, {high:+.1f}]" in results
