@@ -24,14 +24,23 @@ moemcts reproduce all --preset smoke --dry-run
 
 It trains, plays and measures what the experiment needs, as commands that `--dry-run` prints, and writes a report with
 the published numbers beside ours. Experiments of one size share a folder, `--out`, and what is made in it: a second one
-only does what is new, and an interrupted one goes on. `smoke` shows that everything works, and says nothing about
+only does what is new, and an interrupted one is continued. `smoke` shows that everything works, and says nothing about
 strength; `laptop` takes hours; `paper` has the papers' sizes, was run for Pommerman only, and asks for games of
 people where the papers have them. A single size is changed with `--set samples=20000`; the sizes are in
 `games/moemcts_chess/papers.toml` and `games/moemcts_pommerman/papers.toml`, from which this page is written
 (`python scripts/papers_page.py`).
 
-The papers: M2CTS ([2024](https://arxiv.org/abs/2401.16852)) and its thesis, AlphaVile
-([2023](https://arxiv.org/abs/2304.14918)), the Antichess thesis and the Prague thesis.
+The papers, by the names that are used below:
+
+- *M2CTS paper*: Helfenstein, Czech, Blüml, Eisel and Kersting,
+  [Checkmating One, by Using Many](https://arxiv.org/abs/2401.16852), 2024; *its thesis*: Felix Helfenstein, Game phase
+  specific models in AlphaZero, master's thesis, TU Darmstadt, 2023.
+- *AlphaVile paper*: Czech, Blüml, Kersting and Steingrimsson,
+  [Representation Matters for Mastering Chess](https://arxiv.org/abs/2304.14918), 2023.
+- *Antichess thesis*: Algeskog, Erngård, Forsberg, Ivarsson, Leesment and Muusha, A Self-Trained Engine for a
+  Chess-variant, bachelor's thesis, Chalmers University of Technology and University of Gothenburg, 2024.
+- *Prague thesis*: Jakub Král, Using Monte Carlo Tree Search to play chess, bachelor's thesis, Czech Technical
+  University in Prague, 2024.
 
 | experiment | what | published in | published |
 | --- | --- | --- | --- |
