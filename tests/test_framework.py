@@ -250,4 +250,7 @@ def test_networks_value_every_player_where_nobody_answers_for_the_others() -> No
     assert complete("resnet", NativeConnectFour()) == "resnet"
     # The simple agents answer for the others, as in the papers: the value of one player is enough.
     assert complete("rise-tiny", plugins().game("pommerman")) == "rise-tiny"
+    # Who is said to answer, or nobody, takes the place of a game's default agent.
+    assert complete("rise-tiny", plugins().game("pommerman"), faced="") == "rise-tiny?num_values=4"
+    assert complete("resnet", Crowd(), faced="random") == "resnet"
     assert complete("rezise-tiny", Crowd()) == "rezise-tiny"  # making it says that there is none

@@ -394,6 +394,13 @@ def test_what_is_written_drawn_or_perceived_wrongly_is_found() -> None:
     def said(**methods: Callable[..., Any]) -> Heaps:
         return type("Said", (Heaps,), methods)()  # type: ignore[no-any-return]
 
+    def other(state: Heap) -> State:
+        class Negated(Heap):
+            def observation(self, player: int) -> Any:
+                return -super().observation(player)
+
+        return Negated(state.stones, state.ply)
+
     for text in ("take {} ", "take\n{}", " {}"):
         with pytest.raises(BrokenLaw, match="actions are written in one line, without blanks around it: 0 became '"):
             check_game(said(format_action=lambda self, state, player, action, text=text: text.format(action)))
@@ -401,6 +408,8 @@ def test_what_is_written_drawn_or_perceived_wrongly_is_found() -> None:
         check_game(said(perceived=lambda self, state, player, seed=0: replace(state, ply=state.ply + 1)))
     with pytest.raises(BrokenLaw, match=r"legal is the same in a perceived position: .* perceives \[0\], not \[0, 1"):
         check_game(said(perceived=lambda self, state, player, seed=0: replace(state, stones=1)))
+    with pytest.raises(BrokenLaw, match=r"looks the same to its player: player 0 .* than of '9,0'"):
+        check_game(said(perceived=lambda self, state, player, seed=0: other(state)))
     with pytest.raises(BrokenLaw, match="positions are drawn as text"):
         check_game(said(render=lambda self, state: None))
     with pytest.raises(KeyError, match="hidden"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Literal
 
@@ -19,11 +19,12 @@ from moemcts.gates import PlyGate
 from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.inference.fidelity import Fidelity
 from moemcts.naming import contestants, identity_of, is_timed, resolve_agent, says_more, with_options
+from moemcts.naming.experts import ExpertAgent
 from moemcts.options import checked_options
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 from moemcts.runs.match import Match, MatchPlan, going_on
-from moemcts.search import SearchAgent
+from moemcts.search import SearchAgent, SearchConfig
 
 
 def make(
@@ -128,6 +129,35 @@ def test_a_game_says_how_it_is_searched_where_nobody_else_does(experts: Path, mo
     assert isinstance(agent, SearchAgent)
     config = agent.config
     assert (config.first_play_urgency, config.c_init, config.virtual_loss) == ("draw", 2, 0)
+
+
+def test_what_a_user_says_comes_before_what_a_game_says(experts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = plugins().games["tictactoe"]
+    search = {"simulations": 7, "leaves_per_tree": 2, "noise_fraction": 0.5}
+    monkeypatch.setitem(plugins().games, "tictactoe", replace(entry, search=search))
+    game = plugins().game("tictactoe")
+
+    def found(options: str, **limits: int) -> tuple[int | None, int | None, int, float]:
+        agent = resolve_agent(f"{experts}?backend=torch{options}", game, limits)
+        assert isinstance(agent, SearchAgent)
+        config = agent.config
+        return config.simulations, config.nodes, config.leaves_per_tree, config.noise_fraction
+
+    assert found("") == (7, None, 2, 0.5)
+    assert found("&simulations=50&leaves=8&noise=0.1") == (50, None, 8, 0.1)
+    assert found("&nodes=30") == (None, 30, 2, 0.5)
+    assert found("", simulations=40) == (40, None, 2, 0.5)
+    assert found("", nodes=40) == (None, 40, 2, 0.5)
+    assert found("&simulations=50", nodes=40) == (50, None, 2, 0.5)
+
+
+def test_experts_take_every_setting_of_the_search(experts: Path) -> None:
+    renamed = {"leaves_per_tree": "leaves", "noise_fraction": "noise"}
+    taken = {field.name for field in fields(ExpertAgent)}
+    assert {renamed.get(name, name) for name in SearchConfig.model_fields} <= taken
+    agent = resolve_agent(f"{experts}?backend=torch&forced_playouts=2&num_threads=2", plugins().game("tictactoe"))
+    assert isinstance(agent, SearchAgent)
+    assert (agent.config.forced_playouts, agent.config.num_threads) == (2, 2)
 
 
 def test_how_loudly_an_agents_policy_is_heard_is_named(experts: Path) -> None:

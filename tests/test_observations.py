@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from games_for_tests import HashedTree, NativeConnectFour, TreeGame
+from games_for_tests import HashedTree, NativeConnectFour, TreeGame, TreeState
 
-from moemcts.game import Game, Views
+from moemcts.errors import UnlawfulGame
+from moemcts.game import FloatArray, Game, Player, Views
 from moemcts.native import ObservationBuffer, are_native
 from moemcts.plugins import plugins
 
@@ -69,3 +70,15 @@ def test_a_game_written_in_python_needs_no_buffer() -> None:
     game = HashedTree(TreeGame(seed=1, num_players=2, branching=3, depth=4, simultaneous=False))
     views = some_views(game, [0, 0])
     assert np.array_equal(ObservationBuffer().observations(views), views.observations())
+
+
+@pytest.mark.parametrize("given", [np.float64(3), np.zeros(4, np.float32), np.zeros((1, 4), np.float32)])
+def test_an_observation_of_another_shape_is_refused(given: FloatArray) -> None:
+    class Position(TreeState):
+        def observation(self, player: Player) -> FloatArray:
+            return given
+
+    game = HashedTree(TreeGame(seed=1, num_players=2, branching=3, depth=4, simultaneous=False))
+    views = game.views([(Position(game.rules), 1)])
+    with pytest.raises(UnlawfulGame, match=r"hashed-tree .*: expected observations of shape \(1, 1, 4\), got \("):
+        views.observations()

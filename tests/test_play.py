@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, Player, State, Views
 from moemcts.play import Table, ask, play, seats_of
 from moemcts.search import SearchAgent, SearchConfig
+from moemcts.search.playouts import PlayoutAgent
 
 
 @dataclass(frozen=True)
@@ -111,25 +113,6 @@ def test_what_chance_draws_depends_on_the_game_alone() -> None:
     assert [record.moves for record in together] == [record.moves for record in alone]
     assert {record.moves for record in together} == {((1,), (6,)), ((6,), (6,))}
     assert all(record.returns == ((1.0,) if record.moves[0] == (6,) else (-1.0,)) for record in together)
-
-
-def test_forced_moves_are_asked_for_unless_they_are_skipped() -> None:
-    game = NativeTicTacToe()
-
-    class Counting(RandomAgent):
-        num_forced = 0
-
-        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-            self.num_forced += int((views.legal_mask().sum(axis=1) == 1).sum())
-            return super().act(views, seats)
-
-    for skip_forced in (False, True):
-        agent = Counting()
-        tables = [table(game, [agent, agent], number) for number in range(30)]
-        for _ in play(game, tables, skip_forced=skip_forced):
-            pass
-        assert all(not one.players for one in tables)
-        assert (agent.num_forced == 0) == skip_forced
 
 
 def test_tables_are_taken_when_there_is_room_and_closed_ones_leave() -> None:
@@ -280,3 +263,106 @@ def test_an_error_of_the_game_is_no_agents(num_views: int) -> None:
         ask(searching, views, seats)
     told = ask(Careless(), views, seats)
     assert [one.kind for one in told if isinstance(one, Failure)] == ["crash"] * num_views
+
+
+@pytest.mark.parametrize(
+    ("method", "numbers", "told"),
+    [
+        ("returns", [5.0, -5.0], r"expected returns in \[-1, 1\], got \[5.0, -5.0\]"),
+        ("returns", [float("nan"), 0.0], "expected returns of 2 players, all numbers, got"),
+        ("rewards", [float("inf"), 0.0], "expected rewards of 2 players, all numbers, got"),
+        ("returns", None, "'None' is not an instance of"),
+        ("legal_actions", [2, 0], "expected actions of player . that ascend, the game gave 0 after 2"),
+        ("legal_actions", [-1, 0], "out of range integral type conversion"),
+    ],
+)
+@pytest.mark.parametrize("agent", ["search", "playouts"])
+def test_what_a_game_must_not_give_a_search_is_no_agents_failure(
+    method: str, numbers: list[float] | None, told: str, agent: str
+) -> None:
+    if numbers == [2, 0] and agent == "playouts":
+        pytest.skip("they draw from the actions, in whatever order")
+
+    def given(state: TreeState, *_: object) -> object:
+        is_asked = bool(state.path) and (method == "legal_actions" or not state.active_players or method == "rewards")
+        return numbers if is_asked else getattr(TreeState, method)(state, *_)
+
+    class Broken(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return type("Position", (TreeState,), {method: given})(self.rules)
+
+    game = Broken(TreeGame(seed=5, num_players=2, branching=9, depth=12, simultaneous=False))
+    searching: dict[str, Agent] = {
+        "search": SearchAgent(game, UniformEvaluator(game.spec), SearchConfig(simulations=80)),
+        "playouts": PlayoutAgent(game, playouts=80, exploration=1.4),
+    }
+
+    class Own:
+        """An agent with code of its own, whatever that has done to the game before it searches."""
+
+        name = "own"
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+            return searching[agent].act(views, seats)
+
+    views = game.views([(game.initial_state(), 0)] * 2)
+    seats = [Seat(0, np.random.default_rng(row)) for row in range(2)]
+    with pytest.raises(GameFailure, match=f"^hashed-tree breaks the laws of games, see moemcts check: {told}"):
+        ask(searching[agent], views, seats)
+    answers = ask(Own(), views, seats)
+    assert [one.kind for one in answers if isinstance(one, Failure)] == ["crash"] * 2
+
+
+def test_an_error_of_a_game_that_came_through_the_standard_library_is_the_games() -> None:
+    class Position(TreeState):
+        @functools.cached_property
+        def _moves(self) -> list[int]:
+            raise KeyError("no such heap")
+
+        def legal_actions(self, player: Player) -> Sequence[Action]:
+            return self._moves
+
+    class Broken(HashedTree):
+        def initial_state(self, seed: int = 0) -> TreeState:
+            return Position(self.rules)
+
+    game = Broken(TreeGame(seed=5, num_players=2, branching=3, depth=4, simultaneous=False))
+    searching = SearchAgent(game, UniformEvaluator(game.spec), SearchConfig(simulations=8))
+    with pytest.raises(GameFailure, match=r"the game raised KeyError: 'no such heap' in _moves \(test_play.py:\d+\)"):
+        ask(searching, game.views([(game.initial_state(), 0)]), [Seat(0, np.random.default_rng(0))])
+
+
+@pytest.mark.parametrize("kind", [list, set, dict, deque, bytearray, np.array])
+def test_a_memory_that_is_changed_in_place_is_restored_where_another_game_fails(
+    kind: Callable[[list[int]], Any],
+) -> None:
+    class Notes:
+        """Notes the plies at which it was asked, and fails at ply 2."""
+
+        name = "notes"
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+            plies = [int(ply) for ply in views.plies()]
+            for ply, seat in zip(plies, seats, strict=True):
+                if isinstance(seat.memory, np.ndarray):
+                    seat.memory += 1
+                elif isinstance(seat.memory, dict):
+                    seat.memory[len(seat.memory)] = ply
+                else:
+                    getattr(seat.memory, "append", getattr(seat.memory, "add", None))(10 * len(seat.memory) + ply)
+            if 2 in plies:
+                raise ArithmeticError
+            return RandomAgent().act(views, seats)
+
+    def memory() -> Any:
+        return {0: 0} if kind is dict else kind([9])
+
+    game = NativeTicTacToe()
+    start = game.initial_state()
+    pairs = [(start, 0), (start.play([0]).play([1]), 0), (start.play([4]), 1)]
+    seats, alone = ([Seat(player, np.random.default_rng(1), memory()) for _, player in pairs] for _ in range(2))
+    answers = ask(Notes(), game.views(pairs), seats)
+    expected = [ask(Notes(), game.views([pair]), [seat])[0] for pair, seat in zip(pairs, alone, strict=True)]
+    assert answers == expected
+    assert isinstance(answers[1], Failure)
+    assert [str(seat.memory) for seat in seats] == [str(seat.memory) for seat in alone]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +19,7 @@ import pytest
 from trained_for_tests import CARD, save_team, shipped
 
 from moemcts import weights
+from moemcts.arena.rating import elo
 from moemcts.cli.main import main
 from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError
 from moemcts.naming import contestants, identity_of, player_of
@@ -204,3 +207,78 @@ def test_weights_are_listed_shown_and_found(
     capsys.readouterr()
     assert command("weights show ches", monkeypatch) == 2
     assert "did you mean 'chess'?" in capsys.readouterr().err
+
+
+COUNTS = """
+date = 2026-11-25
+
+[[measured]]
+against = "random"
+result = "{result}"
+games = {games}
+command = "moemcts match"
+"""
+
+
+@pytest.mark.parametrize(
+    ("result", "games", "counts"),
+    [
+        ("10 wins, 10 draws, no loss", 20, (10, 10, 0)),
+        ("37 wins, 3 losses", 40, (37, 0, 3)),
+        ("0 wins, 1 draw, 39 losses", 40, (0, 1, 39)),
+        ("40 losses", 40, (0, 0, 40)),
+        ("1 win, no draw, 0 losses", 1, (1, 0, 0)),
+        ("239 wins, 2 draws, 15 losses", 256, (239, 2, 15)),
+    ],
+)
+def test_counts_of_games_are_shown_with_their_elo_and_what_is_not_known_of_it(
+    result: str,
+    games: int,
+    counts: tuple[int, int, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (save_team(tmp_path) / "card.toml").write_text(COUNTS.format(result=result, games=games))
+    assert command(f"weights show {tmp_path}", monkeypatch) == 0
+    found = elo(*counts)
+    known = "the only 95 % bound" if found.error is None else "the 95 % interval"
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("measured")]
+    assert f"{result} against random, {games} games, Elo {found}, {known} of these games alone: moemcts match" in line
+    assert not {"inf", "nan"} & set(re.findall("[a-z]+", line))
+    assert command(f"weights show {tmp_path} --json", monkeypatch) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["card"]["measured"][0]["of_these_games"]["elo"] == asdict(found)
+    assert told["card"]["date"] == "2026-11-25"
+
+
+@pytest.mark.parametrize(
+    ("result", "games"), [("+120 Elo [+80, +160]", 40), ("30 wins, 9 losses", 40), ("30 wins, 10 forfeits", 40)]
+)
+def test_what_is_no_count_of_all_games_is_shown_as_the_card_has_it(
+    result: str, games: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (save_team(tmp_path) / "card.toml").write_text(COUNTS.format(result=result, games=games))
+    assert command(f"weights show {tmp_path}", monkeypatch) == 0
+    assert f"{result} against random, {games} games: moemcts match\n" in capsys.readouterr().out
+
+
+def test_a_win_is_no_half_where_more_than_two_play(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = save_team(tmp_path, game="pommerman", gate="none")
+    (folder / "card.toml").write_text(COUNTS.format(result="25 wins, 15 draws, 60 losses", games=100))
+    assert command(f"weights show {tmp_path}", monkeypatch) == 0
+    told = capsys.readouterr().out
+    assert "100 games, win rate 25.0 % [17.5, 34.3], the 95 % interval of these games alone: moemcts match" in told
+    assert "Elo" not in told
+
+
+def test_experts_of_a_game_that_is_not_installed_can_be_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (save_team(tmp_path) / "card.toml").write_text(COUNTS.format(result="40 losses", games=40))
+    manifest = tmp_path / "manifest.toml"
+    manifest.write_text(manifest.read_text().replace('game = "tictactoe"', 'game = "hopscotch"'))
+    assert command(f"weights show {tmp_path}", monkeypatch) == 0
+    assert "40 losses against random, 40 games: moemcts match\n" in capsys.readouterr().out

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from moemcts.errors import MissingExtra, MoemctsError, UsageError, place_of
+from moemcts.errors import MissingExtra, MoemctsError, UsageError, one_line
 
 if TYPE_CHECKING:
     from moemcts.game import Game
@@ -149,4 +149,4 @@ def _guarded(kind: str, name: str, do: Callable[[], Found]) -> Found:
     except (MoemctsError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise MoemctsError(f"{kind} {name} raised {type(error).__name__}{place_of(error)}: {error}") from error
+        raise MoemctsError(f"{kind} {name} raised {one_line(error)}") from error

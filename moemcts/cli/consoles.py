@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import typer
@@ -43,6 +43,19 @@ def ruled_table(columns: Iterable[str], *, is_whole: bool = False) -> Table:
 def add_row(table: Table, cells: Iterable[object], *, style: str | None = None) -> None:
     """Adds a row whose cells are printed as they are: names of users may have brackets, which are no markup."""
     table.add_row(*(Text("" if cell is None else str(cell)) for cell in cells), style=style)
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Prints rows as a table, columns in the order in which they are met."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    table = plain_table(columns)
+    for row in rows:
+        add_row(table, (_cell(row.get(column, "")) for column in columns))
+    table_console().print(table)
+
+
+def _cell(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def print_json(values: Any) -> None:

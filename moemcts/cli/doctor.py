@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import os
 import platform
 import shutil
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moemcts.errors import MoemctsError, how_to_get, place_of
+from moemcts.errors import MoemctsError, how_to_get, one_line
 
 if TYPE_CHECKING:
     from moemcts.game import Game
@@ -45,13 +44,14 @@ def doctor(
 ) -> None:
     """Check the installation: versions, plugins, disk, speed of networks and search; what is slow and how to fix it."""
     from moemcts.cli.advice import advise, gather
+    from moemcts.cli.consoles import print_json
 
     # Before anything is timed here: what is timed is no load of others.
     facts = gather()
     found, advice = examine(), advise(facts)
     if as_json:
         told = [{"what": one.what, "command": one.command} for one in advice]
-        typer.echo(json.dumps({**found, "advice": told}, indent=1))
+        print_json({**found, "advice": told})
         return
     for section, values in found.items():
         typer.echo(section)
@@ -166,7 +166,7 @@ def _search_speed(name: str) -> str:
         return f"error: {error}"
     except Exception as error:
         # A game is anybody's code.
-        return f"error: {type(error).__name__}{place_of(error)}: {error}"
+        return f"error: {one_line(error)}"
 
 
 def _simulations_per_second(game: Game) -> float:

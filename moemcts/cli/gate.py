@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moemcts.cli.lists import Json
 from moemcts.errors import MoemctsError, UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 GameName = Annotated[str, typer.Option(help="A registered game.")]
 Data = Annotated[Path, typer.Option(help="A dataset, as imports and runs write it.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
 def register(app: typer.Typer) -> None:

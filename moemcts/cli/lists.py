@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -183,24 +182,10 @@ def _default(value: Any) -> str:
     return "" if value is None else format_value(value)
 
 
-def _print(rows: Iterable[Mapping[str, Any]], as_json: bool) -> None:
-    rows = list(rows)
+def _print(rows: Sequence[Mapping[str, Any]], as_json: bool) -> None:
+    from moemcts.cli.consoles import print_json, print_rows
+
     if as_json:
-        typer.echo(json.dumps(rows, indent=1))
+        print_json(rows)
     else:
         print_rows(rows)
-
-
-def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Prints rows as a table, columns in the order in which they are met."""
-    from moemcts.cli.consoles import add_row, plain_table, table_console
-
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    table = plain_table(columns)
-    for row in rows:
-        add_row(table, (_cell(row.get(column, "")) for column in columns))
-    table_console().print(table)
-
-
-def _cell(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -154,13 +154,12 @@ def match(
     )
     formats = _formats(played, pgn, replays)
     check_outputs([path for path in (out, pgn, replays) if path is not None], ours=[path for path, _ in formats])
-    result = _play(played, out)
+    result = _play(played, out, keep_thoughts=bool(formats))
     # Whatever happens to the files, the result is there.
     if as_json:
-        told = {"seed": seed, "random_plies": played.random_plies, **result.to_json()}
-        print_json(told)
+        print_json({"seed": seed, **played.beginnings.to_json(), **result.to_json()})
     else:
-        print_result(result, random_plies=played.random_plies)
+        print_result(result, played.beginnings)
     for path, write in formats:
         from moemcts.arena.replays import replays_of
 
@@ -240,7 +239,7 @@ def _formats(played: Match, pgn: Path | None, replays: Path | None) -> list[tupl
     return [(path, plugins().replay_format(name, played.game)) for path, name in named if path is not None]
 
 
-def _play(played: Match, out: Path | None) -> Result:
+def _play(played: Match, out: Path | None, *, keep_thoughts: bool) -> Result:
     from moemcts.arena.playing import Watch
     from moemcts.arena.verdict import counted
     from moemcts.cli.progress import ConsoleProgress, interruptible
@@ -270,7 +269,7 @@ def _play(played: Match, out: Path | None) -> Result:
             standing.num_plies = state.num_plies
             advance(state.num_finished, played.num_games)
 
-        return played.play(out, watch=Watch(report, standing.note))
+        return played.play(out, watch=Watch(report, standing.note), keep_thoughts=keep_thoughts)
 
 
 def _once(say: Callable[[str], None]) -> Callable[[str], None]:

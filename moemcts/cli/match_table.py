@@ -7,6 +7,7 @@ from rich.table import Table
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.intervals import Interval
 from moemcts.arena.match import MatchResult
+from moemcts.arena.openings import Beginnings
 from moemcts.arena.outcomes import Tally
 from moemcts.arena.ranking import fit_ratings
 from moemcts.arena.rating import Elo, likelihood_of_superiority, normalized_elo, pentanomial_elo
@@ -20,8 +21,8 @@ FEWEST_PAIRS = 10
 """Below so many pairs their deviation is not known well enough to measure a difference in it."""
 
 
-def print_result(result: DuelResult | MatchResult | SoloResult, *, random_plies: int = 0) -> None:
-    """Prints who is better, and what there is to know about the games, which begin after so many plies at random."""
+def print_result(result: DuelResult | MatchResult | SoloResult, beginnings: Beginnings) -> None:
+    """Prints who is better, what there is to know about the games, and how they begin."""
     console = table_console()
     if not result.records:
         console.print("no games were played")
@@ -33,9 +34,7 @@ def print_result(result: DuelResult | MatchResult | SoloResult, *, random_plies:
         print_table(_arms(result) if isinstance(result, MatchResult) else _alone(result))
         lines = _verdicts(result)
     num_counted = len(result.telling) if isinstance(result, DuelResult) else len(result.records)
-    plies = f"{random_plies} random {'ply' if random_plies == 1 else 'plies'}"
-    begin = [f"games begin after {plies} and are counted from there"] if random_plies else []
-    for line in [*lines, *_games(result.records, num_counted), *begin]:
+    for line in [*lines, *_games(result.records, num_counted), str(beginnings)]:
         console.print(line, soft_wrap=True, markup=False)
 
 
@@ -67,7 +66,8 @@ def _evidence(result: DuelResult) -> list[str]:
     found = pentanomial_elo(pairs) if in_pairs else result.elo(first)
     number, what = (sum(pairs), "pair") if in_pairs else (num_games, "game")
     observations = f"{what}{'s' * (number != 1)}{' of games' * in_pairs}"
-    lines = [f"{first} against {second}: {_claim(found, number, observations)}{_few(num_games)}"]
+    stopped = "; the test stopped the games, so the interval is too narrow" if result.is_stopped else ""
+    lines = [f"{first} against {second}: {_claim(found, number, observations)}{stopped}{_few(num_games)}"]
     if any(pairs):
         told = " ".join(map(str, pairs))
         line = f"pairs with 0, 1/2, 1, 3/2, 2 points: {told}; Elo of pairs {pentanomial_elo(pairs)}"
@@ -137,7 +137,9 @@ def _verdicts(result: MatchResult | SoloResult) -> list[str]:
         if isinstance(result, MatchResult)
         else (result.gain, result.match.baseline)
     )
-    few = _few(len(result.records) // len(result.arms))
+    # Games that repeat others are none of them.
+    match = result if isinstance(result, MatchResult) else result.match
+    few = _few(int(min(match.summary(arm).tally.num_effective for arm in match.arms)))
     return [f"{arm} against {baseline}: {compare(arm).verdict}{few}" for arm in result.arms if arm != baseline]
 
 

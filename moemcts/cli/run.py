@@ -179,9 +179,9 @@ def make(experiment: Experiment, progress: Progress, tell: Callable[[Report], No
         return report
 
 
-def plan_as_json(run: Run[Any], expected: Estimate) -> str:
-    """Returns a run's settings and what it is expected to take, as JSON."""
-    found = {"config": run.config.resolved_settings(), "estimate": dataclasses.asdict(expected)}
+def plan_as_json(run: Run[Any], expected: Estimate, **more: Any) -> str:
+    """Returns a run's settings, what it is expected to take and what else is known of it, as JSON."""
+    found = {"config": run.config.resolved_settings(), **more, "estimate": dataclasses.asdict(expected)}
     return json.dumps(found, indent=1)
 
 

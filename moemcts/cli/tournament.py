@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from moemcts.arena.games import Conditions, Progress
-    from moemcts.arena.openings import Opening
+    from moemcts.arena.openings import Beginnings, Opening
     from moemcts.game import Game
     from moemcts.report import Report
     from moemcts.work.progress import Advance
@@ -80,7 +80,7 @@ def tournament(
     """Play many agents against each other and rate them, or experts against a single network over many limits."""
     from moemcts.arena.adjudication import check_adjudicable, parse_adjudication
     from moemcts.arena.games import Conditions
-    from moemcts.arena.openings import first_board, read_openings, starts
+    from moemcts.arena.openings import Beginnings, first_board, read_openings, starts
     from moemcts.cli.consoles import print_json
     from moemcts.cli.outputs import check_own
     from moemcts.cli.progress import ConsoleProgress, interruptible
@@ -106,8 +106,9 @@ def tournament(
     num_openings = -(-num_games // 2)
     # Of every round of a ladder.
     most = num_openings * ((rounds or ROUNDS) if kind == LADDER else 1)
+    beginnings = Beginnings.of(made, path=openings, random_plies=random_plies)
     if openings is None:
-        boards = starts(made, most, random_plies=random_plies, seed=first_board(seed))
+        boards = starts(made, most, random_plies=beginnings.random_plies, seed=first_board(seed))
     else:
         suite = read_openings(made, openings)
         if suite.complaint:
@@ -117,6 +118,7 @@ def tournament(
         game=made,
         num_games=num_games,
         openings=boards,
+        beginnings=beginnings,
         conditions=Conditions(seed=seed, max_parallel=parallel, adjudication=conduct, agent_timeout=agent_timeout),
         folder=None if out is None else out / GAMES,
     )
@@ -145,6 +147,7 @@ class Event:
     game: Game
     num_games: int
     openings: Sequence[Opening]
+    beginnings: Beginnings
     conditions: Conditions
     folder: Path | None
 
@@ -214,7 +217,7 @@ def _play_tournament(event: Event, references: Sequence[str], kind: str, rounds:
         result = play_tournament(
             event.game, agents, plan, conditions, folder=event.folder, on_progress=partial(report, advance)
         )
-    return tournament_report(result)
+    return tournament_report(result, event.beginnings)
 
 
 def _play_preset(event: Event, named: Named) -> Report:
@@ -247,7 +250,8 @@ def _play_preset(event: Event, named: Named) -> Report:
             on_progress=lambda cell, state: advance(cell * num_games + state.num_finished, len(cells) * num_games),
         )
     challengers = {(cell.row, cell.column): cell.challenger for cell in cells}
-    return grid_report(duels, challengers, rows="batch size" if named.preset == "grid" else "expert")
+    rows = "batch size" if named.preset == "grid" else "expert"
+    return grid_report(duels, challengers, event.beginnings, rows=rows)
 
 
 def _numbers(option: str, text: str | None) -> list[int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.run import AllowPrograms, Start, TensorBoard, headline, new_folder, untold
+from moemcts.cli.run import AllowPrograms, Start, TensorBoard, headline, new_folder, plan_as_json, untold
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def train(
         list[str] | None, typer.Option("--set", help="One setting, such as training.epochs=7; may be repeated.")
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the training in this folder.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings, stages and estimate, then exit.")] = False,
     tensorboard: TensorBoard = False,
     allow_programs: AllowPrograms = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -83,13 +84,19 @@ def train(
     if ranks.size > 1 and not (out or resume):
         raise UsageError("expected --out: several processes have to agree on the folder")
     if resume is None:
-        training = _start(given, out, is_first=ranks.is_first)
+        training = _prepared(given, out, is_first=ranks.is_first)
     elif given or out:
         raise UsageError("expected --resume alone: a training goes on with the settings in its config.toml")
     else:
         training = Training.load(resume, allow_programs=allow_programs)
     progress: Progress = ConsoleProgress() if ranks.is_first else Silence()
     progress.say(headline(training))
+    if dry_run:
+        if ranks.is_first:
+            _tell_plan(training, progress, as_json)
+        return
+    if resume is None and ranks.is_first:
+        training.write()
     if not ranks.is_first:
         training.work(progress)
         return
@@ -121,11 +128,33 @@ def make(training: Training, progress: Progress, tell: Callable[[Report], None] 
         return report
 
 
-def _start(given: Given, out: Path | None, *, is_first: bool) -> Training:
+def _prepared(given: Given, out: Path | None, *, is_first: bool) -> Training:
     from moemcts.cli.settings import read_settings
     from moemcts.runs import Training, TrainingConfig
 
     settings = read_settings(given, TrainingConfig)
     folder = out or new_folder(settings.game, ["train", settings.gate], given.preset)
     # The other processes of a training have nothing to write, and the first may have been faster.
-    return Training.create(folder, settings) if is_first else Training(folder, Training.resolved(settings))
+    return Training.prepare(folder, settings) if is_first else Training(folder, Training.resolved(settings))
+
+
+def _tell_plan(training: Training, progress: Progress, as_json: bool) -> None:
+    """Prints the settings of a training, and shows what it would do and how long it would take."""
+    from dataclasses import asdict
+
+    from moemcts.report.tables import Table
+    from moemcts.runs.training_estimate import training_plan
+
+    plan = training_plan(training)
+    rows = [
+        [f"{number} of {len(plan.stages)}", one.learns_from, ", ".join(one.experts), one.samples, one.steps]
+        for number, one in enumerate(plan.stages, 1)
+    ]
+    caption = f"Samples and steps are about so many, by {plan.looked_at}; a stage may end earlier."
+    progress.say(Table(["stage", "learns from", "experts", "samples", "steps"], rows, caption).text())
+    progress.say(plan.estimate.describe())
+    if as_json:
+        stages = [asdict(one) for one in plan.stages]
+        typer.echo(plan_as_json(training, plan.estimate, stages=stages, looked_at=plan.looked_at))
+    else:
+        typer.echo(training.config_text())

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moemcts.cli.lists import print_rows
+from moemcts.cli.lists import Json
 
 if TYPE_CHECKING:
+    from moemcts.game import Game
     from moemcts.weights import Shipped
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Named = Annotated[
     str,
     typer.Argument(help="Experts: weights:NAME or just NAME, hf:OWNER/NAME, a URL, or a folder.", metavar="EXPERTS"),
 ]
+_COUNT = re.compile(r"(?P<number>\d+|no) (?P<what>win|draw|loss)(e?s)?")
 
 
 def register(app: typer.Typer) -> None:
@@ -38,11 +40,12 @@ def _default(context: typer.Context) -> None:
 
 def list_weights(as_json: Json = False) -> None:
     """List the experts that come with the games: `weights:NAME` names them wherever a folder of experts is named."""
+    from moemcts.cli.consoles import print_json, print_rows
     from moemcts.weights import shipped
 
     found = [_row(one) for one in shipped()]
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        print_json(found)
         return
     if not found:
         typer.echo("no weights come with the games that are installed")
@@ -52,6 +55,7 @@ def list_weights(as_json: Json = False) -> None:
 
 def show(experts: Named, as_json: Json = False) -> None:
     """Show how experts were made and how good they are: game, gate, network, scheme, seed, losses, Elo."""
+    from moemcts.cli.consoles import print_json
     from moemcts.errors import DamagedFile
     from moemcts.naming import experts_in
     from moemcts.store import read_toml
@@ -62,13 +66,19 @@ def show(experts: Named, as_json: Json = False) -> None:
     if (folder / CARD).exists():
         found["card"] = read_toml(folder / CARD)
     try:
-        lines = _lines(found)
+        strengths = _strengths(found)
+        lines = _lines(found, strengths)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DamagedFile(
             f"{folder / MANIFEST} is no manifest of experts, or {CARD} beside it no card: {error!r}; make or fetch the "
             "experts again"
         ) from error
-    typer.echo(json.dumps(found, indent=1) if as_json else "\n".join(lines))
+    if not as_json:
+        typer.echo("\n".join(lines))
+        return
+    for row, strength in zip(_measured(found), strengths, strict=True):
+        row |= {"of_these_games": strength} if strength else {}
+    print_json(found)
 
 
 def where(experts: Named) -> None:
@@ -99,7 +109,7 @@ def _row(one: Shipped) -> dict[str, Any]:
     }
 
 
-def _lines(found: Mapping[str, Any]) -> list[str]:
+def _lines(found: Mapping[str, Any], strengths: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = [f"{name:<10} {found[name]}" for name in ("folder", "game", "network", "scheme", "seed", "data", "version")]
     lines.insert(2, f"{'gate':<10} {found['gate']['reference']}")
     for entry in found["experts"]:
@@ -110,8 +120,65 @@ def _lines(found: Mapping[str, Any]) -> list[str]:
     for name, value in found.get("card", {}).items():
         if name != "measured":
             lines.append(f"{name:<10} {value}")
-    for row in found.get("card", {}).get("measured", ()):
-        lines.append(
-            f"{'measured':<10} {row['result']} against {row['against']}, {row['games']} games: {row['command']}"
-        )
+    for row, strength in zip(_measured(found), strengths, strict=True):
+        told = f"{row['result']} against {row['against']}, {row['games']} games{_told(strength)}"
+        lines.append(f"{'measured':<10} {told}: {row['command']}")
     return lines
+
+
+def _measured(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return list(found.get("card", {}).get("measured", ()))
+
+
+def _strengths(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns what the games of each measurement say; nothing of those that are no counts of wins, draws and losses."""
+    measured = _measured(found)
+    game = _game_of(found) if measured else None
+    return [{} if game is None else _strength(row, len(game.spec.sides)) for row in measured]
+
+
+def _strength(row: Mapping[str, Any], num_sides: int) -> dict[str, Any]:
+    """Returns an Elo difference, or a win rate where there are more than two sides, with its 95 % interval."""
+    from moemcts.arena.intervals import wilson_interval
+    from moemcts.arena.rating import elo
+
+    wins, draws, losses = counts = _counts(row["result"])
+    if num_sides < 2 or not sum(counts) or sum(counts) != row["games"]:
+        return {}
+    if num_sides > 2:
+        return {"win_rate": wins / sum(counts), "interval": wilson_interval(wins, sum(counts))}
+    return {"elo": asdict(elo(wins, draws, losses))}
+
+
+def _told(strength: Mapping[str, Any]) -> str:
+    from moemcts.arena.rating import Elo
+
+    if "elo" in strength:
+        found = Elo(**strength["elo"])
+        known = "the 95 % interval" if found.error is not None else "the only 95 % bound"
+        return f", Elo {found}, {known} of these games alone"
+    if "win_rate" in strength:
+        low, high = strength["interval"]
+        rate = f"{100 * strength['win_rate']:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+        return f", win rate {rate}, the 95 % interval of these games alone"
+    return ""
+
+
+def _counts(result: str) -> tuple[int, int, int]:
+    """Returns the wins, draws and losses of a result such as `10 wins, 9 draws, no loss`; none where it is no such."""
+    parts = [_COUNT.fullmatch(part) for part in result.split(", ")]
+    known = {part["what"]: 0 if part["number"] == "no" else int(part["number"]) for part in parts if part}
+    if len(known) < len(parts):
+        return 0, 0, 0
+    return known.get("win", 0), known.get("draw", 0), known.get("loss", 0)
+
+
+def _game_of(found: Mapping[str, Any]) -> Game | None:
+    from moemcts.errors import MoemctsError
+    from moemcts.plugins import plugins
+
+    try:
+        return plugins().game(found["game"])
+    except MoemctsError:
+        # Experts can be looked at without the plugin that they play with.
+        return None

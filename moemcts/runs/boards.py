@@ -11,7 +11,7 @@ from typing import Any
 from moemcts.agents import Agent
 from moemcts.arena.games import Conditions
 from moemcts.arena.match import MatchResult
-from moemcts.arena.openings import Opening, first_board, read_openings, starts
+from moemcts.arena.openings import Beginnings, Opening, first_board, read_openings, starts
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.schedules import MatchSchedule, Remake, match_schedule
 from moemcts.game import Game
@@ -35,15 +35,21 @@ class Boards:
         some of its positions.
         """
         if (seed, num_games) not in self._read:
-            config = self.config.match
             self._read[seed, num_games] = starts(
                 self.game,
                 -(-num_games // self.game.spec.num_players),
-                path=Path(config.openings) if config.openings else None,
-                random_plies=config.random_plies,
+                path=self.beginnings.path,
+                random_plies=self.beginnings.random_plies,
                 seed=self.first(seed),
             )
         return self._read[seed, num_games]
+
+    @cached_property
+    def beginnings(self) -> Beginnings:
+        """How the games begin."""
+        match = self.config.match
+        path = Path(match.openings) if match.openings else None
+        return Beginnings.of(self.game, path=path, random_plies=match.random_plies)
 
     @cached_property
     def _read(self) -> dict[tuple[int, int], list[Opening]]:

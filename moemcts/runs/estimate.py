@@ -20,6 +20,7 @@ from moemcts.runs.held_out import are_many, num_evaluations
 from moemcts.runs.learning import data_players, games_file, reader_of
 from moemcts.runs.learning_cost import learning_cost
 from moemcts.runs.times import duration
+from moemcts.runs.training import Training
 from moemcts.search import SearchAgent
 
 BATCH = 128
@@ -53,7 +54,8 @@ class Estimate:
     training: float
     losses: float | None = None
     """On held-out samples; None of runs that do not tell them."""
-    matches: float
+    matches: float | None = None
+    """None of runs without."""
     report: float
     num_bytes: int
 
@@ -73,7 +75,7 @@ def estimate(experiment: Experiment) -> Estimate:
     """
     config, game = experiment.config, experiment.game
     played = play_some(game, data_players(config, game))
-    sizes = _sizes(experiment)
+    sizes = sizes_of(experiment)
     rates = {name: network_rate(game, name, played.states, BATCH) for name in config.all_networks}
     work = {
         arm: learning_cost(
@@ -82,7 +84,7 @@ def estimate(experiment: Experiment) -> Estimate:
             game,
             played.games,
             config.training.epochs,
-            interval=_interval(config.training, sizes.learned),
+            interval=interval_of(config.training, sizes.learned),
         )
         for arm in experiment.arms
     }
@@ -108,7 +110,7 @@ def estimate(experiment: Experiment) -> Estimate:
     to_play = config.data.to_play
     return Estimate(
         data=to_play / config.data.keep / played.learned_share * played.seconds_per_sample + sizes.imported / IMPORTED,
-        training=start + OPTIMISERS + (seconds + num_read / _encoding_rate(game, played.states)) / workers,
+        training=start + OPTIMISERS + (seconds + num_read / encoding_rate(game, played.states)) / workers,
         matches=starts * START + _matches(experiment, played) / players,
         losses=(START if raters > 1 else 0.0) + rated * rating / raters,
         report=LIBRARIES + num_figures * FIGURE,
@@ -124,7 +126,7 @@ def _size(num_bytes: int) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Sizes:
+class Sizes:
     """How many samples are learned from, measured on the way, measured for the tables, and imported first."""
 
     learned: float
@@ -133,35 +135,42 @@ class _Sizes:
     imported: float = 0.0
 
 
-def _interval(config: TrainerConfig, num_samples: float) -> float | None:
+def interval_of(config: TrainerConfig, num_samples: float) -> float | None:
     """Returns how often all samples could be learned from between measurements; None where each epoch has one."""
     if config.validation_interval is None:
         return None
     return config.validation_interval * config.batch_size / max(num_samples, 1)
 
 
-def _sizes(experiment: Experiment) -> _Sizes:
-    config = experiment.config
+def sizes_of(run: Experiment | Training) -> Sizes:
+    """Returns the sizes of a run, as far as they are known before its games are there."""
+    config, data = run.config, run.config.data
     fraction, most = config.training.validation_fraction, config.training.measured_samples
-    data = config.data
+    validation = test = None
     # What was imported is counted: its file may be gone.
-    if data.folder or (data.games and (experiment.folder / "data").exists()):
-        sources = experiment.sources()
+    if has_samples(run):
+        sources = run.sources()
         total = len(sources.training)
-        parts = [len(part) for part in (sources.validation, sources.test) if part is not None]
-        imported = float(total + sum(parts)) if data.games else 0.0
+        validation, test = (None if part is None else len(part) for part in (sources.validation, sources.test))
+        imported = float(total + (validation or 0) + (test or 0)) if data.games else 0.0
     else:
-        parts = []
-        imported = float(reader_of(config, experiment.game).expected([games_file(config)])) if data.games else 0.0
+        imported = float(reader_of(config, run.game).expected([games_file(config)])) if data.games else 0.0
         total = int(min(data.samples or imported, imported)) if imported else data.to_play
-    held_out = parts or [int(total * fraction)]
-    return _Sizes(
-        learned=total if parts else total - held_out[0],
+    held_out = int(total * fraction) if validation is None else validation
+    measured = [held_out] if test is None else [held_out, test]
+    return Sizes(
+        learned=total - held_out if validation is None else total,
         # The held-out samples are measured in training, a test set beside them.
-        measured=sum(min(part, most or part) for part in held_out),
-        rated=held_out[-1],
+        measured=sum(min(part, most or part) for part in measured),
+        rated=measured[-1],
         imported=imported,
     )
+
+
+def has_samples(run: Experiment | Training) -> bool:
+    """Returns whether the games to learn from are there, as samples."""
+    data = run.config.data
+    return bool(data.folder or (data.games and (run.folder / "data").exists()))
 
 
 def _matches(experiment: Experiment, played: Played) -> float:
@@ -261,7 +270,7 @@ def network_rate(game: Game, reference: str, states: list[State], batch: int) ->
     return num_rows / (time.perf_counter() - started), sum(p.numel() for p in network.parameters())
 
 
-def _encoding_rate(game: Game, states: list[State]) -> float:
+def encoding_rate(game: Game, states: list[State]) -> float:
     """Returns how many stored positions are encoded per second."""
     chosen = states[:BATCH]
     packed, players = game.pack(chosen), np.array([state.active_players[0] for state in chosen], dtype=np.int64)

@@ -274,13 +274,13 @@ class Experiment(Run[ExperimentConfig]):
     def _making(self) -> str:
         config = self.config
         found = [f"- gate `{name}` is `{gate}` here\n" for gate, name in self.gate_names.items() if gate != name]
+        found += [f"- {self.boards.beginnings}\n"] if self.contestants() else []
         times = describe_times(self.folder)
         took = f"- took {times}; {counted(self.num_workers, 'worker')}\n" if times else ""
         return (
             f"- {self.describe()}\n{''.join(found)}"
             f"- schemes `{', '.join(config.schemes)}`, network `{config.network}`, seed {config.seed}\n"
-            f"{self.describe_environment()}\n"
-            f"{took}"
+            f"{self.describe_environment()}\n{took}"
             "- all settings: `config.toml`; all games: `matches/`; all measurements: `training/*/metrics.jsonl`"
         )
 

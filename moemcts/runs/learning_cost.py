@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from moemcts.game import FloatArray, Game, IntArray, State
 from moemcts.gates import PhaseGate
 from moemcts.learn.schemes.scheme import Scheme
 from moemcts.learn.training.sample_weights import FAINTEST, plies_away
-from moemcts.learn.training.stages import Stage, plan
+from moemcts.learn.training.stages import PlanStep, Stage, plan
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,37 @@ class LearningCost:
     """Stages, each of which starts anew."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """The phases of some positions, `N` of them, that stand for all that is learned from."""
+
+    games: IntArray
+    """The number of the game that each is from, `[N]`."""
+    plies: IntArray
+    """`[N]`."""
+    phases: FloatArray
+    """What each phase weighs, `[N, K]`."""
+
+    @classmethod
+    def of(cls, gate: PhaseGate, game: Game, games: Sequence[Sequence[State]]) -> Self:
+        """Returns what a gate sees in games: their positions with somebody to move."""
+        states = [state for one in games for state in one]
+        weights = gate.weights(game.views([(state, state.active_players[0]) for state in states]))
+        return cls(
+            games=np.repeat(np.arange(len(games)), [len(one) for one in games]),
+            plies=np.array([state.ply for state in states], dtype=np.int64),
+            phases=np.asarray(weights),
+        )
+
+    def share(self, stage: Stage) -> float:
+        """Returns the share of the samples that a stage learns from."""
+        counts = np.array(stage.weights) > 0
+        if stage.half_life is None:
+            return float(((self.phases > 0) & counts).any(axis=1).mean())
+        away = plies_away(self.games, self.plies, counts[self.phases.argmax(axis=1)])
+        return float(((away >= 0) & (2.0 ** (-away / stage.half_life) >= FAINTEST)).mean())
+
+
 def learning_cost(
     scheme: Scheme,
     gate: PhaseGate,
@@ -36,36 +68,29 @@ def learning_cost(
     *,
     interval: float | None = None,
 ) -> LearningCost:
-    """Returns what a scheme costs with a gate where games are like these; `epochs` is a stage's configured length.
+    """Returns what a scheme costs with a gate where games are like these; see `cost_of`."""
+    return cost_of(scheme, gate.num_phases, Seen.of(gate, game, games), epochs, interval=interval)
+
+
+def cost_of(
+    scheme: Scheme, num_phases: int, seen: Seen, epochs: float, *, interval: float | None = None
+) -> LearningCost:
+    """Returns what a scheme costs where samples are like these; `epochs` is a stage's configured length.
 
     `interval` is how often all samples could be learned from between measurements; one epoch of the stage if None.
     """
-    game_of, plies, phases = _phases(gate, game, games)
-    num_phases = gate.num_phases
-    experts = [scheme.stages_of(phase, num_phases) for phase in range(num_phases)]
-    if any(stages is None for stages in experts):
+    steps = steps_of(scheme, num_phases)
+    if steps is None:
         return LearningCost(scheme.cost(num_phases) * epochs, max(1.0, epochs / (interval or 1)), 1)
-    steps = plan([stages or () for stages in experts])
     lengths = [step.stage.epochs * epochs for step in steps]
-    passes = [_share(step.stage, game_of, plies, phases) * length for step, length in zip(steps, lengths, strict=True)]
+    passes = [seen.share(step.stage) * length for step, length in zip(steps, lengths, strict=True)]
     measured = lengths if interval is None else [each / interval for each in passes]
     return LearningCost(
         passes=sum(passes), measurements=sum(max(1, math.ceil(each)) for each in measured), trainings=len(steps)
     )
 
 
-def _phases(gate: PhaseGate, game: Game, games: Sequence[Sequence[State]]) -> tuple[IntArray, IntArray, FloatArray]:
-    """Returns game, ply and phase weights of each position with somebody to move."""
-    states = [state for one in games for state in one]
-    game_of = np.repeat(np.arange(len(games)), [len(one) for one in games])
-    plies = np.array([state.ply for state in states], dtype=np.int64)
-    return game_of, plies, np.asarray(gate.weights(game.views([(state, state.active_players[0]) for state in states])))
-
-
-def _share(stage: Stage, games: IntArray, plies: IntArray, phases: FloatArray) -> float:
-    """Returns the share of the samples that a stage learns from."""
-    counts = np.array(stage.weights) > 0
-    if stage.half_life is None:
-        return float(((phases > 0) & counts).any(axis=1).mean())
-    away = plies_away(games, plies, counts[phases.argmax(axis=1)])
-    return float(((away >= 0) & (2.0 ** (-away / stage.half_life) >= FAINTEST)).mean())
+def steps_of(scheme: Scheme, num_phases: int) -> list[PlanStep] | None:
+    """Returns the stages of all experts in the order of training; None of a scheme that trains in another way."""
+    experts = [scheme.stages_of(phase, num_phases) for phase in range(num_phases)]
+    return None if any(stages is None for stages in experts) else plan([stages or () for stages in experts])

@@ -13,15 +13,7 @@ from moemcts.arena.adjudication import Adjudication, check_adjudicable
 from moemcts.arena.duel import DuelResult, SequentialTest
 from moemcts.arena.games import Conditions
 from moemcts.arena.match import MatchResult
-from moemcts.arena.openings import (
-    Opening,
-    Order,
-    Suite,
-    first_board,
-    read_openings,
-    starts,
-    usual_random_plies,
-)
+from moemcts.arena.openings import Beginnings, Opening, Order, Suite, first_board, read_openings, starts
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.rating import Sprt
 from moemcts.arena.records import Lineup
@@ -122,14 +114,15 @@ class Match:
         if self.suite is not None:
             return self.suite.choose(num_openings, self.plan.order, self.plan.seed)
         first = first_board(self.plan.seed)
-        return starts(self.game, num_openings, random_plies=self.random_plies, seed=first)
+        return starts(self.game, num_openings, random_plies=self.beginnings.random_plies, seed=first)
 
     @cached_property
-    def random_plies(self) -> int:
-        """How many plies at random the games begin with; none from a file's positions."""
-        if self.plan.openings is not None:
-            return 0
-        return usual_random_plies(self.game) if self.plan.random_plies is None else self.plan.random_plies
+    def beginnings(self) -> Beginnings:
+        """How the games begin."""
+        plan = self.plan
+        return Beginnings.of(
+            self.game, path=plan.openings, opening_plies=plan.opening_plies, random_plies=plan.random_plies
+        )
 
     @property
     def num_seatings(self) -> int:
@@ -179,8 +172,11 @@ class Match:
             in_flight=1 if is_timed else groups_in_flight(self.game),
         )
 
-    def play(self, path: Path | None = None, *, watch: Watch | None = None) -> Result:
-        """Plays the match and returns it; finished games are kept in the file `path` and not played again."""
+    def play(self, path: Path | None = None, *, watch: Watch | None = None, keep_thoughts: bool = True) -> Result:
+        """Plays the match and returns it; finished games are kept in the file `path` and not played again.
+
+        Without `keep_thoughts` what agents thought is in that file alone: in memory it takes most of the room.
+        """
         schedule, sprt = self.schedule, self.plan.sprt
         stop: Callable[..., bool] | None = None
         if sprt is not None and isinstance(schedule, DuelSchedule):
@@ -190,10 +186,11 @@ class Match:
         records = play_match(
             self.game,
             schedule,
-            self.conditions,
+            replace(self.conditions, keep_thoughts=keep_thoughts or path is not None),
             journal=path,
             workers=workers(count, hint=hint),
             stop=stop,
+            keep_thoughts=keep_thoughts,
             watch=watch or Watch(),
         )
         if isinstance(schedule, DuelSchedule):

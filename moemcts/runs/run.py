@@ -118,20 +118,27 @@ class Run(ABC, Generic[Config]):
     def resolved(cls, config: Config) -> Config:
         """Returns the configuration with what game and machine decide written out."""
         # That of experts which are there stays as it is.
-        network = (
-            config.network if config.start else plugins().complete_network(config.network, plugins().game(config.game))
-        )
+        network = config.network if config.start else cls.complete_network(config)
         return _with_precision(config.filled().model_copy(update={"network": network}))
+
+    @classmethod
+    def complete_network(cls, config: Config) -> str:
+        """Returns the network with the options that the game decides."""
+        return plugins().complete_network(config.network, plugins().game(config.game))
 
     def write(self) -> None:
         """Writes a new run's settings; raises UsageError where another process was faster."""
         with exclusive(self.folder):
             _check_free(self.folder, self.noun)
-            for gate in self.gates:
-                keep_gate(self.folder, gate)
+            self.keep_files()
             write_json(self.folder / ENVIRONMENT, {"kind": self.kind, **environment()})
             # Last: with it the folder is a run.
             write_text(self.folder / CONFIG, self.config_text())
+
+    def keep_files(self) -> None:
+        """Copies what the settings name and the run needs into its folder."""
+        for gate in self.gates:
+            keep_gate(self.folder, gate)
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:

@@ -6,7 +6,6 @@ import pytest
 from rich.console import Console
 
 from moemcts.cli import consoles
-from moemcts.cli.lists import print_rows
 from moemcts.cli.match_table import _table
 
 
@@ -35,7 +34,7 @@ def test_brackets_in_names_are_no_markup(make, capsys: pytest.CaptureFixture[str
 
 
 def test_lists_keep_brackets(capsys: pytest.CaptureFixture[str]) -> None:
-    print_rows([{"game": "mine[x]", "summary": "takes [/] and [bold]"}])
+    consoles.print_rows([{"game": "mine[x]", "summary": "takes [/] and [bold]"}])
     shown = capsys.readouterr().out
     assert "mine[x]" in shown
     assert "takes [/] and [bold]" in shown

@@ -20,6 +20,7 @@ games = [{ name = "tictactoe" }, { name = "connect-four", gates = ["none"] }]
 SETTINGS = ["--game", "tictactoe", "--preset", "smoke", "--network", "mlp?width=8"]
 COMMANDS = {
     "run": [*SETTINGS, "--gate", "plies"],
+    "train": [*SETTINGS, "--gate", "plies"],
     "selfplay": SETTINGS,
     "benchmark": ["suite.toml", "--preset", "tiny"],
     "reproduce": ["pommerman"],
@@ -39,7 +40,7 @@ def test_a_dry_run_speaks_json(moemcts, tmp_path: Path, name: str) -> None:  # t
     assert code == 0, error
     found = json.loads(out)
     assert [path.name for path in tmp_path.iterdir()] == ["suite.toml"]
-    if name in ("run", "selfplay"):
+    if name in ("run", "train", "selfplay"):
         assert found["config"]["game"] == "tictactoe"
         assert found["estimate"]["num_bytes"] > 0
     elif name == "benchmark":
@@ -48,3 +49,20 @@ def test_a_dry_run_speaks_json(moemcts, tmp_path: Path, name: str) -> None:  # t
     else:
         assert found["experiment"] == "pommerman"
         assert found["commands"][0][:2] == ["moemcts", "run"]
+
+
+def test_a_training_is_told_stage_by_stage(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    command = ("train", *SETTINGS, "--gate", "plies?cuts=3", "--scheme", "staged", "--dry-run")
+    code, out, error = moemcts(*command)
+    assert code == 0, error
+    assert 'gate = "plies?cuts=3"' in out
+    lines = [" ".join(line.split()) for line in error.splitlines()]
+    stages = [line for line in lines if " of 4 " in line]
+    words = ["phase 1 phase 0", "phase 0 phase 0", "phase 0 phase 1", "phase 1 phase 1"]
+    assert [" ".join(line.split()[3:7]) for line in stages] == words
+    assert all(int(line.split()[-1]) == -(-int(line.split()[-2]) // 256) for line in stages), "one epoch each"
+    assert "games that were played for it" in error
+    assert "matches" not in next(line for line in lines if line.startswith("estimate: "))
+    numbers = json.loads(moemcts(*command, "--json")[1])
+    assert [one["experts"] for one in numbers["stages"]] == [["phase 0"], ["phase 0"], ["phase 1"], ["phase 1"]]
+    assert not list(tmp_path.iterdir())

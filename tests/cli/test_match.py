@@ -15,12 +15,14 @@ from pathlib import Path
 
 import chess.pgn
 import pytest
+from matches_for_tests import game_record
 
 from moemcts.agents import PolicyAgent
 from moemcts.arena.rating import elo
 from moemcts.cli.main import main
 from moemcts.cli.match import parse_sprt
 from moemcts.cli.match_table import _claim
+from moemcts.cli.standing import Standing
 from moemcts.errors import UsageError
 from moemcts.learn.checkpoint import save_experts
 from moemcts.naming import check_limits, contestants, resolve_agent
@@ -474,12 +476,28 @@ def test_one_game_is_one_game(tmp_path: Path) -> None:
     assert done.stderr.startswith("match: 1 game in ")
 
 
-def test_a_match_says_how_many_plies_were_random(moemcts) -> None:  # type: ignore[no-untyped-def]
+def test_a_match_says_how_its_games_begin(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     command = ("match", "--game", "tictactoe", "--agent", "random", "--agent", "uct?simulations=2", "--games", 2)
     assert "games begin after 4 random plies and are counted from there" in moemcts(*command)[1]
     assert "games begin after 1 random ply and" in moemcts(*command, "--random-plies", 1)[1]
-    assert "games begin" not in moemcts(*command, "--random-plies", 0)[1]
-    assert json.loads(moemcts(*command, "--json")[1])["random_plies"] == 4
+    assert "games begin in the game's own start positions" in moemcts(*command, "--random-plies", 0)[1]
+    (tmp_path / "openings.txt").write_text("X...O....\n")
+    command = (*command, "--openings", tmp_path / "openings.txt")
+    assert f"games begin in positions of {tmp_path / 'openings.txt'}\n" in moemcts(*command)[1]
+
+
+def test_numbers_of_a_match_say_how_its_games_begin(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "openings.pgn").write_text("1. e4 e5 2. Nf3 *\n")
+    agents = ("--agent", "random", "--agent", "uct?simulations=2", "--games", 2, "--max-plies", 2, "--json")
+    for game, options, told in (
+        ("tictactoe", (), {"openings": "seeds", "random_plies": 4}),
+        ("pommerman", (), {"openings": "seeds", "random_plies": 0}),
+        ("chess", ("--openings", "openings.pgn"), {"openings": "openings.pgn", "random_plies": 0}),
+        ("chess", ("--openings", "openings.pgn", "--openings-plies", 2), {"openings_plies": 2}),
+    ):
+        code, out, error = moemcts("match", "--game", game, *agents, *options)
+        assert code == 0, error
+        assert told.items() <= json.loads(out).items()
 
 
 @pytest.mark.parametrize(
@@ -488,12 +506,43 @@ def test_a_match_says_how_many_plies_were_random(moemcts) -> None:  # type: igno
         ((10, 0, 0), "better: > +"),
         ((0, 0, 10), "worse: < -"),
         ((1, 0, 0), "no difference shown: > -"),
-        ((1, 0, 1), "no difference shown: > -"),
+        ((1, 0, 1), "no difference shown: +0.0 Elo, 95 % interval [-"),
         ((9, 2, 9), "no difference shown: +0.0 Elo, 95 % interval"),
     ],
 )
 def test_one_bound_is_a_verdict_too(counts: tuple[int, int, int], told: str) -> None:
     assert _claim(elo(*counts), 2, "games").startswith(told)
+
+
+def test_progress_shows_the_elo_that_the_table_will_have() -> None:
+    names = ("random", "uct")
+    standing = Standing(Match(MatchPlan(game="tictactoe", agents=names)), say=pytest.fail)
+    won, lost = (game_record(0, names, returns, start_key=0) for returns in ((1.0, -1.0), (-1.0, 1.0)))
+    for game in (won, won, replace(lost, start_key=1), won):
+        standing.note(game)
+    assert f"Elo {elo(1, 0, 1)} (1-0-1)" in standing.describe()
+    # Once the same start is played in another way, agents do not repeat themselves: then all games count.
+    standing.note(replace(lost, moves=((7,),)))
+    assert f"Elo {elo(3, 0, 2)} (3-0-2)" in standing.describe()
+
+
+def test_games_that_a_test_stopped_are_said_to_have_too_narrow_an_interval(moemcts) -> None:  # type: ignore[no-untyped-def]
+    command = ("match", "--game", "tictactoe", "--agent", "random", "--agent", "uct?simulations=40", "--games", 200)
+    told = "; the test stopped the games, so the interval is too narrow"
+    assert told in moemcts(*command, "--sprt", "-500,0")[1]
+    assert told not in moemcts(*command[:-1], 4, "--sprt", "0,5")[1]
+
+
+def test_games_that_repeat_prove_no_more_against_others(moemcts) -> None:  # type: ignore[no-untyped-def]
+    arms = ("--agent", "alpha-beta?depth=1", "--agent", "alpha-beta?depth=2", "--against", "alpha-beta?depth=3")
+    command = ("match", "--game", "antichess", *arms, "--random-plies", 0, "--max-plies", 12, "--json")
+    few, many = (json.loads(moemcts(*command, "--games", number)[1]) for number in (2, 60))
+    for one, other in zip(few["arms"], many["arms"], strict=True):
+        assert other["num_games"] == 60
+        assert (one["num_effective"], one["win_interval"]) == (other["num_effective"], other["win_interval"])
+    assert few["differences"][0]["mcnemar_p_value"] == many["differences"][0]["mcnemar_p_value"]
+    shown = moemcts(*command[:-1], "--games", 60)[1]
+    assert "fewer than 50 games tell little" in shown
 
 
 def test_few_games_are_said_to_tell_little_whatever_they_show(

@@ -54,13 +54,14 @@ def test_plugins_that_fail_in_any_way_harm_no_other(tmp_path: Path) -> None:
     plugin(tmp_path, "raises", "def Broken(): raise OSError('no disk')\n" + GAME.replace("'broken'", "'diskless'"))
     done = call("games", plugins=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == "plugin commands: its commands are left out: RuntimeError: no commands\n"
+    told = "RuntimeError: no commands in register_commands (commands_plugin.py:6)"
+    assert done.stderr == f"plugin commands: its commands are left out: {told}\n"
     assert "game 'broken' cannot be made: its plugin returned None" in done.stdout
     assert "game 'diskless' cannot be made: OSError: no disk" in done.stdout
     assert "game 'bare' cannot be made: expected its spec to be a moemcts.game.GameSpec, got None" in done.stdout
     assert "tictactoe" in done.stdout
     listed = {row["name"]: row for row in json.loads(call("plugins", "--json", plugins=tmp_path).stdout)}
-    assert listed["leaves"]["error"] == "SystemExit: 0"
+    assert listed["leaves"]["error"].startswith("SystemExit: 0 in <module> (leaves_plugin.py:")
     assert listed["misspelled"]["error"].startswith("no hook named 'register_game'; did you mean 'register_games'?")
     assert listed["unmarked"]["error"] == "registers nothing; is a function missing @hookimpl?"
     assert listed["nothing"]["registers"] == {"games": 1}
@@ -70,8 +71,8 @@ def test_plugins_that_fail_in_any_way_harm_no_other(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("method", "body", "words"),
     [
-        ("initial_state", "(self, seed=0): raise KeyError('seed')", "raised KeyError in initial_state (raising_plugin"),
-        ("views", "(self, pairs): return 1 / 0", "raised ZeroDivisionError in views (raising_plugin.py:"),
+        ("initial_state", "(self, seed=0): raise KeyError('x')", "KeyError: 'x' in initial_state (raising_plugin.py:"),
+        ("views", "(self, pairs): return 1 / 0", "Error: division by zero in views (raising_plugin.py:"),
         ("spec", " = property(lambda self: {}['spec'])", "raised KeyError"),
     ],
 )
@@ -82,6 +83,18 @@ def test_check_says_which_method_of_a_game_raised(method: str, body: str, words:
     assert done.returncode == 1
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_match_of_a_game_that_gives_what_none_may_ends_with_a_line(workers: int, tmp_path: Path) -> None:
+    board = "from moemcts_tictactoe import Board\n"
+    board += "Board.returns = lambda self: [0.0, 0.0] if self.active_players else [5.0, -5.0]\n"
+    plugin(tmp_path, "unlawful", f"{board}class Broken(TicTacToe):\n{SPEC}{GAME}")
+    agents = ("--agent", "uct?simulations=20", "--agent", "random", "--games", 4)
+    done = call("match", "--game", "broken", *agents, "--workers", workers, plugins=tmp_path)
+    assert done.returncode == 1
+    told = "error: broken breaks the laws of games, see moemcts check: expected returns in [-1, 1], got [5.0, -5.0]"
+    assert [line for line in done.stderr.splitlines() if not line.startswith("match: ")] == [told]
 
 
 def test_check_says_all_that_is_wrong(tmp_path: Path) -> None:

@@ -52,6 +52,31 @@ def test_tournaments_of_other_seeds_begin_elsewhere(
     assert not openings[0] & openings[1]
 
 
+@pytest.mark.parametrize(
+    ("options", "words", "numbers"),
+    [
+        ("", "games begin after 4 random plies and are counted from there", {"openings": "seeds", "random_plies": 4}),
+        ("--random-plies 0", "games begin in the game's own start positions", {"openings": "seeds", "random_plies": 0}),
+        ("--openings starts.txt", "games begin in positions of starts.txt", {"openings": "starts.txt"}),
+    ],
+)
+def test_a_tournament_says_how_its_games_begin(
+    options: str,
+    words: str,
+    numbers: dict[str, object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "starts.txt").write_text("X...O....\n")
+    assert run(f"{AGENTS} {options} --out out", monkeypatch) == 0
+    assert words in capsys.readouterr().out
+    for page in ("report.html", "report.md"):
+        assert words in (tmp_path / "out" / "report" / page).read_text().replace("&#39;", "'")
+    assert numbers.items() <= json.loads((tmp_path / "out" / "report" / "numbers.json").read_text()).items()
+
+
 def test_bad_lines_of_openings_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -65,6 +65,21 @@ def test_a_baseline_that_has_seen_the_held_out_games_is_said_to(baseline: Path, 
     assert "The baseline was trained on the same data" not in equal
 
 
+def test_a_dry_run_says_which_stages_there_will_be_and_writes_nothing(baseline: Path, tmp_path: Path) -> None:
+    arguments = ["--game", "tictactoe", "--gate", "plies", "--scheme", "staged", "--data", baseline / "data"]
+    before = {path: path.stat().st_mtime_ns for path in baseline.rglob("*")}
+    plan = train(*arguments, "--dry-run", "--out", tmp_path / "out")
+    assert {path: path.stat().st_mtime_ns for path in baseline.rglob("*")} == before
+    assert not list(tmp_path.iterdir())
+    train(*arguments, "--out", tmp_path / "out")
+    lines = map(json.loads, (tmp_path / "out" / "training" / "metrics.jsonl").read_text().splitlines())
+    steps = {line["stage"]: line["step"] for line in lines}
+    # Whole games are held out, about as many samples as is planned with.
+    assert {one["learns_from"]: one["steps"] for one in plan["stages"]} == pytest.approx(steps, rel=0.1)  # type: ignore[attr-defined]
+    assert len(list((tmp_path / "out" / "training" / "stages").iterdir())) == len(plan["stages"])  # type: ignore[arg-type]
+    assert plan["looked_at"] == "2,500 samples"
+
+
 def test_given_sets_are_measured_and_none_of_their_games_is_learned(baseline: Path, tmp_path: Path) -> None:
     for name, seed in (("validation", 5), ("test", 6)):
         train(

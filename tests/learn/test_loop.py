@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from learning_games import Board
+from learning_games import Board, TicTacToe
 
 from moemcts.agents import Decision, RandomAgent, Seat
 from moemcts.errors import MoemctsError, UsageError
@@ -164,14 +164,67 @@ def test_a_share_of_the_moves_is_searched_in_full_and_learned_from() -> None:
     assert 0.13 < share < 0.37
 
 
-def test_quick_searches_have_a_quarter_of_the_simulations_and_no_noise() -> None:
-    one = learner(full_share=0.5)
+def test_quick_searches_have_a_quarter_of_the_simulations_no_noise_and_nothing_forced() -> None:
+    forcing = SEARCH.model_copy(update={"forced_playouts": 2.0})
+    one = Learner(TICTACTOE, UniformEvaluator(TICTACTOE.spec), forcing, full_share=0.5)
     assert one._fast.config.simulations == 2
     assert one._fast.config.noise_fraction == 0
+    assert (one._full.config.forced_playouts, one._fast.config.forced_playouts) == (2.0, 0.0)
     gumbel = SearchConfig(simulations=8, root="gumbel")
     assert Learner(TICTACTOE, UniformEvaluator(TICTACTOE.spec), gumbel, full_share=0.5)._fast.config.gumbel_noise == 0
     with pytest.raises(ValueError, match="expected fast_simulations"):
         Learner(TICTACTOE, UniformEvaluator(TICTACTOE.spec), SearchConfig(simulations=None, nodes=9), full_share=0.5)
+
+
+class Asked(UniformEvaluator):
+    """Counts the positions that it is asked about."""
+
+    def __init__(self, spec: GameSpec) -> None:
+        super().__init__(spec)
+        self.keys: list[int] = []
+
+    def evaluate(self, views: Views) -> Evaluation:
+        self.keys += [views[row].state.position_key() for row in range(len(views))]
+        return super().evaluate(views)
+
+
+def test_full_and_quick_searches_remember_together() -> None:
+    asked = Asked(TICTACTOE.spec)
+    remembering = SEARCH.model_copy(update={"cache_size": 10_000})
+    found = played(Cast(learner=Learner(TICTACTOE, asked, remembering, full_share=0.5)), range(40))
+    assert 0 < len(found.records) < found.plies.sum()
+    assert len(set(asked.keys)) == len(asked.keys)
+
+
+def forced_and_open() -> tuple[Views, list[Seat]]:
+    """Returns a position of tic-tac-toe with one cell left, and the first one, with their seats."""
+    first = last = TICTACTOE.initial_state()
+    for cell in (0, 1, 2, 4, 3, 5, 7, 6):
+        last = last.play([cell])
+    views = TICTACTOE.views([(last, 0), (first, 0)])
+    return views, [Seat(0, np.random.default_rng(number)) for number in range(2)]
+
+
+def test_forced_moves_are_not_searched() -> None:
+    asked = Asked(TICTACTOE.spec)
+    views, seats = forced_and_open()
+    before = str(seats[0].rng.bit_generator.state)
+    forced, chosen = Learner(TICTACTOE, asked, SEARCH, full_share=0.5).act(views, seats)
+    assert (forced.action, forced.policy, forced.value, forced.simulations) == (8, None, None, 0)
+    assert str(seats[0].rng.bit_generator.state) == before
+    assert chosen.simulations > 0
+    assert views[0].state.position_key() not in asked.keys
+    views, seats = forced_and_open()
+    (alone,) = Learner(TICTACTOE, Asked(TICTACTOE.spec), SEARCH, full_share=0.5).act(views.take([1]), seats[1:])
+    assert alone == chosen
+
+
+def test_forced_moves_are_searched_where_trees_are_kept() -> None:
+    views, seats = forced_and_open()
+    kept = SEARCH.model_copy(update={"reuse": True})
+    forced, _ = Learner(TICTACTOE, Asked(TICTACTOE.spec), kept).act(views, seats)
+    assert forced.value is not None
+    assert all(seat.memory is not None for seat in seats)
 
 
 def test_of_games_with_others_the_learners_moves_are_learned_from() -> None:
@@ -213,6 +266,42 @@ def test_who_expects_nothing_any_more_gives_up() -> None:
     assert (found.returns == [1, -1]).all()
     viewer = found.records.returns[:, 0]
     assert (viewer == np.where(found.records.player == 0, 1, -1)).all()
+
+
+class Corridor(Board):
+    """The second player has a choice at every other of its moves only."""
+
+    def legal_actions(self, player: int) -> Sequence[int]:
+        legal = super().legal_actions(player)
+        return legal[:1] if player and len(self.moves) % 4 == 3 else legal
+
+    def winner(self) -> int | None:
+        return None
+
+
+class CorridorGame(TicTacToe):
+    def initial_state(self, seed: int = 0) -> Board:
+        return Corridor()
+
+
+def test_who_is_forced_to_a_move_neither_takes_heart_nor_loses_it() -> None:
+    class Despairs:
+        """Expects to lose where it is second to move and has a choice."""
+
+        name = "despairs"
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+            legal = [np.flatnonzero(row) for row in views.legal_mask()]
+            return [
+                Decision(action=int(one[0]), value=None if len(one) == 1 else -0.95 if seat.player else 0.95)
+                for one, seat in zip(legal, seats, strict=True)
+            ]
+
+    config = GamesConfig(games=2, resign_value=0.9, resign_moves=2, played_on=0.0)
+    found = play_games(CorridorGame(), Cast(learner=Despairs()), config, range(2), generation=1, seed=3)
+    # Its moves are those after plies 1, 3, 5: the second of them is forced.
+    assert found.plies.tolist() == [6, 6]
+    assert found.returns.tolist() == [[1, -1], [1, -1]]
 
 
 def test_a_share_of_the_games_is_played_on() -> None:

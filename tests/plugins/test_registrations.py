@@ -173,3 +173,32 @@ def test_what_a_plugin_registers_is_counted() -> None:
     assert plugins.registers("plugin 0") == {"games": 1, "gates": 2}
     assert shown_counts(plugins.registers("plugin 0")) == "1 game, 2 gates"
     assert shown_counts({"weights": 1, "replay_formats": 2, "commands": 1}) == "1 weights, 2 replay formats, commands"
+
+
+def test_a_mistake_in_a_maker_is_no_misuse_and_says_its_place() -> None:
+    def counts(game: Game) -> PlyGate:
+        return PlyGate([len(None)])  # type: ignore[arg-type]
+
+    def refuses(game: Game) -> PlyGate:
+        raise ValueError("expected an even number of phases")
+
+    def hands_on(game: Game, **options: Any) -> PlyGate:
+        return PlyGate([3], **options)
+
+    def wants(game: Game, more: int) -> PlyGate:
+        raise NotImplementedError
+
+    makers = {"counts": counts, "refuses": refuses, "hands-on": hands_on, "wants": wants}
+    plugins, game = found(module(gates=[Registration(*both, "cuts") for both in makers.items()])), NativeTicTacToe()
+    with pytest.raises(
+        MoemctsError, match=r"gate 'counts' .* TypeError: .* in counts \(test_registrations.py:\d+\)"
+    ) as told:
+        plugins.gate("counts", game)
+    assert told.value.exit_code == 1
+    for reference, line in [
+        ("refuses", "gate 'refuses': expected an even number of phases"),
+        ("hands-on?cut=4", "got an unexpected keyword argument 'cut'"),
+        ("wants", "missing 1 required positional argument: 'more'"),
+    ]:
+        with pytest.raises(UsageError, match=line):
+            plugins.gate(reference, game)

@@ -196,7 +196,8 @@ def test_presets_play_print_draw_and_go_on(
     text = capsys.readouterr().out
     phases = plugins().gate(GATES["experts"], plugins().game("tictactoe")).phase_names
     rows = ["batch 4"] if preset == "grid" else list(phases)
-    for word in [*rows, "8 nodes", "16 nodes", "2 ms", "mean over", "Elo over the baseline"]:
+    begin = "games begin after 2 random plies and are counted from there"
+    for word in [*rows, "8 nodes", "16 nodes", "2 ms", "mean over", "Elo over the baseline", begin]:
         assert word in text
     report = tmp_path / "out" / "report"
     assert {path.name for path in (report / "figures").glob("*.svg")} == {
@@ -204,6 +205,7 @@ def test_presets_play_print_draw_and_go_on(
     }
     assert "Equal nodes" in (report / "report.md").read_text()
     numbers = json.loads((report / "numbers.json").read_text())
+    assert (numbers["openings"], numbers["random_plies"]) == ("seeds", 2)
     assert len(numbers["cells"]) == 3 * len(rows)
     assert {cell["num_games"] for cell in numbers["cells"]} == {4}
     games = {path: path.read_bytes() for path in (tmp_path / "out" / "games").glob("*.jsonl")}

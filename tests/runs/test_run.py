@@ -170,6 +170,7 @@ def test_a_training_is_called_by_its_seed_wherever_it_is_named(tmp_path: Path) -
     assert "| seed 4 |" in text
     assert "| seed 5 |" in text
     assert "The first game of seed 4" in text
+    assert "\n- games begin after 4 random plies and are counted from there\n" in text
     assert "seed 0" not in text
 
 

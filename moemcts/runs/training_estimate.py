@@ -1,0 +1,141 @@
+"""What a training will do, stage by stage, and how long it will take, from a second of real work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from moemcts.game import State
+from moemcts.plugins import plugins
+from moemcts.runs.estimate import (
+    BATCH,
+    FIGURE,
+    FIRST_STEP,
+    IMPORTED,
+    LIBRARIES,
+    OPTIMISERS,
+    TRAINING_COST,
+    Estimate,
+    Played,
+    Sizes,
+    encoding_rate,
+    has_samples,
+    interval_of,
+    network_rate,
+    play_some,
+    sizes_of,
+)
+from moemcts.runs.learning import data_players
+from moemcts.runs.learning_cost import Seen, cost_of, steps_of
+from moemcts.runs.training import Training
+
+LOOKED_AT = 4096
+"""Samples, about, of whole games, from which the sizes of phases are known."""
+FIGURES = 4
+"""Of a report on a training."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagePlan:
+    """One stage of a training."""
+
+    learns_from: str
+    """In words: the phases that count."""
+    experts: tuple[str, ...]
+    """The phases whose experts it is a stage of."""
+    samples: int
+    """That it learns from, about."""
+    steps: int | None
+    """About, and at most, where the scheme says how long the stage is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPlan:
+    """What a training will do."""
+
+    stages: tuple[StagePlan, ...]
+    looked_at: str
+    """What the sizes of phases are known from, in words."""
+    estimate: Estimate
+
+
+def training_plan(training: Training) -> TrainingPlan:
+    """Returns what a training will do, whatever part of it is already done; nothing is written.
+
+    The sizes of phases are those in some of the samples, or in games of whoever plays where there are none yet. The
+    rates are measured on a processor of this machine.
+    """
+    config, game = training.config, training.game
+    sizes = sizes_of(training)
+    played = None if has_samples(training) else play_some(game, data_players(config, game))
+    seen, states = _looked_at(training, played)
+    if played is None:
+        looked_at = f"{len(seen.plies):,} samples"
+    else:
+        looked_at = f"{len(played.games)} games that were played for it"
+    return TrainingPlan(
+        stages=tuple(_stages(training, seen, sizes)),
+        looked_at=looked_at,
+        estimate=_estimate(training, seen, states, sizes, played),
+    )
+
+
+def _looked_at(training: Training, played: Played | None) -> tuple[Seen, list[State]]:
+    """Returns the phases of some positions, and these."""
+    if played is not None:
+        return Seen.of(training.gate, training.game, played.games), played.states
+    part = training.sources().training.some_games(LOOKED_AT)
+    rows = np.arange(len(part))
+    views = part.views(rows)
+    seen = Seen(games=part.games(), plies=views.plies(), phases=np.asarray(training.gate.weights(views)))
+    return seen, [views[int(row)].state for row in rows[:: max(1, len(rows) // 512)]]
+
+
+def _stages(training: Training, seen: Seen, sizes: Sizes) -> list[StagePlan]:
+    from moemcts.learn.training.stage import stage_steps
+
+    names = training.gate.phase_names
+    steps = steps_of(plugins().scheme(training.config.scheme), training.gate.num_phases)
+    if steps is None:
+        return [StagePlan(learns_from="all", experts=tuple(names), samples=round(sizes.learned), steps=None)]
+    found = []
+    for step in steps:
+        num_samples = round(seen.share(step.stage) * sizes.learned)
+        found.append(
+            StagePlan(
+                learns_from=step.stage.describe(names),
+                experts=tuple(names[expert] for expert in step.experts),
+                samples=num_samples,
+                steps=stage_steps(training.config.training, step.stage, np.ones(num_samples, dtype=np.float32)),
+            )
+        )
+    return found
+
+
+def _estimate(training: Training, seen: Seen, states: list[State], sizes: Sizes, played: Played | None) -> Estimate:
+    config, game = training.config, training.game
+    num_experts = training.gate.num_phases
+    interval = interval_of(config.training, sizes.learned)
+    cost = cost_of(plugins().scheme(config.scheme), num_experts, seen, config.training.epochs, interval=interval)
+    learned, measured = cost.passes * sizes.learned, cost.measurements * sizes.measured
+    rate, num_parameters = network_rate(game, config.network, states, BATCH)
+    # Every expert answers to every sample held out, and so does what they are compared with.
+    num_rated = sizes.rated * (num_experts + bool(config.baseline))
+    data = sizes.imported / IMPORTED
+    if played is not None and config.data.to_play:
+        data = config.data.to_play / config.data.keep / played.learned_share * played.seconds_per_sample
+    packed = game.pack(states)
+    return Estimate(
+        data=data,
+        training=OPTIMISERS
+        + (learned * TRAINING_COST + measured) / rate
+        + (learned + measured) / encoding_rate(game, states)
+        + FIRST_STEP * cost.trainings,
+        losses=num_rated / rate,
+        report=LIBRARIES + FIGURES * FIGURE,
+        num_bytes=int(
+            (config.data.to_play + sizes.imported) * (packed.offsets[-1] / len(states) + 40)
+            + num_parameters * 4 * 3 * cost.trainings * 2
+        ),
+    )
