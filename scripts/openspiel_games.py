@@ -57,13 +57,15 @@ simultaneous, with or without chance, any number of players, with OpenSpiel's pa
 `plugins/moemcts-openspiel`. They are searched by the same native tree as every game in Python, and a run, a
 match or a tournament with them is written like any other.
 
+It is a package of its own: `pip install ./plugins/moemcts-openspiel`; with uv, `./uvw run` without `--no-dev` has it.
+
 ```
 moemcts check "openspiel:breakthrough(rows=6,columns=6)"
 moemcts match --game openspiel:connect_four --agent "uct?simulations=200" --agent random --games 20
 moemcts run --game "openspiel:breakthrough(rows=6,columns=6)" --gate plies --preset smoke
 ```
 
-The plugin registers a family of names, which ends with a colon, and gets what the user writes behind it
+The plugin registers a family of names, ending with a colon, and receives what the user writes after it
 (`Registration.name`).
 
 ## Variants
