@@ -121,6 +121,8 @@ def import_pgn(
     """
     if out.exists():
         raise UsageError(f"expected a new folder, {out} exists")
+    from moemcts.learn.data.shards import IMPORT_REPORT
+
     started = time.monotonic()
     report = ImportReport()
     with _new_folder(out) as folder:
@@ -136,7 +138,7 @@ def import_pgn(
             if writer.num_games:
                 report.splits[name] = {"games": writer.num_games, "positions": writer.finish()}
         report.seconds = round(time.monotonic() - started, 3)
-        write_json(folder / "import.json", asdict(report) | source)
+        write_json(folder / IMPORT_REPORT, asdict(report) | source)
     return report
 
 

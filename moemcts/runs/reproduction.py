@@ -12,6 +12,7 @@ from typing import Any
 
 from moemcts.arena.rating import Elo
 from moemcts.errors import MoemctsError, UsageError
+from moemcts.learn.data.shards import IMPORT_REPORT
 from moemcts.report.page import Report, Section
 from moemcts.report.tables import Table
 from moemcts.runs.papers import DATA, HERE, Number, PaperExperiment, PaperList, look_up, resolve, words
@@ -21,8 +22,6 @@ CommandLine = Callable[[Sequence[str]], str]
 """Runs one command and returns what it printed on standard output."""
 RESUMED = ("run", "train", "selfplay")
 """Commands whose folder says how to go on, by `--resume`."""
-IMPORTED = "import.json"
-"""What an import leaves in its folder, which takes its name when all is written; what the command prints is in it."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class Reproduction:
                     "give another --out, or remove that folder"
                 )
             say(f"{self.experiment.name}, step {number} of {len(steps)}: moemcts {shlex.join(command)}")
-            if known and (whole := self._made / step / IMPORTED).exists():
+            if known and (whole := self._made / step / IMPORT_REPORT).exists():
                 # Killed after the import and before its answer was kept: it refuses a folder that is there.
                 answer = read_json(whole)
             else:

@@ -19,6 +19,8 @@ from moemcts.learn.tensors import map_tensors, tensor_bytes
 from moemcts.store import digest, read_toml, write_bytes, write_toml
 
 MANIFEST = "manifest.toml"
+IMPORT_REPORT = "import.json"
+"""What an import leaves in its folder when all is written; its command prints the same."""
 FORMAT = 1
 
 
