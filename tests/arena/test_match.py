@@ -135,7 +135,7 @@ def test_boards_that_repeat_narrow_no_interval_of_wins() -> None:
     assert tally_of(once.games("single"), once.games("single")).num_games == 16
 
 
-class Twice:
+class Twice(Here):
     """Workers of which the first dies after half its games, and is replaced, as actors of Ray are."""
 
     count = 2
@@ -149,10 +149,10 @@ class Twice:
         on_done: Callable[[int, Result], None] = ignore,
     ) -> list[Result]:
         reports: list[Any] = []
-        Here().map(task, items[:1], on_report=lambda _, message: reports.append(message))
+        super().map(task, items[:1], on_report=lambda _, message: reports.append(message))
         for message in reports[: len(reports) // 2]:
             on_report(0, message)
-        return Here().map(task, items, on_report=on_report, on_done=on_done)
+        return super().map(task, items, on_report=on_report, on_done=on_done)
 
 
 def test_a_worker_that_is_replaced_plays_no_game_into_the_match_twice(tmp_path: Path) -> None:
