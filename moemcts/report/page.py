@@ -22,7 +22,7 @@ from moemcts.errors import MoemctsError
 from moemcts.report.markup import rendered
 from moemcts.report.style import GRID, INK, MUTED, PAPER, PHASE_COLOURS, drawing
 from moemcts.report.tables import Table, escape_markdown
-from moemcts.store import write_bytes
+from moemcts.store import clear_leftovers, write_bytes
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -73,8 +73,9 @@ class Report:
 def write_report(folder: Path, report: Report) -> None:
     """Writes `report.html`, `report.md`, `numbers.json` and `figures/` into the folder.
 
-    The page needs no other file and follows the reader's light or dark. Each file is replaced as a whole. Raises
-    MoemctsError if a file cannot be written, ValueError for two figures of one name or an unknown kind of image.
+    The page needs no other file and follows the reader's light or dark. Each file is replaced as a whole, and what a
+    writer that was killed left half-written there is removed. Raises MoemctsError if a file cannot be written,
+    ValueError for two figures of one name or an unknown kind of image.
     """
     figures = [figure for section in report.sections for figure in section.figures]
     names = [figure.name for figure in figures]
@@ -82,6 +83,7 @@ def write_report(folder: Path, report: Report) -> None:
         raise ValueError(f"expected figures of different names, got {', '.join(names)}")
     try:
         (folder / "figures").mkdir(parents=True, exist_ok=True)
+        clear_leftovers(folder)
         images = {figure.name: _write_image(folder / "figures", figure) for figure in figures}
         write_bytes(
             folder / "numbers.json", json.dumps(plain(report.numbers), indent=2, allow_nan=False).encode() + b"\n"

@@ -405,6 +405,16 @@ def test_a_report_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> No
         write_report(tmp_path, Report("x", "", [Section("s", figures=[*figures(), *figures()])]))
 
 
+def test_what_a_killed_writer_left_of_a_report_is_gone_with_the_next(tmp_path: Path) -> None:
+    # Nobody's process has the number 0.
+    left = [tmp_path / ".report.html.0-1.part", tmp_path / "figures" / ".elo.svg.0-1.part"]
+    write_report(tmp_path, small_report())
+    for path in left:
+        path.write_text("half a page")
+    write_report(tmp_path, small_report())
+    assert not any(path.exists() for path in left)
+
+
 def test_a_null_result_reads_as_one() -> None:
     difference: Difference = small_result().difference("experts")
     assert difference.verdict.startswith("no difference shown: +25.0 points, 95 % interval [-")
