@@ -146,6 +146,15 @@ class GameFailure(MoemctsError):
 class UnlawfulGame(GameFailure, ValueError):
     """A game gave a search what the laws of games do not allow, such as returns out of range."""
 
+    def __init__(self, reason: str, game: str = "the game") -> None:
+        """Takes what was expected and what came, and the name of the game where that is known."""
+        super().__init__(reason, game)
+        self.reason = reason
+        self.game = game
+
+    def __str__(self) -> str:
+        return f"{self.game} breaks the laws of games, see moemcts check: {self.reason}"
+
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """Returns the error for a name that is not registered, with the nearest valid one."""

@@ -356,9 +356,9 @@ class ViewList:
             given = state.observation(player)
             # NumPy would stretch a number, or one plane, over all.
             if np.shape(given) != shape:
+                which = f"of player {player} at ply {state.ply}"
                 raise UnlawfulGame(
-                    f"{self._spec.name} breaks the laws of games, see moemcts check: expected observations of shape "
-                    f"{shape}, got {np.shape(given)} of player {player} at ply {state.ply}"
+                    f"expected observations of shape {shape}, got {np.shape(given)} {which}", self._spec.name
                 )
             planes[row] = given
         return planes

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts import _core as core
-from moemcts.errors import UnlawfulGame, outside
+from moemcts.errors import UnlawfulGame
 from moemcts.game import FloatArray, GameSpec, IntArray, State, Views
 
 __all__ = [
@@ -36,11 +36,6 @@ __all__ = [
 
 for _state in core.STATE_TYPES:
     State.register(_state)
-
-_REFUSALS = ("expected returns ", "expected rewards ", ", the game gave ", ", the game let ")
-"""What the core says of values that a game gave it, and of nothing else."""
-_ARGUMENT = "argument '"
-"""What an error begins with that is of how the core was called, and of no game."""
 
 Arms = tuple[IntArray, IntArray, NDArray[np.float64]]
 """Actions, visits and sums of values of one root."""
@@ -105,21 +100,11 @@ def can_roll_out(views: Views) -> TypeGuard[RollsOut]:
 
 @contextmanager
 def lawful(spec: GameSpec) -> Iterator[None]:
-    """Raises UnlawfulGame where the core refuses what the game gave it: returns, rewards, actions, chances, players."""
+    """Names the game where the core raises UnlawfulGame: it knows the games' values, not their names."""
     try:
         yield
-    except (ValueError, TypeError, OverflowError) as error:
-        # What the game raises itself came through its own code.
-        if outside(error) or not _is_refusal(error):
-            raise
-        raise UnlawfulGame(f"{spec.name} breaks the laws of games, see moemcts check: {error}") from error
-
-
-def _is_refusal(error: Exception) -> bool:
-    if type(error) is ValueError:
-        return any(words in str(error) for words in _REFUSALS)
-    # Numbers are expected, and something else came.
-    return type(error) in (TypeError, OverflowError) and not str(error).startswith(_ARGUMENT)
+    except UnlawfulGame as error:
+        raise UnlawfulGame(error.reason, spec.name) from None
 
 
 @cache

@@ -268,17 +268,19 @@ def test_an_error_of_the_game_is_no_agents(num_views: int) -> None:
 @pytest.mark.parametrize(
     ("method", "numbers", "told"),
     [
-        ("returns", [5.0, -5.0], r"expected returns in \[-1, 1\], got \[5.0, -5.0\]"),
-        ("returns", [float("nan"), 0.0], "expected returns of 2 players, all numbers, got"),
-        ("rewards", [float("inf"), 0.0], "expected rewards of 2 players, all numbers, got"),
-        ("returns", None, "'None' is not an instance of"),
+        ("returns", [5.0, -5.0], r"expected returns in \[-1, 1\], the game gave \[5.0, -5.0\]"),
+        ("returns", [float("nan"), 0.0], "expected returns of 2 players, all numbers, the game gave"),
+        ("rewards", [float("inf"), 0.0], "expected rewards of 2 players, all numbers, the game gave"),
+        ("returns", None, "expected returns of 2 players, all numbers, the game gave None"),
         ("legal_actions", [2, 0], "expected actions of player . that ascend, the game gave 0 after 2"),
-        ("legal_actions", [-1, 0], "out of range integral type conversion"),
+        ("legal_actions", [-1, 0], "expected actions, numbers from 0 on, the game gave -1"),
+        ("legal_actions", 7, "expected actions, numbers from 0 on, the game gave 7"),
+        ("legal_actions", ["e4"], "expected actions, numbers from 0 on, the game gave 'e4'"),
     ],
 )
 @pytest.mark.parametrize("agent", ["search", "playouts"])
 def test_what_a_game_must_not_give_a_search_is_no_agents_failure(
-    method: str, numbers: list[float] | None, told: str, agent: str
+    method: str, numbers: list[float] | list[str] | int | None, told: str, agent: str
 ) -> None:
     if numbers == [2, 0] and agent == "playouts":
         pytest.skip("they draw from the actions, in whatever order")

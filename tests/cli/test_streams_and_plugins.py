@@ -93,7 +93,8 @@ def test_a_match_of_a_game_that_gives_what_none_may_ends_with_a_line(workers: in
     agents = ("--agent", "uct?simulations=20", "--agent", "random", "--games", 4)
     done = call("match", "--game", "broken", *agents, "--workers", workers, plugins=tmp_path)
     assert done.returncode == 1
-    told = "error: broken breaks the laws of games, see moemcts check: expected returns in [-1, 1], got [5.0, -5.0]"
+    wrong = "expected returns in [-1, 1], the game gave [5.0, -5.0]"
+    told = f"error: broken breaks the laws of games, see moemcts check: {wrong}"
     assert [line for line in done.stderr.splitlines() if not line.startswith("match: ")] == [told]
 
 

@@ -5,7 +5,8 @@ use moemcts_tree::{Action, Agent, Observe, Player, Players, SearchError, State, 
 use numpy::{PyArray1, PyArray2, PyArray3, PyArray4, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyTuple, PyType};
 use pyo3::BoundObject;
 
 /// A game as the bindings know it: how its values get in and out of Python.
@@ -28,12 +29,24 @@ pub trait Binding: Send + Sync + 'static {
     fn agent(&self, object: &Bound<'_, PyAny>) -> PyResult<Self::Agent>;
 }
 
+/// `moemcts.errors.UnlawfulGame`, a ValueError.
+static UNLAWFUL_GAME: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
 /// Turns a search's failure into the exception that Python code expects of it.
 pub fn search_error<E: Into<PyErr>>(error: SearchError<E>) -> PyErr {
     match error {
         SearchError::Game(error) => error.into(),
         SearchError::Replies { .. } => PyRuntimeError::new_err(error.to_string()),
+        error if error.is_of_the_game() => Python::attach(|py| unlawful(py, error.to_string())),
         error => PyValueError::new_err(error.to_string()),
+    }
+}
+
+/// Returns the exception for what a game gave and must not.
+pub fn unlawful(py: Python<'_>, reason: String) -> PyErr {
+    match UNLAWFUL_GAME.import(py, "moemcts.errors", "UnlawfulGame") {
+        Ok(kind) => PyErr::from_type(kind.clone(), reason),
+        Err(error) => error,
     }
 }
 

@@ -1,14 +1,17 @@
 //! The adapter through which a game written in Python enters the native tree.
 
-use crate::game::Binding;
+use crate::game::{unlawful, Binding};
 use moemcts_tree::{Action, NoAgent, Player, Players, State, CHANCE};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
 /// How far returns of low precision may be outside [-1, 1].
 const TOLERANCE: f32 = 1e-3;
+
+/// Characters of a value that an error shows.
+const MOST_SHOWN: usize = 100;
 
 /// `State.rewards` itself, which says that nothing is paid.
 static NO_REWARDS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -31,14 +34,21 @@ impl State for PythonState {
     const HAS_REWARDS: bool = true;
 
     fn ply(&self) -> PyResult<u32> {
-        Python::attach(|py| self.state.bind(py).getattr(intern!(py, "ply"))?.extract())
+        Python::attach(|py| {
+            let ply = self.state.bind(py).getattr(intern!(py, "ply"))?;
+            ply.extract().map_err(refused(&ply, "a ply, a number from 0 on"))
+        })
     }
 
     fn active_players(&self) -> PyResult<Players> {
         Python::attach(|py| {
             let mut players = Players::NONE;
-            for player in self.state.bind(py).getattr(intern!(py, "active_players"))?.try_iter()? {
-                players = players.with(crate::game::player(player?.extract()?)?);
+            let given = self.state.bind(py).getattr(intern!(py, "active_players"))?;
+            let wanted = "active players, numbers";
+            for player in given.try_iter().map_err(refused(&given, wanted))? {
+                let player = player?;
+                let number = player.extract().map_err(refused(&player, wanted))?;
+                players = players.with(crate::game::player(number).map_err(refused(&player, wanted))?);
             }
             Ok(players)
         })
@@ -66,10 +76,10 @@ impl State for PythonState {
 
     fn returns(&self, out: &mut [f32]) -> PyResult<()> {
         Python::attach(|py| {
-            let returns: Vec<f32> = self.state.bind(py).call_method0(intern!(py, "returns"))?.extract()?;
-            write(&returns, "returns", out)?;
-            if returns.iter().any(|number| number.abs() > 1.0 + TOLERANCE) {
-                return Err(PyValueError::new_err(format!("expected returns in [-1, 1], got {returns:?}")));
+            let given = self.state.bind(py).call_method0(intern!(py, "returns"))?;
+            write(&given, "returns", out)?;
+            if out.iter().any(|number| number.abs() > 1.0 + TOLERANCE) {
+                return Err(unlawful(py, format!("expected returns in [-1, 1], the game gave {out:?}")));
             }
             Ok(())
         })
@@ -79,26 +89,29 @@ impl State for PythonState {
         if !self.pays {
             return Ok(());
         }
-        Python::attach(|py| {
-            let rewards: Vec<f32> = self.state.bind(py).call_method0(intern!(py, "rewards"))?.extract()?;
-            write(&rewards, "rewards", out)
-        })
+        Python::attach(|py| write(&self.state.bind(py).call_method0(intern!(py, "rewards"))?, "rewards", out))
     }
 
     fn chances(&self, out: &mut Vec<f32>) -> PyResult<()> {
         Python::attach(|py| {
-            let chances: Vec<f32> = self.state.bind(py).call_method0(intern!(py, "chances"))?.extract()?;
-            out.extend(chances);
+            let chances = self.state.bind(py).call_method0(intern!(py, "chances"))?;
+            out.extend(chances.extract::<Vec<f32>>().map_err(refused(&chances, "chances, numbers"))?);
             Ok(())
         })
     }
 
     fn is_decided(&self, player: Player) -> PyResult<bool> {
-        Python::attach(|py| self.state.bind(py).call_method1(intern!(py, "is_decided"), (player,))?.extract())
+        Python::attach(|py| {
+            let is_decided = self.state.bind(py).call_method1(intern!(py, "is_decided"), (player,))?;
+            is_decided.extract().map_err(refused(&is_decided, "whether a player is decided, True or False"))
+        })
     }
 
     fn key(&self) -> PyResult<u64> {
-        Python::attach(|py| self.state.bind(py).call_method0(intern!(py, "key"))?.extract())
+        Python::attach(|py| {
+            let key = self.state.bind(py).call_method0(intern!(py, "key"))?;
+            key.extract().map_err(refused(&key, "a key, a number of 64 bits from 0 on"))
+        })
     }
 }
 
@@ -112,8 +125,10 @@ impl PythonState {
         Python::attach(|py| {
             let player = if player == CHANCE { -1 } else { player as i64 };
             let actions = self.state.bind(py).call_method1(method(py), (player,))?;
-            for action in actions.try_iter()? {
-                out.push(action?.extract()?);
+            let wanted = "actions, numbers from 0 on";
+            for action in actions.try_iter().map_err(refused(&actions, wanted))? {
+                let action = action?;
+                out.push(action.extract().map_err(refused(&action, wanted))?);
             }
             Ok(())
         })
@@ -127,13 +142,30 @@ fn pays(state: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(!state.get_type().getattr(intern!(py, "rewards"))?.is(nothing))
 }
 
-fn write(numbers: &[f32], what: &str, out: &mut [f32]) -> PyResult<()> {
+/// Writes a number per player that the game gave.
+fn write(given: &Bound<'_, PyAny>, what: &str, out: &mut [f32]) -> PyResult<()> {
+    let wanted = format!("{what} of {} players, all numbers", out.len());
+    let numbers: Vec<f32> = given.extract().map_err(refused(given, &wanted))?;
     if numbers.len() != out.len() || numbers.iter().any(|number| !number.is_finite()) {
-        let num = out.len();
-        return Err(PyValueError::new_err(format!("expected {what} of {num} players, all numbers, got {numbers:?}")));
+        return Err(unlawful(given.py(), format!("expected {wanted}, the game gave {numbers:?}")));
     }
-    out.copy_from_slice(numbers);
+    out.copy_from_slice(&numbers);
     Ok(())
+}
+
+/// Returns what turns Python's complaint of a value that the game gave into UnlawfulGame; other errors stay.
+fn refused<'a>(given: &'a Bound<'_, PyAny>, wanted: &'a str) -> impl FnOnce(PyErr) -> PyErr + 'a {
+    move |error| {
+        let py = given.py();
+        let complaints =
+            [py.get_type::<PyTypeError>(), py.get_type::<PyOverflowError>(), py.get_type::<PyValueError>()];
+        if !complaints.iter().any(|kind| error.is_instance(py, kind)) {
+            return error;
+        }
+        let shown = given.repr().map_or_else(|_| given.get_type().to_string(), |text| text.to_string());
+        let end = shown.char_indices().nth(MOST_SHOWN).map_or(shown.len(), |(place, _)| place);
+        unlawful(py, format!("expected {wanted}, the game gave {}", &shown[..end]))
+    }
 }
 
 /// Holds the game, which knows how to make views.

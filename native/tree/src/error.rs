@@ -41,6 +41,22 @@ pub enum SearchError<E> {
     Failed,
 }
 
+impl<E> SearchError<E> {
+    /// Returns whether the game gave what the laws of games do not allow.
+    pub fn is_of_the_game(&self) -> bool {
+        matches!(
+            self,
+            Self::NoAction(_)
+                | Self::ActionRange { .. }
+                | Self::ActionOrder { .. }
+                | Self::Chances { .. }
+                | Self::MixedChance
+                | Self::UnknownPlayer { .. }
+                | Self::TooManyActions { .. }
+        )
+    }
+}
+
 impl<E> From<E> for SearchError<E> {
     fn from(error: E) -> Self {
         Self::Game(error)
