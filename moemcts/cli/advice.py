@@ -123,7 +123,7 @@ def _threads(facts: Facts) -> Iterator[Advice]:
         yield Advice(
             f"{facts.cores} cores are seen and the container gives the time of {facts.quota:g}: processes that "
             "are one per core wait for each other",
-            f"moemcts run ... --set workers={workers}",
+            f"moemcts run ... --workers {workers}",
         )
     asked = facts.environment.get("OMP_NUM_THREADS", "")
     if asked.isdigit() and int(asked) > 1:
@@ -145,7 +145,7 @@ def _machine(facts: Facts) -> Iterator[Advice]:
     if facts.memory is not None and facts.memory < ENOUGH_MEMORY:
         yield Advice(
             f"{facts.memory / GIB:.1f} GiB of memory are free, and a run has a process per core",
-            "moemcts run ... --set workers=1",
+            "moemcts run ... --workers 1",
         )
     if facts.shared is not None and facts.shared < ENOUGH_SHARED and "ray" in facts.extras:
         yield Advice(

@@ -82,7 +82,9 @@ def play(
         if left.complaint:
             raise UsageError(left.complaint) from None
         return
-    typer.echo(f"\n{made.render(table.state)}\n\nresult: {', '.join(f'{value:+g}' for value in table.returns())}")
+    names = ["you" if player == seat else agent.name for player in players]
+    results = (f"player {player} ({names[player]}) {value:+g}" for player, value in enumerate(table.returns()))
+    typer.echo(f"\n{made.render(table.state)}\n\nresult: {', '.join(results)}")
 
 
 def _serve(

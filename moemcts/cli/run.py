@@ -96,6 +96,9 @@ def run(
             "it gains arms, games and seeds: what it has is kept."
         ),
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=0, help="Processes that share the work; 0, the default: one per core.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then exit.")] = False,
     tensorboard: TensorBoard = False,
     allow_programs: AllowPrograms = False,
@@ -117,6 +120,9 @@ def run(
     networks |= {"single_networks": single_network} if single_network else {}
     named = {"game": game, "gates": gate, "schemes": scheme, **networks, "seed": seed, **games_at(data)}
     named |= named_start(start, network)
+    if workers is not None:
+        # As a change, so that a run may go on with others.
+        changes = [*(changes or ()), f"workers={workers}"]
     given = Given.of(named, preset, config, changes, allow_programs=allow_programs)
     progress = ConsoleProgress()
     if resume is None:
@@ -124,8 +130,8 @@ def run(
         experiment = Experiment.prepare(out or new_folder(settings.game, settings.gates, preset), settings)
     elif out or preset or config or {*given.options} - {"gates", "schemes", *networks}:
         raise UsageError(
-            "expected --resume with --gate, --scheme, --network, --single-network and --set at most: a run goes on "
-            "with the settings in its config.toml"
+            "expected --resume with --gate, --scheme, --network, --single-network, --workers and --set at most: a run "
+            "goes on with the settings in its config.toml"
         )
     else:
         experiment = Experiment.load(resume, allow_programs=allow_programs)

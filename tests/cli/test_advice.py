@@ -50,11 +50,11 @@ def test_where_all_is_well_nothing_is_said() -> None:
         ),
         ({"torch_level": "DEFAULT"}, "computes with DEFAULT", "pip install --upgrade --force-reinstall torch"),
         ({"cpu": frozenset({"sse2"}), "torch_level": "DEFAULT"}, "no AVX2", "moemcts networks"),
-        ({"quota": 2.0}, "4 cores are seen and the container gives the time of 2", "--set workers=2"),
+        ({"quota": 2.0}, "4 cores are seen and the container gives the time of 2", "--workers 2"),
         ({"environment": {"OMP_NUM_THREADS": "4"}}, "OMP_NUM_THREADS=4", "unset OMP_NUM_THREADS"),
         ({"load": 9.0}, "9.0 processes want 4 cores", "top"),
         ({"governor": "powersave"}, "saves power", "cpupower frequency-set -g performance"),
-        ({"memory": GIB}, "1.0 GiB of memory are free", "--set workers=1"),
+        ({"memory": GIB}, "1.0 GiB of memory are free", "--workers 1"),
         ({"shared": 64 * 2**20}, "/dev/shm has 64 MiB", "--shm-size=2g"),
     ],
 )

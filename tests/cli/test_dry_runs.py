@@ -66,3 +66,13 @@ def test_a_training_is_told_stage_by_stage(moemcts, tmp_path: Path) -> None:  # 
     numbers = json.loads(moemcts(*command, "--json")[1])
     assert [one["experts"] for one in numbers["stages"]] == [["phase 0"], ["phase 0"], ["phase 1"], ["phase 1"]]
     assert not list(tmp_path.iterdir())
+
+
+def test_a_run_goes_on_with_other_processes(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    begun = ("run", *COMMANDS["run"], "--set", "data.samples=600", "--set", "match.games=2", "--set", "num_seeds=1")
+    code, _, error = moemcts(*begun, "--workers", "1", "--out", "made")
+    assert code == 0, error
+    code, out, error = moemcts("run", "--resume", "made", "--workers", "2", "--dry-run")
+    assert code == 0, error
+    assert "\nworkers = 2\n" in out
+    assert "\nworkers = 1\n" in (tmp_path / "made" / "config.toml").read_text()

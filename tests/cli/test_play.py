@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,7 @@ def test_a_game_is_played_to_its_end(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert run("--game tictactoe --against random --seed 1", monkeypatch, every_cell * 2) == 0
     text = capsys.readouterr().out
     assert "player 1 (random): " in text
-    assert "result: " in text
+    assert re.search(r"result: player 0 \(you\) ([+-]1|\+0), player 1 \(random\) ([+-]1|\+0)\n", text)
 
 
 @pytest.mark.parametrize("word", ["quit", "exit", " QUIT "])
