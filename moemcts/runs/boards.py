@@ -11,10 +11,11 @@ from typing import Any
 from moemcts.agents import Agent
 from moemcts.arena.games import Conditions
 from moemcts.arena.match import MatchResult
-from moemcts.arena.openings import Beginnings, Opening, first_board, read_openings, starts
+from moemcts.arena.openings import Beginnings, Opening, first_board, starts
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.schedules import MatchSchedule, Remake, match_schedule
 from moemcts.game import Game
+from moemcts.runs.kept_openings import MATCH, OpeningsFile, openings_file
 from moemcts.runs.settings import MOST_SEEDS, ExperimentConfig
 from moemcts.work import Workers
 from moemcts.work.progress import Advance, unheard
@@ -35,10 +36,11 @@ class Boards:
         some of its positions.
         """
         if (seed, num_games) not in self._read:
+            file = self.file
             self._read[seed, num_games] = starts(
                 self.game,
                 -(-num_games // self.game.spec.num_players),
-                path=self.beginnings.path,
+                path=None if file is None else file.path,
                 random_plies=self.beginnings.random_plies,
                 seed=self.first(seed),
             )
@@ -57,10 +59,27 @@ class Boards:
         return {}
 
     @property
+    def file(self) -> OpeningsFile | None:
+        """The file of openings; None where games begin in the game's own start positions."""
+        return openings_file(self.folder, self.config, MATCH)
+
+    @property
     def complaint(self) -> str:
-        """One line on what of the file of openings is not played from; empty where there is nothing."""
-        file = self.config.match.openings
-        return read_openings(self.game, Path(file)).complaint if file else ""
+        """One line on what of that file is not played from; empty where there is nothing."""
+        return "" if self.file is None else self.file.read(self.game).complaint
+
+    @property
+    def decided_by(self) -> dict[str, Any]:
+        """What decides games beside who plays them."""
+        match = self.config.match.model_dump(mode="json", exclude={"games", "raw_games", "parallel"})
+        content = {} if self.file is None else self.file.decided_by
+        return {f"match.{key}": value for key, value in match.items()} | content
+
+    def check(self) -> None:
+        """Raises as `starts` where there are too few openings for the games of a training seed."""
+        if self.file is not None:
+            match = self.config.match
+            self.openings(self.config.seed, max(match.games, match.raw_games))
 
     def schedule(
         self,

@@ -6,7 +6,7 @@ import functools
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from moemcts.agents import Agent, PolicyAgent
 from moemcts.arena.match import MatchResult
@@ -24,16 +24,17 @@ from moemcts.runs.boards import Boards
 from moemcts.runs.fields import make_field
 from moemcts.runs.held_out import losses_of, losses_part, mean_losses, num_processes
 from moemcts.runs.kept_gates import kept_gate
+from moemcts.runs.kept_openings import with_whole_paths
 from moemcts.runs.learning import check_data, data_part, measurements, train_experts, training_settings, with_players
 from moemcts.runs.phases import describe_phases, timeline_of
 from moemcts.runs.resolution import with_field, with_gates, with_inference, with_networks
-from moemcts.runs.run import Part, Run
+from moemcts.runs.run import DoPart, Part, Run
 from moemcts.runs.settings import ExperimentConfig
 from moemcts.runs.sources import Sources, open_sources
 from moemcts.runs.times import Timed, describe_times
 from moemcts.search import SearchAgent
 from moemcts.search.engine import Opponents
-from moemcts.work import Report, Workers, num_cores, workers
+from moemcts.work import Workers, num_cores, workers
 from moemcts.work.progress import Advance, Progress, Tally, unheard
 
 if TYPE_CHECKING:
@@ -70,9 +71,17 @@ class Experiment(Run[ExperimentConfig]):
         check_backend(config.match.backend, config.match.precision, config.match.device)
 
     @classmethod
+    def prepare(cls, folder: Path, config: ExperimentConfig) -> Self:
+        """Returns a new experiment of which nothing is written yet; raises as `Run.prepare` and `Boards.check`."""
+        experiment = super().prepare(folder, config)
+        experiment.boards.check()
+        return experiment
+
+    @classmethod
     def resolved(cls, config: ExperimentConfig) -> ExperimentConfig:
         """Returns the configuration with what the game and this machine decide written out."""
-        return with_inference(super().resolved(with_networks(with_gates(with_field(with_players(config))))))
+        config = with_networks(with_gates(with_field(with_players(with_whole_paths(config)))))
+        return with_inference(super().resolved(config))
 
     @property
     def gates(self) -> list[str]:
@@ -170,7 +179,7 @@ class Experiment(Run[ExperimentConfig]):
         alone = [part for part in parts if part.share is None]
         hint = f"go on with moemcts run --resume {self.folder}, or set workers=1"
         crew = workers(num_processes(self, alone), hint=hint)
-        crew.map(_DoPart(self), [part.name for part in alone], on_report=tally.note, on_done=tally.finish)
+        crew.map(DoPart(self), [part.name for part in alone], on_report=tally.note, on_done=tally.finish)
         everybody = workers(self.num_workers, hint=hint)
         shared = [(part, part.share) for part in parts if part.share is not None]
         for number, (part, share) in enumerate(shared, len(alone)):
@@ -300,9 +309,7 @@ class Experiment(Run[ExperimentConfig]):
         )
 
     def _games(self, kind: str, seed: int, player: str) -> Part:
-        config = self.config
-        match = config.match.model_dump(mode="json", exclude={"games", "raw_games", "parallel"})
-        own = self._arm(player)
+        config, own = self.config, self._arm(player)
         return Part(
             name=self._match_label(kind, seed, player),
             task=MATCHES,
@@ -313,7 +320,7 @@ class Experiment(Run[ExperimentConfig]):
                 "game": config.game,
                 "seed": config.seed,
                 **({} if own is None else {"network": own.network, "gate": own.gate, "scheme": own.scheme}),
-                **{f"match.{key}": value for key, value in match.items()},
+                **self.boards.decided_by,
                 **self.field.decided_by,
                 **(
                     {f"search.{k}": v for k, v in config.search.model_dump(mode="json").items()}
@@ -400,21 +407,3 @@ def _remade(folder: Path, kind: str, seed: int, player: str) -> tuple[Game, Sequ
     # Whoever started this process has allowed what the settings name.
     experiment = Experiment.load(folder, allow_programs=True)
     return experiment.game, experiment.games_of(kind, seed, player, experiment.config.match.device).lineups
-
-
-class _DoPart:
-    """Does the parts of an experiment by name; where it is sent to, the experiment is opened from its folder."""
-
-    def __init__(self, experiment: Experiment) -> None:
-        self._experiment = experiment
-
-    def __call__(self, name: str, report: Report) -> None:
-        self._experiment.do(name, lambda done, total: report((done, total)))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _part_doer, (self._experiment.folder,)
-
-
-def _part_doer(folder: Path) -> _DoPart:
-    # Whoever started this process has allowed what the settings name.
-    return _DoPart(Experiment.load(folder, allow_programs=True))

@@ -9,7 +9,7 @@ from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.arms import NO_GATE, Arm
 from moemcts.runs.dotted import merge
-from moemcts.runs.experiment import Experiment
+from moemcts.runs.experiment import MATCHES, Experiment
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.resolution import with_field, with_inference
 from moemcts.runs.run import CONFIG
@@ -62,6 +62,7 @@ def grown(
             f"the files of {arm.name!r} of {experiment.folder} would be called {now.label!r} beside the new arms; "
             f"start another run, on the same data with --data {experiment.folder / 'data'}"
         )
+    larger.boards.check()
     larger.check(remedy="leave that out, or start another run with --out")
     return larger
 
@@ -73,6 +74,10 @@ def keep_growth(experiment: Experiment) -> None:
             # Of one that it has a copy is there, and its file may have changed.
             if kept_gate(experiment.folder, gate, experiment.gates) == gate:
                 keep_gate(experiment.folder, gate)
+        if not any((experiment.folder / MATCHES).glob("*.jsonl")):
+            # Games that were played have begun in the file as it was.
+            for file in experiment.openings:
+                file.keep()
         write_text(experiment.folder / CONFIG, experiment.config_text())
 
 

@@ -20,10 +20,11 @@ from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
 from moemcts.runs.environment import environment
 from moemcts.runs.kept_gates import keep_gate
+from moemcts.runs.kept_openings import OpeningsFile, openings_files
 from moemcts.runs.programs import refuse_programs
 from moemcts.runs.settings import RunConfig, validate
 from moemcts.store import as_read, check_path, exclusive, read_json, read_toml, write_json, write_text
-from moemcts.work import Workers
+from moemcts.work import Report, Workers
 from moemcts.work.progress import Advance, Progress
 
 CONFIG = "config.toml"
@@ -135,10 +136,17 @@ class Run(ABC, Generic[Config]):
             # Last: with it the folder is a run.
             write_text(self.folder / CONFIG, self.config_text())
 
+    @property
+    def openings(self) -> list[OpeningsFile]:
+        """The files of start positions that the settings name."""
+        return openings_files(self.folder, self.config)
+
     def keep_files(self) -> None:
         """Copies what the settings name and the run needs into its folder."""
         for gate in self.gates:
             keep_gate(self.folder, gate)
+        for file in self.openings:
+            file.keep()
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
@@ -317,3 +325,21 @@ def _with_precision(config: Config) -> Config:
     device = str(device_of(training.device))
     found = settled(training, network, spec.observation_shape, device=device)
     return config.model_copy(update={"training": found})
+
+
+class DoPart:
+    """Does the parts of a run by name; where it is sent to, the run is opened from its folder."""
+
+    def __init__(self, run: Run[Any]) -> None:
+        self._run = run
+
+    def __call__(self, name: str, report: Report) -> None:
+        self._run.do(name, lambda done, total: report((done, total)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _part_doer, (type(self._run), self._run.folder)
+
+
+def _part_doer(kind: type[Run[Any]], folder: Path) -> DoPart:
+    # Whoever started this process has allowed what the settings name.
+    return DoPart(kind.load(folder, allow_programs=True))

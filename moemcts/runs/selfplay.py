@@ -20,12 +20,12 @@ from moemcts.runs.environment import groups_in_flight
 from moemcts.runs.gauntlet import manifest_digest
 from moemcts.runs.generations import LEARNED, PLAYED, PROMOTED, REPLAY
 from moemcts.runs.kept_gates import kept_gate
+from moemcts.runs.kept_openings import GAMES, GAUNTLET, with_whole_paths
 from moemcts.runs.run import Part, Run
 from moemcts.runs.running import device_for, inference_for
 from moemcts.runs.selfplay_games import Chunk, Speed, SpeedOfParts
 from moemcts.runs.selfplay_judging import Judging, measurement_of
 from moemcts.runs.selfplay_learning import Learning
-from moemcts.runs.selfplay_openings import GAMES, GAUNTLET, OpeningsFile, openings_files, with_whole_paths
 from moemcts.runs.selfplay_players import LEAGUE, Players, PlayParts, faced_in
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.times import duration
@@ -120,21 +120,10 @@ class SelfPlay(Run[SelfPlayConfig]):
         game = plugins().game(config.game)
         return plugins().complete_network(config.network, game, faced="" if faced == SELF else faced)
 
-    def keep_files(self) -> None:
-        """Copies the gate and the files of openings into the folder."""
-        super().keep_files()
-        for file in self.openings:
-            file.keep()
-
     @property
     def gates(self) -> list[str]:
         """The gate of the experts."""
         return [self.config.gate]
-
-    @property
-    def openings(self) -> list[OpeningsFile]:
-        """The files of start positions."""
-        return openings_files(self.folder, self.config)
 
     @property
     def complaint(self) -> str:

@@ -17,7 +17,7 @@ from moemcts.learn.loop.players import quiet
 from moemcts.naming import contestants, experts_of
 from moemcts.runs.gauntlet import Duel, in_turn, is_promoted, manifest_digest, one_against_all
 from moemcts.runs.generations import PROMOTED
-from moemcts.runs.selfplay_openings import GAUNTLET, openings_file
+from moemcts.runs.kept_openings import GAUNTLET, openings_file
 from moemcts.runs.selfplay_players import Players, name_of
 from moemcts.runs.settings import LARGEST_SEED
 from moemcts.store import read_json, write_json

@@ -15,7 +15,7 @@ from moemcts.learn.loop.config import GamesConfig
 from moemcts.naming import SELF, opponents_named
 from moemcts.plugins import plugins
 from moemcts.runs.generations import Generations
-from moemcts.runs.selfplay_openings import GAMES, openings_file
+from moemcts.runs.kept_openings import GAMES, openings_file
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.engine import Opponents

@@ -324,7 +324,11 @@ def test_samples_to_measure_on_that_were_replaced_are_refused(kind: str, trained
     ],
     ids=["without values", "without effect", "without values by default"],
 )
-def test_whoever_opens_a_run_has_the_settings_of_who_created_it(changes: dict[str, Any], tmp_path: Path) -> None:
+def test_whoever_opens_a_run_has_the_settings_of_who_created_it(
+    changes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "openings.txt").write_text("X...O....\nO...X....\n")
     run = experiment(tmp_path / "run", **changes)
     opened = Experiment.load(tmp_path / "run")
     assert opened.config == run.config

@@ -1,4 +1,4 @@
-"""Files of start positions that self-play is given, of which it keeps copies: its folder holds all that it needs."""
+"""Files of start positions that a run is given, of which it keeps copies: its folder holds all that it needs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 from moemcts.arena.openings import Suite, read_openings
 from moemcts.game import Game
-from moemcts.runs.selfplay_settings import SelfPlayConfig
+from moemcts.runs.settings import Config, RunConfig
 from moemcts.store import digest, read_bytes, write_bytes
 
-GAMES, GAUNTLET = "games", "gauntlet"
-"""The sections of the settings that may name such a file."""
+GAMES, GAUNTLET, MATCH = "games", "gauntlet", "match"
+"""The sections of settings that may name such a file."""
 _FOLDER = "openings"
 
 
@@ -43,19 +43,19 @@ class OpeningsFile:
         return read_openings(game, self.path)
 
 
-def openings_file(folder: Path, config: SelfPlayConfig, section: str) -> OpeningsFile | None:
+def openings_file(folder: Path, config: RunConfig, section: str) -> OpeningsFile | None:
     """Returns the file that a section names; None where games begin in the game's own start positions."""
-    named: str = getattr(config, section).openings
+    named: str = getattr(getattr(config, section, None), "openings", "")
     return OpeningsFile(section, Path(named), folder / _FOLDER / section / Path(named).name) if named else None
 
 
-def openings_files(folder: Path, config: SelfPlayConfig) -> list[OpeningsFile]:
+def openings_files(folder: Path, config: RunConfig) -> list[OpeningsFile]:
     """Returns the files that the settings name."""
-    found = (openings_file(folder, config, section) for section in (GAMES, GAUNTLET))
+    found = (openings_file(folder, config, section) for section in (GAMES, GAUNTLET, MATCH))
     return [file for file in found if file is not None]
 
 
-def with_whole_paths(config: SelfPlayConfig) -> SelfPlayConfig:
+def with_whole_paths(config: Config) -> Config:
     """Returns the configuration with the files of openings as they are found from everywhere."""
     update = {
         file.section: getattr(config, file.section).model_copy(update={"openings": str(file.named.absolute())})
