@@ -192,10 +192,10 @@ Which part of them gains is not shown: with the single network's policy their va
 and +16.8, 600 games each.
 
 **Chess, experts that start from one network** which has learned from all 21.8 million positions, each going on with its
-phase, half a pass together, against that network going on for half a pass with all phases: loss 2.1380 for 2.1970,
-lower in every phase, and +34.5 and +40.8 Elo of 1,000 games each, two seeds: +37.7 [-34.6, +113.4], of these networks
-[+26.5, +49.0]; without search +17.6 [-30.0, +65.8] of 8,000. Three seeds were planned, of which two are finished. From
-one that had learned from 2 million they played -30.8 Elo, of these networks [-46.3, -15.3].
+phase, half a pass together, against that network going on for half a pass with all phases: loss 2.1342 for 2.1939,
+lower in every phase, and +34.5, +40.8 and +27.9 Elo of 1,000 games each, three seeds as planned: +34.4 [+14.8, +54.2],
+not adjusted for the other comparisons here; without search +19.0 [+7.8, +30.3] of 12,000. From one that had learned
+from 2 million they played -30.8 Elo, of these networks [-46.3, -15.3].
 
 **Chess at equal cost**, the same network, 400,000 positions a seed, eight seeds, 1,600 games an arm: experts trained in
 stages, which takes 2.7 times the training of one network, have a lower loss than that network, 2.8246 for 2.8510, as
