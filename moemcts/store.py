@@ -73,6 +73,12 @@ def exclusive(folder: Path) -> Iterator[None]:
         lock.release()
 
 
+def cache_folder() -> Path:
+    """Returns where things are kept that can be had again: `$XDG_CACHE_HOME/moemcts` or the like."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(base) if base else Path.home() / ".cache") / "moemcts"
+
+
 def check_path(path: Path) -> None:
     """Raises UsageError for a path that no file can have or that no text can name."""
     try:

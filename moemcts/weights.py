@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
+import http.client
 import re
 import tomllib
 import urllib.parse
@@ -18,7 +18,7 @@ from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError
 from moemcts.game import Game
 from moemcts.plugins import Plugins, plugins
 from moemcts.references import parse_reference
-from moemcts.store import digest, read_toml, write_bytes
+from moemcts.store import cache_folder, digest, read_toml, write_bytes
 
 WEIGHTS = "weights:"
 """What stands before the name of experts that come with a plugin."""
@@ -119,16 +119,15 @@ def folder_of(text: str | Path) -> Path:
     return Path(text)
 
 
-def cache_folder() -> Path:
-    """Returns where downloads are kept: `$XDG_CACHE_HOME/moemcts/weights` or the like."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(base) if base else Path.home() / ".cache") / "moemcts" / "weights"
+def downloads() -> Path:
+    """Returns where downloads are kept."""
+    return cache_folder() / "weights"
 
 
 def _downloaded(reference: str, source: Callable[[], Fetch]) -> Path:
     """Returns the folder that a reference was downloaded to; its manifest is written last, so that one is whole."""
     words = re.sub(r"[^\w.-]+", "-", reference).strip("-")[-60:]
-    folder = cache_folder() / f"{words}-{hashlib.sha256(reference.encode()).hexdigest()[:12]}"
+    folder = downloads() / f"{words}-{hashlib.sha256(reference.encode()).hexdigest()[:12]}"
     if (folder / MANIFEST).exists():
         return folder
     fetch = source()
@@ -168,18 +167,24 @@ def _from_url(url: str) -> Fetch:
         try:
             with opener.open(place, timeout=_TIMEOUT) as response:
                 content: bytes = response.read(LARGEST + 1)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "reason", None) or error
+                announced = int(response.headers.get("Content-Length", len(content)))
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", None) or str(error) or type(error).__name__
             raise MoemctsError(f"cannot download {place}: {reason}") from error
         if len(content) > LARGEST:
             raise MoemctsError(f"cannot download {place}: it is larger than {LARGEST:,} bytes")
+        if len(content) < announced:
+            raise MoemctsError(f"cannot download {place}: it ended after {len(content):,} of {announced:,} bytes")
         return content
 
     return fetch
 
 
 def _check_secure(url: str) -> None:
-    parts = urllib.parse.urlsplit(url)
+    try:
+        parts = urllib.parse.urlsplit(url)
+    except ValueError as error:
+        raise UsageError(f"expected an address, got {url!r}: {error}") from None
     if parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
         raise UsageError(f"expected https://, got {url!r}: what comes over {parts.scheme} may be anybody's")
 

@@ -142,7 +142,41 @@ def test_what_is_not_as_its_manifest_says_is_refused(file: str, tmp_path: Path) 
     (team / file).write_bytes((team / file).read_bytes()[:-20] + b"\n\n")
     with served(tmp_path) as address, pytest.raises(DamagedFile):
         weights.folder_of(f"{address}/team")
-    assert not list(weights.cache_folder().rglob("manifest.toml"))
+    assert not list(weights.downloads().rglob("manifest.toml"))
+
+
+def answers(whole: str) -> type[BaseHTTPRequestHandler]:
+    """Returns a server that sends so much, whatever it is asked, and hangs up."""
+
+    class Sending(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.wfile.write(whole.encode())
+            self.close_connection = True
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    return Sending
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n[gate]", "it ended after 6 of 500 bytes"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhalf", "IncompleteRead"),
+        ("who is there?\r\n\r\n", "who is there?"),
+    ],
+)
+def test_a_download_that_is_cut_off_is_kept_nowhere(sent: str, told: str) -> None:
+    with answering(answers(sent)) as address, pytest.raises(MoemctsError, match=rf"cannot download .*: .*{told}"):
+        weights.folder_of(f"{address}/team")
+    assert not weights.downloads().exists()
+
+
+@pytest.mark.parametrize("address", ["https://localhost:abc/x", "https://local host/x", "https://[::1/x"])
+def test_an_address_that_is_none_is_one_line(address: str) -> None:
+    with pytest.raises(MoemctsError, match=r"cannot download .*|expected an address, got"):
+        weights.folder_of(address)
 
 
 @pytest.mark.parametrize("file", ["../expert.safetensors", "/etc/x.safetensors", "expert.pt", ".safetensors"])

@@ -47,13 +47,13 @@ class Learning:
 
         Raises UsageError where the gate or the scheme cannot begin with it, and as `load_networks`.
         """
-        from moemcts.learn.loop.training import Networks, check_beginning
+        from moemcts.learn.loop.training import Networks, check
 
         general = Path(self.config.start).parent / GENERAL if self.config.start else None
         first = Networks(
             experts=self._first_networks(), general=self._network(general) if general and general.exists() else None
         )
-        check_beginning(self.scheme.all_stages(self.gate.num_phases), first)
+        check(self.scheme, first)
         return first
 
     def _first_networks(self) -> list[Any]:

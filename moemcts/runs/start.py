@@ -29,12 +29,12 @@ def with_start(config: Config, gate: str, schemes: Sequence[str]) -> Config:
     """
     if not config.start:
         return config
-    from moemcts.learn.loop.training import Networks, check_beginning, staged
+    from moemcts.learn.loop.training import staged
 
     folder, game = experts_in(config.start).absolute(), plugins().game(config.game)
-    first = Networks(experts=start_networks(folder, game, gate, plugins().gate(gate, game)))
+    networks = start_networks(folder, game, gate, plugins().gate(gate, game))
     for scheme in schemes:
-        check_beginning(staged(plugins().scheme(scheme), scheme).all_stages(len(first.experts)), first)
+        staged(plugins().scheme(scheme), scheme).check_beginning(networks)
     return config.model_copy(update={"start": str(folder), "network": str(read_toml(folder / MANIFEST)["network"])})
 
 

@@ -67,6 +67,7 @@ def test_clusters_of_planes_are_ordered_by_ply(fit: Fit, data: Dataset) -> None:
     assert fit.explained > 0.7
     assert fit.gate.phase_names == ("phase 0", "phase 1", "phase 2")
     assert found.returns_per_game == 0
+    assert fit.gate.weights(data.views(np.arange(0))).shape == (0, 3)
 
 
 def test_the_same_seed_fits_the_same_gate(data: Dataset, fit: Fit) -> None:
@@ -95,6 +96,7 @@ def test_clusters_of_a_networks_features_depend_on_the_network(data: Dataset, tm
     assert (loaded.weights(views) == gates[0].weights(views)).all()
     assert gate_fingerprint(loaded, game) == gate_fingerprint(gates[0], game)
     check_gate(loaded, game, num_games=5)
+    assert loaded.weights(data.views(np.arange(0))).shape == (0, 3)
 
 
 def test_planes_can_be_left_out_by_name(data: Dataset, fit: Fit) -> None:

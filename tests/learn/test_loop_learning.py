@@ -22,7 +22,7 @@ from moemcts.learn.loop.players import Learner
 from moemcts.learn.loop.targets import value_targets
 from moemcts.learn.loop.training import Networks, go_on
 from moemcts.learn.loop.window import Samples, drawn_rows, held_out_games, open_window, window
-from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, Staged, Weighted
+from moemcts.learn.schemes.catalogue import GeneralFirst, Separated, Single, Staged, Weighted
 from moemcts.learn.schemes.scheme import StagedScheme
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.stages import Stage
@@ -285,6 +285,8 @@ def test_experts_that_differ_are_no_network_for_all_to_go_out_from(samples: Samp
     experts, gate = [network(seed) for seed in range(3)], PlyGate((3, 6), ())
     with pytest.raises(UsageError, match="expected one network to begin with, from which all experts go out, got 3"):
         go_on(Trainer(CONFIG), GeneralFirst(), Networks(experts=experts), samples, gate, tmp_path / "1")
+    with pytest.raises(UsageError, match="expected one network to begin with, from which all experts go out, got 3"):
+        Single().fit_on(Trainer(CONFIG), experts, samples.training, gate, tmp_path / "1")
     general = network(3)
     go_on(Trainer(CONFIG), GeneralFirst(), Networks(experts=experts, general=general), samples, gate, tmp_path / "2")
 

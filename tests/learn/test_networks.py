@@ -163,6 +163,19 @@ def test_attention_stands_before_the_named_blocks() -> None:
     assert [block.attention is not None for block in list(network.body)[1:]] == [False, True, False, True]
 
 
+def test_attention_before_blocks_that_are_none_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"expected attention_blocks from 0 to 1, got \[7\]"):
+        catalogue.rise((2, 5, 5), 3, channels=8, blocks=2, attention="se", attention_blocks=(7,))
+    with pytest.raises(ValueError, match="expected attention with attention_blocks, got none"):
+        catalogue.rise((2, 5, 5), 3, channels=8, blocks=2, attention_blocks=(1,))
+
+
+def test_a_batch_of_one_sample_is_learned_from_on_any_board() -> None:
+    for side in (3, 4, 5, 6):
+        network = catalogue.cnn((2, side, side), 3).train()
+        assert all(part.isfinite().all() for part in network(torch.rand(1, 2, side, side)) if part is not None)
+
+
 def test_attention_of_the_authors_code_sees_only_its_middle_taps() -> None:
     attention = DenseAttention(32)
     x = torch.randn(2, 32, 4, 4)

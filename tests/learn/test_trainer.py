@@ -67,6 +67,10 @@ def test_a_network_that_is_none_for_the_game_learns_nothing(
         with pytest.raises(MoemctsError, match=f"network Wrong is wrong: {what}"):
             train()
     assert not list(tmp_path.iterdir())
+    other = small_network(8, shape=(3, 3, 3))
+    told = r"is wrong: of observations \[2, 2, 3, 3\] it raised RuntimeError: .*expected input.* to have 3 channels"
+    with pytest.raises(MoemctsError, match=told):
+        Trainer(config()).fit(other, data, thirds(), EVERYTHING, tmp_path / "other")
     with pytest.raises(MoemctsError, match=r"network object is wrong: expected a torch\.nn\.Module"):
         Separated().fit(Trainer(config()), object, data, thirds(), tmp_path)
 

@@ -40,11 +40,11 @@ def fit_staged(data: Dataset, folder: Path, settings: TrainerConfig, watch: OnPr
     return Staged().fit(Trainer(settings, on_progress=watch), Forgetful, data, thirds(), folder).trained
 
 
-def small_network(channels: int = 4) -> nn.Module:
+def small_network(channels: int = 4, *, shape: tuple[int, ...] = (2, 3, 3)) -> nn.Module:
     """Returns a network with the same weights whatever was drawn before."""
     with torch.random.fork_rng():
         torch.manual_seed(5)
-        return catalogue.resnet((2, 3, 3), 9, channels=channels, blocks=1)
+        return catalogue.resnet(shape, 9, channels=channels, blocks=1)
 
 
 def quiet(progress: Progress) -> None:

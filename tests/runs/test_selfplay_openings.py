@@ -12,8 +12,8 @@ from selfplay_for_tests import Deadly, Killed, assert_same, selfplay, work
 from moemcts.arena.replays import read_jsonl
 from moemcts.cli.selfplay import make
 from moemcts.errors import ForeignData, MoemctsError, UsageError
-from moemcts.runs.selfplay import SelfPlay
 from moemcts.runs.kept_openings import GAMES, openings_file
+from moemcts.runs.selfplay import SelfPlay
 from moemcts.store import read_toml
 from moemcts.work.progress import Silence
 

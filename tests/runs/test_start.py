@@ -94,8 +94,9 @@ def test_experts_go_on_each_from_itself(tmp_path: Path) -> None:
     begun = json.loads((tmp_path / "run" / "training" / "identity.json").read_text())["initial_weights"]
     networks = load_networks(team, plugins().game("tictactoe"), plugins()).networks
     assert begun == [state_digest(network_state(network)) for network in networks]
-    with pytest.raises(UsageError, match="expected one network to begin with, from which all experts go out"):
-        Training.create(tmp_path / "other", validate({**settings, "scheme": "general_first"}, TrainingConfig))
+    for scheme in ("general_first", "shared_stem", "single"):
+        with pytest.raises(UsageError, match="expected one network to begin with, from which all experts go out"):
+            Training.create(tmp_path / "other", validate({**settings, "scheme": scheme}, TrainingConfig))
 
 
 def test_the_command_line_takes_it_in_place_of_a_network(

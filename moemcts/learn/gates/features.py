@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -60,7 +61,8 @@ class PlaneFeatures:
 
     def points(self, views: Views) -> Points:
         planes = views.observations()
-        means: Points = planes.reshape(len(planes), planes.shape[1], -1).mean(axis=2, dtype=np.float64)
+        cells = math.prod(planes.shape[2:])
+        means: Points = planes.reshape(len(planes), planes.shape[1], cells).mean(axis=2, dtype=np.float64)
         return means
 
     def header(self) -> Mapping[str, Any]:
@@ -111,7 +113,7 @@ class NetworkFeatures:
     def points(self, views: Views) -> Points:
         planes = views.observations()
         parts = [self._means(planes[start : start + CHUNK]) for start in range(0, len(planes), CHUNK)]
-        return np.concatenate(parts) if parts else np.zeros((0, 0))
+        return np.concatenate(parts) if parts else np.zeros((0, self.count(planes.shape[1:])))
 
     def _means(self, planes: FloatArray) -> Points:
         import torch

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -25,7 +24,7 @@ from moemcts.learn.inference.measurement import SIZES, Rates, candidates, measur
 from moemcts.learn.inference.positions import Positions
 from moemcts.learn.planes import random_planes
 from moemcts.learn.weights import network_state, state_digest
-from moemcts.store import read_json, write_json
+from moemcts.store import cache_folder, read_json, write_json
 
 BATCH_SIZE = 16
 """Views in the batches that a choice is for, where the caller does not know better."""
@@ -108,12 +107,6 @@ def rate_at(rates: Mapping[int, float], batch_size: int) -> float:
     if not rates:
         return 0.0
     return rates[min(rates, key=lambda size: (abs(np.log(size / max(batch_size, 1))), size))]
-
-
-def cache_folder() -> Path:
-    """Returns where things are remembered that can be found out again: `$XDG_CACHE_HOME/moemcts` or the like."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    return (Path(base) if base else Path.home() / ".cache") / "moemcts"
 
 
 def remembered() -> list[dict[str, Any]]:

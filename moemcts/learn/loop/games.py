@@ -23,7 +23,7 @@ GENERATION = 32
 """Bits of a game's number that count within its generation."""
 ENDED, RESIGNED = 0, 1
 """How games end."""
-_SETUP, _RESIGNATION = 1, 2
+_SETUP = 1
 """What draws belong to that are not a player's."""
 
 

@@ -21,7 +21,7 @@ from moemcts.learn.training.sample_weights import sample_weights
 from moemcts.learn.training.stage import RESULT, read_stage
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.training.trainer import Optimisers, Trainer
-from moemcts.learn.weights import load_state, network_state, state_digest
+from moemcts.learn.weights import load_state
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,16 +58,10 @@ def begins_with_all(stages: Sequence[Sequence[Stage]]) -> bool:
     return len({own[0] for own in stages}) == 1 and any(len(own) > 1 for own in stages)
 
 
-def check_beginning(stages: Sequence[Sequence[Stage]], before: Networks) -> None:
+def check(scheme: StagedScheme, before: Networks) -> None:
     """Raises UsageError where experts are to go out from one network, and there are several that differ instead."""
-    if before.general is not None or not begins_with_all(stages):
-        return
-    if len({state_digest(network_state(network)) for network in before.experts}) > 1:
-        raise UsageError(
-            f"expected one network to begin with, from which all experts go out, got {len(before.experts)} experts "
-            "that differ; begin with a single network, or choose a scheme in which each expert goes on from itself, "
-            "such as separated or staged"
-        )
+    if before.general is None:
+        scheme.check_beginning(before.experts)
 
 
 def go_on(
@@ -85,11 +79,11 @@ def go_on(
     Where a scheme begins with one network for all, that one goes on from itself, and the experts from it, as in
     CrazyAra's reinforcement learning; else each expert goes on from itself. A stage of which no sample is there is left
     out. `optimisers` are those of `Trainer.go_on`; what stages that are left out had gathered is passed on. Raises as
-    `Trainer.fit` and `check_beginning`.
+    `Trainer.fit` and `check`.
     """
     stages = scheme.all_stages(gate.num_phases)
     has_general = begins_with_all(stages)
-    check_beginning(stages, before)
+    check(scheme, before)
     first = before.experts if not has_general else [before.general or before.experts[0]] * len(stages)
     weights = samples.training.phase_weights(gate)
     places = [

@@ -34,8 +34,8 @@ def rise(
     """RISE: mobile bottleneck blocks of any size (Czech et al., CrazyAra and PommerLearn).
 
     Block `i` expands to `expanded + i * growth` channels, with a depthwise kernel from `kernels`, which is repeated.
-    `attention` comes before the blocks listed in `attention_blocks`, or all. With `downsampling` the block after
-    half of them halves the board and doubles the channels.
+    `attention` comes before the blocks listed in `attention_blocks`, counted from 0, or all. With `downsampling` the
+    block after half of them halves the board and doubles the channels.
     """
     from moemcts.learn.networks.rise import BlockSpec, Rise
 
@@ -45,6 +45,10 @@ def rise(
         raise ValueError(f"expected kernels with a middle, of odd sizes, got {list(kernels)}")
     # The last block is the narrowest where growth is below 0.
     require_sizes(expanded=expanded + max(blocks - 1, 0) * growth)
+    if attention_blocks and attention == "none":
+        raise ValueError("expected attention with attention_blocks, got none")
+    if any(block not in range(blocks) for block in attention_blocks):
+        raise ValueError(f"expected attention_blocks from 0 to {blocks - 1}, got {list(attention_blocks)}")
     spec = head_spec(num_actions, heads, value_channels=1, activation="leaky_relu")
     bottlenecks = [
         BlockSpec(

@@ -14,9 +14,11 @@ class PlainCNN(TwoHeads):
     """Four 3x3 convolutions, a 5x5 one that takes the rim off the board, and dense heads, without a sum anywhere."""
 
     def __init__(self, observation_shape: tuple[int, int, int], heads: HeadSpec, *, dropout: float) -> None:
-        """On boards narrower than five cells the last convolution keeps the rim."""
+        """On boards that are five cells wide or less the last convolution keeps the rim: of one cell alone a batch of
+        one sample has no deviation.
+        """
         planes, *board = observation_shape
-        rim = 0 if min(board) >= LAST_KERNEL else LAST_KERNEL // 2
+        rim = 0 if min(board) > LAST_KERNEL else LAST_KERNEL // 2
         cells = math.prod(side + 2 * rim - (LAST_KERNEL - 1) for side in board)
         momentum = heads.norm_momentum
         body = nn.Sequential(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from moemcts.errors import MoemctsError
+from moemcts.errors import MoemctsError, one_line
 from moemcts.game import GameSpec
 from moemcts.learn.networks.outputs import Outputs
 
@@ -23,9 +23,14 @@ def check_network(network: object, spec: GameSpec) -> None:
     if not isinstance(network, nn.Module):
         raise MoemctsError(f"{name} is wrong: expected a torch.nn.Module")
     was_training, num_players = network.training, spec.num_players
-    with torch.no_grad():
-        answer = network.eval()(torch.zeros((2, *spec.observation_shape)))
-    network.train(was_training)
+    asked = [2, *spec.observation_shape]
+    try:
+        with torch.no_grad():
+            answer = network.eval()(torch.zeros(asked))
+    except Exception as error:
+        raise MoemctsError(f"{name} is wrong: of observations {asked} it raised {one_line(error)}") from error
+    finally:
+        network.train(was_training)
     if not isinstance(answer, tuple) or len(answer) not in range(2, 5):
         raise MoemctsError(f"{name} is wrong: expected a tuple of logits and value, got {type(answer).__name__}")
     outputs = Outputs(*answer)

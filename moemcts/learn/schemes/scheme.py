@@ -120,11 +120,29 @@ class StagedScheme(Scheme):
         validation: Dataset | None = None,
         test: Dataset | None = None,
     ) -> Team:
-        """Trains the experts of a gate as `fit` does, the expert of each phase from the weights of a network."""
+        """Trains the experts of a gate as `fit` does, the expert of each phase from the weights of a network.
+
+        Raises as `fit` and `check_beginning`.
+        """
         self.check(gate)
+        self.check_beginning(networks)
         stages = self.all_stages(gate.num_phases)
         trained = trainer.go_on(networks, dataset, gate, stages, folder, validation=validation, test=test)
         return Team(gate=gate, trained=trained)
+
+    @final
+    def check_beginning(self, networks: Sequence[nn.Module]) -> None:
+        """Raises UsageError where experts begin as one network that all of them train, and these, one each, differ."""
+        from moemcts.learn.weights import network_state, state_digest
+
+        if len({own[0] for own in self.all_stages(len(networks))}) > 1:
+            return
+        if len({state_digest(network_state(network)) for network in networks}) > 1:
+            raise UsageError(
+                f"expected one network to begin with, from which all experts go out, got {len(networks)} experts that "
+                "differ; begin with a single network, or choose a scheme in which each expert goes on from itself, "
+                "such as separated or staged"
+            )
 
     @final
     def all_stages(self, num_phases: int) -> list[Sequence[Stage]]:

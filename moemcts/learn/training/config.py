@@ -15,7 +15,7 @@ class TrainerConfig(BaseModel):
     weight 0.01, wdl weight 0.01, plies weight 0.002.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
     epochs: float = Field(default=5.0, gt=0)
     """How often a stage sees each of its samples."""
