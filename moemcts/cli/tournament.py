@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -13,7 +13,7 @@ from moemcts.cli.match import RANDOM_START, check_effects
 from moemcts.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from moemcts.arena.games import Conditions, Progress
     from moemcts.arena.openings import Beginnings, Opening
@@ -84,6 +84,7 @@ def tournament(
     from moemcts.cli.consoles import print_json
     from moemcts.cli.outputs import check_own
     from moemcts.cli.progress import ConsoleProgress, interruptible
+    from moemcts.naming import identity_of
     from moemcts.plugins import plugins
 
     named = Named(preset, experts, baseline, nodes, milliseconds, batch_sizes)
@@ -116,6 +117,7 @@ def tournament(
         boards = suite.choose(max(num_openings, min(most, len(suite.openings))), "random", seed)
     event = Event(
         game=made,
+        identity=partial(identity_of, game=game),
         num_games=num_games,
         openings=boards,
         beginnings=beginnings,
@@ -145,6 +147,8 @@ class Event:
     """What all matches of a tournament share."""
 
     game: Game
+    identity: Callable[[Sequence[str]], Mapping[str, Any]]
+    """Of agents, by their references, and of the game's options: what else decides their games."""
     num_games: int
     openings: Sequence[Opening]
     beginnings: Beginnings
@@ -189,7 +193,7 @@ def _check_effects(named: Named, kind: str | None, rounds: int | None) -> None:
 def _play_tournament(event: Event, references: Sequence[str], kind: str, rounds: int) -> Report:
     from moemcts.arena.tournament import KINDS, TournamentPlan, play_tournament
     from moemcts.cli.progress import ConsoleProgress
-    from moemcts.naming import identity_of, is_timed
+    from moemcts.naming import is_timed
     from moemcts.report.tournaments import tournament_report
     from moemcts.runs.grid import named_agents
 
@@ -207,7 +211,7 @@ def _play_tournament(event: Event, references: Sequence[str], kind: str, rounds:
         num_games=num_games,
         rounds=rounds,
         openings=event.openings,
-        identity=identity_of,
+        identity=event.identity,
     )
 
     def report(advance: Advance, table: int, num_tables: int, state: Progress) -> None:
@@ -246,6 +250,7 @@ def _play_preset(event: Event, named: Named) -> Report:
             event.conditions,
             num_games=num_games,
             openings=event.openings,
+            identity=event.identity,
             folder=event.folder,
             on_progress=lambda cell, state: advance(cell * num_games + state.num_finished, len(cells) * num_games),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -111,12 +111,14 @@ def play_cells(
     *,
     num_games: int,
     openings: Sequence[Opening],
+    identity: Callable[[Sequence[str]], Mapping[str, Any]] = identity_of,
     folder: Path | None = None,
     on_progress: Callable[[int, Progress], None] | None = None,
 ) -> dict[tuple[str, str], DuelResult]:
     """Plays all matches on the same openings and returns them by row and column.
 
-    Where time limits a move, games are played one after the other. `folder` keeps a file per match, from which it
+    Where time limits a move, games are played one after the other. `identity` says what decides games beside the
+    agents' references: their weights, and options of the game. `folder` keeps a file per match, from which it
     goes on. `on_progress` is told which match is played and how far it is.
     """
     found = {}
@@ -133,7 +135,7 @@ def play_cells(
             named_agents(references, game, [] if journal is None else [journal]),
             num_games=num_games,
             openings=openings,
-            identity=identity_of(references),
+            identity=identity(references),
         )
         records = play_match(
             game,

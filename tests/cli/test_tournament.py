@@ -77,6 +77,17 @@ def test_a_tournament_says_how_its_games_begin(
     assert numbers.items() <= json.loads((tmp_path / "out" / "report" / "numbers.json").read_text()).items()
 
 
+def test_games_by_other_rules_are_not_taken_for_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for max_plies, code in ((8, 0), (8, 0), (9, 1)):
+        game = f"antichess?max_plies={max_plies} --agent random --agent flat?playouts=1"
+        assert run(f"tournament --game {game} --games 2 --out {tmp_path / 'out'}", monkeypatch) == code
+    told = capsys.readouterr().err
+    assert "'game': 'antichess?max_plies=8'}, expected" in told
+    assert told.rstrip().count("antichess?max_plies=9") == 1
+
+
 def test_bad_lines_of_openings_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
