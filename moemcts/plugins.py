@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from moemcts.learn.schemes.scheme import Scheme
 
 GROUP = "moemcts"
+"""The entry points that plugins are found by."""
+DISTRIBUTION = "moemcts"
+"""The package of the plugins that come with the framework."""
+DISTRIBUTION = "moemcts"
 RANDOM = "random"
 """The agent that plays every game."""
 SAVED_GATE = ".safetensors"
@@ -258,7 +262,7 @@ def plugins() -> Plugins:
 
     modules: list[tuple[str, Any]] = [("builtins", builtins)]
     infos: list[PluginInfo] = []
-    for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda point: point.name):
+    for point in sorted(importlib.metadata.entry_points(group=GROUP), key=_own_first):
         distribution = (point.dist.name, point.dist.version) if point.dist else ("?", "?")
         error, details, registers = None, "", dict[str, int]()
         try:
@@ -273,3 +277,8 @@ def plugins() -> Plugins:
             modules.append((point.name, module))
         infos.append(PluginInfo(point.name, point.value, *distribution, error, details, registers))
     return Plugins(modules, infos)
+
+
+def _own_first(point: importlib.metadata.EntryPoint) -> tuple[bool, str]:
+    """Returns a plugin's place: where two want a name, what comes with the framework has it."""
+    return point.dist is None or point.dist.name != DISTRIBUTION, point.name

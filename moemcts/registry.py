@@ -26,10 +26,20 @@ class Registry(dict[str, Registration]):
             self.add(entry)
 
     def add(self, entry: Registration) -> None:
-        """Adds an entry; raises UsageError where its name is taken."""
+        """Adds an entry; raises UsageError where its name is taken, or one of its games has another default."""
         if entry.name in self:
             raise UsageError(f"two plugins register a {self.kind} named {entry.name!r}")
+        self.check_default(entry)
         self[entry.name] = entry
+
+    def check_default(self, entry: Registration) -> None:
+        """Raises UsageError for a default of a game that has one: which is taken would be chance."""
+        for other in self.values() if entry.default else ():
+            if other.default and (shared := _shared_games(entry, other)):
+                raise UsageError(
+                    f"expected one default {self.kind} for {shared}, got {other.name!r} and {entry.name!r}; register "
+                    "one of them without default=True"
+                )
 
     def for_game(self, game: str) -> Self:
         """Returns the entries that a game can use."""
@@ -89,15 +99,20 @@ def _is_of_options(error: Exception, options: Iterable[str]) -> bool:
     return isinstance(error, TypeError) and (refused or len(list(calls)) == 1)
 
 
+def _shared_games(entry: Registration, other: Registration) -> str:
+    """Returns the games that two entries are both for, in words; empty where there is none."""
+    if not entry.games or not other.games:
+        return ", ".join(entry.games or other.games) or "all"
+    return ", ".join(game for game in entry.games if game in other.games)
+
+
 class RegistryByGame(Registry):
     """The entries of a kind of which a game can use one of each name; the second of a name has its games in its key."""
 
     def add(self, entry: Registration) -> None:
         """Adds an entry; raises UsageError where one of its games could not tell it from another."""
         for other in (other for other in self.values() if other.name == entry.name):
-            shared = [game for game in entry.games if game in other.games]
-            if shared or not (entry.games and other.games):
-                raise UsageError(
-                    f"two plugins register a {self.kind} named {entry.name!r} for {', '.join(shared) or 'all'}"
-                )
+            if shared := _shared_games(entry, other):
+                raise UsageError(f"two plugins register a {self.kind} named {entry.name!r} for {shared}")
+        self.check_default(entry)
         self[f"{entry.name} of {', '.join(entry.games)}" if entry.name in self else entry.name] = entry

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import os
 import shutil
@@ -132,7 +133,7 @@ def import_pgn(
             which = (split or RandomSplit())(block.numbers, block.dates)
             for index, writer in enumerate(writers):
                 writer.add(block, which == index)
-        if not report.num_games:
+        if not report.num_positions:
             raise MoemctsError(_nothing(paths, game, report))
         for name, writer in zip(SPLITS, writers, strict=True):
             if writer.num_games:
@@ -244,6 +245,7 @@ def _blocks(
     before = 0
     for file, path in enumerate(paths):
         try:
+            _check_text(path)
             reader = core.ChessImporter(path, game.rules, threads=num_threads, **asdict(wanted))
             while (raw := reader.next_games()) is not None:
                 _count(raw, path, report)
@@ -261,6 +263,14 @@ def _blocks(
         before += _size(path)
 
 
+def _check_text(path: Path) -> None:
+    """Raises UsageError for text of two bytes a character, as some programs write it; compressed it is not seen."""
+    with open(path, "rb") as file:
+        start = file.read(2)
+    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) or b"\0" in start:
+        raise UsageError(f"expected text in UTF-8, got UTF-16 or binary data in {path}; save it as UTF-8")
+
+
 def _count(raw: Mapping[str, Any], path: Path, report: ImportReport) -> None:
     for name, count in raw["rejected"].items():
         report.rejected[name] = report.rejected.get(name, 0) + count
@@ -270,7 +280,8 @@ def _count(raw: Mapping[str, Any], path: Path, report: ImportReport) -> None:
 
 
 def _nothing(paths: Sequence[Path], game: ChessGame, report: ImportReport) -> str:
-    found = [f"{count} left out by {name}" for name, count in report.rejected.items() if count]
+    found = [f"{report.num_games} without moves"] if report.num_games else []
+    found += [f"{count} left out by {name}" for name, count in report.rejected.items() if count]
     if report.num_damaged:
         found.append(f"{report.num_damaged} damaged, the first at {report.damaged[0]}")
     files = ", ".join(map(str, paths))

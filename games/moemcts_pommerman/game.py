@@ -125,6 +125,10 @@ class Pommerman(Game[native.State]):
         return native.Search
 
 
+MOST_STEPS = 9999
+"""Of a game."""
+
+
 def variant(
     env: str,
     *,
@@ -144,6 +148,9 @@ def variant(
         raise unknown_name("Pommerman environment", env, native.ids())
     if timeout not in ("tie", "loss"):
         raise ValueError(f"expected timeout 'tie' or 'loss', got {timeout!r}")
+    for name, number, least in (("first_collapse", first_collapse, 0), ("max_steps", max_steps, 1)):
+        if number is not None and not least <= number <= MOST_STEPS:
+            raise ValueError(f"expected {name} from {least} to {MOST_STEPS}, got {number}")
     rules = native.Rules(env, first_collapse=first_collapse, max_steps=max_steps, timeout_is_loss=timeout == "loss")
     return Pommerman(rules, corners=corners, discount=discount)
 

@@ -165,8 +165,9 @@ def _told_of(unit: Unit) -> Iterator[None]:
     try:
         yield
     except MoemctsError as error:
-        error.args = (f"{unit.game.name}: {error}", *error.args[1:])
-        raise
+        told = (UsageError if isinstance(error, UsageError) else MoemctsError)(f"{unit.game.name}: {error}")
+        told.exit_code = error.exit_code
+        raise told from error
 
 
 class DoUnit:

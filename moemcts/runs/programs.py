@@ -30,14 +30,14 @@ def refuse_programs_in(values: Mapping[str, Any], where: str) -> None:
 
 def program_agent(reference: str) -> str:
     """Returns the agent that runs programs and is named in a reference or in its options; empty where none is."""
-    if not any(entry.runs_programs for entry in plugins().agents.values()):
+    agents = plugins().agents
+    if not any(entry.runs_programs for entry in agents.values()):
         return ""
     try:
         name, options = parse_reference(reference)
     except UsageError:
         return ""
-    entry = plugins().agents.get(name)
-    if entry is not None and entry.runs_programs:
+    if agents.knows(name) and agents.entry(name).runs_programs:
         return name
     return next(filter(None, (program_agent(text) for _, text in texts(options))), "")
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import mimetypes
+import os
 import socket
+import sys
+import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -31,6 +36,8 @@ LARGEST_BODY = 16_384
 LONGEST_TEXT = 80
 """Characters of an action's name."""
 PORT = 8642
+_THREAD = "moemcts page"
+"""The name of threads in which requests are answered that may take long."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "frame-ancestors 'none'",
@@ -121,10 +128,19 @@ def serve(offers: Offers, port: int | None, on_ready: Callable[[str], None]) -> 
         import uvicorn
     except ImportError:
         raise MissingExtra("uvicorn", "web") from None
-    server = uvicorn.Server(uvicorn.Config(make_app(offers), log_config=None, access_log=False))
+    config = uvicorn.Config(
+        make_app(offers), log_config=None, log_level="critical", access_log=False, timeout_graceful_shutdown=1
+    )
     with _bound(port) as bound:
         on_ready(f"http://127.0.0.1:{bound.getsockname()[1]}/")
-        server.run(sockets=[bound])
+        try:
+            uvicorn.Server(config).run(sockets=[bound])
+        except KeyboardInterrupt:
+            if any(thread.name == _THREAD for thread in threading.enumerate()):
+                # A search hears no signal in its thread, and the interpreter would wait for it.
+                print("interrupted", file=sys.stderr, flush=True)
+                os._exit(130)
+            raise
 
 
 class Guard:
@@ -229,9 +245,18 @@ def _text(asked: Mapping[str, Any], name: str) -> str:
 
 
 async def _in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    from starlette.concurrency import run_in_threadpool
+    """Does what may take long beside all other requests, in a thread that nobody waits for in the end."""
+    future: Future[dict[str, Any]] = Future()
+    future.set_running_or_notify_cancel()
 
-    return await run_in_threadpool(work)
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name=_THREAD, daemon=True).start()
+    return await asyncio.wrap_future(future)
 
 
 def _files(folder: Path) -> Files:

@@ -138,7 +138,11 @@ class WebTable:
             raise Refusal(409, str(error)) from None
 
     def advance(self, action: Action | None) -> None:
-        """Plays one round, with `action` where the person moves.
+        """Plays one round, with `action` where the person moves; raises as `after`."""
+        self.keep(self.after(action))
+
+    def after(self, action: Action | None) -> Played:
+        """Returns what one round leads to, with `action` where the person moves; the game stays as it is until `keep`.
 
         Raises Refusal where the game is over, the action is not legal or missing, MoemctsError where an agent fails.
         """
@@ -160,8 +164,12 @@ class WebTable:
             raise MoemctsError(f"player {player} ({self.agents[player].name}), {failure.kind}: {failure.reason}")
         moves = [self._move(state, *pair) for pair in zip(step.players, step.decisions, strict=True)]
         last = {player: one.action for player, one in zip(step.players, step.decisions, strict=True)}
+        return Played(self._table.state, moves, last, self._table.paid)
+
+    def keep(self, played: Played) -> None:
+        """Goes on to where a round has led."""
         self.revision += 1
-        self._history.append(Played(self._table.state, moves, last, self._table.paid))
+        self._history.append(played)
 
     def replay(self, rounds: Sequence[Sequence[Action]]) -> None:
         """Plays what was played before this program was started, an action per player who moved in each round.
@@ -339,11 +347,17 @@ class Seen(NamedTuple):
 
 
 class Tables:
-    """All games that pages play; one is advanced at a time, as agents' searches are shared."""
+    """All games that pages play; one is advanced at a time, as agents' searches are shared.
+
+    What pages look at waits for no search.
+    """
 
     def __init__(self) -> None:
         self._tables: OrderedDict[str, WebTable] = OrderedDict()
         self._lock = threading.Lock()
+        """Held while games are looked at or changed."""
+        self._playing = threading.Lock()
+        """Held from before a round is played until its game has gone on, and taken before the other."""
 
     def add(self, table: WebTable) -> dict[str, Any]:
         """Adds a game and returns its snapshot."""
@@ -367,14 +381,18 @@ class Tables:
 
         Raises Refusal where the game has gone on since.
         """
-        with self._lock:
-            found = self._of(table, seen)
-            found.advance(found.read(action) if isinstance(action, str) else action)
-            return found.snapshot()
+        with self._playing:
+            with self._lock:
+                found = self._of(table, seen)
+                chosen = found.read(action) if isinstance(action, str) else action
+            played = found.after(chosen)
+            with self._lock:
+                found.keep(played)
+                return found.snapshot()
 
     def resign(self, table: str, seen: Seen) -> dict[str, Any]:
         """Gives a game up for the person; raises as `advance`."""
-        with self._lock:
+        with self._playing, self._lock:
             found = self._of(table, seen)
             found.resign()
             return found.snapshot()
@@ -388,7 +406,7 @@ class Tables:
 
     def back(self, table: str, seen: Seen) -> dict[str, Any]:
         """Takes a move back; raises as `advance`."""
-        with self._lock:
+        with self._playing, self._lock:
             found = self._of(table, seen)
             found.back()
             return found.snapshot()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -233,6 +234,8 @@ class GymnasiumGame(Game[Episode]):
         """Returns the episode after actions; raises ValueError for one that there is not."""
         state = self.initial_state(seed)
         for action in actions:
+            if not state.active_players:
+                raise ValueError(f"the episode has ended after {state.ply} steps")
             # Nobody else has what is on the way, so nothing is copied.
             state = state.after(action, state.env)
         return state
@@ -334,6 +337,8 @@ class TableGame(GymnasiumGame):
             chosen = None if action == "-" else int(action)
             if chosen is not None:
                 self.check_action(chosen)
+            if int(step) < 0 or int(ply) < int(step) or not math.isfinite(float(paid)) or is_over not in ("0", "1"):
+                raise ValueError("steps are from 0 on, plies as many or more, rewards finite, the last number 0 or 1")
             return Place(self, int(place), int(step), int(ply), chosen, float(paid), is_over == "1")
         except ValueError as error:
             raise ValueError(f"expected six numbers such as '0 3 5 - 0.0 0', got {text!r}: {error}") from None

@@ -250,6 +250,18 @@ def test_a_packed_episode_is_played_again_only_where_a_step_is_asked_for(monkeyp
     assert game.render(views[2].state) == game.render(states[2])
 
 
+def test_positions_that_no_game_comes_to_are_refused() -> None:
+    episode = moemcts_gymnasium.make("CartPole-v1")
+    assert episode.parse_state("3:" + " 0" * 9).active_players == ()
+    with pytest.raises(ValueError, match="the episode has ended after 9 steps"):
+        episode.parse_state("3:" + " 0" * 10)
+    table = moemcts_gymnasium.make("CliffWalking-v1")
+    assert table.parse_state("0 3 5 - 0.0 0").step == 3
+    for text in ("0 3 5 - nan 0", "0 -3 5 - 0.0 0", "0 3 2 - 0.0 0", "0 3 5 - 0.0 7"):
+        with pytest.raises(ValueError, match="expected six numbers such as"):
+            table.parse_state(text)
+
+
 def test_rows_that_are_texts_alone_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     game = moemcts_gymnasium.make("CartPole-v1", steps=9)
     state = game.initial_state(3).play([0]).play([1])

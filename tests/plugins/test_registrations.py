@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +19,7 @@ from moemcts.game import Game
 from moemcts.gates import PlyGate
 from moemcts.hooks import shown_counts
 from moemcts.hookspecs import Registration, hookimpl
-from moemcts.plugins import Plugins
+from moemcts.plugins import GROUP, Plugins, plugins
 
 
 def module(**registered: Sequence[Registration]) -> SimpleNamespace:
@@ -45,23 +48,42 @@ def found(*modules: Any) -> Plugins:
 
 def test_gates_of_two_games_may_have_one_name() -> None:
     of_one, of_other = gate("native-tictactoe", cut=3), gate("native-connectfour", cut=20)
-    for plugins in (found(module(gates=[of_one]), module(gates=[of_other])), found(module(gates=[of_other, of_one]))):
-        assert [plugins.gate("material", game()).parameters for game in (NativeTicTacToe, NativeConnectFour)] == [
+    for both in (found(module(gates=[of_one]), module(gates=[of_other])), found(module(gates=[of_other, of_one]))):
+        assert [both.gate("material", game()).parameters for game in (NativeTicTacToe, NativeConnectFour)] == [
             {"cuts": [3]},
             {"cuts": [20]},
         ]
-        assert [entry.name for entry in plugins.gates.values()].count("material") == 2
+        assert [entry.name for entry in both.gates.values()].count("material") == 2
         with pytest.raises(UsageError, match=r"no gate named 'materiel'; did you mean 'material'\?"):
-            plugins.gate("materiel", NativeTicTacToe())
+            both.gate("materiel", NativeTicTacToe())
 
 
 def test_gates_that_a_game_could_not_tell_apart_are_refused() -> None:
     with pytest.raises(UsageError, match="two plugins register a gate named 'material' for chess"):
         found(module(gates=[gate("go", "chess")]), module(gates=[gate("chess", "shogi")]))
-    with pytest.raises(UsageError, match="two plugins register a gate named 'plies' for all"):
+    with pytest.raises(UsageError, match="two plugins register a gate named 'plies' for go"):
         found(module(gates=[gate("go", name="plies")]))
     with pytest.raises(UsageError, match="two plugins register a agent named 'material'"):
         found(module(agents=[gate("go")]), module(agents=[gate("chess")]))
+
+
+def test_a_game_has_one_default_of_a_kind() -> None:
+    first, second = (replace(gate("go", "chess", name=name), default=True) for name in ("stones", "captures"))
+    with pytest.raises(UsageError, match="expected one default gate for go, chess, got 'stones' and 'captures'"):
+        found(module(gates=[first]), module(gates=[second]))
+    found(module(gates=[first]), module(gates=[replace(second, games=("shogi",))]))
+    for kind in ("agents", "weights"):
+        with pytest.raises(UsageError, match=r"expected one default .* for chess, got 'stones' and 'captures'"):
+            found(module(**{kind: [replace(first, games=("chess",))]}), module(**{kind: [second]}))
+
+
+def test_a_plugin_takes_no_name_from_what_comes_with_the_framework(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "taking", module(games=[Registration("hex", NativeTicTacToe, "mine")]))
+    points = [*importlib.metadata.entry_points(group=GROUP), EntryPoint("aaa", "taking", GROUP)]
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
+    infos = {info.name: info.error for info in plugins.__wrapped__().infos}
+    assert infos.pop("aaa") == "two plugins register a game named 'hex'"
+    assert set(infos.values()) == {None}
 
 
 def test_a_game_whose_spec_has_another_name_says_what_would_not_be_found() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 import sys
 from pathlib import Path
@@ -13,9 +14,10 @@ import pytest
 
 from moemcts.arena.intervals import seed_interval
 from moemcts.cli.main import main
-from moemcts.errors import DamagedFile, UsageError
+from moemcts.errors import AgentFailure, DamagedFile, Failure, MissingExtra, MoemctsError, UnlawfulGame, UsageError
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.report.leaderboard import checked_row, leaderboard
+from moemcts.runs import benchmark
 from moemcts.runs.benchmark import read_suite
 
 ROOT = Path(__file__).parent.parent.parent
@@ -55,6 +57,31 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
         words = (folder / "suite.toml", "--preset", "tiny", "--workers", 1, "--out", folder / "out")
         assert command("benchmark", *words, monkeypatch=monkeypatch) == 0
     return folder
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UsageError("no gate"),
+        MissingExtra("ray", "ray"),
+        UnlawfulGame("expected returns"),
+        AgentFailure({0: Failure("crash", "x")}, [None]),
+    ],
+)
+def test_an_error_says_of_which_game_it_is_wherever_it_was_raised(
+    error: MoemctsError, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "suite.toml").write_text(SUITE)
+    (unit,) = read_suite(tmp_path / "suite.toml", "tiny")
+
+    def failing(*_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(benchmark.DoUnit, "_rows", failing)
+    with pytest.raises(type(error) if isinstance(error, UsageError) else MoemctsError) as raised:
+        benchmark.DoUnit(tmp_path / "out")(unit, lambda _: None)
+    told = pickle.loads(pickle.dumps(raised.value))
+    assert (str(told), told.exit_code) == (f"tictactoe: {error}", error.exit_code)
 
 
 def test_every_budget_and_routing_has_a_row_with_its_origin(suite: Path) -> None:

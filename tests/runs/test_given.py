@@ -13,10 +13,12 @@ from moemcts.cli.run import make
 from moemcts.cli.settings import Given, read_settings
 from moemcts.cli.train import make as make_training
 from moemcts.errors import ForeignData, UsageError
+from moemcts.hookspecs import Registration
 from moemcts.learn.data.generation import generate
 from moemcts.naming import resolve_agent
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, Training, TrainingConfig
+from moemcts.runs.programs import program_agent
 from moemcts.runs.settings import DataConfig, validate
 from moemcts.runs.sources import Sources, open_sources
 from moemcts.store import read_toml, write_toml
@@ -37,6 +39,14 @@ def test_a_file_starts_no_program_unless_it_is_allowed(
         error = capsys.readouterr().err
         assert f"{setting} = {agent!r} runs a program of this machine" in error
         assert "--allow-programs" in error
+
+
+def test_a_program_of_any_family_of_agents_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    engines = Registration("gtp:", lambda program, game: None, "an engine", runs_programs=True)
+    monkeypatch.setitem(plugins().agents, "gtp:", engines)
+    assert program_agent("gtp:/bin/sh") == "gtp:/bin/sh"
+    assert program_agent("flat?a=gtp:/bin/sh") == "gtp:/bin/sh"
+    assert program_agent("flat") == program_agent("gtp") == ""
 
 
 def test_allowed_programs_are_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +119,7 @@ def test_the_arms_of_a_run_play_experts_that_were_trained_before(
             "training.plateau_patience has no effect with training.schedule=constant",
         ),
         ("--set seed=1e400", "seed: expected a number up to 1e+15, got inf"),
-        ("--set training.epochs=inf", "training.epochs: expected a number up to 1e+15, got inf"),
+        ("--set training.epochs=inf", "training.epochs: Input should be a finite number, got 'inf'"),
         ("--set training.epochs=NaN", "training.epochs: expected a number up to 1e+15, got nan"),
         ("--set seed=99999999999", "seed: Input should be less than or equal to 4294967295, got 99999999999"),
         ("--set seed=" + "9" * 5000, "seed: "),

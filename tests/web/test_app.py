@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
 import socket
+import subprocess
 import sys
+import threading
+import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +19,7 @@ import pytest
 from games_for_tests import Savings
 from trained_for_tests import save_team, shipped
 
+from moemcts.agents import Decision
 from moemcts.cli.main import main
 from moemcts.errors import UsageError
 from moemcts.gates import SinglePhase
@@ -362,6 +369,62 @@ def test_an_agent_that_fails_is_one_line_and_the_game_stays(client: TestClient, 
     for _ in range(2):
         answer = broken.post(f"/api/tables/{now['id']}/advance", json={"step": 0})
         refused(answer, 400, "player 0 (broken), crash: ZeroDivisionError: nothing to divide by")
+
+
+def test_other_pages_wait_for_no_search() -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    class Slow:
+        name = "slow"
+
+        def act(self, views: Any, seats: Any) -> Any:
+            begun.set()
+            assert may_end.wait(20)
+            return [Decision(action=int(views[row].state.legal_actions(0)[0])) for row in range(len(views))]
+
+    offers = Offers(game="tictactoe", agents=["random"])
+    offers._agents["tictactoe", "random"] = Slow()  # type: ignore[assignment]
+    client = TestClient(make_app(offers), base_url=HOME)
+    searching, other = begin(client, "random", "you"), begin(client, "you", "random")
+    found: list[dict[str, Any]] = []
+    thread = threading.Thread(target=lambda: found.append(advance(client, searching)))
+    thread.start()
+    assert begun.wait(20)
+    for now in (searching, other):
+        assert client.get(f"/api/tables/{now['id']}").json()["step"] == 0
+    may_end.set()
+    thread.join(20)
+    assert found[0]["step"] == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent")
+def test_an_interrupt_ends_the_program_while_an_agent_thinks() -> None:
+    command = [Path(sys.executable).parent / "moemcts", "play", "--web", "--no-browser", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    address = process.stdout.readline().strip()
+
+    def ask(path: str, **body: Any) -> Any:
+        asked = json.dumps(body).encode()
+        request = urllib.request.Request(f"{address}api/tables{path}", asked, {"content-type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    now = ask("", game="connect-four", agents=["weights:connect-four", "you"], simulations=100_000)
+
+    def think() -> None:
+        with contextlib.suppress(OSError):
+            ask(f"/{now['id']}/advance", step=0)
+
+    thread = threading.Thread(target=think)
+    thread.start()
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    thread.join(30)
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in said
 
 
 def test_a_port_in_use_is_said() -> None:

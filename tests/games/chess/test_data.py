@@ -95,7 +95,9 @@ def test_compressed_files_are_read_and_truncated_ones_leave_nothing(compress: ob
     ("text", "game", "message"),
     [
         ("", "chess", "found no game at all"),
-        ("\x00\x01\x02" * 50, "chess", "expected games of chess"),
+        ("\x00\x01\x02" * 50, "chess", "expected text in UTF-8, got UTF-16 or binary data in .*games.pgn; save it"),
+        (pgn().encode("utf-16"), "chess", "expected text in UTF-8, got UTF-16 or binary data in .*games.pgn; save it"),
+        (pgn("1-0"), "chess", "found 1 without moves"),
         (pgn(Variant="Antichess"), "chess", "found 1 left out by variant"),
         (pgn(), "antichess", "found 1 left out by variant"),
         (pgn("1. e4 e5 2. Qh6 1-0"), "chess", "1 damaged, the first at .*line 1: illegal move 2. Qh6"),
@@ -103,7 +105,7 @@ def test_compressed_files_are_read_and_truncated_ones_leave_nothing(compress: ob
         (pgn()[:-6], "chess", "line 1: the moves end without a result"),
     ],
 )
-def test_a_file_without_games_leaves_nothing(text: str, game: str, message: str, tmp_path: Path) -> None:
+def test_a_file_without_games_leaves_nothing(text: str | bytes, game: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(MoemctsError, match=message) as raised:
         imported(tmp_path, text, game)
     assert "\n" not in str(raised.value)

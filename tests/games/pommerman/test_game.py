@@ -75,8 +75,6 @@ def test_wrong_names_and_numbers_say_what_was_expected(registered: Plugins) -> N
         registered.game("pommerman?corners=round")
     with pytest.raises(UsageError, match="expected first_collapse at least 4 steps before"):
         registered.game("pommerman?first_collapse=900")
-    with pytest.raises(UsageError, match="expected first_collapse at least 4 steps before"):
-        registered.game("pommerman?first_collapse=65533")
     with pytest.raises(UsageError, match="no gate named 'opponents'"):
         registered.gate("opponents", registered.game(DUEL))
     game = variant("OneVsOne-v0")
@@ -88,8 +86,8 @@ def test_wrong_names_and_numbers_say_what_was_expected(registered: Plugins) -> N
         variant("PommeFFACompetition-v0").parse_state(text)
     with pytest.raises(ValueError, match="got one with max_steps 800 instead of 30"):
         variant("OneVsOne-v0", max_steps=30).parse_state(text)
-    for options in ("max_steps=-3", "max_steps=100000", "first_collapse=-1"):
-        with pytest.raises(UsageError, match=r"expected .* of at most 9999 steps, got"):
+    for options in ("max_steps=-3", "max_steps=100000", "first_collapse=-1", f"first_collapse={10**30}"):
+        with pytest.raises(UsageError, match=r"expected .* from [01] to 9999, got"):
             registered.game(f"pommerman?{options}")
     for joint in ([-1, 0], [300, 0], [2**40, 0]):
         with pytest.raises(ValueError, match="expected"):
