@@ -90,7 +90,7 @@ class Subject:
         torch.manual_seed(0)
         shape = game.spec.observation_shape
         network = plugins().network(name, shape, game.spec.num_actions).eval()
-        inference = resolve("auto", "auto", network, shape, batch_size=BATCH)
+        inference = resolve("auto", "auto", network, shape, batch_size=BATCH).inference
         evaluator = make_evaluator(network, shape, backend=inference.backend, precision=inference.precision)
         return cls(game, evaluator, inference)
 

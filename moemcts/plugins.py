@@ -249,11 +249,6 @@ class Plugins:
                 problems[plugin] = one_line(error)
         return problems
 
-    @staticmethod
-    def for_game(entries: Registry, game: str) -> Registry:
-        """Returns the entries that a game can use, by name."""
-        return entries.for_game(game)
-
 
 @functools.cache
 def plugins() -> Plugins:

@@ -16,7 +16,7 @@ from typing import Any
 
 from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError
 from moemcts.game import Game
-from moemcts.plugins import Plugins, plugins
+from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 from moemcts.store import cache_folder, digest, read_toml, write_bytes
 
@@ -80,7 +80,7 @@ def default_weights(game: Game) -> str | None:
     """
     from moemcts.learn.fingerprint import encoding_fingerprint
 
-    for name, entry in Plugins.for_game(plugins().weights, game.spec.name).items():
+    for name, entry in plugins().weights.for_game(game.spec.name).items():
         if not entry.default:
             continue
         encoding = read_toml(plugins().experts(name) / MANIFEST).get("encoding")

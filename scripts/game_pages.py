@@ -62,7 +62,7 @@ def row(known: Plugins, name: str) -> tuple[str, ...]:
 
 
 def _names(entries: Mapping[str, Any], game: str) -> str:
-    own = Plugins.for_game(entries, game)
+    own = entries.for_game(game)
     order = sorted((name for name in own if name not in ANY), key=lambda name: not own[name].default)
     return ", ".join(f"`{name}`" for name in order) or "–"
 

@@ -11,12 +11,12 @@ from moemcts_chess.game import ChessGame
 
 def analysis(game: ChessGame, state: Any) -> dict[str, Any]:
     """Returns phase by gate, the numbers that gates cut, legal moves and the state of the game, as JSON values."""
-    from moemcts.plugins import Plugins, plugins
+    from moemcts.plugins import plugins
 
     players = state.active_players
     views = game.views([(state, players[0] if players else 0)])
     phases = {}
-    for name, entry in Plugins.for_game(plugins().gates, game.spec.name).items():
+    for name, entry in plugins().gates.for_game(game.spec.name).items():
         if entry.is_learned:
             continue
         gate = plugins().gate(name, game)

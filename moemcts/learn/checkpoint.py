@@ -19,7 +19,7 @@ from moemcts.gates import PhaseGate
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
 from moemcts.learn.gates.saved import LearnedGate, load_gate, save_gate
 from moemcts.learn.identity import PLAIN_FILE, check_encoding, checked
-from moemcts.learn.inference.evaluators import AUTO, BATCH_SIZE, Choice, Inference, resolve_choice
+from moemcts.learn.inference.evaluators import AUTO, BATCH_SIZE, Choice, Inference, resolve
 from moemcts.learn.inference.folder import has_models, read_models
 from moemcts.learn.inference.making import make
 from moemcts.learn.inference.positions import Positions
@@ -182,7 +182,7 @@ class LoadedNetworks:
             # Nobody asked for them: those of other weights are none.
             with contextlib.suppress(ForeignData):
                 quantised = self._int8_models()
-        return resolve_choice(
+        return resolve(
             backend,
             precision,
             self.networks,

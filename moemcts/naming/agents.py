@@ -14,7 +14,7 @@ from moemcts.naming.experts import AUTO, LIMITS, ExpertAgent
 from moemcts.naming.folders import folder_of, names_experts
 from moemcts.naming.limits import with_limits
 from moemcts.options import checked_options
-from moemcts.plugins import Plugins, plugins
+from moemcts.plugins import plugins
 from moemcts.references import extend_reference, format_reference, parse_reference
 
 TIMES = ("seconds", "movetime")
@@ -133,9 +133,9 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     if not names_experts(reference):
         if "/" in name and name not in plugins().agents:
             raise UsageError(f"no agent or folder of experts {name!r}; `moemcts agents` lists the agents")
-        agents = Plugins.for_game(plugins().agents, game.spec.name)
+        agents = plugins().agents.for_game(game.spec.name)
         if name not in agents and f"{name.partition(':')[0]}:" not in agents:
-            trained = Plugins.for_game(plugins().weights, game.spec.name)
+            trained = plugins().weights.for_game(game.spec.name)
             raise unknown_name("agent", name, [*agents, *(weights.WEIGHTS + one for one in trained)])
         return plugins().agent(_limited(reference, game, limits), game)
     options = with_limits(options, reference, game, limits or {})

@@ -40,7 +40,7 @@ def inference_for(
         batch_size=batch_size,
         device=device,
         positions=lambda: usual_positions(played, SinglePhase(), plugins().agent(plugins().player(played), played)),
-    )
+    ).inference
 
 
 def device_for(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from moemcts import naming
 from moemcts.agents import Agent
 from moemcts.game import Game
-from moemcts.plugins import Plugins, plugins
+from moemcts.plugins import plugins
 from moemcts.references import format_reference, parse_reference
 from moemcts.report.style import PHASE_COLOURS
 from moemcts.web.tables import Refusal, WebTable
@@ -111,11 +111,11 @@ class Offers:
 
     @staticmethod
     def _weights(game: Game) -> list[str]:
-        return [WEIGHTS + name for name in Plugins.for_game(plugins().weights, game.spec.name)]
+        return [WEIGHTS + name for name in plugins().weights.for_game(game.spec.name)]
 
     @staticmethod
     def _registered(game: Game) -> list[str]:
-        entries = Plugins.for_game(plugins().agents, game.spec.name)
+        entries = plugins().agents.for_game(game.spec.name)
         return [name for name, entry in entries.items() if not entry.runs_programs]
 
 

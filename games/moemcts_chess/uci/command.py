@@ -89,10 +89,10 @@ def _protocol_channel() -> TextIO:
 
 
 def _gates() -> list[str]:
-    from moemcts.plugins import Plugins, plugins
+    from moemcts.plugins import plugins
 
     # One that is learned has no name until it is a file.
-    return sorted(name for name, gate in Plugins.for_game(plugins().gates, "chess").items() if not gate.is_learned)
+    return sorted(name for name, gate in plugins().gates.for_game("chess").items() if not gate.is_learned)
 
 
 def _freeze() -> None:

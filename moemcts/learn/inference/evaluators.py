@@ -28,36 +28,12 @@ def resolve(
     device: str = "cpu",
     positions: Callable[[], Positions] | None = None,
     quantised: Sequence[bytes] | None = None,
-) -> Inference:
-    """Returns what the names mean here, `auto` being what `choice.choose` takes.
+) -> Choice:
+    """Returns what the names mean here, `auto` being what `choice.choose` takes, with what it was compared with.
 
     Several networks are those of a team, and `positions` some of their game, to see whether they keep their policy.
     Raises UsageError for names there are none of, or that do not go together.
     """
-    return resolve_choice(
-        backend,
-        precision,
-        network,
-        observation_shape,
-        batch_size=batch_size,
-        device=device,
-        positions=positions,
-        quantised=quantised,
-    ).inference
-
-
-def resolve_choice(
-    backend: str,
-    precision: str,
-    network: nn.Module | Sequence[nn.Module],
-    observation_shape: tuple[int, ...],
-    *,
-    batch_size: int = BATCH_SIZE,
-    device: str = "cpu",
-    positions: Callable[[], Positions] | None = None,
-    quantised: Sequence[bytes] | None = None,
-) -> Choice:
-    """Returns what `resolve` does, with what it was compared with."""
     chosen = None if backend == AUTO else named_backend(backend)
     digits = None if precision == AUTO else named_precision(precision)
     if chosen and digits:
@@ -112,6 +88,6 @@ def make_evaluator(
     models = None if quantised is None else [quantised]
     chosen = resolve(
         backend, precision, network, observation_shape, batch_size=batch_size, device=device, quantised=models
-    )
+    ).inference
     model = quantised if chosen.precision == "int8" else None
     return make(network, observation_shape, chosen, model=model, device=device, name=name)

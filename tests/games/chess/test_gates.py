@@ -10,7 +10,7 @@ import pytest
 from chess_oracle import crazyara_score, lichess_score, measures, random_games
 
 from moemcts.native import core
-from moemcts.plugins import Plugins, plugins
+from moemcts.plugins import plugins
 from moemcts_chess import gates
 from moemcts_chess.game import VARIANTS, ChessGame
 
@@ -50,7 +50,7 @@ def test_views_bytes_and_states_are_measured_alike() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_gate_serves_every_variant(variant: str) -> None:
     game = plugins().game(variant)
-    names = set(Plugins.for_game(plugins().gates, variant))
+    names = set(plugins().gates.for_game(variant))
     assert names >= {"lichess", "lichess-crazyara", "conjunctive", "movecount", "material", "pieces"}
     views = game.views([(state, 0) for state, _ in random_games(game, 50)])
     for name in names - {"kmeans", "learned"}:

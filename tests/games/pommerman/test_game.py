@@ -49,9 +49,9 @@ def test_the_laws_of_games_hold(registered: Plugins, name: str) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_gates_and_agents_keep_their_contracts(registered: Plugins, name: str) -> None:
     game = registered.game(name)
-    for gate in registered.for_game(registered.gates, game.spec.name):
+    for gate in registered.gates.for_game(game.spec.name):
         check_gate(registered.gate(gate, game), game, num_games=3)
-    for agent in registered.for_game(registered.agents, game.spec.name):
+    for agent in registered.agents.for_game(game.spec.name):
         check_agent(registered.agent(agent, game), game, num_games=2)
     assert registered.default_agent(game) == "simple"
 
