@@ -401,27 +401,31 @@ def test_other_pages_wait_for_no_search() -> None:
 def test_an_interrupt_ends_the_program_while_an_agent_thinks() -> None:
     command = [Path(sys.executable).parent / "moemcts", "play", "--web", "--no-browser", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    address = process.stdout.readline().strip()
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
 
-    def ask(path: str, **body: Any) -> Any:
-        asked = json.dumps(body).encode()
-        request = urllib.request.Request(f"{address}api/tables{path}", asked, {"content-type": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer)
+        def ask(path: str, **body: Any) -> Any:
+            asked = json.dumps(body).encode()
+            request = urllib.request.Request(f"{address}api/tables{path}", asked, {"content-type": "application/json"})
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)
 
-    now = ask("", game="connect-four", agents=["weights:connect-four", "you"], simulations=100_000)
+        now = ask("", game="connect-four", agents=["weights:connect-four", "you"], simulations=100_000)
 
-    def think() -> None:
-        with contextlib.suppress(OSError):
-            ask(f"/{now['id']}/advance", step=0)
+        def think() -> None:
+            with contextlib.suppress(OSError):
+                ask(f"/{now['id']}/advance", step=0)
 
-    thread = threading.Thread(target=think)
-    thread.start()
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
-    thread.join(30)
+        thread = threading.Thread(target=think)
+        thread.start()
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+        thread.join(30)
+    finally:
+        process.kill()
+        process.wait()
     assert process.returncode == 130
     assert said.splitlines()[-1] == "interrupted"
     assert "Traceback" not in said
