@@ -16,7 +16,8 @@ from selenium import webdriver
 
 PATH = Path(__file__).parent.parent / "docs" / "assets" / "web.png"
 PLIES, SHOWN = 64, 38
-COMMAND = ("moemcts", "play", "--web", "--no-browser", "--port", "0", "--game", "chess", "--seat", "2")
+PLAYED = ("--game", "chess", "--seat", "2", "--simulations", "200")
+COMMAND = ("moemcts", "play", "--web", "--no-browser", "--port", "0", *PLAYED)
 PLAY = """
 const [plies, done] = arguments, state = window.moemcts
 state.wait = 0
