@@ -101,6 +101,9 @@ def _single_phase(game: Game) -> SinglePhase:
 
 
 def _plies(game: Game, *, cuts: Sequence[int] = ()) -> PlyGate:
+    longest = game.spec.max_plies
+    if late := [cut for cut in cuts if cut >= longest]:
+        raise ValueError(f"expected cuts below {longest}, the longest game of {game.spec.name} in plies, got {late[0]}")
     return PlyGate(cuts or _thirds(game), ())
 
 

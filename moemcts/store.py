@@ -169,7 +169,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise MoemctsError(f"expected a file, got the folder {path}") from None
     except OSError as error:
         raise MoemctsError(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
+        raise DamagedFile(f"{path} is not valid TOML: it is no text in UTF-8") from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise DamagedFile(f"{path} is not valid TOML: {error}") from error
 
 

@@ -118,7 +118,7 @@ _engine = partial(Registration, runs_programs=True)
 @hookimpl
 def register_weights() -> Sequence[Registration]:
     summaries = {
-        "chess": "three small experts, trained on 1.8 million positions of masters",
+        "chess": "three small experts, trained on 21.8 million positions of masters",
         "antichess": "three small experts, trained on 60,000 positions of alpha-beta at depth 3",
     }
     return [

@@ -146,7 +146,16 @@ def _difference(path: Path, found: Mapping[str, Any], expected: Mapping[str, Any
     for key in [*expected, *found]:
         if found.get(key) != expected.get(key):
             return (
-                f"{path} holds the games of another match: its {key} is {found.get(key)!r}, expected "
-                f"{expected.get(key)!r}; give another file or remove this one"
+                f"{path} holds the games of another match, with {key} {_told(found.get(key))} in place of "
+                f"{_told(expected.get(key))}; give another file or remove this one"
             )
     return f"{path} holds the games of another match"
+
+
+def _told(value: Any) -> str:
+    """Returns a value of a header in words; where names stand for themselves, the names."""
+    if isinstance(value, Mapping):
+        return ", ".join(key if key == told else f"{key}: {_told(told)}" for key, told in value.items()) or "none"
+    if isinstance(value, list):
+        return ", ".join(map(_told, value)) or "none"
+    return "none" if value is None else str(value)

@@ -218,7 +218,8 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
                 name = f"{start.place} ({start.name})" if start.name else start.place
                 openings.setdefault(start.state.position_key(), Opening(name, start.state))
     except (OSError, UnicodeDecodeError) as error:
-        raise MoemctsError(f"cannot read the openings {path}: {getattr(error, 'strerror', None) or error}") from error
+        reason = "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror or error
+        raise MoemctsError(f"cannot read the openings {path}: {reason}") from error
     if not openings:
         raise UsageError(
             _faults(path, faults) or f"expected positions of {game.spec.name} in {path}, one per line, got none"

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 
+QUICK = {"simulations": 32, "playouts": 32}
+"""Limits of agents that are checked: laws are kept or broken by small searches as by large ones."""
+
 
 def register(app: typer.Typer) -> None:
     app.command(rich_help_panel="Extend")(check)
@@ -34,6 +37,7 @@ def check(
     ] = None,
 ) -> None:
     """Check that a game, its gates, agents and board keep the laws that search, training and pages rely on."""
+    from moemcts.naming import resolve_agent
     from moemcts.plugins import plugins
     from moemcts.testing import check_agent, check_game, check_gate
 
@@ -48,7 +52,7 @@ def check(
     checks: list[tuple[str, str, Callable[[], list[Law]]]] = [
         *(("gate", gate, lambda gate=gate: check_gate(gate_of(gate), made, seed=seed)) for gate in gates),
         *(
-            ("agent", agent, lambda agent=agent: check_agent(plugins().agent(agent, made), made, seed=seed))
+            ("agent", agent, lambda agent=agent: check_agent(resolve_agent(agent, made, QUICK), made, seed=seed))
             for agent in plugins().agents.for_game(name)
         ),
         ("registration", game, functools.partial(_check_registration, game)),

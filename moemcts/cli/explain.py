@@ -40,6 +40,8 @@ def explain(
 
     With --data: averages over each phase's positions, per plane and cell. With --position: heat maps of that one.
     """
+    if data is None and position is None:
+        raise UsageError("expected --data, --position or both: something to explain")
     from moemcts.cli.consoles import print_json
     from moemcts.cli.outputs import check_own
     from moemcts.cli.progress import ConsoleProgress
@@ -60,8 +62,6 @@ def explain(
     from moemcts.runs.sources import open_training_samples
     from moemcts.store import write_json
 
-    if data is None and position is None:
-        raise UsageError("expected --data, --position or both: something to explain")
     if baseline not in BASELINES:
         raise unknown_name("baseline", baseline, BASELINES)
     if baseline == "mean" and data is None:

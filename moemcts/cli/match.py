@@ -235,6 +235,8 @@ def _formats(played: Match, pgn: Path | None, replays: Path | None) -> list[tupl
     """Returns where to write the games and how, so that an unknown format is known before the first game."""
     from moemcts.plugins import plugins
 
+    if pgn is not None and "pgn" not in plugins().replay_formats.for_game(played.game.spec.name):
+        raise UsageError(f"{played.game.spec.name} has no PGN; --replays FILE.jsonl keeps its games")
     named = [(pgn, "pgn"), (replays, replays.suffix.removeprefix(".") if replays is not None else "")]
     return [(path, plugins().replay_format(name, played.game)) for path, name in named if path is not None]
 

@@ -70,10 +70,10 @@ def _evidence(result: DuelResult) -> list[str]:
     lines = [f"{first} against {second}: {_claim(found, number, observations)}{stopped}{_few(num_games)}"]
     if any(pairs):
         told = " ".join(map(str, pairs))
-        line = f"pairs with 0, 1/2, 1, 3/2, 2 points: {told}; Elo of pairs {pentanomial_elo(pairs)}"
+        line = f"pairs with 0, 1/2, 1, 3/2, 2 points: {told}"
         if sum(pairs) >= FEWEST_PAIRS and (measured := normalized_elo(pairs)):
             normalized, error = measured
-            line += f", normalized {normalized:+z.1f} ± {error:.1f}"
+            line += f"; normalized Elo {normalized:+z.1f} ± {error:.1f}"
         lines.append(line)
     if (sprt := result.sprt) is not None:
         counts = result.evidence(sprt)

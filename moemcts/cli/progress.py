@@ -83,7 +83,10 @@ class ConsoleProgress:
 
         yield advance
         seconds = time.monotonic() - started
-        self.say(f"{name}: {counted(last[0], unit.removesuffix('s'))} in {seconds:,.1f} s")
+        done = (
+            f"{counted(last[0], unit.removesuffix('s'))} in {seconds:,.1f} s" if last[0] else "nothing was left to do"
+        )
+        self.say(f"{name}: {done}")
 
 
 @contextmanager

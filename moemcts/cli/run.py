@@ -93,7 +93,7 @@ def run(
         Path | None,
         typer.Option(
             help="Go on with the run in this folder. With --gate, --scheme, --network, --single-network and --set "
-            "it gains arms, games and seeds: what it has is kept."
+            "it gains arms, games and seeds: what it has is kept. --workers may be others."
         ),
     ] = None,
     workers: Annotated[
@@ -128,6 +128,8 @@ def run(
     if resume is None:
         settings = read_settings(given, ExperimentConfig).filled()
         experiment = Experiment.prepare(out or new_folder(settings.game, settings.gates, preset), settings)
+        if scheme and not experiment.gates:
+            raise UsageError("--scheme has no effect without a gate, which makes experts; leave it out, or name one")
     elif out or preset or config or {*given.options} - {"gates", "schemes", *networks}:
         raise UsageError(
             "expected --resume with --gate, --scheme, --network, --single-network, --workers and --set at most: a run "

@@ -81,7 +81,10 @@ def selfplay(
         folder = out or new_folder(settings.game, ["selfplay", settings.gate], preset)
         run = SelfPlay.prepare(folder, settings)
     elif given or out:
-        raise UsageError("expected --resume alone: a run goes on with the settings in its config.toml")
+        raise UsageError(
+            "expected --resume alone: self-play goes on with the settings in its config.toml, where generations may be "
+            "raised"
+        )
     else:
         run = SelfPlay.load(resume, allow_programs=allow_programs)
     progress.say(headline(run))

@@ -324,7 +324,12 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
         if first["type"] == "extra_forbidden":
             # Of a section that there is not, what was to be set in it is named too: that says which one was meant.
             named = next(iter(flat({path: first["input"]})), path)
-            raise unknown_name("setting", named, setting_names(kind)) from None
+            table, _, own = named.rpartition(".")
+            names = setting_names(kind)
+            beside = [name.removeprefix(f"{table}.") for name in names if table and name.rpartition(".")[0] == table]
+            if beside:
+                raise unknown_name(f"setting of {table}", own, beside) from None
+            raise unknown_name("setting", named, names) from None
         if first["type"] == "value_error":
             # What a validator of ours says names what came.
             raise UsageError(f"{path + ': ' if path else ''}{first['ctx']['error']}") from None
