@@ -226,7 +226,9 @@ def changed(options: argparse.Namespace, experiment: Experiment) -> str:
     backend = kept.match.backend if asked.match.backend == AUTO else asked.match.backend
     match = asked.match.model_copy(update={"backend": backend})
     training = asked.training.model_copy(update={"epochs": kept.training.epochs})
-    asked = asked.model_copy(update={"training": training, "match": match, "workers": kept.workers})
+    # Of a run that has grown, with what it was begun says how arms are called.
+    same = {"workers": kept.workers, "begun_with": kept.begun_with}
+    asked = asked.model_copy(update={"training": training, "match": match, **same})
     begun, _ = _parser().parse_known_args(words_of(experiment))
     was, now = ({"start_samples": one.start_samples} for one in (begun, options))
     if options.samples is None:
@@ -240,9 +242,12 @@ def changed(options: argparse.Namespace, experiment: Experiment) -> str:
 
 
 def words_of(experiment: Experiment) -> list[str]:
-    """Returns the arguments of the call that began an experiment; those of this one where another program did so."""
+    """Returns the arguments of the call that began an experiment; those of this one where another program did so, or
+    where it has grown since.
+    """
     command = experiment.environment().get("command") or sys.argv
-    return list(command if Path(command[0]).name == Path(__file__).name else sys.argv)[1:]
+    is_ours = Path(command[0]).name == Path(__file__).name and experiment.config.begun_with is None
+    return list(command if is_ours else sys.argv)[1:]
 
 
 def recorded_words(words: Sequence[str]) -> list[str]:

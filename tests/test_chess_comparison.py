@@ -11,6 +11,8 @@ import pytest
 from trained_for_tests import save_team
 
 from moemcts.plugins import plugins
+from moemcts.runs import Experiment
+from moemcts.runs.growth import grown, keep_growth
 
 ROOT = Path(__file__).parent
 sys.path[:0] = [str(ROOT.parent / "benchmarks"), str(ROOT / "games" / "chess")]
@@ -122,6 +124,15 @@ def test_a_comparison_goes_on_with_the_settings_that_it_was_begun_with(
     (written,) = [json.loads(line) for line in (tmp_path / "chess.jsonl").read_text().splitlines()]
     said = " ".join(["python chess_comparison.py DATA OUT --samples 600", *map(str, words), "--record"])
     assert written["command"] == said
+
+    # Those of a run that has grown name what it has gained.
+    keep_growth(grown(Experiment.load(tmp_path / "counted"), schemes=["staged"]))
+    with pytest.raises(SystemExit, match=r"counted was begun with other settings: schemes was .*staged"):
+        called("chess_comparison", monkeypatch, *turned)
+    called("chess_comparison", monkeypatch, *turned, "--scheme", "staged")
+    told = [json.loads(line)["command"] for line in (tmp_path / "chess.jsonl").read_text().splitlines()]
+    assert told[0] == said
+    assert told[1].count("--scheme") == 2
 
 
 def test_arms_of_equal_cost_have_rows_of_their_own(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,7 +117,7 @@ def test_experts_are_searched_with_any_setting(moemcts, tmp_path: Path) -> None:
         ({"presets": {"smok": {}}}, "no preset named 'smok'; did you mean 'smoke'?"),
         (
             {"presets": {"smoke": {"data": {"sample": 3}}}},
-            "presets.smoke: no setting named 'data.sample'; did you mean",
+            "presets.smoke: no setting of data named 'sample'; did you mean",
         ),
         (
             {"presets": {"selfplay": {"own": {"game": 3, "generation": 2}}}},
