@@ -110,7 +110,7 @@ def test_experts_are_searched_with_any_setting(moemcts, tmp_path: Path) -> None:
     [
         (
             {"search": {"simulatoins": 3}},
-            "search: no setting named 'search.simulatoins'; did you mean",
+            "search: no setting of search named 'simulatoins'; did you mean",
         ),
         ({"settings": {"netwrok": "mlp"}}, "settings: no setting named 'netwrok'; did you mean 'network'?"),
         ({"settings": {"training.epochs": "many"}}, "settings: training.epochs: "),
