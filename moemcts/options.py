@@ -7,13 +7,15 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
 from moemcts.errors import UsageError, unknown_name
 
 _MOST_CHARACTERS = 80
 """Of a wrong value, in an error."""
+_WORDS = {int: "whole number", float: "number", str: "text", bool: "true or false"}
 
 
 def option_types(make: Callable[..., Any], *, num_given: int = 0) -> dict[str, Any] | None:
@@ -53,8 +55,17 @@ def checked_options(
 
 
 def shown_type(kind: Any) -> str:
-    """Returns a type as people write it."""
-    return kind.__name__ if isinstance(kind, type) else str(kind).replace("collections.abc.", "").replace("typing.", "")
+    """Returns a type in words: that an option may be left out is said by its default."""
+    if isinstance(kind, type) and kind in _WORDS:
+        return _WORDS[kind]
+    parts = [part for part in get_args(kind) if part is not NoneType]
+    if get_origin(kind) in (Union, UnionType):
+        return " or ".join(map(shown_type, parts))
+    if get_origin(kind) is Literal:
+        return " or ".join(map(str, parts))
+    if get_origin(kind) in (Sequence, list, tuple):
+        return f"{shown_type(parts[0])}, ..."
+    return kind.__name__ if isinstance(kind, type) else str(kind)
 
 
 def told(error: Exception) -> str:

@@ -144,11 +144,15 @@ def _line(values: Mapping[str, Any]) -> bytes:
 
 def _difference(path: Path, found: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
     for key in [*expected, *found]:
-        if found.get(key) != expected.get(key):
-            return (
-                f"{path} holds the games of another match, with {key} {_told(found.get(key))} in place of "
-                f"{_told(expected.get(key))}; give another file or remove this one"
-            )
+        was, now = found.get(key), expected.get(key)
+        if was == now:
+            continue
+        if isinstance(was, Mapping) and isinstance(now, Mapping) and was.keys() == now.keys():
+            return _difference(path, was, now)
+        return (
+            f"{path} holds the games of another match, with {key} {_told(was)} in place of {_told(now)}; give another "
+            "file or remove this one"
+        )
     return f"{path} holds the games of another match"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Annotated, Any
 
 import typer
@@ -74,9 +74,12 @@ def agents(
 ) -> None:
     """List the agents that come with the games, or the options of one."""
     if name == EXPERTS:
-        from moemcts.naming.experts import ExpertAgent
+        from moemcts.naming.experts import ExpertAgent, option_words
 
-        _print(_options(ExpertAgent, {"baseline": "else"}), as_json)
+        words = option_words()
+        rows = _options(ExpertAgent, {"baseline": "else"})
+        told = [{**row, "meaning": words[field.name]} for row, field in zip(rows, fields(ExpertAgent), strict=True)]
+        _print(told, as_json)
         return
     _list("agent", plugins().agents, name, game, as_json, num_given=1)
 

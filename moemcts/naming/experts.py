@@ -29,6 +29,20 @@ LIMITS = ("simulations", "nodes", "seconds")
 """Options that limit a search."""
 AUTO = "auto"
 """The backend, the precision and the device that are chosen here."""
+_WORDS = {
+    "routing": f"Who evaluates the leaves of a batch: {', '.join([*ROUTINGS, QUEUE])}; by default what fits the gate.",
+    "batch": "Leaves that wait, with routing=queue, until they are evaluated at once.",
+    "gate": "Another gate of as many phases, by which the experts are chosen.",
+    "opponents": "Who the search expects in the other seats, by default the game's usual agent; self searches for all.",
+    "only": "Phases whose experts answer; in the others those of else do.",
+    "baseline": "A folder of experts that answer in the phases that only does not name.",
+    "value": "A folder of experts whose values are taken, with these policies.",
+    "backend": "What runs the networks: torch, onnxruntime, openvino, or auto, the quickest here.",
+    "precision": "float32, bf16, int8 where models are exported, or auto, the quickest here that keeps the policy.",
+    "device": "Where they run: cpu, cuda, or auto.",
+    "in_flight": "Groups of games: with 2 one is searched while the leaves of the other are evaluated.",
+}
+"""What options mean that are no settings of the search."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +186,13 @@ class ExpertAgent:
         settings = {**plugins().search_settings(game), **{key: one for key, one in said.items() if one is not None}}
         limits = {"simulations": self.simulations, "nodes": self.nodes, "seconds": self.seconds}
         return SearchConfig.model_validate({**settings, **limits, "leaves_per_tree": self.leaves})
+
+
+def option_words() -> dict[str, str]:
+    """Returns what each option of `ExpertAgent` means, by its field."""
+    fields = {**SearchConfig.model_fields, "leaves": SearchConfig.model_fields["leaves_per_tree"]}
+    fields |= {"noise": SearchConfig.model_fields["noise_fraction"]}
+    return {name: " ".join((field.description or "").split()) for name, field in fields.items()} | _WORDS
 
 
 def _saying_more(reference: str, chosen: dict[str, str]) -> str:

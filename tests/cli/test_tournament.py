@@ -84,7 +84,7 @@ def test_games_by_other_rules_are_not_taken_for_its_own(
         game = f"antichess?max_plies={max_plies} --agent random --agent flat?playouts=1"
         assert run(f"tournament --game {game} --games 2 --out {tmp_path / 'out'}", monkeypatch) == code
     told = capsys.readouterr().err
-    assert "'game': 'antichess?max_plies=8'}, expected" in told
+    assert "with game antichess?max_plies=8 in place of antichess?max_plies=9;" in told
     assert told.rstrip().count("antichess?max_plies=9") == 1
 
 
