@@ -367,7 +367,7 @@ def test_a_first_play_urgency_goes_on_with_the_same_weights_alone(
     save_team(tmp_path / "others", seed=4)
     (tmp_path / "team").rename(tmp_path / "before")
     (tmp_path / "others").rename(tmp_path / "team")
-    with pytest.raises(ForeignData, match="holds the games of another match, with .* in place of"):
+    with pytest.raises(ForeignData, match=r"holds the games of another match, with .* in place of"):
         urgency.main()
 
 
