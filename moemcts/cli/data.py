@@ -114,10 +114,12 @@ def stats(
 
 def _named_game(folder: Path) -> str:
     """Returns the game that a dataset says it is of."""
+    from moemcts.runs.sources import MANIFEST, dataset_folder
     from moemcts.store import read_toml
 
-    inside = folder / "train" / "manifest.toml"
-    return str(read_toml(inside if inside.exists() else folder / "manifest.toml").get("game", ""))
+    inside = folder / "train"
+    found = inside if (inside / MANIFEST).exists() else dataset_folder(folder)
+    return str(read_toml(found / MANIFEST).get("game", ""))
 
 
 def _numbers(dataset: Dataset, game: Game, gates: list[str]) -> dict[str, Any]:

@@ -165,7 +165,7 @@ class Person:
         names = [self._game.format_action(state, player, action) for action in state.legal_actions(player)]
         while True:
             try:
-                text = input(f"player {player}, your move ({' '.join(names)}): ").strip()
+                text = input(f"player {player}, your move, or {QUIT[0]} ({' '.join(names)}): ").strip()
             except (EOFError, RuntimeError):
                 # Without a standard input there is a RuntimeError. The prompt is left on a line of its own.
                 typer.echo()

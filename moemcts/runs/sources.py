@@ -119,7 +119,7 @@ def open_training_samples(folder: Path, game: Game) -> Dataset:
 def _folders(config: DataConfig, own: Path) -> dict[str, Path]:
     folder = Path(config.folder) if config.folder else own
     is_split = not (folder / MANIFEST).exists() and (folder / "train" / MANIFEST).exists()
-    folders = {"training": _dataset_folder(folder / "train" if is_split else folder)}
+    folders = {"training": dataset_folder(folder / "train" if is_split else folder)}
     if is_split:
         folders |= {kind: folder / kind for kind in ("validation", "test") if (folder / kind / MANIFEST).exists()}
     return folders | _set_apart(config)
@@ -131,11 +131,12 @@ def _set_apart(config: DataConfig) -> dict[str, Path]:
     for kind, named in (("validation", config.validation), ("test", config.test)):
         if named:
             inside = Path(named) / kind
-            folders[kind] = _dataset_folder(inside if (inside / MANIFEST).exists() else Path(named))
+            folders[kind] = dataset_folder(inside if (inside / MANIFEST).exists() else Path(named))
     return folders
 
 
-def _dataset_folder(folder: Path) -> Path:
+def dataset_folder(folder: Path) -> Path:
+    """Returns a folder with samples; raises MoemctsError, with where they are, for another."""
     if (folder / MANIFEST).exists():
         return folder
     hint = ""

@@ -58,6 +58,13 @@ def test_one_agent_against_others_is_learned_from_alone(moemcts, tmp_path: Path)
     assert json.loads(out)["training"]["searched"] == 1
 
 
+def test_a_folder_with_samples_below_it_names_them(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    made = ("data", "generate", "--game", "tictactoe", "--samples", "20", "--out", "run/data")
+    assert moemcts(*made)[0] == 0
+    found, _, err = moemcts("data", "stats", "--data", "run")
+    assert (found, err) == (1, "error: expected a dataset in run, found none; did you mean run/data?\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
@@ -73,7 +80,7 @@ def test_one_agent_against_others_is_learned_from_alone(moemcts, tmp_path: Path)
             2,
             "expected --agent once with --against, got it 2 times",
         ),
-        (("stats", "--data", "nowhere"), 1, "expected a file nowhere/manifest.toml, found none"),
+        (("stats", "--data", "nowhere"), 1, "expected a dataset in nowhere, found none: there is no such folder"),
         (("stats", "--data", "nowhere", "--game", "tictactoe"), 1, "expected a dataset in nowhere, found none"),
     ],
 )
