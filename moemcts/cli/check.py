@@ -12,6 +12,7 @@ from moemcts.errors import MissingExtra, MoemctsError, UsageError, one_line
 
 if TYPE_CHECKING:
     from moemcts.game import Game
+    from moemcts.gates import PhaseGate
     from moemcts.runs.settings import RunConfig
     from moemcts.testing import Law
 
@@ -39,7 +40,7 @@ def check(
     """Check that a game, its gates, agents and board keep the laws that search, training and pages rely on."""
     from moemcts.naming import resolve_agent
     from moemcts.plugins import plugins
-    from moemcts.testing import check_agent, check_game, check_gate
+    from moemcts.testing import check_agent, check_game
 
     made = plugins().game(game)
     # Whoever names a gate or a network wants it checked: what cannot be made ends the command.
@@ -50,7 +51,7 @@ def check(
     _report("game", name, lambda: check_game(made, num_games=num_games, seed=seed))
     gates = dict.fromkeys([*plugins().gates.for_game(name), *(saved or ())])
     checks: list[tuple[str, str, Callable[[], list[Law]]]] = [
-        *(("gate", gate, lambda gate=gate: check_gate(gate_of(gate), made, seed=seed)) for gate in gates),
+        *(("gate", gate, lambda gate=gate: _check_gate(gate, gate_of(gate), made, seed)) for gate in gates),
         *(
             ("agent", agent, lambda agent=agent: check_agent(resolve_agent(agent, made, QUICK), made, seed=seed))
             for agent in plugins().agents.for_game(name)
@@ -70,6 +71,20 @@ def check(
             problems.append(str(error))
     if problems:
         raise MoemctsError("; ".join(problems))
+
+
+def _check_gate(reference: str, gate: PhaseGate, game: Game, seed: int) -> list[Law]:
+    """Checks a gate; raises MoemctsError also where a registered one calls itself otherwise."""
+    from moemcts.plugins import plugins
+    from moemcts.references import parse_reference
+    from moemcts.testing import check_gate
+
+    registered, _ = parse_reference(reference)
+    if plugins().gates.knows(registered) and gate.name != registered:
+        raise MoemctsError(
+            f"gate {registered!r} calls itself {gate.name!r}; expected the name that it is registered under"
+        )
+    return check_gate(gate, game, seed=seed)
 
 
 def _check_registration(reference: str) -> list[Law]:

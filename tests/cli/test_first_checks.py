@@ -139,6 +139,16 @@ def test_check_reads_what_is_registered_with_a_game(
     assert "board tictactoe\n  ok  every player has a name" in out
 
 
+def test_check_says_that_a_gate_calls_itself_otherwise(  # type: ignore[no-untyped-def]
+    moemcts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gates = plugins().gates
+    monkeypatch.setitem(gates, "cuts", replace(gates["plies"], name="cuts"))
+    code, _, error = moemcts("check", "tictactoe", "--games", "1")
+    assert code == 1
+    assert "gate 'cuts' calls itself 'plies'; expected the name that it is registered under" in error
+
+
 def test_samples_keep_their_folder(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     save_team(tmp_path / "team")
     code, _, error = moemcts(
