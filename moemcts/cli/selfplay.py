@@ -48,7 +48,9 @@ def selfplay(
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="One setting, such as search.simulations=200; may be repeated.")
     ] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with the run in this folder, and with --generations for longer.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show settings and estimate, then exit.")] = False,
     tensorboard: TensorBoard = False,
     allow_programs: AllowPrograms = False,
@@ -80,13 +82,14 @@ def selfplay(
         settings = _settings(given)
         folder = out or new_folder(settings.game, ["selfplay", settings.gate], preset)
         run = SelfPlay.prepare(folder, settings)
-    elif given or out:
+    elif out or preset or config or changes or {*given.options} - {"generations"}:
         raise UsageError(
-            "expected --resume alone: self-play goes on with the settings in its config.toml, where generations may be "
-            "raised"
+            "expected --resume alone, or with --generations: self-play goes on with the settings in its config.toml"
         )
     else:
         run = SelfPlay.load(resume, allow_programs=allow_programs)
+        if generations is not None:
+            run = run.longer(generations)
     progress.say(headline(run))
     expected = selfplay_estimate(run)
     progress.say(expected.describe())
@@ -96,6 +99,8 @@ def selfplay(
     check_room(run.folder, expected)
     if resume is None:
         run.write()
+    elif generations is not None:
+        run.keep_settings()
     if tensorboard:
         _follow(run)
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 from moemcts.arena.adjudication import check_adjudicable
 from moemcts.arena.openings import read_openings
 from moemcts.arena.verdict import counted
-from moemcts.errors import MissingExtra
+from moemcts.errors import MissingExtra, UsageError
 from moemcts.gates import PhaseGate
 from moemcts.naming import AUTO, SELF, check_backend, contestants, experts_in, experts_of, settled
 from moemcts.plugins import plugins
@@ -119,6 +119,17 @@ class SelfPlay(Run[SelfPlayConfig]):
         faced = faced_in(config.games)
         game = plugins().game(config.game)
         return plugins().complete_network(config.network, game, faced="" if faced == SELF else faced)
+
+    def longer(self, generations: int) -> SelfPlay:
+        """Returns the same for more generations, of which nothing is written before `keep_settings`; raises UsageError
+        for fewer.
+        """
+        if generations < self.config.generations:
+            raise UsageError(
+                f"expected {self.config.generations} generations or more, which {self.folder} was begun with, got "
+                f"{generations}"
+            )
+        return SelfPlay(self.folder, self.config.model_copy(update={"generations": generations}))
 
     @property
     def gates(self) -> list[str]:

@@ -367,6 +367,15 @@ def test_the_command_ends_with_a_report(
     assert "moemcts selfplay --resume" in capsys.readouterr().err
     assert command("selfplay", "--resume", folder, "--json", monkeypatch=monkeypatch) == 0
     assert json.loads(capsys.readouterr().out)["generations"][0]["games"] == 8
+    longer = ("selfplay", "--resume", folder, "--generations")
+    assert command(*longer, 2, "--seed", 4, monkeypatch=monkeypatch) == 2
+    assert "expected --resume alone, or with --generations: self-play goes on with the" in capsys.readouterr().err
+    assert command(*longer, 2, "--dry-run", monkeypatch=monkeypatch) == 0
+    assert SelfPlay.load(folder).config.generations == 1
+    assert command(*longer, 2, monkeypatch=monkeypatch) == 0
+    assert SelfPlay.load(folder).on_disk.experts(2).exists()
+    assert command(*longer, 1, monkeypatch=monkeypatch) == 2
+    assert f"expected 2 generations or more, which {folder} was begun with, got 1" in capsys.readouterr().err
 
 
 def test_the_network_of_what_is_begun_with_is_not_chosen(
