@@ -137,10 +137,6 @@ class WebTable:
         except ValueError as error:
             raise Refusal(409, str(error)) from None
 
-    def advance(self, action: Action | None) -> None:
-        """Plays one round, with `action` where the person moves; raises as `after`."""
-        self.keep(self.after(action))
-
     def after(self, action: Action | None) -> Played:
         """Returns what one round leads to, with `action` where the person moves; the game stays as it is until `keep`.
 
@@ -347,17 +343,12 @@ class Seen(NamedTuple):
 
 
 class Tables:
-    """All games that pages play; one is advanced at a time, as agents' searches are shared.
-
-    What pages look at waits for no search.
-    """
+    """All games that pages play; one is advanced at a time, as agents' searches are shared, others can be looked at."""
 
     def __init__(self) -> None:
         self._tables: OrderedDict[str, WebTable] = OrderedDict()
-        self._lock = threading.Lock()
-        """Held while games are looked at or changed."""
-        self._playing = threading.Lock()
-        """Held from before a round is played until its game has gone on, and taken before the other."""
+        self._lock, self._playing = threading.Lock(), threading.Lock()
+        """Held while games are looked at or changed; and, taken first, while a round is played and until it is kept."""
 
     def add(self, table: WebTable) -> dict[str, Any]:
         """Adds a game and returns its snapshot."""
