@@ -118,16 +118,16 @@ def test_what_was_paid_stays_when_moves_are_taken_back_or_the_program_is_started
 
     table = laid()
     for action in (1, 1, 0, 0):
-        table.advance(action)
+        table.keep(table.after(action))
     assert table.snapshot()["over"]
     assert table.snapshot()["scores"] == pytest.approx([4 + 4 + 1 + 1])
     assert [one["scores"][0] for one in table.rounds()] == pytest.approx([0, 4, 8, 9, 10])
     table.back()
-    table.advance(1)
+    table.keep(table.after(1))
     assert table.snapshot()["scores"] == pytest.approx([13])
     anew = laid()
     anew.replay([[1], [1], [0]])
-    anew.advance(1)
+    anew.keep(anew.after(1))
     assert anew.snapshot()["returns"] == table.snapshot()["returns"] == pytest.approx([13 / 20])
 
 
