@@ -247,9 +247,9 @@ def test_a_file_of_another_match_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "match.jsonl"
     small_match(path, identity={"experts": "abc"})
     before = path.read_bytes()
-    with pytest.raises(ForeignData, match="its seed is 3, expected 4"):
+    with pytest.raises(ForeignData, match="with seed 3 in place of 4"):
         small_match(path, seed=4, identity={"experts": "abc"})
-    with pytest.raises(ForeignData, match="identity"):
+    with pytest.raises(ForeignData, match="with experts abc in place of def"):
         small_match(path, identity={"experts": "def"})
     with pytest.raises(ForeignData, match=r"line 2: expected game .* from other openings: give another file"):
         small_match(path, identity={"experts": "abc"}, openings=openings_from_seeds(10, first=5))

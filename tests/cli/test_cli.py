@@ -39,7 +39,7 @@ def moemcts(*arguments: object, folder: Path | None = None) -> subprocess.Comple
         ("run --game pommerman --network rise-tin", 2, "no network named 'rise-tin'; did you mean 'rise-tiny'?"),
         ("run --game pommerman --gate steps?cut=3", 2, "no option of gate 'steps' named 'cut'; did you mean 'cuts'?"),
         ("run --game pommerman --gate steps?cuts=9,3", 2, "expected ascending cuts, got [9, 3]"),
-        ("run --game pommerman --set search.simulation=3", 2, "did you mean 'search.simulations'?"),
+        ("run --game pommerman --set search.simulation=3", 2, "did you mean 'simulations'?"),
         ("run --game pommerman --set search.simulations=0", 2, "search.simulations: Input should be greater"),
         ("run --game pommerman --set match.games=many", 2, "match.games: Input should be a valid integer"),
         ("run --game pommerman --set nonsense", 2, "expected --set setting=value, got 'nonsense'"),

@@ -52,10 +52,10 @@ def test_a_fitted_gate_is_a_gate_everywhere(moemcts, data: Path, tmp_path: Path)
     _, out, _ = moemcts(*show, "--against", "plies")
     assert "phase 0 of plies" in out.splitlines()[0]
     # Nothing is said of a phase in which no position is.
-    _, out, _ = moemcts("gate", "show", "plies?cuts=3,90", "--game", "tictactoe", "--data", data)
-    assert [line.split()[-2:] for line in out.splitlines() if line.startswith("phase 2")] == [["%", "–"]]
-    _, out, _ = moemcts("data", "stats", "--data", data, "--gate", "plies?cuts=3,90")
-    assert [line.split()[-2:] for line in out.splitlines() if line.startswith("phase 2")] == [["%", "–"]]
+    _, out, _ = moemcts("gate", "show", "plies?cuts=0,3", "--game", "tictactoe", "--data", data)
+    assert [line.split()[-2:] for line in out.splitlines() if line.startswith("phase 0")] == [["%", "–"]]
+    _, out, _ = moemcts("data", "stats", "--data", data, "--gate", "plies?cuts=0,3")
+    assert [line.split()[-2:] for line in out.splitlines() if line.startswith("phase 0")] == [["%", "–"]]
 
     run = ["run", "--game", "tictactoe", "--gate", "gates/two.safetensors", "--set", f"data.folder={data}"]
     code, out, _ = moemcts(*run, "--out", "run", *TINY)

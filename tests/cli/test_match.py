@@ -284,7 +284,7 @@ def test_an_agent_that_breaks_loses_and_the_match_goes_on(tmp_path: Path, worker
         ("--agent random --agent random? --seconds 0.1", "--seconds has no effect here"),
         ("--agent random --agent random? --openings none.epd", "cannot read the openings none.epd"),
         ("--agent random --agent random? --replays a.pgn", "no replay format named 'pgn'"),
-        ("--agent random --agent random? --pgn a.pgn", "no replay format named 'pgn'"),
+        ("--agent random --agent random? --pgn a.pgn", "tictactoe has no PGN; --replays FILE.jsonl keeps its games"),
         ("--agent random --agent random? --random-plies 9", "take fewer --random-plies"),
         ("--agent random --agent random? --out a.jsonl --replays a.jsonl", "expected different files to write to"),
         ("--agent random --agent random? --replays /proc/x.jsonl", "cannot write /proc/x.jsonl"),

@@ -156,7 +156,7 @@ MISTAKES = [
     ("--game tictactoe --data {data} --baseline {nowhere}", 1, "expected a folder of experts, got"),
     ("--game tictactoe --data {data} --baseline weights:connect-four", 1, "was made for connect-four with planes"),
     ("--game tictactoe --data {data} --baseline weights:connect-fou", 2, "did you mean 'connect-four'?"),
-    ("--game tictactoe --data {data} --set training.epoch=3", 2, "did you mean 'training.epochs'?"),
+    ("--game tictactoe --data {data} --set training.epoch=3", 2, "did you mean 'epochs'?"),
     ("--game tictactoe --data {data} --set search.simulations=3", 2, "no setting named 'search.simulations'"),
     ("--game tictactoe --data {data} --out {run}", 2, "go on with it: moemcts train --resume"),
     ("--resume {nowhere}", 1, "expected a training with a config.toml in"),
@@ -188,10 +188,10 @@ def test_mistakes_get_one_line(
 
 def test_an_empty_phase_is_named_with_the_counts(baseline: Path, tmp_path: Path) -> None:
     done = moemcts(
-        "train", "--game", "tictactoe", "--data", baseline / "data", "--gate", "plies?cuts=3,9", "--out", tmp_path / "x"
+        "train", "--game", "tictactoe", "--data", baseline / "data", "--gate", "plies?cuts=0,3", "--out", tmp_path / "x"
     )
     assert done.returncode == 1
-    assert "no samples to train 'phase 2' on: gate 'plies' finds phase 0" in done.stderr
+    assert "no samples to train 'phase 0' on: gate 'plies' finds phase 0" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -100,7 +100,7 @@ def test_files_that_would_be_called_otherwise_stay(copy: Path, tmp_path: Path) -
         ({"gates": ["plies"]}, "expected what .* does not have yet, got 'plies'"),
         ({"single_networks": ["resnet?channels=4&blocks=1"]}, "expected what .* does not have yet, got 'resnet.*'"),
         ({"gates": ["plys"]}, "no gate named 'plys'.*did you mean 'plies'"),
-        ({"changes": {"match.game": 3}}, r"match\.game.*did you mean 'match.games'"),
+        ({"changes": {"match.game": 3}}, r"no setting of match named 'game'; did you mean 'games'"),
         ({"changes": {"match.games": 2}}, r"expected match\.games of 4 or more, which .* was begun with, got 2"),
         ({"changes": {"match.raw_games": 0}}, r"expected match\.raw_games of 2 or more"),
     ],
@@ -137,7 +137,7 @@ def test_the_command_line_makes_a_run_grow(
     for words in (["--game", "tictactoe"], ["--seed", 3], ["--preset", "smoke"], ["--data", copy / "data"]):
         assert command("run", "--resume", copy, *words, monkeypatch=monkeypatch) == 2
         assert (
-            "expected --resume with --gate, --scheme, --network, --single-network and --set at most"
+            "expected --resume with --gate, --scheme, --network, --single-network, --workers and --set at most"
             in capsys.readouterr().err
         )
 
