@@ -100,7 +100,8 @@ def selfplay(
     if resume is None:
         run.write()
     elif generations is not None:
-        run.keep_settings()
+        with run.opened():
+            run.keep_settings()
     if tensorboard:
         _follow(run)
 

@@ -12,9 +12,7 @@ from moemcts.runs.dotted import merge
 from moemcts.runs.experiment import MATCHES, Experiment
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.resolution import with_field, with_inference
-from moemcts.runs.run import CONFIG
 from moemcts.runs.settings import ExperimentConfig, validate
-from moemcts.store import write_text
 
 
 def grown(
@@ -78,7 +76,7 @@ def keep_growth(experiment: Experiment) -> None:
             # Games that were played have begun in the file as it was.
             for file in experiment.openings:
                 file.keep()
-        write_text(experiment.folder / CONFIG, experiment.config_text())
+        experiment.keep_settings()
 
 
 def _check_larger(experiment: Experiment, larger: Experiment) -> None:

@@ -142,9 +142,8 @@ class Run(ABC, Generic[Config]):
         return openings_files(self.folder, self.config)
 
     def keep_settings(self) -> None:
-        """Writes the settings of a run that has grown; raises as `opened`."""
-        with self.opened():
-            write_text(self.folder / CONFIG, self.config_text())
+        """Writes the settings of a run that has grown; only for who has opened it."""
+        write_text(self.folder / CONFIG, self.config_text())
 
     def keep_files(self) -> None:
         """Copies what the settings name and the run needs into its folder."""

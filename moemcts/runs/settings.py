@@ -326,7 +326,7 @@ def validate(values: Mapping[str, Any], kind: type[Config]) -> Config:
             named = next(iter(flat({path: first["input"]})), path)
             table, _, own = named.rpartition(".")
             names = setting_names(kind)
-            beside = [name.removeprefix(f"{table}.") for name in names if table and name.rpartition(".")[0] == table]
+            beside = [name.removeprefix(f"{table}.") for name in names if name.startswith(f"{table}.")]
             if beside:
                 raise unknown_name(f"setting of {table}", own, beside) from None
             raise unknown_name("setting", named, names) from None
