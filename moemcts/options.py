@@ -111,8 +111,10 @@ def _checked(owner: str, option: str, kind: Any, value: Any) -> Any:
             return adapter.validate_python(candidate)
         except ValidationError as error:
             faults.append(error)
-    reason = faults[0].errors()[0]["msg"]
-    raise UsageError(f"{owner}: expected {option} as {shown_type(kind)}, got {_shortened(value)}: {reason}")
+    fault = faults[0].errors()[0]
+    # Which words a choice takes the type says already.
+    reason = "" if fault["type"] == "literal_error" else f": {fault['msg']}"
+    raise UsageError(f"{owner}: expected {option} as {shown_type(kind)}, got {_shortened(value)}{reason}")
 
 
 def _shortened(value: object) -> str:

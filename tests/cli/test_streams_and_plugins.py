@@ -109,13 +109,14 @@ class Beyond(Nameless):
 
 @hookimpl
 def register_gates():
-    return [Registration(one.__name__, lambda game, one=one: one(), "wrong") for one in (Nameless, Beyond)]
+    made = {"nameless": Nameless, "beyond": Beyond}
+    return [Registration(name, lambda game, one=one: one(), "wrong") for name, one in made.items()]
 """
     plugin(tmp_path, "gates", "import numpy as np\nfrom moemcts.gates import HardGate\n" + gates)
     network = "resnet?channels=4&blocks=1"
     done = call("check", "tictactoe", "--games", "1", "--network", network, plugins=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.startswith("error: gate 'Nameless' is wrong: expected a name and a tuple of phase_names, got ")
+    assert done.stderr.startswith("error: gate 'nameless' is wrong: expected a name and a tuple of phase_names, got ")
     assert re.search(r"; gate 'beyond' is wrong: expected phases \[\d+\] below 2, got 2 to 2\n$", done.stderr)
     assert "agent random\n  ok" in done.stdout
     assert f"network {network}\n  ok  logits are [N, A]" in done.stdout
