@@ -1,12 +1,13 @@
 """What experts behind each gate of chess answer to the positions of May 2017, trained alike on master games.
 
-python benchmarks/chess_gates.py DATA [--samples 300000] [--seeds 2] [--gate lichess] ... [--games 200]
+python benchmarks/chess_gates.py DATA [--samples 300000] [--seeds 2] [--seed 0] [--gate lichess] ... [--games 200]
                                  [--play lichess] ... [--out OUT] [--record]
 
 DATA is that of `chess_comparison.py`, whose settings the trainings have: a single network, and experts trained apart by
 each gate, all of them together on as many samples as the single network. Experts of the gate `learned` are trained
-together, each on all samples, and so take as long as all of them. With `--games` experts play so many games of each
-seed against its single network: those of the gates that `--play` names, or of the three with the lowest loss. What is
+together, each on all samples, and so take as long as all of them; `none?epochs=3` is a single network that is trained
+as long as they are. With `--games` experts play so many games of each seed against its single network: those of the
+gates that `--play` names, or of the three with the lowest loss; those of `learned` also against that network. What is
 finished is kept in OUT, and called again with it the script goes on; trainings that were begun with other settings are
 refused.
 """
@@ -43,8 +44,14 @@ from moemcts.runs.sources import Sources, open_sources
 from moemcts.store import read_json, write_json
 from moemcts.work import Report, num_cores, workers
 
-SINGLE, CLUSTERS, LEARNED = "none", "kmeans", "learned"
-"""The gates that are no expert's by phase, that are found in the games first, and that learn with their experts."""
+SINGLE, LONG, CLUSTERS, LEARNED = "none", "none?epochs=3", "kmeans", "learned"
+"""No gate, none of a network that learns three times as long, one found in the games first, one that learns with its
+experts.
+"""
+SCHEMES = {SINGLE: "single", LONG: "single?epochs=3", LEARNED: "mixture"}
+"""What trains behind these; experts behind the others are trained apart."""
+RIVALS = {SINGLE: "one network", LONG: "one network trained three times as long"}
+"""What experts play against."""
 GATES = (
     "lichess",
     "lichess-crazyara",
@@ -54,6 +61,7 @@ GATES = (
     "plies",
     CLUSTERS,
     LEARNED,
+    LONG,
 )
 NUM_BEST = 3
 """Gates whose experts play."""
@@ -112,7 +120,7 @@ def learned(options: argparse.Namespace, task: tuple[str, int], report: Report) 
     config = config_of(options)
     sources = open_sources(config.data, folder, game)
     training = training_of(options, config, sources, seed)
-    scheme = {SINGLE: "single", LEARNED: "mixture"}.get(name, "separated")
+    scheme = SCHEMES.get(name, "separated")
     gate = gate_of(name, game, sources)
     network = plugins().complete_network(config.network, game)
     if read_identity(folder / "training") is None:
@@ -141,7 +149,7 @@ def learned(options: argparse.Namespace, task: tuple[str, int], report: Report) 
         game=game,
         game_reference="chess",
         gate=team.gate,
-        gate_reference=name,
+        gate_reference=gateless(name),
         network_reference=network,
         scheme=scheme,
         seed=seed,
@@ -165,34 +173,46 @@ def best(rows: Sequence[dict[str, Any]]) -> list[str]:
             chess_loss(row["policy loss"], row["value loss"]) for row in rows if row["gate"] == gate
         )
 
-    return sorted({row["gate"] for row in rows} - {SINGLE}, key=loss)[:NUM_BEST]
+    return sorted({row["gate"] for row in rows} - RIVALS.keys(), key=loss)[:NUM_BEST]
 
 
-def played(options: argparse.Namespace, name: str, network: str) -> dict[str, object]:
-    """Plays experts behind a gate against the single network of the same seed, for each seed; returns the row."""
+def played(options: argparse.Namespace, name: str, rival: str, network: str) -> dict[str, object]:
+    """Plays experts behind a gate against a network of the same seed, for each seed; returns the row."""
     results = []
-    for seed in range(options.seeds):
-        experts, single = (str(folder_of(options.out, one, seed) / "experts") for one in (name, SINGLE))
+    for seed in seeds(options):
+        experts, other = (str(folder_of(options.out, one, seed) / "experts") for one in (name, rival))
         plan = MatchPlan(
             game="chess",
-            agents=(f"{experts}?leaves=8", f"{single}?leaves=8"),
+            agents=(f"{experts}?leaves=8", f"{other}?leaves=8"),
             num_games=options.games,
             seed=seed,
             openings=Path(options.openings) if options.openings else None,
             limits={"simulations": options.simulations},
             num_workers=num_cores(),
         )
-        results.append(finished(plan, options.out / "games" / f"{file_label(name)}-{seed}.jsonl", f"{name}, {seed}"))
-    said = summary(f"chess, experts by {name} against one network, {options.samples:,} positions", results)
+        against = "" if rival == SINGLE else f"-{file_label(rival)}"
+        path = options.out / "games" / f"{file_label(name)}{against}-{seed}.jsonl"
+        results.append(finished(plan, path, f"{name}, {seed}"))
+    said = summary(f"chess, experts by {name} against {RIVALS[rival]}, {options.samples:,} positions", results)
     said |= {"gate": name, "network": network, "samples": options.samples}
     return said | {"simulations": options.simulations, "seed": options.seed}
+
+
+def gateless(name: str) -> str:
+    """Returns the reference of a gate: of networks without phases, however long they learn, it is none."""
+    return SINGLE if name in RIVALS else name
 
 
 def gate_of(name: str, game: Game, sources: Sources) -> PhaseGate:
     """Returns a gate by its name; clusters are found in the games that are learned from."""
     if name == CLUSTERS:
         return fit_clusters(sources.training, 3, seed=0).gate
-    return plugins().gate(plugins().complete_gate(name, game), game)
+    return plugins().gate(plugins().complete_gate(gateless(name), game), game)
+
+
+def seeds(options: argparse.Namespace) -> range:
+    """Returns the seeds of the trainings."""
+    return range(options.seed, options.seed + options.seeds)
 
 
 def main() -> None:
@@ -201,6 +221,7 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="folder of an import with train, validation and test")
     parser.add_argument("--samples", type=int, default=300_000, help="that a training sees, of all phases together")
     parser.add_argument("--seeds", type=int, default=2, help="trainings of everything from different weights")
+    parser.add_argument("--seed", type=int, default=0, help="of the first of them")
     parser.add_argument("--gate", action="append", dest="gates", help="one of several; all by default")
     parser.add_argument("--network", default=SMALL)
     parser.add_argument(
@@ -218,9 +239,9 @@ def main() -> None:
     parser.add_argument("--openings", default="", help="file of start positions; random plies where none is named")
     add_option(parser)
     # What a comparison says of arms does not matter here.
-    parser.set_defaults(other_networks=[], single_networks=[], start=None, device="cpu", scheme=["separated"], seed=0)
+    parser.set_defaults(other_networks=[], single_networks=[], start=None, device="cpu", scheme=["separated"])
     options = parser.parse_args()
-    tasks = [(name, seed) for seed in range(options.seeds) for name in (SINGLE, *(options.gates or GATES))]
+    tasks = [(name, seed) for seed in seeds(options) for name in (SINGLE, *(options.gates or GATES))]
     check(options, tasks)
     try:
         rows = workers(num_cores()).map(functools.partial(learned, options), tasks)
@@ -232,7 +253,10 @@ def main() -> None:
         means = (statistics.fmean(row[key] for row in of) for key in ("policy loss", "value loss", "accuracy"))
         print(name, *(f"{mean:.4f}" for mean in means))
     players = (options.played or best(rows)) if options.games else []
-    duels = [played(options, name, rows[0]["network"]) for name in players]
+    pairs = [(name, SINGLE) for name in players]
+    if LEARNED in players and LONG in {name for name, _ in tasks}:
+        pairs.append((LEARNED, LONG))
+    duels = [played(options, name, rival, rows[0]["network"]) for name, rival in pairs]
     for duel in duels:
         print(*duel.values())
     if options.record:

@@ -71,7 +71,7 @@ def chess_gates() -> str:
         more = (f"{losses[gate, row['seed']] - losses['none', row['seed']]:+z.4f}" for row in of)
         cells.append(
             [
-                f"{of[0]['scheme']}, `{gate}`",
+                of[0]["scheme"] if gate.startswith("none") else f"{of[0]['scheme']}, `{gate}`",
                 " / ".join(f"{100 * share:.0f}" for share in of[0]["shares"]),
                 f"{statistics.fmean(losses[gate, row['seed']] for row in of):.4f}",
                 "–" if gate == "none" else ", ".join(more),

@@ -223,25 +223,29 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
     monkeypatch.setattr(record, "RESULTS", tmp_path)
     monkeypatch.setattr(tabulating, "RESULTS", tmp_path)
     monkeypatch.setattr(chess_gates, "num_cores", lambda: 1)
-    words = ["--gate", "movecount?phases=2", "--gate", "kmeans", "--gate", "learned", "--network", NETWORK]
+    words = ["--gate", "movecount?phases=2", "--gate", "kmeans", "--gate", "learned", "--gate", "none?epochs=3"]
+    words += ["--network", NETWORK]
     words += ["--samples", 600, "--seeds", 1, "--out", tmp_path / "out", "--record"]
     words += ["--games", 2, "--simulations", 4]
     called("chess_gates", monkeypatch, data, *words)
     monkeypatch.setattr(chess_gates, "trained", None)
     called("chess_gates", monkeypatch, data, *words)
     written = [json.loads(line) for line in (tmp_path / "chess_gates.jsonl").read_text().splitlines()]
-    assert [row["policy loss"] for row in written[:4]] == [row["policy loss"] for row in written[4:]]
-    gates = [(row["gate"], row["scheme"], len(row["shares"])) for row in written[:4]]
+    assert [row["policy loss"] for row in written[:5]] == [row["policy loss"] for row in written[5:]]
+    gates = [(row["gate"], row["scheme"], len(row["shares"])) for row in written[:5]]
     assert gates == [
         ("none", "single", 1),
         ("movecount?phases=2", "separated", 2),
         ("kmeans", "separated", 3),
         ("learned", "mixture", 3),
+        ("none?epochs=3", "single?epochs=3", 1),
     ]
     assert len({row["test_samples"] for row in written}) == 1
     duels = [json.loads(line) for line in (tmp_path / "duels.jsonl").read_text().splitlines()]
-    assert duels[:3] == duels[3:]
+    assert duels[:4] == duels[4:]
     assert {row["gate"] for row in duels} == {"movecount?phases=2", "kmeans", "learned"}
+    longer = [row["name"] for row in duels if "three times as long" in row["name"]]
+    assert longer == ["chess, experts by learned against one network trained three times as long, 600 positions"] * 2
     assert all((row["games"], sum(row["counts"]), row["seed"]) == (2, 2, 0) for row in duels)
     assert all("--out OUT" in row["command"] for row in written)
     lines = shown().splitlines()
@@ -269,7 +273,7 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
     monkeypatch.setattr(chess_gates, "trained", trained)
     with pytest.raises(SystemExit, match=r"none-0/training was begun with initial_weights .* another folder$"):
         called("chess_gates", monkeypatch, data, *words[:-5], *smaller)
-    assert len((tmp_path / "chess_gates.jsonl").read_text().splitlines()) == 8
+    assert len((tmp_path / "chess_gates.jsonl").read_text().splitlines()) == 10
 
 
 def test_deaf_experts_see_a_position_of_chess960_as_one_of_chess(tmp_path: Path) -> None:
