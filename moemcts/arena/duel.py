@@ -13,7 +13,7 @@ import numpy as np
 
 from moemcts.arena.outcomes import Score, Tally, better, last_one_standing, outcome_of
 from moemcts.arena.ranking import Ranking, fit_ratings, ranking_of
-from moemcts.arena.rating import Decision, Elo, Sprt, elo, likelihood_of_superiority, normalized_elo, pentanomial_elo
+from moemcts.arena.rating import Elo, Sprt, elo, likelihood_of_superiority, normalized_elo, pentanomial_elo
 from moemcts.arena.records import GameRecord, Ways, boards_of, num_duplicates, telling, terminations
 from moemcts.arena.schedules import DuelSchedule
 from moemcts.errors import unknown_name
@@ -170,8 +170,8 @@ class DuelResult:
     def _sprt_json(self, sprt: Sprt) -> dict[str, Any]:
         counts = self.evidence(sprt)
         lower, upper = sprt.bounds
-        decision: Decision = sprt.decision(counts)
-        return asdict(sprt) | {"llr": sprt.llr(counts), "lower": lower, "upper": upper, "decision": decision}
+        found = {"llr": sprt.llr(counts), "lower": lower, "upper": upper, "decision": sprt.decision(counts)}
+        return asdict(sprt) | found
 
     def _score(self, record: GameRecord, name: str, other: str | None) -> float:
         got = list(zip(self._seating(record), self._returns(record), strict=True))

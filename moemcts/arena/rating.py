@@ -14,7 +14,7 @@ from typing import Literal
 from moemcts.arena.intervals import share_missed
 
 Model = Literal["logistic", "normalized", "trinomial"]
-Decision = Literal["H0", "H1", "undecided"]
+SprtDecision = Literal["H0", "H1", "undecided"]
 
 ELO_PER_SIGMA = 800 / math.log(10)
 """Normalized Elo of one standard deviation per game (M. Van den Bergh, Comments on Normalized Elo)."""
@@ -154,7 +154,7 @@ class Sprt:
         """Returns the log-likelihood ratio of 3 (losses, draws, wins) or 5 (pairs) counts."""
         return log_likelihood_ratio(counts, self.elo0, self.elo1, self.model)
 
-    def decision(self, counts: Sequence[int]) -> Decision:
+    def decision(self, counts: Sequence[int]) -> SprtDecision:
         """Returns what the counts decide."""
         lower, upper = self.bounds
         llr = self.llr(counts)
