@@ -6,7 +6,7 @@ All are functions of the position alone and computed natively; the same code ser
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, cast
+from typing import ClassVar, Protocol, cast
 
 from moemcts.game import IntArray, Views
 from moemcts.gates import CutGate, HardGate
@@ -31,7 +31,21 @@ def measure(views: Views, name: str) -> IntArray:
     return cast(Measured, views).measure(name)
 
 
-class LichessGate(HardGate):
+class _MeasuredGate(HardGate):
+    """The phase that the core measures under the gate's own name."""
+
+    phase_names = PHASES
+    measures: ClassVar[tuple[str, ...]] = ()
+    """What the rules look at."""
+
+    def phases(self, views: Views) -> IntArray:
+        return measure(views, self.name)
+
+    def features(self, views: Views) -> Mapping[str, IntArray]:
+        return {name: measure(views, name) for name in self.measures}
+
+
+class LichessGate(_MeasuredGate):
     """Opening, middlegame and endgame by the thresholds of lichess-org/scalachess, Divider.scala.
 
     Endgame: at most 6 majors and minors of both sides. Otherwise middlegame: at most 10, or fewer than 4 pieces on a
@@ -45,16 +59,10 @@ class LichessGate(HardGate):
     """
 
     name = "lichess"
-    phase_names = PHASES
-
-    def phases(self, views: Views) -> IntArray:
-        return measure(views, "lichess")
-
-    def features(self, views: Views) -> Mapping[str, IntArray]:
-        return {name: measure(views, name) for name in FEATURES}
+    measures = FEATURES
 
 
-class LichessCrazyaraGate(HardGate):
+class LichessCrazyaraGate(_MeasuredGate):
     """The same rules with the mixedness table of CrazyAra's engine; for comparison only, it is defective.
 
     `score_region` (engine/src/environments/chess_related/board.cpp) leaves a constant outside its condition, so that
@@ -63,13 +71,9 @@ class LichessCrazyaraGate(HardGate):
     """
 
     name = "lichess-crazyara"
-    phase_names = PHASES
-
-    def phases(self, views: Views) -> IntArray:
-        return measure(views, "lichess-crazyara")
 
 
-class ConjunctiveGate(HardGate):
+class ConjunctiveGate(_MeasuredGate):
     """A longer opening and fewer returns to it, after what the thesis proposes in section 5.1; can go back.
 
     Endgame: at most 6 majors and minors. Otherwise middlegame once neither side can castle any more and two of these
@@ -78,19 +82,23 @@ class ConjunctiveGate(HardGate):
     """
 
     name = "conjunctive"
-    phase_names = PHASES
-
-    def phases(self, views: Views) -> IntArray:
-        return measure(views, "conjunctive")
-
-    def features(self, views: Views) -> Mapping[str, IntArray]:
-        return {name: measure(views, name) for name in (*FEATURES, "moves completed")}
+    measures = (*FEATURES, "moves completed")
 
 
-class MoveCountGate(CutGate):
+class _MeasureCutGate(CutGate):
+    """Cuts a number that the core measures."""
+
+    measured: ClassVar[str]
+
+    def numbers(self, views: Views) -> IntArray:
+        return measure(views, self.measured)
+
+
+class MoveCountGate(_MeasureCutGate):
     """Two to five equal parts of an average game, by the move number (thesis, section 3.2); never goes back."""
 
     name = "movecount"
+    measured = "moves completed"
 
     def __init__(self, num_phases: int = 3) -> None:
         if num_phases not in (2, 3, 4, 5):
@@ -98,11 +106,19 @@ class MoveCountGate(CutGate):
         length = round(AVERAGE_MOVES / num_phases)
         super().__init__([length * part for part in range(1, num_phases)])
 
-    def numbers(self, views: Views) -> IntArray:
-        return measure(views, "moves completed")
+
+class _LossGate(_MeasureCutGate):
+    """Cuts what is lost; three phases are the opening, the middlegame and the endgame."""
+
+    thirds: ClassVar[tuple[int, int]]
+    """Divide the positions of the master games of docs/games/chess.md into three nearly equal parts."""
+
+    def __init__(self, cuts: Sequence[int] | None = None) -> None:
+        cuts = self.thirds if cuts is None else cuts
+        super().__init__(cuts, PHASES if len(cuts) == 2 else ())
 
 
-class MaterialGate(CutGate):
+class MaterialGate(_LossGate):
     """Cuts what is lost of 24 points of material: 1 a knight or bishop, 2 a rook, 4 a queen; a promotion goes back.
 
     The weights are those of Fruit's tapered evaluation (Letouzey, 2004). The default cuts divide the positions of the
@@ -110,24 +126,16 @@ class MaterialGate(CutGate):
     """
 
     name = "material"
-
-    def __init__(self, cuts: Sequence[int] = (2, 11)) -> None:
-        super().__init__(cuts, PHASES if len(cuts) == 2 else ())
-
-    def numbers(self, views: Views) -> IntArray:
-        return measure(views, "lost material")
+    measured = "lost material"
+    thirds = (2, 11)
 
 
-class PiecesGate(CutGate):
+class PiecesGate(_LossGate):
     """Cuts the number of captured pieces and pawns; goes back only in crazyhouse, where pieces return.
 
     The default cuts divide the positions of the master games of docs/games/chess.md into three nearly equal parts.
     """
 
     name = "pieces"
-
-    def __init__(self, cuts: Sequence[int] = (5, 13)) -> None:
-        super().__init__(cuts, PHASES if len(cuts) == 2 else ())
-
-    def numbers(self, views: Views) -> IntArray:
-        return measure(views, "lost pieces")
+    measured = "lost pieces"
+    thirds = (5, 13)

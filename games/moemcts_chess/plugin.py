@@ -199,11 +199,11 @@ def _movecount(game: Game, *, phases: int = 3) -> PhaseGate:
     return gates.MoveCountGate(phases)
 
 
-def _material(game: Game, *, cuts: Sequence[int] = (2, 11)) -> PhaseGate:
+def _material(game: Game, *, cuts: Sequence[int] = gates.MaterialGate.thirds) -> PhaseGate:
     return gates.MaterialGate(cuts)
 
 
-def _pieces(game: Game, *, cuts: Sequence[int] = (5, 13)) -> PhaseGate:
+def _pieces(game: Game, *, cuts: Sequence[int] = gates.PiecesGate.thirds) -> PhaseGate:
     return gates.PiecesGate(cuts)
 
 

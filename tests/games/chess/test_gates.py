@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from chess_oracle import crazyara_score, lichess_score, measures, random_games
 
+from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.native import core
 from moemcts.plugins import plugins
 from moemcts_chess import gates
@@ -17,6 +18,17 @@ from moemcts_chess.game import VARIANTS, ChessGame
 NUM_POSITIONS = int(os.environ.get("MOEMCTS_CHESS_GATE_POSITIONS", "900"))
 """Per variant; 100,000 in all were compared once, see benchmarks/results/chess_data.jsonl."""
 START_PIECES = {"horde": 52, "racingkings": 16}
+FINGERPRINTS = {
+    "lichess": "ae9a357aa6fe9d16c2800160e60fc820c34163c59673b3208945d139373fd13e",
+    "lichess-crazyara": "46e079044cea6c335ba7ca44fcec88519f41751c7edf0ccb6f01aab200244418",
+    "conjunctive": "fd0b09e9a17a9937c8907883093f529f682993dd0a6872523153552f5cb12478",
+    "movecount": "49132cf1e92fbd474bf5543103941ad8fa556798bb330a79b3db58dfd4f9d5a9",
+    "material": "b48131b8436b4d124084ae6a691b1d4859c85295b4227608c1eb093e5302bd73",
+    "material?cuts=3": "3050b111fa846215ca626eac2b93532ae252899c4c68511ab687354dacf0cee8",
+    "pieces": "fcb607acb84c9d32a136f2c77a82c23a120e98276ee02101644a2fbbf278aff5",
+    "pieces?cuts=1,2,3": "0797f8f31f12ff7f4079ef1f1a22348dace7114742575c0b5433bfdcf1f6d6cc",
+}
+"""Of the gates that experts were trained with, whose checkpoints hold them."""
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -57,6 +69,12 @@ def test_every_gate_serves_every_variant(variant: str) -> None:
         # Those two are made from data.
         gate = plugins().gate(name, game)
         assert gate.weights(views).shape == (50, gate.num_phases)
+
+
+@pytest.mark.parametrize("name", FINGERPRINTS)
+def test_experts_of_before_have_the_gate_they_were_trained_with(name: str) -> None:
+    game = plugins().game("chess")
+    assert gate_fingerprint(plugins().gate(name, game), game) == FINGERPRINTS[name]
 
 
 @pytest.mark.parametrize(("num_phases", "length"), [(2, 21), (3, 14), (4, 11), (5, 9)])
