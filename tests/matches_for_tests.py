@@ -71,7 +71,8 @@ def ended(
         for index, one in enumerate(returns)
     )
     names = tuple(dict.fromkeys(seatings[0]))
-    return DuelResult("a game", names, tuple(map(tuple, seatings)), last_one_standing, None, records, teams)
+    sides = teams or tuple((player,) for player in range(len(seatings[0])))
+    return DuelResult("a game", names, tuple(map(tuple, seatings)), sides, last_one_standing, None, records)
 
 
 def game_record(index: int, agents: Sequence[str], returns: Sequence[float], **changes: Any) -> GameRecord:

@@ -28,13 +28,13 @@ class DuelResult:
     names: tuple[str, ...]
     seatings: tuple[tuple[str, ...], ...]
     """The rotations: who sits where, by player."""
+    sides: tuple[tuple[Player, ...], ...]
+    """Who plays against whom, see `GameSpec.sides`: what players of one side got is counted once."""
     score: Score
     """Which of more than two seats have won; of two, the one that got more."""
     sprt: Sprt | None
     records: tuple[GameRecord, ...]
     """In the order of the schedule; with a decided test, up to the pair that decided it."""
-    teams: tuple[tuple[Player, ...], ...] = ()
-    """The players who win and lose together: what they got is counted once."""
 
     @classmethod
     def of(
@@ -46,7 +46,7 @@ class DuelResult:
         sprt: Sprt | None = None,
     ) -> Self:
         """Returns what the games of a schedule say."""
-        return cls(schedule.game, schedule.names, schedule.seatings, score, sprt, tuple(records), schedule.teams)
+        return cls(schedule.game, schedule.names, schedule.seatings, schedule.sides, score, sprt, tuple(records))
 
     @classmethod
     def joined(cls, duels: Sequence[Self]) -> Self:
@@ -61,11 +61,6 @@ class DuelResult:
                 place = first.seatings.index(duel.seatings[turn])
                 records.append(replace(record, index=start + opening * num_seatings + place))
         return replace(first, records=tuple(sorted(records, key=lambda record: record.index)))
-
-    @property
-    def sides(self) -> tuple[tuple[Player, ...], ...]:
-        """Who plays against whom: the teams, or else every seat alone."""
-        return self.teams or tuple((player,) for player in range(len(self.seatings[0])))
 
     @property
     def is_even(self) -> bool:

@@ -45,8 +45,8 @@ class DuelSchedule(Schedule):
     names: tuple[str, ...]
     seatings: tuple[tuple[str, ...], ...]
     """The rotations: who sits where, by player."""
-    teams: tuple[tuple[Player, ...], ...] = ()
-    """The players who win and lose together, see `GameSpec.teams`."""
+    sides: tuple[tuple[Player, ...], ...]
+    """Who plays against whom, see `GameSpec.sides`."""
 
 
 def match_schedule(
@@ -152,7 +152,7 @@ def duel_schedule(
         remake=remake,
         names=tuple(agents),
         seatings=seatings,
-        teams=game.spec.teams,
+        sides=game.spec.sides,
     )
 
 
