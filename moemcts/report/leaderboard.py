@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import statistics
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from moemcts.arena.intervals import FEWEST_DEGREES, t_quantile
+from moemcts.arena.intervals import FEWEST_DEGREES, Interval, pooled_interval, t_quantile
 from moemcts.errors import DamagedFile, UsageError
 from moemcts.report.page import Report, Section
 from moemcts.report.tables import Cell, Table
@@ -101,20 +102,12 @@ def _line(rows: Sequence[Row]) -> dict[str, Any]:
             f"expected a row per training seed, got {count} of seed {seed}: {line}; "
             "join suites of different seeds or of different names"
         )
-    means = [row["points"] for row in rows]
-    mean = statistics.fmean(means)
-    low, high = rows[0]["low"], rows[0]["high"]
-    if len(rows) > 1:
-        # As `seed_interval`: what seeds differ by holds the noise of their games, unless they are alike by chance.
-        variance = max(statistics.variance(means), statistics.fmean(map(_variance, rows)))
-        half = t_quantile(0.975, len(rows) - 1) * math.sqrt(variance / len(rows))
-        most = min(row.get(MOST, 100.0) for row in rows)
-        low, high = max(mean - half, -most), min(mean + half, most)
+    low, high = _over_seeds(rows) if len(rows) > 1 else (rows[0]["low"], rows[0]["high"])
     return {
         **{key: rows[0][key] for key in KEYS},
         "seeds": len(rows),
         "games": sum(row["games"] for row in rows),
-        "points": mean,
+        "points": statistics.fmean(row["points"] for row in rows),
         "low": low,
         "high": high,
         "loss_single": _mean(row["loss_single"] for row in rows),
@@ -122,6 +115,20 @@ def _line(rows: Sequence[Row]) -> dict[str, Any]:
         "cost": rows[0].get("cost"),
         "routings": _mean_routings([row.get("routings", {}) for row in rows]),
     }
+
+
+def _over_seeds(rows: Sequence[Row]) -> Interval:
+    """Returns the interval of the points of several training seeds."""
+    most = min(row.get(MOST, 100.0) for row in rows)
+    games = sum(row["games"] for row in rows)
+    return pooled_interval(
+        [row["points"] for row in rows],
+        # An interval without width leaves none to the games, which `pooled_interval` refuses.
+        [max(_variance(row), sys.float_info.min) for row in rows],
+        num_observations=games,
+        num_clusters=games,
+        bounds=(-most, most),
+    ).interval
 
 
 def _variance(row: Row) -> float:

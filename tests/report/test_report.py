@@ -26,6 +26,7 @@ from moemcts.report.attributions import cell_maps
 from moemcts.report.curves import Reached, curve_figures
 from moemcts.report.duels import AgainstSingle
 from moemcts.report.fields import FIELD, AgainstField
+from moemcts.report.leaderboard import leaderboard
 from moemcts.report.losses import loss_table
 from moemcts.report.markup import prose, rendered
 from moemcts.report.plots import (
@@ -431,6 +432,18 @@ def test_columns_of_numbers_are_right_aligned() -> None:
 def test_numbers_are_printed_as_they_are_meant() -> None:
     assert points((0.104, -0.03), signed=True) == "[+10.4, -3.0]"
     assert (p_text(0.0001), p_text(0.0123)) == ("< 0.001", "0.012")
+
+
+@pytest.mark.parametrize(("second", "interval"), [(4.0, [4.0, 4.0]), (2.0, [3 - 12.7062, 3 + 12.7062])])
+def test_intervals_without_width_say_nothing_of_how_much_seeds_differ(second: float, interval: list[float]) -> None:
+    one = dict.fromkeys(("suite", "game", "gate", "scheme", "routing", "command", "commit", "machine", "date"), "a")
+    one |= {"simulations": 8, "games": 10, "hours": 0.1, "loss_single": None, "loss_mixture": None}
+    rows = [
+        one | {"seed": seed, "points": value, "low": value, "high": value} for seed, value in enumerate((4.0, second))
+    ]
+    (line,) = leaderboard(rows, "two seeds").numbers["lines"]
+    # Student's of two means: the quantile of one degree of freedom times half of what they differ by.
+    assert [line["low"], line["high"]] == pytest.approx(interval, abs=1e-4)
 
 
 def test_a_phase_has_one_colour_that_no_other_has() -> None:
