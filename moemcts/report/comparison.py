@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from moemcts.report.page import Report, Section
-from moemcts.report.tables import Cell, Table
+from moemcts.report.tables import Cell, Table, fixed
 
 COLUMNS = ("run", "of", "network", "experts", "games", "points over the single network, 95 %", "loss")
 
@@ -41,13 +41,13 @@ def _rows(name: str, numbers: Mapping[str, Any]) -> Iterator[list[Cell]]:
     config = numbers["config"]
     head: list[Cell] = [name, config["game"], config["network"]]
     if "searched" not in numbers:
-        yield [*head, f"{config['gate']}, {config['scheme']}", None, None, _fixed(numbers["losses"][-1]["loss"]["all"])]
+        yield [*head, f"{config['gate']}, {config['scheme']}", None, None, fixed(numbers["losses"][-1]["loss"]["all"])]
         return
-    yield [*head, "single network", None, None, _fixed(numbers["single"]["loss"]["mean"])]
+    yield [*head, "single network", None, None, fixed(numbers["single"]["loss"]["mean"])]
     searched, losses = numbers["searched"], dict(_losses(numbers))
     for arm, found in searched["arms"].items():
         if arm in losses:
-            yield [*head, arm, found.get("num_games"), _points(searched, arm, found), _fixed(losses[arm])]
+            yield [*head, arm, found.get("num_games"), _points(searched, arm, found), fixed(losses[arm])]
 
 
 def _losses(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -87,7 +87,3 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield from _flat(value, f"{prefix}{key}.")
         else:
             yield prefix + key, value
-
-
-def _fixed(value: float | None) -> str | None:
-    return None if value is None else f"{value:.4f}"

@@ -15,7 +15,7 @@ from typing import Any
 from moemcts.arena.intervals import FEWEST_DEGREES, Interval, pooled_interval, t_quantile
 from moemcts.errors import DamagedFile, UsageError
 from moemcts.report.page import Report, Section
-from moemcts.report.tables import Cell, Table
+from moemcts.report.tables import Cell, Table, fixed
 
 KEYS = ("suite", "game", "gate", "scheme", "simulations", "routing")
 """What rows of one line of the leaderboard share; they differ in their seeds."""
@@ -165,8 +165,8 @@ def _table(lines: Sequence[Row]) -> Table:
             line["routing"],
             line["games"],
             f"{line['points']:+z.1f} [{line['low']:+z.1f}, {line['high']:+z.1f}]",
-            _fixed(line["loss_single"]),
-            _fixed(line["loss_mixture"]),
+            fixed(line["loss_single"]),
+            fixed(line["loss_mixture"]),
         ]
         for line in lines
     ]
@@ -194,7 +194,7 @@ def _gates(lines: Sequence[Row]) -> list[Section]:
             gain = _mean(_gain(line) for line in same)
             found.append((statistics.fmean(line["points"] for line in same), gate, len(same), gain))
         for points, gate, num_lines, gain in sorted(found, reverse=True):
-            cells.append([game, gate, num_lines, f"{points:+z.1f}", _fixed(gain)])
+            cells.append([game, gate, num_lines, f"{points:+z.1f}", fixed(gain)])
     if not cells:
         return []
     table = Table(
@@ -242,7 +242,7 @@ def _costs(lines: Sequence[Row]) -> list[Section]:
     for scheme, cost in dict.fromkeys((line["scheme"], line["cost"]) for line in known):
         same = [line for line in known if (line["scheme"], line["cost"]) == (scheme, cost)]
         mean = statistics.fmean(line["points"] for line in same)
-        cells.append([scheme, f"{cost:g}", len(same), f"{mean:+z.1f}", _fixed(_mean(_gain(line) for line in same))])
+        cells.append([scheme, f"{cost:g}", len(same), f"{mean:+z.1f}", fixed(_mean(_gain(line) for line in same))])
     if not cells:
         return []
     columns = ["scheme", "passes over the data", "lines", "mean points", "loss below the single network's"]
@@ -291,7 +291,3 @@ def _total(rows: Sequence[Row]) -> float:
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if known else None
-
-
-def _fixed(value: float | None) -> str | None:
-    return None if value is None else f"{value:.4f}"

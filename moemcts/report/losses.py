@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from moemcts.learn.assessment import PhaseLosses
-from moemcts.report.tables import Cell, Table
+from moemcts.report.tables import Cell, Table, fixed
 
 FULL_COLOUR = 0.2
 """How far from its column's mean a number has its full colour; small differences look small."""
@@ -24,13 +24,13 @@ def loss_table(losses: Sequence[PhaseLosses], where: str, *, policy_weight: floa
         f"error. Samples: {counts}. The mixture asks each phase's expert, or "
         "all where the gate is soft."
     )
-    return _table("loss", losses, cells, [[_text(cell, "{:.4f}") for cell in row] for row in cells], caption, -1)
+    return _table("loss", losses, cells, [[fixed(cell) for cell in row] for row in cells], caption, -1)
 
 
 def accuracy_table(losses: Sequence[PhaseLosses], where: str) -> Table:
     """Returns the share of samples whose action each network finds likeliest, in percent; higher is better."""
     cells = [list(row.accuracy.values()) for row in losses]
-    shown = [[_text(cell and 100 * cell, "{:.2f}") for cell in row] for row in cells]
+    shown = [[fixed(cell and 100 * cell, 2) for cell in row] for row in cells]
     return _table("policy accuracy %", losses, cells, shown, f"Policy accuracy in percent {where}.", 1)
 
 
@@ -57,7 +57,3 @@ def _tint(cell: float | None, column: Sequence[float | None], sign: int) -> floa
         return None
     deviation = sign * (cell - mean) / (abs(mean) * FULL_COLOUR)
     return 0.5 + 0.5 * min(max(deviation, -1.0), 1.0)
-
-
-def _text(value: float | None, pattern: str) -> str | None:
-    return None if value is None else pattern.format(value)

@@ -112,6 +112,11 @@ def points(interval: Interval, *, signed: bool = False) -> str:
     return f"[{100 * interval[0]:{sign}.1f}, {100 * interval[1]:{sign}.1f}]"
 
 
+def fixed(value: float | None, digits: int = 4) -> str | None:
+    """Returns a number with so many decimals, by default those of a loss; None where nothing was measured."""
+    return None if value is None else f"{value:.{digits}f}"
+
+
 def p_text(p_value: float) -> str:
     """Returns a p-value as it is printed: never 0."""
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
