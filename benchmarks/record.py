@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import subprocess
 import sys
 import time
@@ -12,18 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
-
-
-def machine() -> str:
-    """Returns the processor's name and the number of its cores."""
-    model = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [
-            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
-        ]
-        model = f"{names[0] if names else model} x {len(names)}"
-    return model
 
 
 def commit(root: Path = Path(__file__).parent.parent) -> str:
@@ -38,6 +25,9 @@ def commit(root: Path = Path(__file__).parent.parent) -> str:
 
 def origin(command: str, known_commit: str | None = None) -> dict[str, str]:
     """Returns how a row comes about that is measured here and now, by a checkout or files whose commit is known."""
+    # Not above: workers of `side_by_side` load this file with the packages of another checkout.
+    from moemcts.runs.origin import machine
+
     return {
         "command": command,
         "commit": known_commit or commit(),
