@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 _GAMMA = 0x9E3779B97F4A7C15
+_FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 def uniform_of(numbers: NDArray[np.int64], seed: int) -> NDArray[np.float64]:
     """Returns a number in [0, 1) for each number, which depends on it and the seed alone."""
     with np.errstate(over="ignore"):
         z = numbers.astype(np.uint64) + np.uint64(seed + 1) * np.uint64(_GAMMA)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(_FACTORS[0])
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(_FACTORS[1])
         z ^= z >> np.uint64(31)
     return np.asarray(z >> np.uint64(11)) / 2.0**53
+
+
+def mixed(numbers: Iterable[int], start: int = 0) -> int:
+    """Returns 64 bits of whole numbers in their order, mixed into `start`: the key of a position by what led to it.
+
+    `mixed(b, mixed(a))` is that of `a` and `b` one behind the other.
+    """
+    for number in numbers:
+        start = _spread((start + int(number) + _GAMMA) % 2**64)
+    return start
 
 
 class SplitMix64:
@@ -28,10 +40,7 @@ class SplitMix64:
 
     def next_u64(self) -> int:
         self.state = (self.state + _GAMMA) % 2**64
-        z = self.state
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
-        return z ^ z >> 31
+        return _spread(self.state)
 
     def uniform(self) -> float:
         """Returns a number in [0, 1)."""
@@ -61,3 +70,10 @@ class SplitMix64:
             v = t * t * t
             if math.log(1.0 - self.uniform()) < 0.5 * x * x + d - d * v + d * math.log(v):
                 return d * v
+
+
+def _spread(z: int) -> int:
+    """Returns 64 bits of which each depends on all of `z`, the finaliser."""
+    z = (z ^ z >> 30) * _FACTORS[0] % 2**64
+    z = (z ^ z >> 27) * _FACTORS[1] % 2**64
+    return z ^ z >> 31

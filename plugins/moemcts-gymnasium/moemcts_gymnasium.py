@@ -16,6 +16,7 @@ from gymnasium import spaces
 from moemcts.errors import UsageError, first_line
 from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, State, Views
 from moemcts.hookspecs import Registration, hookimpl
+from moemcts.splitmix import mixed
 from moemcts_gymnasium_environments import copied, drawn, make_environment, probes, states_of, table_of
 
 DEFAULT_DISCOUNT = 0.97
@@ -28,7 +29,6 @@ MOST_KEPT = 256
 """Numbers of an observation that datasets keep; where there are more, an episode is played again to see them."""
 _LAST = struct.Struct("<d?")
 """What the last step of a packed episode paid, and whether it was the last of all."""
-_64_BITS = 2**64 - 1
 
 Table = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
 """By state and action: probability, next state, reward and whether the episode ends there, of each outcome."""
@@ -85,7 +85,7 @@ class Episode(State):
         return self.seen
 
     def key(self) -> int:
-        return _hashed(self.seed, *self.actions)
+        return mixed((self.seed, *self.actions))
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Place(State):
 
     def key(self) -> int:
         action = -1 if self.action is None else self.action
-        return _hashed(self.place, self.step, self.ply, action, int(self.is_over), hash(self.paid))
+        return mixed((self.place, self.step, self.ply, action, int(self.is_over), hash(self.paid)))
 
 
 class GymnasiumGame(Game[Episode]):
@@ -382,14 +382,3 @@ def register_games() -> Sequence[Registration]:
             settings={"network": "mlp"},
         )
     ]
-
-
-def _hashed(*numbers: int) -> int:
-    """Returns 64 bits of numbers in their order (the finaliser of splitmix64)."""
-    found = 0
-    for number in numbers:
-        found = (found + number + 0x9E3779B97F4A7C15) & _64_BITS
-        found = ((found ^ (found >> 30)) * 0xBF58476D1CE4E5B9) & _64_BITS
-        found = ((found ^ (found >> 27)) * 0x94D049BB133111EB) & _64_BITS
-        found ^= found >> 31
-    return found

@@ -15,12 +15,12 @@ import pyspiel
 from moemcts.errors import UsageError, unknown_name
 from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, State, Views
 from moemcts.hookspecs import Registration, hookimpl
+from moemcts.splitmix import mixed
 
 MOST_ACTIONS = 100_000
 """A policy has an entry for each action of a game; beyond this no network is made for it."""
 MOST_PLAYERS = 32
 """Players that the search can hold apart."""
-_64_BITS = 2**64 - 1
 _REFUSALS = (pyspiel.SpielError, IndexError, RuntimeError, ValueError, MemoryError)
 """What OpenSpiel raises for parameters; those that its C++ does not foresee come as what its libraries raise."""
 _KINDS = {int: "a whole number", float: "a number such as 2.0", bool: "True or False", str: "text", dict: "a game"}
@@ -98,7 +98,7 @@ class Position(State):
         paid = None
         if self.paid is not None:
             paid = self.game.in_units(np.subtract(spiel.returns(), self.spiel.returns()))
-        return Position(self.game, spiel, self.ply + 1, _mixed(self.course, actions), paid)
+        return Position(self.game, spiel, self.ply + 1, mixed(actions, self.course), paid)
 
     def rewards(self) -> FloatArray:
         return np.zeros(self.game.spec.num_players, dtype=np.float32) if self.paid is None else self.paid
@@ -228,7 +228,7 @@ class OpenSpielGame(Game[Position]):
         before = after = np.array(spiel.returns())
         try:
             for joint in _played(spiel, history):
-                ply, course = ply + 1, _mixed(course, joint)
+                ply, course = ply + 1, mixed(joint, course)
                 if self.pays_on_the_way:
                     before, after = after, np.array(spiel.returns())
         except pyspiel.SpielError:
@@ -364,16 +364,6 @@ def _check(spiel: Any, kind: Any) -> None:
 def _information_shape(spiel: Any) -> list[int]:
     shape: list[int] = spiel.information_state_tensor_shape()
     return shape
-
-
-def _mixed(course: int, actions: Sequence[Action]) -> int:
-    """Returns the hash of a course and what was played after it (the finaliser of splitmix64)."""
-    for action in actions:
-        course = (course + int(action) + 0x9E3779B97F4A7C15) & _64_BITS
-        course = ((course ^ (course >> 30)) * 0xBF58476D1CE4E5B9) & _64_BITS
-        course = ((course ^ (course >> 27)) * 0x94D049BB133111EB) & _64_BITS
-        course ^= course >> 31
-    return course
 
 
 def _exact(chances: FloatArray) -> Any:
