@@ -7,6 +7,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -41,15 +42,24 @@ class Worker:
         answer = self._process.stdout.readline()
         if not answer:
             raise SystemExit(f"expected an answer about {name!r} of {' '.join(self._command)}: it ended")
-        rate: float | None = json.loads(answer)
-        return rate
+        found: float | None = json.loads(answer)
+        return found
 
 
-def serve(rate: Callable[[str, float], float | None]) -> None:
+def serve(measured: Callable[[str, float], float | None]) -> None:
     """Answers a parent's questions until there are no more."""
     for line in sys.stdin:
         question = json.loads(line)
-        print(json.dumps(rate(question["name"], question["seconds"])), flush=True)
+        print(json.dumps(measured(question["name"], question["seconds"])), flush=True)
+
+
+def rate(work: Callable[[], int], seconds: float) -> float:
+    """Returns how much of the work is done per second of this process's processor time, once it was done before."""
+    work()
+    amount, started = 0, time.process_time()
+    while time.process_time() - started < seconds:
+        amount += work()
+    return amount / (time.process_time() - started)
 
 
 def paths_of(folder: Path) -> dict[str, str]:

@@ -14,7 +14,6 @@ import re
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import numpy as np
 from games_for_tests import NativeConnectFour, NativeTicTacToe
 from record import add_option, append, commit
-from side_by_side import Worker, compare, paths_of, serve
+from side_by_side import Worker, compare, paths_of, rate, serve
 
 from moemcts import native
 from moemcts.evaluation import Evaluation, UniformEvaluator
@@ -240,15 +239,6 @@ def memory_work(size: int) -> Work:
         return size
 
     return work
-
-
-def rate(work: Work, seconds: float) -> float:
-    """Returns how much of the work is done per second of processor time."""
-    work()
-    amount, started = 0, time.process_time()
-    while time.process_time() - started < seconds:
-        amount += work()
-    return amount / (time.process_time() - started)
 
 
 def show(name: str, unit: str, rates: list[float]) -> dict[str, object]:

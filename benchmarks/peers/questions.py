@@ -1,10 +1,8 @@
-"""What ours and the peers have in common: positions, sizes, and how processor time is taken."""
+"""What ours and the peers have in common: positions and sizes."""
 
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable
 from typing import NamedTuple
 
 POSITIONS = {
@@ -34,12 +32,3 @@ def question(name: str) -> Question:
         raise SystemExit(f"expected a question about chess, got {name!r}")
     fen, batch, urgency = POSITIONS[found[1]], int(found[3] or 8), found[4] or "reduction"
     return Question(fen, int(found[2]), batch, urgency, encodes=bool(found[5]))
-
-
-def rate(work: Callable[[], int], seconds: float) -> float:
-    """Returns how much of the work is done per second of this process's time."""
-    work()
-    amount, started = 0, time.process_time()
-    while time.process_time() - started < seconds:
-        amount += work()
-    return amount / (time.process_time() - started)
