@@ -24,11 +24,12 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
 import torch
+from positions import random_positions
 from record import add_option, append
 
 from moemcts.agents import Seat
 from moemcts.evaluation import Evaluator
-from moemcts.game import Game, State
+from moemcts.game import Game
 from moemcts.learn.inference.backends import Inference
 from moemcts.learn.inference.evaluators import make_evaluator, resolve
 from moemcts.learn.loop.config import GamesConfig
@@ -47,17 +48,6 @@ BATCH = 128
 SIMULATIONS = 24
 TURN = 1.5
 """Seconds that self-play is watched for in one turn, and the network alone half as long."""
-
-
-def positions(game: Game, num: int) -> list[State]:
-    """Returns positions of games at random."""
-    rng = np.random.default_rng(0)
-    states = [game.initial_state(0)]
-    while len(states) < num:
-        moves = [int(rng.choice(states[-1].legal_actions(player))) for player in states[-1].active_players]
-        following = states[-1].play(moves) if moves else game.initial_state(len(states))
-        states.append(following if following.active_players else game.initial_state(len(states)))
-    return states
 
 
 def main() -> None:
@@ -113,8 +103,7 @@ def rows(name: str, seconds: float) -> list[dict[str, object]]:
     """Measures one network; prints and returns the rows."""
     subject = Subject.of(name)
     game, evaluator, num_trees = subject.game, subject.evaluator, subject.num_trees
-    states = positions(game, 2 * BATCH)
-    views = game.views([(state, state.active_players[0]) for state in states])
+    views = game.views([(state, state.active_players[0]) for state in random_positions(game, 2 * BATCH)])
     batch = views.take(list(range(BATCH)))
     roots = {number: views.take(list(range(number * num_trees))) for number in (1, 2)}
     config = SearchConfig(simulations=SIMULATIONS, leaves_per_tree=1)

@@ -25,6 +25,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import numpy as np
 import torch
+from positions import random_positions
 from record import add_option, append
 
 from moemcts.errors import MoemctsError
@@ -166,14 +167,8 @@ def each_rows(name: str, seconds: float) -> list[dict[str, object]]:
     """Measures three experts against one network with everything that runs them; prints and returns the rows."""
     subject = random_subject(name)
     game = plugins().game(NETWORKS[name])
-    rng = np.random.default_rng(0)
-    states = [game.initial_state(0)]
-    while len(states) < EACH:
-        state = states[-1]
-        moves = [int(rng.choice(state.legal_actions(player))) for player in state.active_players]
-        states.append(state.play(moves) if moves else game.initial_state(len(states)))
-    views = game.views([(state, (*state.active_players, 0)[0]) for state in states])
-    shares = np.eye(3, dtype=np.float32)[rng.permutation(np.arange(EACH) % 3)]
+    views = game.views([(state, state.active_players[0]) for state in random_positions(game, EACH)])
+    shares = np.eye(3, dtype=np.float32)[np.random.default_rng(0).permutation(np.arange(EACH) % 3)]
     found: list[dict[str, object]] = []
     for pair in candidates():
         with contextlib.suppress(MoemctsError):

@@ -17,7 +17,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import torch
 from record import add_option, append
 
@@ -45,19 +44,6 @@ def save_checkpoint(folder: Path, game: Game, gate_name: str, network: str, seed
         scheme="separated",
         seed=seed,
     )
-
-
-def write_openings(path: Path, game: Game, num_openings: int, seed: int) -> None:
-    """Writes positions after random plies, one per line."""
-    lines = []
-    for number in range(num_openings):
-        rng = np.random.default_rng([seed, number])
-        state = game.initial_state(0)
-        for _ in range(RANDOM_PLIES):
-            (player,) = state.active_players
-            state = state.play([int(rng.choice(state.legal_actions(player)))])
-        lines.append(game.format_state(state) + "\n")
-    path.write_text("".join(lines))
 
 
 def measure(plan: MatchPlan) -> tuple[float, float, int]:
@@ -92,13 +78,12 @@ def main() -> None:
         folder = Path(name)
         save_checkpoint(folder / "experts", game, "lichess", options.network, options.seed)
         save_checkpoint(folder / "single", game, "none", options.network, options.seed + 1)
-        write_openings(folder / "openings.txt", game, -(-options.games // 2), options.seed)
         plan = MatchPlan(
             game="chess",
             agents=tuple(f"{folder}/{name}?backend={options.backend}" for name in ("experts", "single")),
             num_games=options.games,
-            openings=folder / "openings.txt",
-            order="sequential",
+            seed=options.seed,
+            random_plies=RANDOM_PLIES,
             limits={"nodes": options.nodes},
             max_plies=options.max_plies,
             num_workers=options.workers,

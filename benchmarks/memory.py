@@ -16,11 +16,11 @@ import sys
 import time
 from pathlib import Path
 
+from positions import CHESS
 from record import add_option, append, commit
 from side_by_side import paths_of
 
 ROOT = Path(__file__).resolve().parent.parent
-POSITIONS = {"start": None, "middlegame": "r1bq1rk1/pp2ppbp/2np1np1/8/3NP3/2N1BP2/PPPQ2PP/R3KB1R w KQ - 3 9"}
 
 
 def grow(position: str, nodes: int) -> dict[str, float]:
@@ -30,8 +30,7 @@ def grow(position: str, nodes: int) -> dict[str, float]:
     from moemcts.search import Search, SearchConfig
 
     game = plugins().game("chess")
-    text = POSITIONS[position]
-    state = game.initial_state() if text is None else game.parse_state(text)
+    state = game.parse_state(CHESS[position])
     search = Search(game, SearchConfig(simulations=None, nodes=nodes, leaves_per_tree=64))
     evaluator = UniformEvaluator(game.spec)
     roots = game.views([(state, state.active_players[0])])
@@ -55,7 +54,7 @@ def main() -> None:
     """Measures and prints; appends to the results where asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, nargs="+", default=[100_000, 1_000_000])
-    parser.add_argument("--positions", nargs="+", choices=list(POSITIONS), default=list(POSITIONS))
+    parser.add_argument("--positions", nargs="+", choices=list(CHESS), default=list(CHESS))
     parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="another checkout, measured as well")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     add_option(parser)

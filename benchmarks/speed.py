@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import numpy as np
 from games_for_tests import NativeConnectFour, NativeTicTacToe
+from positions import CHESS, random_positions
 from record import add_option, append, commit
 from side_by_side import Worker, compare, paths_of, rate, serve
 
@@ -38,9 +39,6 @@ from moemcts.search.engine import Opponents
 NUM_RUNS = 5
 Work = Callable[[], int]
 """Does some work and returns how much."""
-
-
-MIDDLEGAME = "r1bq1rk1/pp2ppbp/2np1np1/8/3NP3/2N1BP2/PPPQ2PP/R3KB1R w KQ - 3 9"
 
 
 class Encoding:
@@ -152,9 +150,9 @@ def benchmarks() -> dict[str, tuple[str, Callable[[], Work]]]:
 def chess_searches() -> dict[str, Callable[[], Work]]:
     """Returns searches of chess: positions, sizes, first-play urgencies, batches, with and without encoding."""
     game = plugins().game("chess")
-    middlegame = core.ChessState.parse(game.rules, MIDDLEGAME)
     found: dict[str, Callable[[], Work]] = {}
-    for place, start in {"start": game.initial_state(), "middlegame": middlegame}.items():
+    for place, fen in CHESS.items():
+        start = game.parse_state(fen)
         for urgency in ("loss", "reduction"):
             for leaves, simulations in itertools.product((8, 64), (800, 10_000, 100_000, 1_000_000)):
                 found[f"search, chess, {place}, {urgency}, 1 tree x {leaves} leaves, {simulations:,}"] = partial(
@@ -187,14 +185,7 @@ def chess_searches() -> dict[str, Callable[[], Work]]:
 def chess_positions(num: int) -> tuple[Packed, IntArray]:
     """Returns packed positions of random games and the players who move there."""
     game = plugins().game("chess")
-    rng = np.random.default_rng(0)
-    states, state = [], game.initial_state()
-    while len(states) < 4096:
-        (player,) = state.active_players
-        states.append(state)
-        state = state.play([int(rng.choice(state.legal_actions(player)))])
-        if not state.active_players:
-            state = game.initial_state()
+    states = random_positions(game, 4096)
     players = np.array([state.active_players[0] for state in states], dtype=np.int64)
     rows = np.arange(num) % len(states)
     return game.pack(states).take(rows), players[rows]

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import types
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -406,6 +407,20 @@ def test_rows_say_what_a_path_is_for_and_not_where_it_is() -> None:
 
     given = ["/home/me/run", "--data", "/home/me/games", "--set", "data.folder=/home/me/games", "--set", "a=b/c"]
     assert list(named(given)) == ["PATH", "--data", "DATA", "--set", "data.folder=FOLDER", "--set", "a=b/c"]
+
+
+def test_positions_at_random_are_of_one_game_after_the_other_and_in_none_is_it_over(game: Game) -> None:
+    from positions import random_positions
+
+    found = random_positions(game, 40)
+    assert found[:20] == random_positions(game, 20)
+    assert len(found) == 40
+    assert all(state.active_players for state in found)
+    plies = [state.ply for state in found]
+    assert all(ply == 0 or ply == before + 1 for before, ply in pairwise(plies))
+    assert plies[0] == 0
+    # No game of tic-tac-toe is over before the fifth ply or goes on after the ninth.
+    assert 5 <= plies.count(0) <= 8
 
 
 def test_rows_name_a_folder_however_it_was_written() -> None:

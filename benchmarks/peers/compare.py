@@ -17,17 +17,17 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))
 
+from positions import CHESS
 from record import add_option, append
 from side_by_side import Worker, compare
 
 NUM_ROUNDS = 5
-POSITIONS = ("start", "middlegame")
 QUESTIONS = {
     "openspiel": [f"uct, {game}" for game in ("tic-tac-toe", "connect four", "chess")],
-    "python_chess": [f"puct, chess {position}, 800" for position in POSITIONS],
+    "python_chess": [f"puct, chess {position}, 800" for position in CHESS],
     "lc0": [
         f"puct, chess {position}, {simulations}, batch {batch}{how}"
-        for position in POSITIONS
+        for position in CHESS
         for how in ("", ", loss", ", encoded", ", loss, encoded")
         for simulations in (800, 10_000, 100_000)
         for batch in (8, 64)

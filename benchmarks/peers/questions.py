@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-POSITIONS = {
-    "start": "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
-    "middlegame": "r1bq1rk1/pp2ppbp/2np1np1/8/3NP3/2N1BP2/PPPQ2PP/R3KB1R w KQ - 3 9",
-}
+from positions import CHESS
+
 NUM_PLAYOUTS = {"tic-tac-toe": 800, "connect four": 800, "chess": 100}
 UCT_C = 2.0
 
@@ -28,7 +26,7 @@ class Question(NamedTuple):
 def question(name: str) -> Question:
     """Returns the question of a name."""
     found = re.fullmatch(r"puct, chess (\w+), (\d+)(?:, batch (\d+))?(?:, (loss|reduction))?(, encoded)?", name)
-    if found is None or found[1] not in POSITIONS:
+    if found is None or found[1] not in CHESS:
         raise SystemExit(f"expected a question about chess, got {name!r}")
-    fen, batch, urgency = POSITIONS[found[1]], int(found[3] or 8), found[4] or "reduction"
+    fen, batch, urgency = CHESS[found[1]], int(found[3] or 8), found[4] or "reduction"
     return Question(fen, int(found[2]), batch, urgency, encodes=bool(found[5]))
