@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import math
 import struct
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium
 import numpy as np
@@ -35,7 +36,25 @@ Table = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
 
 
 @dataclass(frozen=True)
-class Episode(State):
+class _Moment(State):
+    """Where the one player stands after some steps, the last of which was paid."""
+
+    paid: float = field(default=0.0, kw_only=True)
+    """The reward of the last step, in units of value."""
+    is_over: bool = field(default=False, kw_only=True)
+
+    def rewards(self) -> FloatArray:
+        return np.array([self.paid], dtype=np.float32)
+
+    def returns(self) -> FloatArray:
+        return np.zeros(1, dtype=np.float32)
+
+
+_M = TypeVar("_M", bound=_Moment)
+
+
+@dataclass(frozen=True)
+class Episode(_Moment):
     """An environment after some steps; a step is made on a copy."""
 
     game: GymnasiumGame
@@ -44,9 +63,6 @@ class Episode(State):
     seed: int
     actions: tuple[Action, ...]
     seen: FloatArray = field(compare=False)
-    paid: float = 0.0
-    """The reward of the last step, in units of value."""
-    is_over: bool = False
 
     @property
     def ply(self) -> int:
@@ -73,13 +89,8 @@ class Episode(State):
         if drawn(env) != before:
             raise self.game.draws_numbers()
         paid, is_over = self.game.in_units(float(reward)), bool(terminated or truncated)
-        return Episode(self.game, env, self.seed, (*self.actions, action), self.game.encode(seen), paid, is_over)
-
-    def rewards(self) -> FloatArray:
-        return np.array([self.paid], dtype=np.float32)
-
-    def returns(self) -> FloatArray:
-        return np.zeros(1, dtype=np.float32)
+        actions, seen = (*self.actions, action), self.game.encode(seen)
+        return Episode(self.game, env, self.seed, actions, seen, paid=paid, is_over=is_over)
 
     def observation(self, player: Player) -> FloatArray:
         return self.seen
@@ -89,7 +100,7 @@ class Episode(State):
 
 
 @dataclass(frozen=True)
-class Place(State):
+class Place(_Moment):
     """A state of an environment whose transitions are a table, or what chance has still to decide after an action."""
 
     game: TableGame
@@ -98,8 +109,6 @@ class Place(State):
     ply: int = 0
     action: Action | None = None
     """What was done here, where chance decides what comes of it."""
-    paid: float = 0.0
-    is_over: bool = False
 
     @property
     def active_players(self) -> tuple[Player, ...]:
@@ -136,13 +145,7 @@ class Place(State):
     def _after(self, outcome: tuple[float, int, float, bool]) -> Place:
         _, place, reward, is_over = outcome
         paid = self.game.in_units(float(reward))
-        return Place(self.game, int(place), self.step + 1, self.ply + 1, None, paid, bool(is_over))
-
-    def rewards(self) -> FloatArray:
-        return np.array([self.paid], dtype=np.float32)
-
-    def returns(self) -> FloatArray:
-        return np.zeros(1, dtype=np.float32)
+        return Place(self.game, int(place), self.step + 1, self.ply + 1, paid=paid, is_over=bool(is_over))
 
     def observation(self, player: Player) -> FloatArray:
         return self.game.encode(self.place)
@@ -152,7 +155,7 @@ class Place(State):
         return mixed((self.place, self.step, self.ply, action, int(self.is_over), hash(self.paid)))
 
 
-class GymnasiumGame(Game[Episode]):
+class _EnvironmentGame(Game[_M]):
     """An environment with discrete actions as a game of one player.
 
     Rewards are paid on the way, in units of the largest sum of discounted rewards that an episode can have, so that
@@ -193,7 +196,7 @@ class GymnasiumGame(Game[Episode]):
         self._check_steps()
 
     def __eq__(self, other: object) -> bool:
-        return self.spec == other.spec if isinstance(other, GymnasiumGame) else NotImplemented
+        return self.spec == other.spec if isinstance(other, _EnvironmentGame) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.spec)
@@ -201,9 +204,49 @@ class GymnasiumGame(Game[Episode]):
     def __reduce__(self) -> Any:
         return functools.partial(type(self), self._name, **self._options), ()
 
-    def initial_state(self, seed: int = 0) -> Episode:
+    def in_units(self, reward: float) -> float:
+        """Returns a reward in units of value; raises UsageError for one that is larger than expected."""
+        if not abs(reward) <= self._most:
+            raise UsageError(
+                f"gymnasium:{self._name}: expected rewards up to {self._most:g}, got {reward:g}; "
+                "name the largest with ?reward="
+            )
+        return reward / self._unit
+
+    def encode(self, seen: Any) -> FloatArray:
+        """Returns an observation of the environment as numbers, which its later steps do not change."""
+        space = self.env.observation_space
+        flat = seen if isinstance(space, spaces.Box) else spaces.flatten(space, seen)
+        return np.atleast_1d(np.array(flat, dtype=np.float32))
+
+    def check_action(self, action: Action) -> None:
+        """Raises ValueError unless the action is one of the environment's."""
+        if not 0 <= action < self.spec.num_actions:
+            raise ValueError(f"expected an action below {self.spec.num_actions}, got {action}")
+
+    def _reset(self, seed: int) -> tuple[Any, Any]:
+        """Returns a copy of the environment that has just been reset, and what is seen there."""
         env = copied(self.env)
         seen, _ = env.reset(seed=int(seed) % 2**31)
+        return env, seen
+
+    @abstractmethod
+    def _plies_per_step(self) -> int:
+        """Returns how many plies a step has at most."""
+
+    @abstractmethod
+    def _check_steps(self) -> None:
+        """Raises UsageError where the steps are none that can be searched, or pay more than was named."""
+
+    def _refusal(self, reason: str) -> UsageError:
+        return UsageError(f"gymnasium:{self._name} cannot be searched here: {reason}")
+
+
+class GymnasiumGame(_EnvironmentGame[Episode]):
+    """An environment whose steps are made on copies of it and draw no random numbers."""
+
+    def initial_state(self, seed: int = 0) -> Episode:
+        env, seen = self._reset(seed)
         return Episode(self, env, int(seed), (), self.encode(seen))
 
     def parse_state(self, text: str) -> Episode:
@@ -240,26 +283,6 @@ class GymnasiumGame(Game[Episode]):
             state = state.after(action, state.env)
         return state
 
-    def in_units(self, reward: float) -> float:
-        """Returns a reward in units of value; raises UsageError for one that is larger than expected."""
-        if not abs(reward) <= self._most:
-            raise UsageError(
-                f"gymnasium:{self._name}: expected rewards up to {self._most:g}, got {reward:g}; "
-                "name the largest with ?reward="
-            )
-        return reward / self._unit
-
-    def encode(self, seen: Any) -> FloatArray:
-        """Returns an observation of the environment as numbers, which its later steps do not change."""
-        space = self.env.observation_space
-        flat = seen if isinstance(space, spaces.Box) else spaces.flatten(space, seen)
-        return np.atleast_1d(np.array(flat, dtype=np.float32))
-
-    def check_action(self, action: Action) -> None:
-        """Raises ValueError unless the action is one of the environment's."""
-        if not 0 <= action < self.spec.num_actions:
-            raise ValueError(f"expected an action below {self.spec.num_actions}, got {action}")
-
     def _row(self, state: Episode) -> bytes:
         text = self.format_state(state).encode()
         if state.seen.size > MOST_KEPT:
@@ -273,7 +296,7 @@ class GymnasiumGame(Game[Episode]):
         seed, actions = text.split(b":")
         paid, is_over = _LAST.unpack_from(rest)
         seen = np.frombuffer(rest, dtype="<f4", offset=_LAST.size).reshape(self.spec.observation_shape)
-        return Episode(self, None, int(seed), tuple(map(int, actions.split())), seen, paid, is_over)
+        return Episode(self, None, int(seed), tuple(map(int, actions.split())), seen, paid=paid, is_over=is_over)
 
     def _plies_per_step(self) -> int:
         return 1
@@ -308,27 +331,23 @@ class GymnasiumGame(Game[Episode]):
             "wrappers of which the table knows not"
         )
 
-    def _refusal(self, reason: str) -> UsageError:
-        return UsageError(f"gymnasium:{self._name} cannot be searched here: {reason}")
-
     def _told(self, step: tuple[Any, Any, bool, bool, Any]) -> tuple[float, bool, bytes]:
         seen, reward, terminated, truncated, _ = step
         return float(reward), bool(terminated or truncated), self.encode(seen).tobytes()
 
 
-class TableGame(GymnasiumGame):
+class TableGame(_EnvironmentGame[Place]):
     """An environment whose transitions are a table `P`: where an action has several outcomes, chance moves."""
 
     def __init__(self, name: str, **options: Any) -> None:
         self.table: Table = table_of(make_environment(name))
         super().__init__(name, **({"reward": self._largest_reward() or 1.0} | options))
 
-    def initial_state(self, seed: int = 0) -> Place:  # type: ignore[override]
-        env = copied(self.env)
-        seen, _ = env.reset(seed=int(seed) % 2**31)
+    def initial_state(self, seed: int = 0) -> Place:
+        _, seen = self._reset(seed)
         return Place(self, int(seen))
 
-    def parse_state(self, text: str) -> Place:  # type: ignore[override]
+    def parse_state(self, text: str) -> Place:
         """Returns the position written as six numbers: state, step, ply, action or -, reward, 1 if it is over."""
         try:
             place, step, ply, action, paid, is_over = text.split()
@@ -339,20 +358,16 @@ class TableGame(GymnasiumGame):
                 self.check_action(chosen)
             if int(step) < 0 or int(ply) < int(step) or not math.isfinite(float(paid)) or is_over not in ("0", "1"):
                 raise ValueError("steps are from 0 on, plies as many or more, rewards finite, the last number 0 or 1")
-            return Place(self, int(place), int(step), int(ply), chosen, float(paid), is_over == "1")
+            return Place(self, int(place), int(step), int(ply), chosen, paid=float(paid), is_over=is_over == "1")
         except ValueError as error:
             raise ValueError(f"expected six numbers such as '0 3 5 - 0.0 0', got {text!r}: {error}") from None
 
-    def format_state(self, state: Place) -> str:  # type: ignore[override]
+    def format_state(self, state: Place) -> str:
         action = "-" if state.action is None else state.action
         return f"{state.place} {state.step} {state.ply} {action} {state.paid!r} {int(state.is_over)}"
 
-    def render(self, state: Place) -> str:  # type: ignore[override]
+    def render(self, state: Place) -> str:
         return f"step {state.step}: state {state.place}"
-
-    # A place is read from its text at once.
-    pack = Game.pack
-    unpack = Game.unpack
 
     def _plies_per_step(self) -> int:
         has_chance = any(len(ways) > 1 for row in self.table.values() for ways in row.values())
@@ -366,7 +381,7 @@ class TableGame(GymnasiumGame):
         return max(abs(float(paid)) for row in self.table.values() for ways in row.values() for _, _, paid, _ in ways)
 
 
-def make(name: str, *, discount: float = DEFAULT_DISCOUNT, reward: float = 0.0, steps: int = 0) -> GymnasiumGame:
+def make(name: str, *, discount: float = DEFAULT_DISCOUNT, reward: float = 0.0, steps: int = 0) -> Game:
     """Returns an environment as a game; `reward` 0 takes the largest of a table, else 1."""
     options: dict[str, Any] = {"discount": discount, "steps": steps} | ({"reward": reward} if reward else {})
     return (GymnasiumGame if table_of(make_environment(name)) is None else TableGame)(name, **options)
