@@ -20,10 +20,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
 from record import add_option, append, without_places
+from tested_duels import tested_duel, told
 
-from moemcts.arena import Conditions, DuelResult, duel_schedule, play_match
-from moemcts.arena.duel import SequentialTest
-from moemcts.arena.openings import openings_from_seeds, random_openings
+from moemcts.arena import Conditions
 from moemcts.arena.rating import Sprt
 from moemcts.learn.checkpoint import MANIFEST
 from moemcts.naming import experts_in, resolve_agent
@@ -55,45 +54,23 @@ def main() -> None:
     common = f"simulations={options.simulations}&backend={options.backend}&opponents={options.opponents}"
     names = (options.precision, EXACT)
     agents = {name: resolve_agent(f"{folder}?{common}&precision={name}", game) for name in names}
-    num_openings = -(-options.games // 2)
-    first = options.seed * 1_000_000
-    schedule = duel_schedule(
+    result = tested_duel(
         game,
         agents,
+        Conditions(seed=options.seed, max_parallel=64),
         num_games=options.games,
-        openings=random_openings(game, num_openings, num_plies=options.plies, first=first)
-        if options.plies
-        else openings_from_seeds(num_openings, first=first),
+        random_plies=options.plies,
+        sprt=Sprt(elo0=options.sprt[0], elo1=options.sprt[1]) if options.sprt else None,
+        journal=options.out,
         identity={"plies": options.plies, "backend": options.backend, "simulations": options.simulations},
     )
-    sprt = Sprt(elo0=options.sprt[0], elo1=options.sprt[1]) if options.sprt else None
-    records = play_match(
-        game,
-        schedule,
-        Conditions(seed=options.seed, max_parallel=64),
-        journal=options.out,
-        stop=SequentialTest(schedule, sprt) if sprt else None,
-    )
-    found = DuelResult.of(schedule, records, sprt=sprt).to_json()
-    ours = next(agent for agent in found["agents"] if agent["name"] == options.precision)
-    difference = ours["pentanomial_elo"] or ours["elo"]
     about = f"{manifest['network']} on {manifest['game']}, {options.simulations} simulations"
     row: dict[str, object] = {
         "name": f"{options.precision} against float32, {about}",
-        "value": round(difference["difference"], 1),
-        "interval": [difference["low"], difference["high"]],
-        "unit": "Elo",
-        "games": found["num_games"],
-        "duplicates": found["num_duplicates"],
-        "wins": ours["wins"],
-        "ties": ours["ties"],
-        "losses": ours["losses"],
-        "pairs": ours["pairs"],
+        **told(result),
         "backend": options.backend,
         "seed": options.seed,
     }
-    if sprt:
-        row["sprt"] = found["sprt"]
     print(row)
     if options.record:
         sys.argv = without_places(sys.argv, {options.folder: "FOLDER", options.out: "FILE"})

@@ -22,11 +22,10 @@ os.environ["OMP_NUM_THREADS"] = "1"
 
 import torch
 from record import add_option, append, without_places
+from tested_duels import tested_duel, told
 
 from moemcts.agents import Agent
-from moemcts.arena import Conditions, DuelResult, duel_schedule, play_match
-from moemcts.arena.duel import SequentialTest
-from moemcts.arena.openings import openings_from_seeds, random_openings
+from moemcts.arena import Conditions
 from moemcts.arena.rating import Sprt
 from moemcts.experts import ExpertSet
 from moemcts.game import Game
@@ -54,42 +53,20 @@ def play(
 ) -> dict[str, Any]:
     """Plays one urgency against the default, or what of it is not in its file; returns a row."""
     agents = {name: agent(game, experts, name, simulations, options.opponents) for name in (urgency, DEFAULT)}
-    num_openings = -(-options.games // 2)
-    openings = (
-        random_openings(game, num_openings, num_plies=options.plies, first=options.seed * 1_000_000)
-        if options.plies
-        else openings_from_seeds(num_openings, first=options.seed * 1_000_000)
-    )
-    schedule = duel_schedule(
+    result = tested_duel(
         game,
         agents,
+        Conditions(seed=options.seed, max_parallel=options.parallel),
         num_games=options.games,
-        openings=openings,
+        random_plies=options.plies,
+        sprt=Sprt(elo0=options.sprt[0], elo1=options.sprt[1]),
+        journal=options.out / f"{urgency}-{simulations}.jsonl",
         identity={"simulations": simulations, "plies": options.plies, "opponents": options.opponents, **about},
     )
-    sprt = Sprt(elo0=options.sprt[0], elo1=options.sprt[1])
-    records = play_match(
-        game,
-        schedule,
-        Conditions(seed=options.seed, max_parallel=options.parallel),
-        journal=options.out / f"{urgency}-{simulations}.jsonl",
-        stop=SequentialTest(schedule, sprt),
-    )
-    found = DuelResult.of(schedule, records, sprt=sprt).to_json()
-    ours = next(each for each in found["agents"] if each["name"] == urgency)
-    difference = ours["pentanomial_elo"] or ours["elo"]
     who = ", ".join(filter(None, [game.spec.name, options.label]))
     return {
         "name": f"{who}, first-play urgency {urgency} against {DEFAULT}, {simulations} simulations",
-        "value": round(difference["difference"], 1),
-        "interval": [difference["low"], difference["high"]],
-        "unit": "Elo",
-        "games": found["num_games"],
-        "wins": ours["wins"],
-        "ties": ours["ties"],
-        "losses": ours["losses"],
-        "pairs": ours["pairs"],
-        "sprt": found["sprt"],
+        **told(result),
         "seed": options.seed,
         **about,
     }
