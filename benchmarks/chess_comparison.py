@@ -26,7 +26,6 @@ from published import CHESS_ELO, CHESS_LOSS, VALUE_WEIGHT, chess_loss
 from record import add_option, append, without_places
 
 from moemcts.cli.progress import ConsoleProgress
-from moemcts.cli.run import make
 from moemcts.learn.assessment import ALL, MIXTURE
 from moemcts.learn.data.dataset import Dataset
 from moemcts.naming import AUTO
@@ -34,6 +33,7 @@ from moemcts.plugins import plugins
 from moemcts.runs import Experiment
 from moemcts.runs.arms import SINGLE
 from moemcts.runs.dotted import flat
+from moemcts.runs.finishing import finish
 from moemcts.runs.run import CONFIG, changes
 from moemcts.runs.settings import ExperimentConfig, validate
 from moemcts.runs.sources import Sources
@@ -194,7 +194,7 @@ def main() -> None:
     else:
         options.device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
         experiment = begin(options, progress)
-    report = make(experiment, progress)
+    report = finish(experiment, progress)
     found = rows(experiment, json.loads(json.dumps(report.numbers)), options.start_samples)
     show(found)
     if options.record:

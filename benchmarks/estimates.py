@@ -21,10 +21,10 @@ from typing import Any
 
 from record import add_option, append
 
-from moemcts.cli.run import make
 from moemcts.cli.settings import Given, read_settings
 from moemcts.runs import Experiment, ExperimentConfig
 from moemcts.runs import estimate as estimates
+from moemcts.runs.finishing import finish
 from moemcts.work.progress import Silence
 
 STRONG = "resnet?channels=16&blocks=3&policy_channels=32&value_channels=8&value_hidden=64&pooled=true"
@@ -82,7 +82,7 @@ def done(run: tuple[str, str]) -> dict[str, Any]:
         said = {part: getattr(found, part) for part in PARTS}
         experiment.write()
         started = process_time()
-        make(experiment, Silence())
+        finish(experiment, Silence())
         took = process_time() - started
     total = sum(said.values())
     return {

@@ -79,11 +79,11 @@ def test_a_comparison_goes_on_with_the_settings_that_it_was_begun_with(
     class BrokenOff(Exception):
         pass
 
-    def make(experiment: object, progress: object) -> None:
+    def finish(experiment: object, progress: object) -> None:
         raise BrokenOff
 
     monkeypatch.setattr(record, "RESULTS", tmp_path)
-    monkeypatch.setattr(chess_comparison, "make", make)
+    monkeypatch.setattr(chess_comparison, "finish", finish)
     monkeypatch.setattr(chess_comparison, "training_rate", lambda config, folder: 100.0)
     words = ["--seeds", 1, "--scheme", "separated", "--network", NETWORK, "--device", "cpu"]
     sizes = {"timed": ["--minutes", 0.1], "counted": ["--samples", 600]}
@@ -117,7 +117,7 @@ def test_a_comparison_goes_on_with_the_settings_that_it_was_begun_with(
     # Rows say what began it, however it is called later.
     row = {"name": "mine", "kind": "raw", "arm": "separated", "value": 0.0, "games": 2}
     row |= {"wins": 1, "draws": 0, "losses": 1, "score_interval": [0.1, 0.9]}
-    monkeypatch.setattr(chess_comparison, "make", lambda *_: types.SimpleNamespace(numbers={}))
+    monkeypatch.setattr(chess_comparison, "finish", lambda *_: types.SimpleNamespace(numbers={}))
     monkeypatch.setattr(chess_comparison, "rows", lambda *_: [row])
     turned = ["--record", "--samples", 600.0, *words, data, tmp_path / "counted"]
     called("chess_comparison", monkeypatch, *turned)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.cli.options import RANDOM_START, check_effects
+from moemcts.cli.outputs import check_outputs
+from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
 
     from moemcts.arena.games import Progress
     from moemcts.arena.rating import Sprt
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 EVENT = "moemcts match"
 """What files of games say that they are of."""
 ORDERS = ("random", "sequential")
-RANDOM_START = "where games always start alike, 4 by default or half of a short game"
-"""What is said of plies at random."""
 SPRT_MODELS = {"normalized": "normalized", "pentanomial": "logistic", "trinomial": "trinomial"}
 
 
@@ -153,7 +152,8 @@ def match(
         out,
     )
     formats = _formats(played, pgn, replays)
-    check_outputs([path for path in (out, pgn, replays) if path is not None], ours=[path for path, _ in formats])
+    outputs = [path for path in (out, pgn, replays) if path is not None]
+    check_outputs(outputs, ours=[path for path, _ in formats], mark=EVENT)
     result = _play(played, out, keep_thoughts=bool(formats))
     # Whatever happens to the files, the result is there.
     if as_json:
@@ -164,35 +164,6 @@ def match(
         from moemcts.arena.replays import replays_of
 
         write(path, replays_of(played.game, played.lineups, result.records, f"{EVENT}, {game}"))
-
-
-def check_effects(options: Mapping[str, object], reason: str) -> None:
-    """Raises UsageError for the first of some options that was given though it has no effect, saying why."""
-    for option, value in options.items():
-        if value is not None:
-            raise UsageError(f"{option} has no effect {reason}; leave it out")
-
-
-def check_outputs(paths: Sequence[Path], *, ours: Sequence[Path]) -> None:
-    """Raises UsageError where two outputs are one file, or one of `ours`, which are written anew, holds other things;
-    MoemctsError where one cannot be written.
-    """
-    places = [path.absolute().resolve() for path in paths]
-    for number, place in enumerate(places):
-        if place in places[:number]:
-            raise UsageError(f"expected different files to write to, got {paths[number]} twice")
-    for path in paths:
-        if path.exists() and not path.is_file():
-            raise MoemctsError(f"cannot write {path}: expected a file")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=path.parent):
-                pass
-        except OSError as error:
-            raise MoemctsError(f"cannot write {path}: {error.strerror or error}") from error
-    for path in ours:
-        if path.exists() and (head := path.open("rb").read(4096)) and EVENT.encode() not in head:
-            raise UsageError(f"{path} is no file of games of a match; give another file or remove this one")
 
 
 def parse_sprt(text: str) -> Sprt:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.run import AllowPrograms
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.cli.options import AllowPrograms
+from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
     from moemcts.report.page import Report
@@ -30,13 +30,14 @@ def report(
     from moemcts.cli.consoles import print_json
     from moemcts.report.comparison import comparison
     from moemcts.report.page import write_report
+    from moemcts.runs.finishing import rewrite
 
     if len({folder.resolve() for folder in runs}) < len(runs):
         raise UsageError("expected different runs, got one twice")
     suites = [folder for folder in runs if (folder / "rows.jsonl").exists()]
     if suites and len(suites) < len(runs):
         raise UsageError("expected runs or suites, got both")
-    found = {} if suites else {str(folder): _rebuilt(folder, allow_programs) for folder in runs}
+    found = {} if suites else {str(folder): rewrite(folder, allow_programs=allow_programs) for folder in runs}
     whole = _joined_suites(suites) if suites else comparison({name: one.numbers for name, one in found.items()})
     if out is not None:
         write_report(out, whole)
@@ -50,27 +51,6 @@ def report(
     typer.echo("\n\n".join(table.text() for section in whole.sections for table in section.tables))
     if out is not None:
         typer.echo(f"report: {out / 'report.html'}")
-
-
-def _rebuilt(folder: Path, allow_programs: bool) -> Report:
-    """Writes the report of a run anew and returns it; raises MoemctsError where the run is not done."""
-    from moemcts.report.findings import findings
-    from moemcts.report.page import write_report
-    from moemcts.report.training import training_report
-    from moemcts.runs import Experiment, Training
-    from moemcts.runs.run import kind_of
-
-    kind = kind_of(folder)
-    if kind not in (Experiment.kind, Training.kind):
-        raise UsageError(f"expected a run or a training in {folder}, got a {kind}")
-    is_training = kind == Training.kind
-    run: Experiment | Training = (Training if is_training else Experiment).load(folder, allow_programs=allow_programs)
-    with run.opened():
-        if run.waiting():
-            raise MoemctsError(f"{folder} is not done yet; go on with it: {run.command} --resume {folder}")
-        made = training_report(run.outcomes()) if isinstance(run, Training) else findings(run.outcomes())
-    write_report(folder / "report", made)
-    return made
 
 
 def _joined_suites(folders: list[Path]) -> Report:

@@ -2,45 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import re
-import shutil
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.cli.options import AllowPrograms, Start, TensorBoard
+from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from moemcts.report.page import Report
-    from moemcts.runs import Experiment, Run
-    from moemcts.runs.estimate import Estimate
-    from moemcts.work.progress import Progress
-
-AllowPrograms = Annotated[
-    bool,
-    typer.Option(
-        "--allow-programs", help="Let settings that are read from a file start programs, such as UCI engines."
-    ),
-]
-
-Start = Annotated[
-    str | None,
-    typer.Option(
-        help="What trainings begin with instead of new weights: a training, a folder of experts or `weights:NAME`; a "
-        "single network, or with `moemcts train` experts of the same gate."
-    ),
-]
-
-TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Write event files for TensorBoard while it goes on.")]
-
-_LONGEST_NAME = 120
-"""Of a folder, in characters; file systems take 255."""
 
 
 def register(app: typer.Typer) -> None:
@@ -106,12 +78,15 @@ def run(
 ) -> None:
     """Make data, train a single network and one expert per phase, play both, and report which is better."""
     from moemcts.cli.consoles import print_json
+    from moemcts.cli.outputs import check_room
+    from moemcts.cli.plans import headline, new_folder, plan_as_json
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.settings import Given, games_at, named_start, read_changes, read_settings
     from moemcts.report.events import check_installed
     from moemcts.report.training_events import followed
     from moemcts.runs import Experiment, ExperimentConfig
     from moemcts.runs.estimate import estimate
+    from moemcts.runs.finishing import finish
     from moemcts.runs.growth import grown, keep_growth
 
     if tensorboard:
@@ -162,56 +137,7 @@ def run(
     started = time.monotonic()
     kept = f"all that was finished is kept. Go on: moemcts run --resume {experiment.folder}"
     with interruptible(progress, lambda: kept), followed(experiment.folder, is_wanted=tensorboard):
-        make(experiment, progress, tell)
+        finish(experiment, progress, tell)
     progress.say(f"done in {time.monotonic() - started:,.0f} s")
     if not as_json:
         typer.echo(f"report: {experiment.folder / 'report' / 'report.html'}")
-
-
-def untold(report: Report) -> None:
-    """Tells nobody."""
-
-
-def make(experiment: Experiment, progress: Progress, tell: Callable[[Report], None] = untold) -> Report:
-    """Does whatever is not done yet of an experiment, tells its report, writes and returns it."""
-    from moemcts.report.findings import findings
-    from moemcts.report.page import write_report
-
-    if complaint := experiment.boards.complaint:
-        progress.say(f"warning: {complaint}")
-    with experiment.opened(), experiment.timed():
-        experiment.work(progress)
-        report = findings(experiment.outcomes())
-        tell(report)
-        write_report(experiment.folder / "report", report)
-        return report
-
-
-def plan_as_json(run: Run[Any], expected: Estimate, **more: Any) -> str:
-    """Returns a run's settings, what it is expected to take and what else is known of it, as JSON."""
-    found = {"config": run.config.resolved_settings(), **more, "estimate": dataclasses.asdict(expected)}
-    return json.dumps(found, indent=1)
-
-
-def headline(run: Run[Any]) -> str:
-    """Returns the line that a run begins with."""
-    return f"{run.folder}: {run.describe()}"
-
-
-def new_folder(game: str, words: list[str], preset: str | None) -> Path:
-    """Returns a new folder under runs/."""
-    name = re.sub(r"[^a-zA-Z0-9]+", "-", "_".join([game, *words, preset or "laptop"]))[:_LONGEST_NAME]
-    return Path("runs") / f"{time.strftime('%Y%m%d-%H%M%S')}_{name}"
-
-
-def check_room(folder: Path, expected: Estimate) -> None:
-    """Raises MoemctsError where there is less room on the disk than a run is expected to need."""
-    existing = folder.absolute()
-    while not existing.exists():
-        existing = existing.parent
-    free = shutil.disk_usage(existing).free
-    if expected.num_bytes > free:
-        raise MoemctsError(
-            f"expected {expected.num_bytes / 1e6:,.0f} MB on the disk of {folder}, "
-            f"{free / 1e6:,.0f} MB are free; make room or choose another folder with --out"
-        )

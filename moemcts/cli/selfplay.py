@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.run import AllowPrograms, TensorBoard, check_room, headline, new_folder, plan_as_json, untold
+from moemcts.cli.options import AllowPrograms, TensorBoard
+from moemcts.cli.outputs import check_room
+from moemcts.cli.plans import headline, new_folder, plan_as_json
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from moemcts.cli.settings import Given
     from moemcts.report.page import Report
     from moemcts.runs.selfplay import SelfPlay
     from moemcts.runs.selfplay_settings import SelfPlayConfig
-    from moemcts.work.progress import Progress
 
 
 def register(app: typer.Typer) -> None:
@@ -61,6 +60,7 @@ def selfplay(
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.settings import Given, named_start
     from moemcts.report.events import check_installed
+    from moemcts.runs.finishing import finish
     from moemcts.runs.selfplay import SelfPlay
     from moemcts.runs.selfplay_estimate import selfplay_estimate
 
@@ -115,29 +115,13 @@ def selfplay(
     started = time.monotonic()
     kept = f"all that was finished is kept. Go on: moemcts selfplay --resume {run.folder}"
     with interruptible(progress, lambda: kept):
-        make(run, progress, tell)
+        finish(run, progress, tell)
     progress.say(f"done in {time.monotonic() - started:,.0f} s")
     if as_json:
         return
     newest, best = run.config.generations, run.on_disk.champion(run.config.generations)
     said = "" if best == newest else f" (of generation {best}, the last that was promoted)"
     typer.echo(f"\nexperts: {run.on_disk.experts(best)}{said}\nreport: {run.folder / 'report' / 'report.html'}")
-
-
-def make(run: SelfPlay, progress: Progress, tell: Callable[[Report], None] = untold) -> Report:
-    """Does whatever is not done yet of a self-play, tells its report, writes and returns it."""
-    from moemcts.report.page import write_report
-    from moemcts.report.selfplay import selfplay_report
-    from moemcts.runs.selfplay_outcomes import outcomes_of
-
-    if complaint := run.complaint:
-        progress.say(f"warning: {complaint}")
-    with run.opened(), run.timed():
-        run.work(progress)
-        report = selfplay_report(outcomes_of(run))
-        tell(report)
-        write_report(run.folder / "report", report)
-        return report
 
 
 def _follow(run: SelfPlay) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from moemcts.cli.match import RANDOM_START, check_effects
+from moemcts.cli.options import RANDOM_START, check_effects
 from moemcts.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:

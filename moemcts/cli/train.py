@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.run import AllowPrograms, Start, TensorBoard, headline, new_folder, plan_as_json, untold
+from moemcts.cli.options import AllowPrograms, Start, TensorBoard
+from moemcts.cli.plans import headline, new_folder, plan_as_json
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from moemcts.cli.settings import Given
     from moemcts.report.page import Report
     from moemcts.runs import Training
@@ -71,6 +70,7 @@ def train(
     from moemcts.report.events import check_installed
     from moemcts.report.training_events import followed
     from moemcts.runs import Training
+    from moemcts.runs.finishing import finish
     from moemcts.work.progress import Silence
 
     if tensorboard:
@@ -110,22 +110,9 @@ def train(
 
     kept = f"all that was finished is kept. Go on: moemcts train --resume {training.folder}"
     with interruptible(progress, lambda: kept), followed(training.folder, is_wanted=tensorboard):
-        make(training, progress, tell)
+        finish(training, progress, tell)
     if not as_json:
         typer.echo(f"\nexperts: {training.folder / 'experts'}\nreport: {training.folder / 'report' / 'report.html'}")
-
-
-def make(training: Training, progress: Progress, tell: Callable[[Report], None] = untold) -> Report:
-    """Does whatever is not done yet of a training, tells its report, writes and returns it."""
-    from moemcts.report.page import write_report
-    from moemcts.report.training import training_report
-
-    with training.opened(), training.timed():
-        training.work(progress)
-        report = training_report(training.outcomes())
-        tell(report)
-        write_report(training.folder / "report", report)
-        return report
 
 
 def _prepared(given: Given, out: Path | None, *, is_first: bool) -> Training:

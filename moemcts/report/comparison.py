@@ -40,6 +40,10 @@ def comparison(runs: Mapping[str, Mapping[str, Any]]) -> Report:
 def _rows(name: str, numbers: Mapping[str, Any]) -> Iterator[list[Cell]]:
     config = numbers["config"]
     head: list[Cell] = [name, config["game"], config["network"]]
+    if "generations" in numbers:
+        learned = f"{config['gate']}, {config['scheme']}, generation {len(numbers['generations'])} of self-play"
+        yield [*head, learned, None, None, None]
+        return
     if "searched" not in numbers:
         yield [*head, f"{config['gate']}, {config['scheme']}", None, None, fixed(numbers["losses"][-1]["loss"]["all"])]
         return

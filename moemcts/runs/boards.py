@@ -64,11 +64,6 @@ class Boards:
         return openings_file(self.folder, self.config, MATCH)
 
     @property
-    def complaint(self) -> str:
-        """One line on what of that file is not played from; empty where there is nothing."""
-        return "" if self.file is None else self.file.read(self.game).complaint
-
-    @property
     def decided_by(self) -> dict[str, Any]:
         """What decides games beside who plays them."""
         match = self.config.match.model_dump(mode="json", exclude={"games", "raw_games", "parallel"})

@@ -141,6 +141,11 @@ class Run(ABC, Generic[Config]):
         """The files of start positions that the settings name."""
         return openings_files(self.folder, self.config)
 
+    @property
+    def complaint(self) -> str:
+        """One line on what of these files is not played from; empty where there is nothing."""
+        return "; ".join(filter(None, (file.read(self.game).complaint for file in self.openings)))
+
     def keep_settings(self) -> None:
         """Writes the settings of a run that has grown; only for who has opened it."""
         write_text(self.folder / CONFIG, self.config_text())

@@ -137,11 +137,6 @@ class SelfPlay(Run[SelfPlayConfig]):
         return [self.config.gate]
 
     @property
-    def complaint(self) -> str:
-        """One line on what of these files is not played from; empty where there is nothing."""
-        return "; ".join(filter(None, (file.read(self.game).complaint for file in self.openings)))
-
-    @property
     def measured(self) -> list[int]:
         """The generations that are measured, in their order: by `gauntlet.every`, as far as their experts were kept."""
         gauntlet, last = self.config.gauntlet, self.config.generations

@@ -197,7 +197,7 @@ def test_unknown_options_and_names_are_explained() -> None:
         plugins().network("reznet", POMMERMAN, 6)
     with pytest.raises(UsageError, match=r"no option of network 'resnet' named 'block'; did you mean 'blocks'\?"):
         plugins().network("resnet?block=3", POMMERMAN, 6)
-    with pytest.raises(UsageError, match="expected attention as none or se or eca or eca_dense, got 'cbam'$"):
+    with pytest.raises(UsageError, match=r"expected attention as none or se or eca or eca_dense, got 'cbam'$"):
         plugins().network("rise?attention=cbam", POMMERMAN, 6)
     with pytest.raises(UsageError, match=r"expected value_head .*mse.*wdlp.*, got 'wdl'"):
         plugins().network("resnet?value_head=wdl", POMMERMAN, 6)

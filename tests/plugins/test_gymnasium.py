@@ -16,10 +16,10 @@ import pytest
 from runs_for_tests import command, experiment
 
 from moemcts.agents import Seat
-from moemcts.cli.run import make
 from moemcts.errors import UsageError
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import CHANCE
+from moemcts.runs.finishing import finish
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.testing import check_game
 from moemcts.work.progress import Silence
@@ -300,7 +300,7 @@ def test_a_match_says_who_gets_more(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 def test_an_experiment_compares_returns(tmp_path: Path) -> None:
     small = {"game": "gymnasium:CliffWalking-v1?steps=8", "network": "mlp", "data": {"samples": 100}}
     made = experiment(tmp_path / "run", **small, training={"epochs": 1.0, "batch_size": 32})
-    make(made, Silence())
+    finish(made, Silence())
     report = (tmp_path / "run" / "report" / "report.md").read_text()
     assert "The single network gets -" in report
     assert "in return, 95 % interval" in report

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from runs_for_tests import SMALL, experiment
 
-from moemcts.cli.run import make
-from moemcts.cli.train import make as make_training
 from moemcts.runs import Training, TrainingConfig
+from moemcts.runs.finishing import finish
 from moemcts.runs.settings import validate
 from moemcts.work.progress import Silence
 
@@ -18,14 +17,14 @@ from moemcts.work.progress import Silence
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "experiment"
-    make(experiment(folder), Silence())
+    finish(experiment(folder), Silence())
     return folder
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "training"
-    make_training(Training.create(folder, validate({**SMALL, "gate": "plies"}, TrainingConfig)), Silence())
+    finish(Training.create(folder, validate({**SMALL, "gate": "plies"}, TrainingConfig)), Silence())
     return folder
 
 

@@ -11,7 +11,6 @@ from trained_for_tests import save_team
 
 from moemcts import builtins
 from moemcts.cli.main import main
-from moemcts.cli.run import make
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.gates import PlyGate
 from moemcts.hookspecs import Registration
@@ -19,6 +18,7 @@ from moemcts.learn.checkpoint import load_networks
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
+from moemcts.runs.finishing import finish
 from moemcts.runs.selfplay import SelfPlay
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.settings import validate
@@ -60,7 +60,7 @@ def finds_nothing(*_: Any) -> Any:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "run"
-    make(Experiment.create(folder, settings()), Silence())
+    finish(Experiment.create(folder, settings()), Silence())
     return folder
 
 
@@ -102,7 +102,7 @@ def test_an_old_run_goes_on_as_it_was_begun(tmp_path: Path, finished: Path) -> N
     with old.opened():
         old.do("data", lambda done, total: None)
         old.do("train-plies-0", lambda done, total: None)
-    make(Experiment.load(old.folder), Silence())
+    finish(Experiment.load(old.folder), Silence())
     assert Experiment.load(old.folder).waiting() == []
     assert (old.folder / "config.toml").read_text() == written
     before, now = (read_toml(one / "experts" / "plies-0" / "manifest.toml") for one in (old.folder, finished))

@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 from runs_for_tests import NETWORK, SMALL, command
 
-from moemcts.cli.run import make
 from moemcts.cli.settings import Given, read_settings
-from moemcts.cli.train import make as make_training
 from moemcts.errors import ForeignData, UsageError
 from moemcts.hookspecs import Registration
 from moemcts.learn.data.generation import generate
 from moemcts.naming import resolve_agent
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, Training, TrainingConfig
+from moemcts.runs.finishing import finish
 from moemcts.runs.programs import program_agent
 from moemcts.runs.settings import DataConfig, validate
 from moemcts.runs.sources import Sources, open_sources
@@ -78,7 +77,7 @@ def test_a_run_learns_from_the_searches_of_experts_wherever_it_goes_on(
     manifest = tmp_path / "experts" / "manifest.toml"
     manifest.write_text(manifest.read_text().replace('scheme = "separated"', 'scheme = "staged"'))
     with pytest.raises(ForeignData, match=r"part data was made with other settings: experts of .*"):
-        make_training(Training.load(tmp_path / "run"), Silence())
+        finish(Training.load(tmp_path / "run"), Silence())
 
 
 def test_the_arms_of_a_run_play_experts_that_were_trained_before(
@@ -97,7 +96,7 @@ def test_the_arms_of_a_run_play_experts_that_were_trained_before(
     manifest = tmp_path / "experts" / "manifest.toml"
     manifest.write_text(manifest.read_text().replace('scheme = "separated"', 'scheme = "staged"'))
     with pytest.raises(ForeignData, match=r"was made with other settings: experts of .*"):
-        make(Experiment.load(tmp_path / "run"), Silence())
+        finish(Experiment.load(tmp_path / "run"), Silence())
     monkeypatch.chdir(tmp_path)
     capsys.readouterr()
     words[-3:] = ["match.field=expert", "--set", "match.opponent_model=self", "--dry-run"]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from runs_for_tests import experiment
 
-from moemcts.cli.run import make
 from moemcts.errors import DamagedFile
 from moemcts.learn import assessment
 from moemcts.runs import Experiment, held_out
+from moemcts.runs.finishing import finish
 from moemcts.runs.held_out import losses_of, num_evaluations, num_processes
 from moemcts.store import read_json, write_text
 from moemcts.work.progress import Silence
@@ -37,7 +37,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 def test_a_finished_run_is_not_measured_again(copy: Path, measured: list[list[str]]) -> None:
     run = Experiment.load(copy)
     report = json.loads((copy / "report" / "numbers.json").read_text())
-    assert json.loads(json.dumps(make(run, Silence()).numbers["losses"])) == report["losses"]
+    assert json.loads(json.dumps(finish(run, Silence()).numbers["losses"])) == report["losses"]
     assert measured == []
 
 
@@ -68,7 +68,7 @@ def test_a_file_that_holds_something_else_is_named(copy: Path) -> None:
 
 def test_one_network_for_all_phases_is_measured_once(tmp_path: Path, measured: list[list[str]]) -> None:
     run = experiment(tmp_path / "run", schemes=["separated", "single?epochs=2"])
-    report = make(run, Silence())
+    report = finish(run, Silence())
     assert measured == [["seed 0"], ["single", *EXPERTS, "mixture"], ["single", "mixture"]]
     assert [row["name"] for row in report.numbers["losses"]["single?epochs=2"]] == ["single", "mixture"]
     assert [num_evaluations(arm, run.gate(arm.gate)) for arm in run.arms] == [len(rows) for rows in measured]

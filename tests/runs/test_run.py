@@ -19,13 +19,12 @@ import pytest
 from runs_for_tests import EXPERIMENT, NETWORK, SMALL, edit, experiment
 from trained_for_tests import with_gpus
 
-from moemcts.cli.run import make
-from moemcts.cli.train import make as make_training
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.report.comparison import comparison
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
 from moemcts.runs.arms import file_label, make_arms
 from moemcts.runs.estimate import estimate
+from moemcts.runs.finishing import finish
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.learning import measurements
 from moemcts.runs.settings import validate
@@ -54,8 +53,8 @@ def test_a_match_that_fills_all_workers_is_shared_by_them(tmp_path: Path) -> Non
     games = {"games": 8, "raw_games": 2, "parallel": 4}
     alone, shared = (experiment(tmp_path / str(workers), match=games, workers=workers) for workers in (1, 2))
     assert [part.name for part in shared.parts() if part.share is not None] == ["searched-plies-0"]
-    make(alone, Silence())
-    make(shared, Silence())
+    finish(alone, Silence())
+    finish(shared, Silence())
     assert shared.waiting() == []
     kept, found = (
         (run.folder / "matches" / "searched-plies-0.jsonl").read_text().splitlines() for run in (alone, shared)
@@ -84,7 +83,7 @@ def test_settings_that_were_edited_after_they_decided_a_part_are_refused(
 ) -> None:
     edit(copy, change)
     with pytest.raises(ForeignData, match=line):
-        make(Experiment.load(copy), Silence())
+        finish(Experiment.load(copy), Silence())
 
 
 def test_games_and_losses_are_evaluated_where_the_settings_say(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +91,7 @@ def test_games_and_losses_are_evaluated_where_the_settings_say(copy: Path, monke
     seen = with_gpus(monkeypatch)
     edit(copy, lambda values: values["match"].update(device="cuda:1"))
     with pytest.raises(ForeignData, match=r"match\.device was None and is 'cuda:1'"):
-        make(Experiment.load(copy), Silence())
+        finish(Experiment.load(copy), Silence())
     for path in [*(copy / "parts").glob("searched-*"), *(copy / "parts").glob("raw-*"), *(copy / "matches").iterdir()]:
         path.unlink()
     edit(copy, lambda values: values["training"].update(device="cuda"))
@@ -131,13 +130,13 @@ def test_a_training_whose_epochs_were_edited_is_refused(trained: Path, tmp_path:
     folder = Path(shutil.copytree(trained, tmp_path / "copy"))
     edit(folder, lambda values: values["training"].update(epochs=2.0))
     with pytest.raises(ForeignData, match=r"part train was made.*training\.epochs was 1\.0 and is 2\.0"):
-        make_training(Training.load(folder), Silence())
+        finish(Training.load(folder), Silence())
 
 
 def test_what_decides_nothing_may_be_edited_and_more_games_go_on(copy: Path) -> None:
     played = (copy / "matches" / "searched-plies-0.jsonl").read_bytes()
     edit(copy, lambda values: values["match"].update(games=6, parallel=3))
-    report = make(Experiment.load(copy), Silence())
+    report = finish(Experiment.load(copy), Silence())
     assert report.numbers["searched"]["arms"]["plies"]["num_games"] == 6
     assert (copy / "matches" / "searched-plies-0.jsonl").read_bytes().startswith(played)
 
@@ -146,15 +145,15 @@ def test_more_training_seeds_go_on_with_what_was_made(copy: Path, tmp_path: Path
     kept = [copy / "matches" / "searched-plies-0.jsonl", copy / "experts" / "plies-0" / "expert-0.safetensors"]
     before = [path.read_bytes() for path in kept]
     edit(copy, lambda values: values.update(num_seeds=2))
-    report = make(Experiment.load(copy), Silence())
+    report = finish(Experiment.load(copy), Silence())
     assert [path.read_bytes() for path in kept] == before
-    whole = make(experiment(tmp_path / "whole", num_seeds=2), Silence())
+    whole = finish(experiment(tmp_path / "whole", num_seeds=2), Silence())
     assert report.numbers == whole.numbers
 
 
 def test_a_training_is_called_by_its_seed_wherever_it_is_named(tmp_path: Path) -> None:
     run = experiment(tmp_path / "run", seed=4, num_seeds=2)
-    report = make(run, Silence())
+    report = finish(run, Silence())
     assert sorted(path.name for path in (run.folder / "experts").iterdir()) == [
         "plies-4",
         "plies-5",
@@ -188,7 +187,7 @@ def test_networks_of_several_sizes_are_arms_beside_the_first(copy: Path, tmp_pat
         f"single?epochs=3 {larger}",
         f"single {alone}",
     ]
-    report = make(run, Silence())
+    report = finish(run, Silence())
     manifests = [read_toml(run.folder / "experts" / f"{arm.label}-0" / "manifest.toml") for arm in run.arms]
     assert [manifest["network"] for manifest in manifests] == [NETWORK] * 3 + [larger] * 3 + [alone]
     steps = [measurements(run.folder / "training" / f"{arm.label}-0")[-1]["step"] for arm in run.arms]
@@ -216,7 +215,7 @@ def test_the_single_network_of_a_game_of_four_is_an_arm_too(tmp_path: Path) -> N
         search={"simulations": 2},
         match={"games": 4, "field": "single"},
     )
-    report = make(run, Silence())
+    report = finish(run, Silence())
     assert [arm.name for arm in run.contestants()] == ["single", "steps?cuts=5,12"]
     differences = report.numbers["searched"]["differences"]
     assert list(differences) == ["steps?cuts=5,12"]
@@ -230,14 +229,14 @@ def test_the_single_network_of_a_game_of_four_is_an_arm_too(tmp_path: Path) -> N
 def test_an_old_folder_without_parts_goes_on(copy: Path) -> None:
     numbers = (copy / "report" / "numbers.json").read_bytes()
     shutil.rmtree(copy / "parts")
-    make(Experiment.load(copy), Silence())
+    finish(Experiment.load(copy), Silence())
     assert (copy / "report" / "numbers.json").read_bytes() == numbers
 
 
 def test_a_damaged_part_is_named(copy: Path) -> None:
     write_text(copy / "parts" / "data.json", "[]")
     with pytest.raises(DamagedFile, match=r"data\.json does not say what decided this part; delete it"):
-        make(Experiment.load(copy), Silence())
+        finish(Experiment.load(copy), Silence())
 
 
 @pytest.mark.parametrize("content", [None, "", "[1]", "{}"], ids=["missing", "empty", "foreign", "bare"])
@@ -246,7 +245,7 @@ def test_a_lost_environment_costs_its_lines_of_the_report_only(copy: Path, conte
         (copy / "env.json").unlink()
     else:
         (copy / "env.json").write_text(content)
-    make(Experiment.load(copy), Silence())
+    finish(Experiment.load(copy), Silence())
     assert "versions are not known" in (copy / "report" / "report.md").read_text()
 
 
@@ -256,7 +255,7 @@ def test_a_run_says_how_long_it_took_in_all_its_starts(copy: Path) -> None:
     assert all(seconds >= 0 for seconds in first.values())
 
     edit(copy, lambda values: values["match"].update(games=8))
-    make(Experiment.load(copy), Silence())
+    finish(Experiment.load(copy), Silence())
     assert starts(copy)[0] == first
     assert list(starts(copy)[1]) == ["matches"]
     words = describe_times(copy)
@@ -282,7 +281,7 @@ def test_an_interrupted_start_counts_too(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("content", ["", "[]", '{"starts": 3}', '{"starts": [{"training": "long"}]}'])
 def test_lost_times_cost_their_line_of_the_report_only(content: str, copy: Path) -> None:
     (copy / "times.json").write_text(content)
-    make(Experiment.load(copy), Silence())
+    finish(Experiment.load(copy), Silence())
     assert "- took" not in (copy / "report" / "report.md").read_text()
 
 
@@ -312,7 +311,7 @@ def test_samples_to_measure_on_that_were_replaced_are_refused(kind: str, trained
     other.do("data", lambda done, total: None)
     shutil.copytree(other.folder / "data", samples)
     with pytest.raises(ForeignData, match=rf"part data was made with other settings: {kind} data was"):
-        make_training(Training.load(training.folder), Silence())
+        finish(Training.load(training.folder), Silence())
 
 
 @pytest.mark.parametrize(
@@ -448,7 +447,7 @@ def test_a_single_network_without_experts_does_not_play_itself(tmp_path: Path) -
     assert "no gate: no experts" in run.describe()
     assert "no games" in run.describe()
     assert estimate(run).matches == 0
-    report = make(run, Silence())
+    report = finish(run, Silence())
     assert report.summary == "No gate: no experts, and the single network does not play itself."
     assert report.numbers["searched"]["arms"] == {}
     assert not (run.folder / "matches").exists()

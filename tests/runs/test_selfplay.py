@@ -21,11 +21,12 @@ from moemcts.arena.duel import DuelResult
 from moemcts.arena.replays import read_jsonl
 from moemcts.arena.solo import SoloResult
 from moemcts.cli.main import main
-from moemcts.cli.selfplay import make
 from moemcts.errors import ForeignData, MoemctsError, UsageError
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.weights import read_state, state_digest
+from moemcts.report.comparison import comparison
 from moemcts.runs import selfplay_judging
+from moemcts.runs.finishing import finish, rewrite
 from moemcts.runs.gauntlet import Duel, in_turn
 from moemcts.runs.generations import PLAYED, PROMOTED
 from moemcts.runs.selfplay import SelfPlay
@@ -41,7 +42,7 @@ from moemcts.work.progress import Advance, Silence
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("selfplay") / "run"
-    make(selfplay(folder), Silence())
+    finish(selfplay(folder), Silence())
     return folder
 
 
@@ -422,7 +423,7 @@ def test_openings_are_counted(tmp_path: Path) -> None:
     # Without noise and draws all games of a generation are the same.
     alike = {"noise_fraction": 0.0, "temperature": 0.0}
     run = selfplay(tmp_path, generations=1, search=alike, promotion={"rule": "none"}, gauntlet={"games": 0})
-    make(run, Silence())
+    finish(run, Silence())
     (replay,) = read_jsonl(run.on_disk.of(1) / "game.jsonl", run.game)
     texts = [moves[0].text for _, moves in list(replay.positions())[:4]]
     opening = {"moves": " ".join(texts), "games": 12, "player 0": replay.record.returns[0]}
@@ -435,7 +436,7 @@ def test_openings_are_counted(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def ahead(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ahead") / "run"
-    make(selfplay(folder, games={"ahead": True}), Silence())
+    finish(selfplay(folder, games={"ahead": True}), Silence())
     return folder
 
 
@@ -450,7 +451,7 @@ def test_what_is_killed_while_games_are_played_ahead_ends_as_the_unbroken_run(ah
     folder = tmp_path / "run"
     with pytest.raises(Killed):
         work(selfplay(folder, games={"ahead": True}, workers=2), Deadly("generation 1: training", 3))
-    make(SelfPlay.load(folder), Silence())
+    finish(SelfPlay.load(folder), Silence())
     ours, theirs = contents(ahead), contents(folder)
     assert ours.keys() == theirs.keys()
     assert [name for name in ours if name != "config.toml" and ours[name] != theirs[name]] == []
@@ -546,3 +547,15 @@ def test_games_without_a_sample_come_to_an_end() -> None:
     # Where few moves are searched in full, more games may have none.
     play(config.model_copy(update={"full_share": 0.1}), lambda part: int(part >= 30))
     assert sum(found.values()) >= 10
+
+
+def test_the_report_of_a_finished_run_is_written_anew_and_stands_beside_others(finished: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(finished, copy)
+    numbers = read_json(copy / "report" / "numbers.json")
+    shutil.rmtree(copy / "report")
+    rewritten = rewrite(copy)
+    assert read_json(copy / "report" / "numbers.json") == numbers
+    row = comparison({"one": rewritten.numbers, "two": rewritten.numbers}).sections[0].tables[0].rows[1]
+    assert row[0] == "two"
+    assert row[3].endswith("generation 3 of self-play")

@@ -10,8 +10,8 @@ import pytest
 from selfplay_for_tests import Deadly, Killed, assert_same, selfplay, work
 
 from moemcts.arena.replays import read_jsonl
-from moemcts.cli.selfplay import make
 from moemcts.errors import ForeignData, MoemctsError, UsageError
+from moemcts.runs.finishing import finish
 from moemcts.runs.kept_openings import GAMES, openings_file
 from moemcts.runs.selfplay import SelfPlay
 from moemcts.store import read_toml
@@ -128,6 +128,6 @@ def test_lines_that_are_no_positions_are_told(tmp_path: Path) -> None:
             told.append(text)
 
     file = write(tmp_path / "starts.txt", [*STARTS, "nonsense"])
-    make(selfplay(tmp_path / "run", games={"openings": str(file)}, generations=1, **NOT_MEASURED), Heard())
+    finish(selfplay(tmp_path / "run", games={"openings": str(file)}, generations=1, **NOT_MEASURED), Heard())
     copy = tmp_path / "run" / "openings" / "games" / "starts.txt"
     assert told[0].startswith(f"warning: {copy} has 1 bad entry: line 4: ")

@@ -10,12 +10,12 @@ import pytest
 from runs_for_tests import SMALL, command, experiment
 from trained_for_tests import save_team
 
-from moemcts.cli.run import make
 from moemcts.errors import ForeignData, MoemctsError, UsageError
 from moemcts.learn.checkpoint import load_networks
 from moemcts.learn.weights import network_state, state_digest
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, Training, TrainingConfig
+from moemcts.runs.finishing import finish
 from moemcts.runs.growth import grown
 from moemcts.runs.settings import validate
 from moemcts.work.progress import Silence
@@ -44,7 +44,7 @@ def test_every_training_of_a_run_begins_with_the_network(start: Path, tmp_path: 
     shutil.copytree(start, beginning)
     run = experiment(tmp_path / "run", start=str(beginning), network=OTHER, gates=["plies"])
     assert run.config.network.startswith("resnet?channels=4&blocks=1")
-    numbers = make(run, Silence()).numbers
+    numbers = finish(run, Silence()).numbers
     trainings = [tmp_path / "run" / "training" / name for name in ("single-0", "plies-0")]
     assert {first_weights(folder) for folder in trainings} == {digest_of(start)}
     assert digest_of(tmp_path / "run" / "experts" / "single-0") != digest_of(start)
@@ -52,7 +52,7 @@ def test_every_training_of_a_run_begins_with_the_network(start: Path, tmp_path: 
         grown(Experiment.load(tmp_path / "run"), networks=[OTHER])
     # What is finished is there without what it began with.
     shutil.rmtree(beginning)
-    assert make(Experiment.load(tmp_path / "run"), Silence()).numbers == numbers
+    assert finish(Experiment.load(tmp_path / "run"), Silence()).numbers == numbers
 
 
 def test_a_training_goes_on_with_no_other_network_than_it_began_with(start: Path, tmp_path: Path) -> None:

@@ -1,0 +1,37 @@
+"""Options that several commands have, and what is said of those that have no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from moemcts.errors import UsageError
+
+RANDOM_START = "where games always start alike, 4 by default or half of a short game"
+"""What is said of plies at random."""
+
+AllowPrograms = Annotated[
+    bool,
+    typer.Option(
+        "--allow-programs", help="Let settings that are read from a file start programs, such as UCI engines."
+    ),
+]
+
+Start = Annotated[
+    str | None,
+    typer.Option(
+        help="What trainings begin with instead of new weights: a training, a folder of experts or `weights:NAME`; a "
+        "single network, or with `moemcts train` experts of the same gate."
+    ),
+]
+
+TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Write event files for TensorBoard while it goes on.")]
+
+
+def check_effects(options: Mapping[str, object], reason: str) -> None:
+    """Raises UsageError for the first of some options that was given though it has no effect, saying why."""
+    for option, value in options.items():
+        if value is not None:
+            raise UsageError(f"{option} has no effect {reason}; leave it out")
