@@ -25,6 +25,8 @@ BoolArray = NDArray[np.bool_]
 
 CHANCE: Player = -1
 """Who moves where dice are rolled or cards are drawn: a player that draws, and is never counted in `num_players`."""
+MOST_PLAYERS = 31
+"""Players of a game at most: the core holds a set of them, and of chance, in 32 bits (`Players::MAX`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +35,7 @@ class GameSpec:
 
     name: str
     num_players: int
+    """1 to 31, `MOST_PLAYERS`."""
     num_actions: int
     """Actions of all players in all positions are indices below this number, the size of a policy."""
     observation_shape: tuple[int, ...]
@@ -64,6 +67,8 @@ class GameSpec:
         for name, size in sizes.items():
             if not isinstance(size, Integral) or size < 1:
                 raise ValueError(f"expected a {name} of 1 or more, got {size!r}")
+        if self.num_players > MOST_PLAYERS:
+            raise ValueError(f"expected a num_players of {MOST_PLAYERS} or fewer, got {self.num_players!r}")
         shape = self.observation_shape
         if not isinstance(shape, tuple) or not shape or not all(isinstance(n, Integral) and n > 0 for n in shape):
             raise ValueError(f"expected an observation_shape of sizes of 1 or more, as a tuple, got {shape!r}")

@@ -19,8 +19,6 @@ from moemcts.splitmix import mixed
 
 MOST_ACTIONS = 100_000
 """A policy has an entry for each action of a game; beyond this no network is made for it."""
-MOST_PLAYERS = 32
-"""Players that the search can hold apart."""
 _REFUSALS = (pyspiel.SpielError, IndexError, RuntimeError, ValueError, MemoryError)
 """What OpenSpiel raises for parameters; those that its C++ does not foresee come as what its libraries raise."""
 _KINDS = {int: "a whole number", float: "a number such as 2.0", bool: "True or False", str: "text", dict: "a game"}
@@ -155,15 +153,18 @@ class OpenSpielGame(Game[Position]):
         # With one player some games still say that they are of zero sum.
         has_sum = kind.utility in (Utility.ZERO_SUM, Utility.CONSTANT_SUM) and self.spiel.num_players() > 1
         total = self.spiel.utility_sum() if has_sum else None
-        self.spec = GameSpec(
-            name=f"openspiel:{self.spiel}",
-            num_players=self.spiel.num_players(),
-            num_actions=self.spiel.num_distinct_actions(),
-            observation_shape=tuple(shape),
-            max_plies=self.spiel.max_history_length(),
-            utility_sum=None if total is None or (total and self.pays_on_the_way) else total / self._unit,
-            score_unit=self._unit,
-        )
+        try:
+            self.spec = GameSpec(
+                name=f"openspiel:{self.spiel}",
+                num_players=self.spiel.num_players(),
+                num_actions=self.spiel.num_distinct_actions(),
+                observation_shape=tuple(shape),
+                max_plies=self.spiel.max_history_length(),
+                utility_sum=None if total is None or (total and self.pays_on_the_way) else total / self._unit,
+                score_unit=self._unit,
+            )
+        except ValueError as error:
+            raise UsageError(f"openspiel:{name} cannot be searched here: {error}") from None
 
     def __reduce__(self) -> tuple[type[OpenSpielGame], tuple[str]]:
         return type(self), (str(self.spiel),)
@@ -353,7 +354,6 @@ def _check(spiel: Any, kind: Any) -> None:
             kind.provides_observation_tensor or kind.provides_information_state_tensor
         ),
         f"it has more than {MOST_ACTIONS:,} actions": spiel.num_distinct_actions() > MOST_ACTIONS,
-        f"it has more than {MOST_PLAYERS} players": spiel.num_players() > MOST_PLAYERS,
         "its results have no bounds": not math.isfinite(spiel.max_utility() - spiel.min_utility()),
     }
     for reason, holds in reasons.items():

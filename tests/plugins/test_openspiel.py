@@ -99,6 +99,16 @@ def test_what_cannot_be_searched_says_why(name: str, reason: str) -> None:
     assert moemcts_openspiel.why_not(name) == str(raised.value)
 
 
+def test_more_players_than_the_search_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    # No game of perfect information has as many as 32: here 4 are too many.
+    monkeypatch.setattr("moemcts.game.MOST_PLAYERS", 3)
+    reason = r"openspiel:pig\(players=4\) cannot be searched here: expected a num_players of 3 or fewer, got 4"
+    with pytest.raises(UsageError, match=reason):
+        make("pig(players=4)")
+    assert moemcts_openspiel.why_not("pig(players=4)").count("\n") == 0
+    assert make("pig(players=3)").spec.num_players == 3
+
+
 def test_a_matrix_game_says_how_it_can_be_searched() -> None:
     with pytest.raises(UsageError, match="it is over after one move of all") as raised:
         make("matrix_rps")

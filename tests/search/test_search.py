@@ -9,7 +9,6 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from copy import copy
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from moemcts.agents import Agent, Decision, RandomAgent, Seat
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluation, RolloutEvaluator, UniformEvaluator
 from moemcts.experts import ExpertSet
-from moemcts.game import Action, Player, Views
+from moemcts.game import MOST_PLAYERS, Action, Player, Views
 from moemcts.gates import PlyGate
 from moemcts.plugins import plugins
 from moemcts.search import Search, SearchAgent, SearchConfig
@@ -433,9 +432,9 @@ def test_an_agent_holds_no_large_tree_between_two_moves(is_interrupted: bool) ->
 
 def test_more_players_than_a_search_holds_are_refused() -> None:
     game = NativeTicTacToe()
-    many = replace(game.spec, num_players=32)
-    with pytest.raises(ValueError, match="expected 1 to 31 players, got 32"):
-        game.search_type()(game, SearchConfig().options(many))
+    many = {**SearchConfig().options(game.spec), "num_players": MOST_PLAYERS + 1}
+    with pytest.raises(ValueError, match=f"expected 1 to {MOST_PLAYERS} players, got {MOST_PLAYERS + 1}"):
+        game.search_type()(game, many)
 
 
 def test_an_exception_in_a_python_game_comes_through() -> None:
