@@ -345,13 +345,16 @@ class ViewList:
         return len(self._views)
 
     def __getitem__(self, row: int) -> View:
+        # As in native views. In arrays of rows -1 is one that was not found, never the last.
+        if not 0 <= row < len(self._views):
+            raise IndexError(f"expected a row from 0 on and below {len(self._views)}, got {row}")
         return self._views[row]
 
     def __iter__(self) -> Iterator[View]:
         return iter(self._views)
 
     def take(self, rows: Sequence[int] | IntArray) -> ViewList:
-        return ViewList(self._spec, [self._views[int(row)] for row in rows])
+        return ViewList(self._spec, [self[int(row)] for row in rows])
 
     def observations(self) -> FloatArray:
         """Returns the observation of every view as `Views` does; raises UnlawfulGame for one of another shape."""

@@ -1,9 +1,10 @@
-"""What the vocabulary of games refuses: specs that no search can hold."""
+"""What the vocabulary of games refuses: specs that no search can hold, rows that there are not."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from games_for_tests import Savings
 
@@ -19,3 +20,15 @@ def test_a_game_has_as_many_players_as_the_core_holds_and_no_more() -> None:
         replace(spec, num_players=MOST_PLAYERS + 1)
     with pytest.raises(ValueError, match=f"expected 1 to {MOST_PLAYERS} players, got {MOST_PLAYERS + 1}"):
         core.python_playouts(views, MOST_PLAYERS + 1, 1, 0)
+
+
+def test_views_have_no_rows_below_0_and_none_behind_their_last() -> None:
+    game = Savings()
+    views = game.views([(game.initial_state(seed), 0) for seed in range(2)])
+    for row in (-1, 2):
+        for rows in ([0, row], np.array([0, row])):
+            with pytest.raises(IndexError, match=f"expected a row from 0 on and below 2, got {row}"):
+                views.take(rows)
+        with pytest.raises(IndexError, match=f"got {row}"):
+            views[row]
+    assert [view.state for view in views.take(np.array([1, 0, 1]))] == [views[row].state for row in (1, 0, 1)]
