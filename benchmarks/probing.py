@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from moemcts.game import Game
-from moemcts.learn.training.progress import Progress
+from moemcts.learn.training.progress import OnProgress, Progress
 from moemcts.learn.training.stage import CHECK_INTERVAL
 from moemcts.plugins import plugins
 from moemcts.runs.arms import single_arm
@@ -50,17 +50,23 @@ def probe_training(
 
     # The name of a network has all that the game completes it with, as in a training.
     network = plugins().complete_network(config.network, game)
+    training = config.training.model_copy(update=quiet)
+    train_single(config.model_copy(update={"training": training, "network": network}), game, sources, mark)
+    (began, before), (ended, after) = marks[first], marks[first + measured]
+    seconds = ended - began
+    return Probe(measured * per_step / seconds, (after - before) / seconds)
+
+
+def train_single(config: LearningConfig, game: Game, sources: Sources, on_progress: OnProgress) -> None:
+    """Trains a single network, whose whole name is in the settings, and keeps nothing of it."""
     with tempfile.TemporaryDirectory() as folder:
         train_experts(
-            config.model_copy(update={"training": config.training.model_copy(update=quiet), "network": network}),
+            config,
             game,
-            single_arm(network),
+            single_arm(config.network),
             plugins().gate("none", game),
             sources,
             training_folder=Path(folder) / "training",
             experts_folder=Path(folder) / "experts",
-            on_progress=mark,
+            on_progress=on_progress,
         )
-    (began, before), (ended, after) = marks[first], marks[first + measured]
-    seconds = ended - began
-    return Probe(measured * per_step / seconds, (after - before) / seconds)

@@ -20,23 +20,20 @@ import ast
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch._inductor.config
-from probing import Probe, probe_training
+from probing import Probe, probe_training, train_single
 from record import add_option, append, without_places
 
 from moemcts.game import Game
 from moemcts.learn.training.compiling import measure_compiling
 from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.progress import Progress
 from moemcts.learn.training.speed import WAYS, with_way
 from moemcts.plugins import plugins
-from moemcts.runs.arms import single_arm
-from moemcts.runs.learning import train_experts
 from moemcts.runs.settings import DataConfig, LearningConfig
 from moemcts.runs.sources import Sources, open_sources
 
@@ -185,20 +182,10 @@ def train(config: LearningConfig, game: Game, sources: Sources) -> Probe:
     """Trains a network once; returns its positions per second and the share of the time that it waited."""
     found: list[Probe] = []
 
-    def follow(state: Any) -> None:
+    def follow(state: Progress) -> None:
         found[:] = [Probe(state.samples_per_second, state.waiting)]
 
-    with tempfile.TemporaryDirectory() as folder:
-        train_experts(
-            config,
-            game,
-            single_arm(config.network),
-            plugins().gate("none", game),
-            sources,
-            training_folder=Path(folder) / "training",
-            experts_folder=Path(folder) / "experts",
-            on_progress=follow,
-        )
+    train_single(config, game, sources, follow)
     return found[0]
 
 
