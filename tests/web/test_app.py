@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from games_for_tests import Savings
+from games_of_chance import ROLL, Pig
 from trained_for_tests import save_team, shipped
 
 from moemcts.agents import Decision
@@ -179,6 +180,19 @@ def test_a_game_goes_on_where_the_program_was_started_anew(client: TestClient) -
 def test_moves_that_were_never_played_are_refused(moves: Any, client: TestClient) -> None:
     asked = {"game": "tictactoe", "agents": ["you", "random"], "moves": moves}
     refused(client.post("/api/tables", json=asked), 400, "expected moves")
+
+
+def test_dice_that_were_never_rolled_are_refused() -> None:
+    def laid() -> Any:
+        return tables.WebTable(Pig(20, 6), "pig", [None, None], board=None, gate=SinglePhase(), seed=0)
+
+    for moves in ([[ROLL], [99]], [[ROLL], [0]], [[ROLL], [-1]], [[ROLL], [4], [ROLL], [7]]):
+        with pytest.raises(tables.Refusal, match=rf"that can be played, got \[{moves[-1][0]}\]") as raised:
+            laid().replay(moves)
+        assert raised.value.status == 400
+    table = laid()
+    table.replay([[ROLL], [4], [ROLL], [6]])
+    assert table.state.points == 10
 
 
 def test_who_plays_against_another_may_resign_and_take_it_back(client: TestClient) -> None:
