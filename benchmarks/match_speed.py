@@ -28,12 +28,12 @@ from moemcts.runs.match import Match, MatchPlan
 RANDOM_PLIES = 8
 
 
-def save_checkpoint(folder: Path, game: Game, gate_name: str, network: str, seed: int) -> None:
-    """Writes experts with random weights."""
+def save_random(folder: Path, game: Game, gate_name: str, network: str, seed: int) -> Path:
+    """Writes experts with random weights, one per phase of a gate, and returns their folder."""
     torch.manual_seed(seed)
     gate = plugins().gate(gate_name, game)
     spec = game.spec
-    save_experts(
+    return save_experts(
         folder,
         [plugins().network(network, spec.observation_shape, spec.num_actions) for _ in range(gate.num_phases)],
         game=game,
@@ -76,8 +76,8 @@ def main() -> None:
     game = plugins().game("chess")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        save_checkpoint(folder / "experts", game, "lichess", options.network, options.seed)
-        save_checkpoint(folder / "single", game, "none", options.network, options.seed + 1)
+        save_random(folder / "experts", game, "lichess", options.network, options.seed)
+        save_random(folder / "single", game, "none", options.network, options.seed + 1)
         plan = MatchPlan(
             game="chess",
             agents=tuple(f"{folder}/{name}?backend={options.backend}" for name in ("experts", "single")),

@@ -21,10 +21,9 @@ import tempfile
 from pathlib import Path
 
 import chess.pgn
-import torch
+from match_speed import save_random
 from record import add_option, append
 
-from moemcts.learn.checkpoint import save_experts
 from moemcts.plugins import plugins
 
 CONTROLS = ("1+0.01", "st=0.05", "10/1")
@@ -49,7 +48,9 @@ def main() -> None:
     sys.argv[1:] = [f"--network {options.network} --games {options.games} --openings chess.epd --seed {options.seed}"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        experts = make_experts(folder / "experts", options.network, options.seed)
+        game = plugins().game("chess")
+        network = plugins().complete_network(options.network, game)
+        experts = save_random(folder / "experts", game, "lichess", network, options.seed)
         if options.compliance:
             command = [options.fastchess, "--compliance", _engine(), f"uci --experts {experts}"]
             sys.exit(subprocess.run(command, check=False).returncode)
@@ -69,25 +70,6 @@ def main() -> None:
             print(row, flush=True)
             if options.record:
                 append("uci", [row])
-
-
-def make_experts(folder: Path, network: str, seed: int) -> Path:
-    """Returns a folder of three experts of random weights."""
-    game = plugins().game("chess")
-    torch.manual_seed(seed)
-    reference = plugins().complete_network(network, game)
-    networks = [plugins().network(reference, game.spec.observation_shape, game.spec.num_actions) for _ in range(3)]
-    return save_experts(
-        folder,
-        networks,
-        game=game,
-        game_reference="chess",
-        gate=plugins().gate("lichess", game),
-        gate_reference="lichess",
-        network_reference=reference,
-        scheme="separated",
-        seed=seed,
-    )
 
 
 def play(options: argparse.Namespace, experts: Path, control: str, pgn: Path) -> None:
