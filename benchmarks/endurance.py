@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from memory import resident
 from record import add_option, append
 
 from moemcts.arena import Conditions, Lineup, play_games
@@ -32,19 +33,14 @@ NODES = 20_000
 """Nodes of a search."""
 
 
-def resident() -> float:
-    """Returns the mebibytes that this process holds."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / MEBIBYTE
-
-
 def flatness(steps: Iterator[float]) -> dict[str, float]:
     """Takes all steps, each the share of the work that is done, and returns what was held early and grown since."""
     early, began = 0.0, time.monotonic()
     for share in steps:
         if not early and share >= 0.1:
-            early = resident()
+            early = resident() / MEBIBYTE
     return {
-        "value": round(resident() - early, 1),
+        "value": round(resident() / MEBIBYTE - early, 1),
         "unit": "MiB grown",
         "after a tenth": round(early, 1),
         "peak": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
