@@ -10,7 +10,7 @@ import numpy as np
 
 from moemcts.agents import Agent
 from moemcts_pommerman.game import Corners, Numbers, Pommerman, variant
-from moemcts_pommerman.running import Opponent, RunningGame, make_opponent
+from moemcts_pommerman.running import RENDER_MODES, HasRunningGame, Opponent, RunningGame, make_opponent
 from moemcts_pommerman.spaces import Form, action_space, space_of
 
 IDS = {
@@ -21,7 +21,7 @@ IDS = {
 }
 
 
-class PommermanEnv(gymnasium.Env[Any, Any]):
+class PommermanEnv(HasRunningGame, gymnasium.Env[Any, Any]):
     """One seat of a game of Pommerman.
 
     Observations are the 23 planes `[23, n, n]` that networks see (`observation="dictionary"`: the reference's
@@ -32,7 +32,7 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
     share the opponents, which remember nothing outside their seats.
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 8}  # noqa: RUF012
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 8}  # noqa: RUF012
 
     def __init__(
         self,
@@ -51,8 +51,7 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         in their order. The seat rotates from episode to episode: seats are not equal, 0 and 2 win more often.
         Raises ValueError or UsageError for a seat, a script, a mode or an environment that does not exist.
         """
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ValueError(f"expected render_mode 'ansi', 'rgb_array' or None, got {render_mode!r}")
+        super().__init__(render_mode)
         self.game = variant(env, corners=corners, **rules)
         self.observation_space = space_of(observation, self.game.rules)
         num_players = self.game.spec.num_players
@@ -63,10 +62,8 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         self._others = _made(others, self.game)
         self._episodes: int | None = None
         self.seat = 0
-        self.render_mode = render_mode
         self._observation: Form = observation
         self.action_space = action_space(self.game.rules)
-        self._running: RunningGame | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Starts a game; equal seeds give equal games in equal seats, from the remainder of the seed on.
@@ -104,17 +101,6 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
         is_over = running.is_over_for(self.seat)
         return self._observe(running), running.rewards[self.seat], is_over, False, info
 
-    def render(self) -> Any:
-        """Returns the state as text (`ansi`) or as pixels `[height, width, 3]` (`rgb_array`)."""
-        if self.render_mode is None:
-            return None
-        state = self._current().state
-        if self.render_mode == "ansi":
-            return state.to_text()
-        from moemcts_pommerman.drawing import to_array
-
-        return to_array(state)
-
     @property
     def state(self) -> Any:
         """The state of the game, to be drawn or kept."""
@@ -130,11 +116,6 @@ class PommermanEnv(gymnasium.Env[Any, Any]):
 
     def _observe(self, running: RunningGame) -> Any:
         return running.observation(self.seat, self._observation)
-
-    def _current(self) -> RunningGame:
-        if self._running is None:
-            raise gymnasium.error.ResetNeeded("expected reset() before step() and render()")
-        return self._running
 
 
 def _listed(opponents: str | Agent | Sequence[str | Agent], count: int) -> list[str | Agent]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from moemcts.errors import MissingExtra
 from moemcts_pommerman.game import Corners, Numbers, variant
-from moemcts_pommerman.running import RunningGame
+from moemcts_pommerman.running import RENDER_MODES, HasRunningGame, RunningGame
 from moemcts_pommerman.spaces import Form, action_space, space_of
 
 try:
@@ -18,7 +18,7 @@ except ModuleNotFoundError as error:
     raise MissingExtra("pettingzoo", "pettingzoo") from error
 
 
-class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
+class PommermanParallelEnv(HasRunningGame, ParallelEnv):  # type: ignore[misc]
     """All seats of a game of Pommerman, `agent_0` to `agent_3`.
 
     Observations are the 23 planes `[23, n, n]` or, with `observation="dictionary"`, the reference's dictionaries;
@@ -27,7 +27,7 @@ class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
     """
 
     metadata: ClassVar[dict[str, Any]] = {
-        "render_modes": ["ansi", "rgb_array"],
+        "render_modes": list(RENDER_MODES),
         "name": "moemcts_pommerman",
         "is_parallelizable": True,
         "render_fps": 8,
@@ -46,17 +46,14 @@ class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
 
         Raises ValueError or UsageError for an observation, a mode or an environment that does not exist.
         """
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ValueError(f"expected render_mode 'ansi', 'rgb_array' or None, got {render_mode!r}")
+        super().__init__(render_mode)
         self.game = variant(env, corners=corners, **rules)
-        self.render_mode = render_mode
         self.possible_agents = [f"agent_{player}" for player in range(self.game.spec.num_players)]
         self.agents: list[str] = []
         self._observation: Form = observation
         self._spaces = {name: space_of(observation, self.game.rules) for name in self.possible_agents}
         self._actions = {name: action_space(self.game.rules) for name in self.possible_agents}
         self._rng = np.random.default_rng()
-        self._running: RunningGame | None = None
 
     def observation_space(self, agent: str) -> gymnasium.Space[Any]:
         return self._spaces[agent]
@@ -96,17 +93,6 @@ class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
         self.agents = [name for name in self.agents if not terminations[name]]
         return observations, rewards, terminations, truncations, infos
 
-    def render(self) -> Any:
-        """Returns the state as text (`ansi`) or as pixels `[height, width, 3]` (`rgb_array`)."""
-        if self.render_mode is None:
-            return None
-        state = self._current().state
-        if self.render_mode == "ansi":
-            return state.to_text()
-        from moemcts_pommerman.drawing import to_array
-
-        return to_array(state)
-
     @property
     def position(self) -> Any:
         """The state of the game, to be drawn or kept; PettingZoo's `state()` would be an observation of all of it."""
@@ -122,8 +108,3 @@ class PommermanParallelEnv(ParallelEnv):  # type: ignore[misc]
         if name not in self.possible_agents:
             raise ValueError(f"expected one of {', '.join(self.possible_agents)}, got {name!r}")
         return self.possible_agents.index(name)
-
-    def _current(self) -> RunningGame:
-        if self._running is None:
-            raise gymnasium.error.ResetNeeded("expected reset() before step() and render()")
-        return self._running

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Mapping
 from typing import Any, Self
 
+import gymnasium
 import numpy as np
 
 from moemcts.agents import Agent, Seat
@@ -17,6 +18,7 @@ from moemcts_pommerman.game import Pommerman
 from moemcts_pommerman.spaces import SILENCE, Form, observe, random_words, split_action
 
 SCRIPTS = ("simple", "random", "stop")
+RENDER_MODES = ("ansi", "rgb_array")
 
 
 class Opponent:
@@ -124,6 +126,33 @@ class RunningGame:
                 decisions = opponent.agent.act(views, [self._seats[player] for player in players])
                 choices |= {player: one.action for player, one in zip(players, decisions, strict=True)}
         return choices
+
+
+class HasRunningGame:
+    """What environments of one seat and of all have in common: a game in progress, which can be seen."""
+
+    def __init__(self, render_mode: str | None) -> None:
+        """Raises ValueError for what is none of `RENDER_MODES` and not None."""
+        if render_mode not in (None, *RENDER_MODES):
+            raise ValueError(f"expected render_mode 'ansi', 'rgb_array' or None, got {render_mode!r}")
+        self.render_mode = render_mode
+        self._running: RunningGame | None = None
+
+    def render(self) -> Any:
+        """Returns the state as text (`ansi`) or as pixels `[height, width, 3]` (`rgb_array`)."""
+        if self.render_mode is None:
+            return None
+        state = self._current().state
+        if self.render_mode == "ansi":
+            return state.to_text()
+        from moemcts_pommerman.drawing import to_array
+
+        return to_array(state)
+
+    def _current(self) -> RunningGame:
+        if self._running is None:
+            raise gymnasium.error.ResetNeeded("expected reset() before step() and render()")
+        return self._running
 
 
 def make_opponent(agent: str | Agent, game: Pommerman) -> Opponent:
