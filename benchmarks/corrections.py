@@ -11,12 +11,17 @@ from moemcts.arena.intervals import Interval, mean_interval, t_quantile
 from moemcts.arena.rating import EloRange
 
 ALPHA = 0.05
-CHESS: Mapping[str, Sequence[int]] = {"chess, separated, searched, 21,815,080 positions, seeds 30 to 34": (4,)}
-"""By pooled row, for how many looks its interval is corrected: after two, three, four and five seeds."""
-POMMERMAN: Mapping[str, Sequence[int]] = {
-    "pommerman, steps, searched, the paper's size, fifteen seeds by steps": (3, 9),
+CHESS: Mapping[str, Sequence[int]] = {
+    "chess, separated, searched, 21,815,080 positions, seeds 30 to 34": (5,),
+    "chess, separated, searched, 10,907,540 positions, seeds 42 to 44": (3,),
 }
-"""Of three gates, and of three gates that were looked at three times."""
+"""By pooled row, for how many looks its interval is corrected: after each of its seeds."""
+POMMERMAN: Mapping[str, Sequence[int]] = {
+    "pommerman, steps, searched, the paper's size, fifteen seeds by steps": (3, 21),
+    "pommerman, mixedness, searched, the paper's size, ten seeds by all gates": (),
+    "pommerman, opponents, searched, the paper's size, ten seeds by all gates": (),
+}
+"""Of three gates, and of three gates looked at seven times: after one seed, two, four, five, eight, ten and fifteen."""
 
 
 def chess() -> str:
@@ -38,8 +43,7 @@ def pommerman() -> str:
         found = row["difference"]
         interval = widened(found["interval"], found["wins"], row["training_seeds"], looks)
         cells.append([row["name"], looks, f"{100 * found['wins']:+z.1f} {bounds(interval, 100, 1)}", "–"])
-    for name in dict.fromkeys(row["name"] for row, _ in _known("strength", POMMERMAN)):
-        cells.append(_by_sets(latest("strength")[name]))
+    cells += [_by_sets(row) for name, row in latest("strength").items() if name in POMMERMAN]
     heads = "Pommerman, pooled | corrected for looks | wins against the single network, points | by set of data"
     return table(heads, cells) if cells else ""
 

@@ -10,21 +10,21 @@ Each folder's experts play themselves, once with the first options and once with
 from both sides and each training on openings of its own. With `--values` the first play by their policy and the
 values of these. The row has the Elo of the first options with its interval over trainings and openings, and that for
 these trainings alone. With `--than` it also has by how much that Elo is another than in a recorded row of the same
-trainings and openings, over trainings. The same command goes on where it stopped.
+trainings and openings, over trainings, see `pooling.other_than`. The same command goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from pooling import other_than
 from record import add_option, append
-from tabulating import Row, latest
+from tabulating import latest
 
 from moemcts.arena.duel import DuelResult
-from moemcts.arena.intervals import mean_interval, seed_interval
+from moemcts.arena.intervals import seed_interval
 from moemcts.arena.playing import Watch
 from moemcts.arena.rating import EloRange
 from moemcts.arena.records import boards_of, num_duplicates
@@ -62,7 +62,9 @@ def main() -> None:
     results = [play(options, number, *folders) for number, folders in enumerate(teams)]
     row = summary(options.name, results) | {"simulations": options.simulations, "seed": options.seed}
     if options.than:
-        row["than"] = other_than(row, latest("duels")[options.than])
+        other = latest("duels")[options.than]
+        row["than"] = {"name": options.than}
+        print(*other_than(row, other).values())
     print(*row.values())
     if options.record:
         append("duels", [row])
@@ -127,25 +129,6 @@ def summary(name: str, results: Sequence[DuelResult]) -> dict[str, object]:
         "scores by training": [0.5 + mean for mean in found.seed_means],
         "own variance": found.own_variance,
         "duplicates": sum(num_duplicates(result.records) for result in results),
-    }
-
-
-def other_than(row: Row, other: Row) -> Row:
-    """Returns by how much Elo one row is above another of the same trainings, with Student's interval over these.
-
-    Trainings that all agree say nothing of others: their interval is open. Raises ValueError where they have another
-    number of trainings, or one alone, of which there is no interval.
-    """
-    ours, theirs = row["by training"], other["by training"]
-    if len(ours) != len(theirs) or len(ours) < 2:
-        raise ValueError(f"expected two rows of the same trainings, got {len(ours)} and {len(theirs)}")
-    differences = [one - another for one, another in zip(ours, theirs, strict=True)]
-    found = mean_interval(differences, bounds=(-math.inf, math.inf))
-    return {
-        "name": other["name"],
-        "value": round(found.mean, 1),
-        "interval": [None if math.isinf(bound) else round(bound, 1) for bound in found.interval],
-        "by training": [round(one, 1) for one in differences],
     }
 
 

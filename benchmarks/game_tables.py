@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import corrections
+from pooling import other_than
 from published import CHESS_ELO, CHESS_LOSS
 from tabulating import Row, around, bounds, field_matches, field_table, latest, origin, points, table
 
@@ -327,11 +328,12 @@ def duels() -> str:
         "The unit of an interval is the opening; of several trainings it is the training. Where these are two or "
         "three, of which little follows for others, it is also said for these alone."
     )
+    known = latest("duels")
+    compared = [(row, other_than(row, known[row["than"]["name"]])) for row in rows if "than" in row]
     others = "\n".join(
-        f"- {row['name']}: {row['than']['value']:+z.1f} Elo {bounds(row['than']['interval'], digits=1)} from "
-        f"{row['than']['name']} ({', '.join(f'{one:+z.1f}' for one in row['than']['by training'])} by training)"
-        for row in rows
-        if "than" in row
+        f"- {row['name']}: {other['value']:+z.1f} Elo {bounds(other['interval'], digits=1)} from {other['name']} "
+        f"({', '.join(f'{one:+z.1f}' for one in other['by training'])} by training)"
+        for row, other in compared
     )
     return "\n\n".join([table(heads, cells), how, *([others] if others else []), origin(rows)])
 

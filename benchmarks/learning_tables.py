@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from pooling import elo_of_counts
 from published import ANTICHESS_GENERATIONS, chess_loss
 from tabulating import Row, bounds, field_matches, field_table, latest, origin, points, table
 
@@ -158,7 +159,24 @@ def selfplay_schemes() -> str:
         parts.append(_selfplay_table("settings, one network", variants))
         named = ((str(row["name"]).split(" over ")[0], " ".join(row["settings"])) for row in variants)
         parts.append("\n".join(f"- {name}: `{settings}`" for name, settings in named))
-    return "\n\n".join([*parts, origin(rows)])
+    how = (
+        "The unit of an interval is the training, and it is as wide as the games make it at least. Of connect four "
+        "after two random moves no more than 98 games differ: of a match of more, so many count. Those of Pommerman, "
+        "which is played with others on the same boards, have no least width."
+    )
+    return "\n\n".join([*parts, how, origin(rows)])
+
+
+_DISTINCT = {"connect-four": 98}
+"""Games that can differ, in matches that were played before they began after four random moves: 49 openings, twice."""
+
+
+def _selfplay_difference(row: Row) -> str:
+    if "own interval" in row or row["unit"] != "Elo":
+        return f"{row['value']:+z.1f} {bounds(row['interval'], digits=1)} {row['unit']}"
+    # Rows of before intervals had a least width; what they counted says it.
+    game, _, _ = row["name"].partition(",")
+    return f"{elo_of_counts(row['counts'], num_distinct=_DISTINCT.get(game))} Elo"
 
 
 def _selfplay_table(what: str, rows: list[Row]) -> str:
@@ -166,7 +184,7 @@ def _selfplay_table(what: str, rows: list[Row]) -> str:
         [
             row["name"].removesuffix(", from random weights"),
             row["generations"],
-            f"{row['value']:+z.1f} {bounds(row['interval'], digits=1)} {row['unit']}",
+            _selfplay_difference(row),
             ", ".join(f"{one:+z.1f}" for one in row["by seed"]),
             row["games"],
             " / ".join(f"{one:,}" for one in row["samples"].values()) if "samples" in row else "–",

@@ -19,8 +19,8 @@ ASSETS = ROOT / "docs" / "assets"
 NETWORK = "resnet?channels=16&blocks=3&"
 """That of the comparisons in chess that differ in their positions alone."""
 SEEDS_OF_STEPS = {
-    "ten seeds, as planned": "the paper's size, ten seeds by all gates",
-    "five added after looking": "the paper's size, half of its games, five more seeds",
+    "ten seeds by all gates": "the paper's size, ten seeds by all gates",
+    "five more by steps alone": "the paper's size, half of its games, five more seeds",
     "all fifteen": "the paper's size, fifteen seeds by steps",
 }
 """Whose rows are drawn of Pommerman, by what they are called."""
@@ -55,7 +55,7 @@ def chess() -> Iterator[Whisker]:
 
 
 def pommerman() -> Iterator[Whisker]:
-    """Yields `steps` over the single network as planned, with what was added, and together, and every seed of each."""
+    """Yields `steps` over the single network, by what came first and what was added, and every seed of each."""
     rows = {row["label"]: row for row in latest("strength").values() if _is_of_steps(row)}
     for name, label in SEEDS_OF_STEPS.items():
         row = rows[label]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from moemcts.arena.intervals import SeedEstimate, agreed_variance, pooled_interval
-from moemcts.arena.rating import score_of_elo
+from moemcts.arena.rating import EloRange, score_of_elo
 
 ROUNDING = 5e-4
 """By how much a score may be another than that of its Elo, which rows have with one digit."""
@@ -73,3 +75,58 @@ def pooled_scores(parts: Sequence[Part]) -> SeedEstimate:
         num_clusters=num_games,
         bounds=(0.0, 1.0),
     )
+
+
+def elo_of_counts(counts: Sequence[Sequence[int]], *, num_distinct: int | None = None) -> EloRange:
+    """Returns the Elo of games won, drawn and lost by training seed, with its interval over these; where games repeat
+    each other, of a seed's no more than `num_distinct` count.
+    """
+    scores, variances = [], []
+    for won, drawn, lost in counts:
+        num_games = won + drawn + lost
+        score = (won + drawn / 2) / num_games
+        scores.append(score)
+        variances.append(((won + drawn / 4) / num_games - score**2) / min(num_games, num_distinct or num_games))
+    total = sum(map(sum, counts))
+    found = pooled_interval(scores, variances, num_observations=total, num_clusters=total, bounds=(0.0, 1.0))
+    return EloRange.of(found.mean, found.interval)
+
+
+def other_than(row: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns by how much Elo one row of duels is above another of the same trainings, with its interval over these.
+
+    It is as wide as the games of both make it at least, as if the two were played on openings of their own: rows do not
+    say what each opening gave. Raises ValueError where they have another number of trainings, or one alone, of which
+    there is no interval.
+    """
+    ours, theirs = row["by training"], other["by training"]
+    if len(ours) != len(theirs) or len(ours) < 2:
+        raise ValueError(f"expected two rows of the same trainings, got {len(ours)} and {len(theirs)}")
+    differences = [one - another for one, another in zip(ours, theirs, strict=True)]
+    num_games = sum(row["counts"]) + sum(other["counts"])
+    found = pooled_interval(
+        differences,
+        [sum(each) for each in zip(_elo_variances(row), _elo_variances(other), strict=True)],
+        num_observations=num_games,
+        num_clusters=num_games,
+        bounds=(-math.inf, math.inf),
+    )
+    return {
+        "name": other["name"],
+        "value": round(found.mean, 1),
+        "interval": [None if math.isinf(bound) else round(bound, 1) for bound in found.interval],
+        "by training": [round(one, 1) for one in differences],
+    }
+
+
+def _elo_variances(row: Mapping[str, Any]) -> list[float]:
+    """Returns the variance that the games leave the Elo of each training: that of its score, linearised."""
+    part = Part(
+        name=row["name"],
+        elos=row["by training"],
+        counts=row["counts"],
+        scores=row.get("scores by training"),
+        variance=row.get("own variance"),
+    )
+    slopes = (400 / math.log(10) / (score * (1 - score)) if 0 < score < 1 else math.inf for score in part.by_seed())
+    return [part.variance_by_seed() * slope**2 for slope in slopes]

@@ -30,7 +30,8 @@ def urgency() -> str:
     ]
     how = (
         "A sequential test of 0 against 10 normalized Elo, or of what the command says: H1 stands for stronger than "
-        '"loss", H0 for not. In Pommerman it is a match against others, and the search hears the value alone.'
+        '"loss", H0 for not. Where it was decided it has ended the match: the interval is too narrow then. They '
+        "are of these networks. In Pommerman it is a match against others, and the search hears the value alone."
     )
     duels = table("equal simulations | games | Elo, 95 % | test", cells)
     return "\n\n".join([duels, how, field_table(matches), origin([*rows, *matches])])

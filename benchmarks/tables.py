@@ -174,53 +174,55 @@ def setup() -> str:
 
 
 FOUND = """\
-Intervals are over training seeds; "of these networks" says that they are of games alone.
+Intervals of differences are over training seeds; those called "of these networks", and of shares of games won, are of
+games alone.
 
 **Chess**, a small network, experts trained on their phase alone, at equal cost, need data, as the paper's do: after
 400,000 positions and 1.2 million they have a higher loss than the single network, 3.0939 for 2.8510 and 2.6877 for
 2.5963, and play worse, -30.9 Elo [-48.6, -13.4], or no difference is shown, -9.5 [-25.0, +6.0]; after one pass over
 21.8 million a lower one in each of five seeds, 2.1785 for 2.2167, and none of the sets plays worse, +18.4 Elo [+0.4,
-+36.5] of 5,000 games (+13.6, +17.0, +41.2, +19.5, +1.0): suggestive, as the last three were trained after looking at
-the others; corrected for four looks [-9.5, +46.6]. Searched otherwise they show less: at 400 simulations three of the
++36.5] of 5,000 games (+13.6, +17.0, +41.2, +19.5, +1.0): suggestive, as all but the first were trained after looking at
+the others; corrected for five looks [-11.4, +48.5]. Searched otherwise they show less: at 400 simulations three of the
 five play better, +7.7 [-30.3, +45.8] of 2,500 games (+23.7, +22.3, +39.8, -11.8, -35.6), with priors softened by a
 temperature of 1.7, as the papers' engine has them, two, +8.1 [-22.2, +38.6] of 3,000 (+13.9, -9.8, +48.4, -10.4, -1.2).
 None of these intervals is adjusted for the others. The paper's +122.2 is the mean of 55 settings of 100 to 3,200 nodes
 or 100 to 1,600 ms, one training per arm, from 91 million positions seen seven times; with half of its data its experts
-play -109.5 to -144.7.
-Which part of them gains is not shown: with the single network's policy their values play +22.6, +43.7, +17.4, -6.4 and
--16.2 Elo, +12.2 [-17.4, +41.9]; their policies, whose loss is the lower one, with its values -27.3, -3.5, +6.4, -12.2
-and +16.8, 600 games each.
+play -109.5 to -144.7. Which part of them gains is not shown: with the single network's policy their values play +22.6,
++43.7, +17.4, -6.4 and -16.2 Elo, +12.2 [-17.4, +41.9]; their policies, whose loss is the lower one, with its values
+-27.3, -3.5, +6.4, -12.2 and +16.8, 600 games each.
 
 **Chess, experts that start from one network** which has learned from all 21.8 million positions, each going on with its
 phase, half a pass together, against that network going on for half a pass with all phases: loss 2.1342 for 2.1939,
-lower in every phase, and +34.5, +40.8 and +27.9 Elo of 1,000 games each, three seeds as planned: +34.4 [+14.8, +54.2],
-not adjusted for the other comparisons here; without search +19.0 [+7.8, +30.3] of 12,000. At 400 simulations no
-difference is shown, +16.5 [-50.8, +85.0] of 1,500 (+46.1, +10.4, -6.9). Weighted experts from the same network, one
-training, play -16.7 Elo, of these networks [-30.6, -2.9]. From a network that had learned from 2 million experts played
--30.8 Elo, of these networks [-46.3, -15.3].
+lower in every phase, and +34.5, +40.8 and +27.9 Elo of 1,000 games each, each of three sets: +34.4 [+14.8, +54.2],
+corrected for three looks [-0.4, +69.9], not adjusted for the other comparisons here; without search +19.0 [+7.8, +30.3]
+of 12,000. At 400 simulations no difference is shown, +16.5 [-50.8, +85.0] of 1,500 (+46.1, +10.4, -6.9). Weighted
+experts from the same network, one training, play -16.7 Elo, of these networks [-30.6, -2.9]. From a network that had
+learned from 2 million experts played -30.8 Elo, of these networks [-46.3, -15.3].
 
-**Chess at equal cost**, the same network, 400,000 positions a seed, eight seeds, 1,600 games an arm: experts trained in
-stages, which takes 2.7 times the training of one network, have a lower loss than that network, 2.8246 for 2.8510, as
-the papers found; but one network trained three times as long has 2.5947, and plays 20.2 Elo [+13.7, +26.8] better,
-every seed of the eight (+24.4, +26.1, +27.9, +20.9, +13.9, +8.7, +24.4, +15.6), where `staged` shows no difference,
--6.3 [-20.1, +7.5]; against each other, four of these seeds, 800 games, `staged` is 27.0 Elo weaker, [-50.1, -4.1].
-`separated`, which costs no more than the one network, is worse, every seed too: loss 3.0939, -30.9 Elo [-48.6, -13.4].
-Experts a third the size, `separated`, are far behind: loss 4.9083, -100.4 Elo [-206.0, -10.6] of 320 games, four seeds.
-Experts trained with weights were played in 80 games of one seed of a larger network: no difference shown. By the two
-gates whose experts lose least of those trained apart, six seeds of 200,000 positions, 1,200 games each: two equal parts
--41.6 [-66.9, -16.8], three clusters -53.7 [-67.1, -40.5].
+**Chess at about equal cost**, the same network, 400,000 positions a seed, eight seeds, 1,600 games an arm: experts
+trained in stages, which takes 2.7 times the training of one network, have a lower loss than that network, 2.8246 for
+2.8510, as the papers found; but one network trained three times as long has 2.5947, and plays 20.2 Elo [+13.7, +26.8]
+better, every seed of the eight (+24.4, +26.1, +27.9, +20.9, +13.9, +8.7, +24.4, +15.6), where `staged` shows no
+difference, -6.3 [-20.1, +7.5]; against each other, four of these seeds, 800 games, `staged` is 27.0 Elo weaker, [-50.1,
+-4.1]. `separated`, which costs no more than the one network, is worse, every seed too: loss 3.0939, -30.9 Elo [-48.6,
+-13.4]. Experts a third the size, `separated`, are far behind: loss 4.9083, -100.4 Elo [-206.0, -10.6] of 320 games,
+four seeds. Experts trained with weights were played in 80 games of one seed of a larger network: no difference shown.
+By the two gates whose experts lose least of those trained apart, six seeds of 200,000 positions, 1,200 games each: two
+equal parts -41.6 [-66.9, -16.8], three clusters -53.7 [-67.1, -40.5].
 
 **Pommerman**, with the paper's network and five epochs; a million samples, 250 simulations and a thousand games as in
 the PommerLearn project, for the paper names none; our thresholds, and the reference's SimpleAgent: suggestive, not
-shown. Ten seeds and 7,500 games by all gates, planned as five of 500 games an arm and five of a thousand: `steps` +2.5
-points of games won [-0.8, +5.9], `mixedness` -2.4 [-6.0, +1.1], which leaves out the paper's 5, `opponents` -1.9 [-5.7,
-+1.9]. Five more seeds of `steps` alone, made after looking because its interval was wide, +6.3 [+1.6, +11.0]; all
-fifteen +3.8 [+1.2, +6.3], each seed counting the same (+8.4, -0.6, -2.6, +8.2, +1.2, +5.0, +2.2, +10.2, +3.6, +10.4,
--3.0, -1.7, +5.6, +8.1, +1.8), corrected for three gates [+0.5, +7.0], for three looks at them as well [-0.1, +7.7];
-flipping the signs of seeds gives p = 0.008, uncorrected. The five of a thousand games alone +2.2 [-3.7, +8.0]. Seeds of
-five share their samples: as three sets of data, +2.9, +6.3 and +2.2, the interval is [-1.7, +9.2]. The wins come out of
-ties: of 10,000 games they win 61.4 % for 58.0, tie 20.6 for 25.5 and lose 18.0 for 16.5. Without search experts by all
-three gates win less: -3.3 [-5.8, -0.7] of 15,000 games, -5.5 [-8.4, -2.5] and -4.5 [-7.2, -1.7] of 10,000.
+shown. Ten seeds and 7,500 games by all gates, five of 500 games an arm, looked at after one, two and four of them, and
+five of a thousand, fixed before: `steps` +2.5 points of games won [-0.8, +5.9], `mixedness` -2.4 [-6.0, +1.1], which
+leaves out the paper's 5 for trainings on these samples, `opponents` -1.9 [-5.7, +1.9]; by the two sets of data [-14.2,
++9.4] and [-22.8, +18.9]. Five more seeds of `steps` alone, made after looking because its interval was wide, +6.3
+[+1.6, +11.0]; all fifteen +3.8 [+1.2, +6.3], each seed counting the same (+8.4, -0.6, -2.6, +8.2, +1.2, +5.0, +2.2,
++10.2, +3.6, +10.4, -3.0, -1.7, +5.6, +8.1, +1.8), corrected for three gates [+0.5, +7.0], for seven looks at them as
+well [-0.6, +8.2]; flipping the signs of seeds gives p = 0.008, uncorrected. The five of a thousand games alone +2.2
+[-3.7, +8.0]. Seeds of five share their samples: as three sets of data, +2.9, +6.3 and +2.2, the interval is [-1.7,
++9.2]. The wins come out of ties: of 10,000 games they win 61.4 % for 58.0, tie 20.6 for 25.5 and lose 18.0 for 16.5.
+Without search experts by all three gates win less: -3.3 [-5.8, -0.7] of 15,000 games, -5.5 [-8.4, -2.5] and -4.5 [-7.2,
+-1.7] of 10,000.
 
 **Pommerman**, stronger: the preset `laptop`, five seeds: 50 simulations with the single network win 91.8 % of 500
 games, where positions are valued twenty plies further on, as the script of the other seats plays, with a constant in
@@ -243,7 +245,8 @@ others by 0.0159 and 0.0643. With a larger network, one seed and 100 games an ar
 each [-14.6, +6.6] and [-16.2, +8.2], one network trained as long +1.0 [-11.8, +13.8].
 
 The presets are small; of the one named `paper` these fifteen seeds, ten of them with all gates, are all that has been
-run yet, and nothing here has run on a GPU."""
+run yet, and nothing here has run on a GPU.
+"""
 
 
 SECTIONS = {

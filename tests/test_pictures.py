@@ -36,7 +36,7 @@ def test_intervals_that_the_text_has_beside_the_rows_follow_from_them() -> None:
     strength = latest("strength")
     row = strength["pommerman, steps, searched, the paper's size, fifteen seeds by steps"]
     seeds = [100 * mean for mean in row["difference"]["seed_means"]]
-    for miss in (0.05 / 3, 0.05 / 9):
+    for miss in (0.05 / 3, 0.05 / 21):
         _, low, high = student(seeds, miss)
         assert f"[{low:+.1f}, {high:+.1f}]" in results
     sets = [statistics.fmean(seeds[i : i + 5]) for i in (0, 5, 10)]
@@ -54,6 +54,6 @@ def test_intervals_that_the_text_has_beside_the_rows_follow_from_them() -> None:
         mean, low, high = (elo_of_score(score) for score in student(scores))
         assert f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]" in results
     chess = latest("chess")["chess, separated, searched, 21,815,080 positions, seeds 30 to 34"]
-    found = student(chess["scores_by_seed"], 0.05 / 4)
+    found = student(chess["scores_by_seed"], 0.05 / 5)
     _, low, high = map(elo_of_score, found)
     assert f"[{low:+.1f}, {high:+.1f}]" in results
