@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from moemcts.game import BoolArray, FloatArray, GameSpec, Views
-from moemcts.locks import OwnLock
 from moemcts.native import Identities, core, identities, playouts
 
 MOST_ROLLOUTS = 2**32 - 1
@@ -132,8 +132,9 @@ class CachedEvaluator:
         return getattr(self._evaluator, "gate", None)
 
     def _begin(self) -> None:
-        self._lock = OwnLock()
+        self._lock = Lock()
         self._index = core.CacheIndex(self._size)
+        self._is_torn = False
         self._logits = self._value = np.empty(0, dtype=np.float32)
         self.hits = 0
         self.misses = 0
@@ -143,6 +144,8 @@ class CachedEvaluator:
             return self._evaluate(views)
 
     def _evaluate(self, views: Views) -> Evaluation:
+        if self._is_torn:
+            self._index, self._is_torn = core.CacheIndex(self._size), False
         names = identities(views)
         places, asked, answers = self._index.find(names)
         self.hits += len(views) - len(asked)
@@ -151,8 +154,8 @@ class CachedEvaluator:
             return Evaluation(self._logits[places], self._value[places])
         fresh = self._evaluator.evaluate(views.take(asked) if len(asked) < len(views) else views)
         if not len(self._logits):
-            self._logits = np.empty((self._size, *fresh.logits.shape[1:]), dtype=np.float32)
-            self._value = np.empty((self._size, *fresh.value.shape[1:]), dtype=np.float32)
+            shapes = (fresh.logits.shape[1:], fresh.value.shape[1:])
+            self._logits, self._value = (np.empty((self._size, *shape), dtype=np.float32) for shape in shapes)
         check_alike(self._value, fresh.value)
         # Before anything is forgotten: what is known is taken from rows that new ones may come into.
         logits, value = self._logits[places], self._value[places]
@@ -164,6 +167,9 @@ class CachedEvaluator:
 
     def _keep(self, names: Identities, evaluation: Evaluation) -> None:
         """Keeps the last `size` rows, in place of the oldest."""
+        # What interrupts this, as a signal does, leaves views that are known by rows which are not theirs.
+        self._is_torn = True
         rows = self._index.keep(names)
         start = len(evaluation.value) - len(rows)
         self._logits[rows], self._value[rows] = evaluation.logits[start:], evaluation.value[start:]
+        self._is_torn = False

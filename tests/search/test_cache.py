@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,8 +121,73 @@ def test_threads_ask_a_cache_one_at_a_time() -> None:
             assert np.array_equal(found.value, right.value[rows])
     assert not inner.was_crowded
     for twin in (copy.deepcopy(OwnLock()), pickle.loads(pickle.dumps(OwnLock()))):
-        with twin:
+        with twin.lock:
             pass
+
+
+class Torn(np.ndarray):
+    """Logits of which the rows that a cache keeps cannot be read: what a signal does that comes just then."""
+
+    def __getitem__(self, index: object) -> Any:
+        if isinstance(index, slice):
+            raise KeyboardInterrupt
+        return super().__getitem__(index)  # type: ignore[index]
+
+
+def test_a_cache_that_is_interrupted_while_it_keeps_answers_forgets_them() -> None:
+    game = NativeConnectFour()
+    inner = RolloutEvaluator(game.spec, num_rollouts=2)
+    views = game.views([(game.parse_state(" ".join("0123"[:num])), num % 2) for num in (1, 2)])
+    right = inner.evaluate(views)
+
+    class Once:
+        has_torn = False
+
+        def evaluate(self, views: Views) -> Evaluation:
+            found = inner.evaluate(views)
+            if self.has_torn:
+                return found
+            self.has_torn = True
+            return Evaluation(found.logits.view(Torn), found.value)
+
+    cache = CachedEvaluator(Once(), size=8)
+    with pytest.raises(KeyboardInterrupt):
+        cache.evaluate(views)
+    for _ in range(2):
+        found = cache.evaluate(views)
+        assert np.array_equal(found.logits, right.logits)
+        assert np.array_equal(found.value, right.value)
+    assert cache.hits == 2
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timers that interrupt")
+def test_a_cache_that_is_interrupted_anywhere_answers_rightly_afterwards() -> None:
+    class Late(BaseException):
+        pass
+
+    def interrupt(*_: object) -> None:
+        raise Late
+
+    game = NativeConnectFour()
+    inner = RolloutEvaluator(game.spec, num_rollouts=2)
+    views = game.views([(game.parse_state(" ".join("0123456"[:num])), num % 2) for num in range(8)])
+    right = inner.evaluate(views)
+    cache = CachedEvaluator(inner, size=5)
+    rng = np.random.default_rng(0)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(300):
+            rows = rng.integers(len(views), size=3)
+            with contextlib.suppress(Late):
+                signal.setitimer(signal.ITIMER_REAL, float(rng.uniform(1e-5, 3e-4)))
+                try:
+                    cache.evaluate(views.take(rows))
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+            assert np.array_equal(cache.evaluate(views.take(rows)).value, right.value[rows])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_views_of_one_position_by_two_players_are_two() -> None:

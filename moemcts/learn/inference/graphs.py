@@ -45,7 +45,7 @@ class FixedBatches:
         self._device = device
         self._dtype = dtype
         self._recorded: dict[int, _Recorded] = {}
-        self._lock = OwnLock()
+        self._own = OwnLock()
 
     def __call__(self, planes: FloatArray) -> list[Tensor]:
         """Returns logits and value of planes `[N, C, H, W]`, on the CPU, in float32.
@@ -56,7 +56,7 @@ class FixedBatches:
         if count > SIZES[-1]:
             raise ValueError(f"expected up to {SIZES[-1]} rows, got {count}")
         size = next(size for size in SIZES if count <= size)
-        with self._lock:
+        with self._own.lock:
             if size not in self._recorded:
                 self._recorded[size] = self._record(size, planes.shape[1:])
             host, on_device, outputs, repeat = self._recorded[size]
