@@ -243,6 +243,48 @@ class HashedHeaps(Heaps):
     state_type = Hashed
 
 
+@dataclass(frozen=True)
+class Walk(State):
+    """A pawn on a ring of four cells: it comes again to where it was, at another ply, which its key does not say."""
+
+    place: int = 0
+    ply: int = 0
+
+    @property
+    def active_players(self) -> tuple[Player, ...]:
+        return (self.ply % 2,)
+
+    def legal_actions(self, player: Player) -> Sequence[Action]:
+        return range(2)
+
+    def play(self, actions: Sequence[Action]) -> Walk:
+        return Walk((self.place + 2 * actions[0] - 1) % 4, self.ply + 1)
+
+    def returns(self) -> FloatArray:
+        return np.zeros(2, dtype=np.float32)
+
+    def observation(self, player: Player) -> FloatArray:
+        return np.full((1, 1, 1), self.place, dtype=np.float32)
+
+    def key(self) -> int:
+        return 2 * self.place + self.ply % 2
+
+
+class Ring(Game[Walk]):
+    """Goes on for ever."""
+
+    spec = GameSpec(name="ring", num_players=2, num_actions=2, observation_shape=(1, 1, 1), max_plies=10_000)
+
+    def initial_state(self, seed: int = 0) -> Walk:
+        return Walk()
+
+    def parse_state(self, text: str) -> Walk:
+        return Walk(*map(int, text.split()))
+
+    def format_state(self, state: Walk) -> str:
+        return f"{state.place} {state.ply}"
+
+
 class NativeTicTacToe(Game):
     """Tic-tac-toe on the native core."""
 

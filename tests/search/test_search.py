@@ -12,7 +12,7 @@ from copy import copy
 
 import numpy as np
 import pytest
-from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame, TreeState
+from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, Ring, TreeGame, TreeState, Walk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -240,6 +240,28 @@ def test_an_agent_that_keeps_its_trees_plays_whole_games() -> None:
                 (decision,) = agent.act(game.views([(state, player)]), [seats[i][player]])
                 states[i] = state.play([decision.action])
     assert all(abs(state.returns().sum()) == 0 for state in states)
+
+
+def test_a_position_that_comes_again_later_is_not_that_of_the_kept_tree() -> None:
+    plies: dict[str, list[int]] = {"early": [], "late": []}
+
+    class Noted:
+        def __init__(self, name: str) -> None:
+            self._plies = plies[name]
+
+        def evaluate(self, views: Views) -> Evaluation:
+            self._plies += views.plies().tolist()
+            return UniformEvaluator(game.spec).evaluate(views)
+
+    game = Ring()
+    experts = ExpertSet(PlyGate([6]), [Noted("early"), Noted("late")])
+    agent = SearchAgent(game, experts, SearchConfig(simulations=16, reuse=True))
+    for ply, phase in ((2, "early"), (10, "late")):
+        for found in plies.values():
+            found.clear()
+        agent.act(game.views([(Walk(0, ply), 0)]), [Seat(0, np.random.default_rng(0))])
+        assert plies[phase][0] == ply
+    assert not plies["early"]
 
 
 def test_a_tree_of_other_opponents_is_not_gone_on_with() -> None:

@@ -13,13 +13,14 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
             && own.zip(agents).all(|((seat, own), (player, agent))| seat == *player && own.plays_like(agent))
     }
 
-    /// Makes the position with this key the root, keeping all that is known below it.
+    /// Makes the position with this key the root, keeping all that is known below it. A position that comes up again
+    /// later in a game is another one: a gate may tell its ply.
     ///
     /// Looks at most `depth` levels down, in the order of creation. Returns false, and changes nothing, where the
     /// position is not an evaluated node of the tree with all of its actions. Leaves that still wait for evaluations
     /// are forgotten.
     pub fn reroot(&mut self, state: &S, depth: u32) -> Result<bool, S::Error> {
-        let key = state.key()?;
+        let (key, ply) = (state.key()?, state.ply()?);
         let mut depths: Vec<u32> = Vec::with_capacity(self.nodes.len());
         for (i, node) in self.nodes.iter().enumerate() {
             // How many nodes where players move lie above it; its parent was created before it.
@@ -33,6 +34,7 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
                 && !node.is_scouted()
                 && !(self.is_restricted && i == ROOT as usize)
                 && self.states[i].key()? == key
+                && self.states[i].ply()? == ply
             {
                 let node = i as NodeId;
                 // A large tree is copied in as much time as a quick move has.
