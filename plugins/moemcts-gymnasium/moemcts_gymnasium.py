@@ -122,7 +122,7 @@ class Place(_Moment):
     @property
     def outcomes(self) -> Sequence[tuple[float, int, float, bool]]:
         """What may come of the action, where chance decides."""
-        return () if self.action is None else self.game.table[self.place][self.action]
+        return () if self.action is None else self.game.outcomes(self.place, self.action)
 
     def chances(self) -> FloatArray:
         if self.action is None:
@@ -137,7 +137,7 @@ class Place(_Moment):
                 raise ValueError(f"expected an outcome below {len(self.outcomes)}, got {action}")
             return self._after(self.outcomes[action])
         self.game.check_action(action)
-        outcomes = self.game.table[self.place][action]
+        outcomes = self.game.outcomes(self.place, action)
         if len(outcomes) == 1:
             return self._after(outcomes[0])
         return Place(self.game, self.place, self.step, self.ply + 1, int(action))
@@ -347,6 +347,10 @@ class TableGame(_EnvironmentGame[Place]):
         _, seen = self._reset(seed)
         return Place(self, int(seen))
 
+    def outcomes(self, place: int, action: Action) -> Sequence[tuple[float, int, float, bool]]:
+        """Returns what may come of an action: probability, state, reward and whether it is over."""
+        return self.table[place][self.first_action + action]
+
     def parse_state(self, text: str) -> Place:
         """Returns the position written as six numbers: state, step, ply, action or -, reward, 1 if it is over."""
         try:
@@ -374,7 +378,11 @@ class TableGame(_EnvironmentGame[Place]):
         return 1 + has_chance
 
     def _check_steps(self) -> None:
-        """Raises UsageError where the table pays more than was named; its chances are known."""
+        """Raises UsageError where the table lacks an action or pays more than was named; its chances are known."""
+        actions = range(self.first_action, self.first_action + self.spec.num_actions)
+        for place, row in self.table.items():
+            if missing := [action for action in actions if action not in row]:
+                raise self._refusal(f"its table of transitions (`P`) has no action {missing[0]} in state {place}")
         self.in_units(self._largest_reward())
 
     def _largest_reward(self) -> float:

@@ -177,6 +177,31 @@ def test_what_cannot_be_used_says_why(name: str, reason: str) -> None:
         moemcts_gymnasium.make(name)
 
 
+class FromOne(gymnasium.Env[Any, int]):
+    """Has actions 1 and 2, by which its table names them; the second pays."""
+
+    action_space = gymnasium.spaces.Discrete(2, start=1)
+    observation_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, known: tuple[int, ...] = (1, 2)) -> None:
+        self.P = {0: {action: [(1.0, 1, float(action == 2), True)] for action in known}, 1: {1: [], 2: []}}
+
+    def reset(self, **options: Any) -> tuple[int, dict[str, Any]]:
+        super().reset(**options)
+        return 0, {}
+
+
+gymnasium.register("FromOne-v0", entry_point=FromOne, max_episode_steps=5)
+gymnasium.register("Lacking-v0", entry_point=FromOne, kwargs={"known": (1,)}, max_episode_steps=5)
+
+
+def test_a_table_is_asked_for_actions_as_the_environment_counts_them() -> None:
+    state = moemcts_gymnasium.make("FromOne-v0").initial_state()
+    assert [bool(state.play([action]).rewards()[0]) for action in state.legal_actions(0)] == [False, True]
+    with pytest.raises(UsageError, match=r"its table of transitions .* has no action 2 in state 0"):
+        moemcts_gymnasium.make("Lacking-v0")
+
+
 def test_what_is_called_as_a_table_is_need_not_be_one() -> None:
     assert moemcts_gymnasium.make("Number-v0", steps=5).initial_state(0).play([1]).ply == 1
 
