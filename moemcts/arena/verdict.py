@@ -7,6 +7,8 @@ from moemcts.arena.intervals import Interval
 FEW_GAMES = 50
 """Below so many games too little is known: half a 95 % interval of a score is 14 points with 50 independent games, 100
 Elo."""
+UNSHOWN = "no difference shown"
+"""What a difference is called whose interval includes zero: never equality."""
 
 
 def verdict(
@@ -31,7 +33,7 @@ def verdict(
         return f"nothing measured: no {observations}"
     if not low <= difference <= high:
         raise ValueError(f"expected an interval around {difference}, got [{low}, {high}]")
-    claim = "better" if low > 0 else "worse" if high < 0 else "no difference shown"
+    claim = "better" if low > 0 else "worse" if high < 0 else UNSHOWN
     mean, low_end, high_end = (f"{number:+z.{digits}f}" for number in (difference, low, high))
     numbers = f"{mean} {unit}, 95 % interval [{low_end}, {high_end}], {n} {observations}"
     return f"{claim}: {numbers}"

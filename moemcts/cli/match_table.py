@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 from rich.table import Table
 
 from moemcts.arena.duel import DuelResult
-from moemcts.arena.intervals import Interval
+from moemcts.arena.intervals import Interval, mean_interval
 from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Beginnings
 from moemcts.arena.outcomes import Tally
 from moemcts.arena.ranking import fit_ratings
-from moemcts.arena.rating import Elo, likelihood_of_superiority, normalized_elo, pentanomial_elo
+from moemcts.arena.rating import EloRange, likelihood_of_superiority, normalized_elo
 from moemcts.arena.records import GameRecord, num_duplicates, terminations
 from moemcts.arena.solo import SoloResult
-from moemcts.arena.verdict import FEW_GAMES, counted, verdict
+from moemcts.arena.verdict import FEW_GAMES, UNSHOWN, counted, verdict
 from moemcts.cli.consoles import add_row, print_table, ruled_table, table_console
 
 MOST_FAILURES = 5
@@ -63,7 +66,7 @@ def _evidence(result: DuelResult) -> list[str]:
     pairs, num_games = result.pairs(first), len(result.telling)
     # Both games on an opening owe something to it: they are one observation, where every opening has both.
     in_pairs = 2 * sum(pairs) == num_games
-    found = pentanomial_elo(pairs) if in_pairs else result.elo(first)
+    found = _range_of(pairs if in_pairs else result.counts(first))
     number, what = (sum(pairs), "pair") if in_pairs else (num_games, "game")
     observations = f"{what}{'s' * (number != 1)}{' of games' * in_pairs}"
     stopped = "; the test stopped the games, so the interval is too narrow" if result.is_stopped else ""
@@ -90,13 +93,24 @@ def _evidence(result: DuelResult) -> list[str]:
     return lines
 
 
-def _claim(found: Elo, number: int, observations: str) -> str:
-    """Returns what a difference may be called, also where the games allow one bound of it alone."""
-    if found.low is not None and found.high is not None:
-        return verdict(found.difference, (found.low, found.high), number, unit="Elo", observations=observations)
-    is_shown = found.low > 0 if found.low is not None else (found.high or 0.0) < 0
-    claim = "no difference shown" if not is_shown else "better" if found.low is not None else "worse"
-    return f"{claim}: {found} Elo, the only 95 % bound there is, {number} {observations}"
+def _range_of(counts: Sequence[int]) -> EloRange:
+    """Returns the Elo of games or pairs, counted by their points from none on, with Student's interval."""
+    scores = np.repeat(np.linspace(0.0, 1.0, len(counts)), counts)
+    return EloRange.of(float(scores.mean()), mean_interval(scores, bounds=(0.0, 1.0)).interval)
+
+
+def _claim(found: EloRange, number: int, observations: str) -> str:
+    """Returns what a difference may be called, also where its interval has one end alone, or none."""
+    low, high = found.low, found.high
+    if low is not None and high is not None:
+        return verdict(found.difference, (low, high), number, unit="Elo", observations=observations)
+    claim = "better" if low is not None and low > 0 else "worse" if high is not None and high < 0 else UNSHOWN
+    if found.difference in (low, high):
+        # All was won, or lost: there is no difference but its least.
+        told = f"{'<' if low is None else '>'} {found.difference:+z.1f} Elo, the only 95 % bound there is"
+    else:
+        told = f"{found.difference:+z.1f} Elo, 95 % interval {found.interval_text}"
+    return f"{claim}: {told}, {number} {observations}"
 
 
 def _few(num_games: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import shutil
 import signal
@@ -21,7 +22,7 @@ from moemcts.agents import PolicyAgent
 from moemcts.arena.rating import elo
 from moemcts.cli.main import main
 from moemcts.cli.match import parse_sprt
-from moemcts.cli.match_table import _claim
+from moemcts.cli.match_table import _claim, _range_of
 from moemcts.cli.standing import Standing
 from moemcts.errors import UsageError
 from moemcts.learn.checkpoint import save_experts
@@ -177,7 +178,7 @@ def test_each_agent_plays_the_same_games_against_the_same_others(folder: Path) -
 def test_players_of_a_free_for_all_get_win_rates_and_ratings(folder: Path) -> None:
     arguments = ["--game", "pommerman", "--agent", "random", "--agent", "simple", "--games", 8]
     result = json.loads(run(*arguments, "--json", folder=folder).stdout)
-    assert [agent["num_games"] for agent in result["agents"]] == [16, 16]
+    assert [(agent["num_games"], agent["num_seats"]) for agent in result["agents"]] == [(8, 16), (8, 16)]
     assert result["ratings"]["agents"][0]["name"] == "simple"
     table = run(*arguments, "--sprt", "0,10", folder=folder).stdout
     assert "seat 3" in table
@@ -503,15 +504,30 @@ def test_numbers_of_a_match_say_how_its_games_begin(moemcts, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("counts", "told"),
     [
-        ((10, 0, 0), "better: > +"),
-        ((0, 0, 10), "worse: < -"),
-        ((1, 0, 0), "no difference shown: > -"),
-        ((1, 0, 1), "no difference shown: +0.0 Elo, 95 % interval [-"),
-        ((9, 2, 9), "no difference shown: +0.0 Elo, 95 % interval"),
+        ((0, 0, 10), "better: > +"),
+        ((10, 0, 0), "worse: < -"),
+        ((0, 0, 1), "no difference shown: > -"),
+        ((1, 0, 1), "no difference shown: +0.0 Elo, 95 % interval […, …], 2 games"),
+        ((0, 1, 3), "no difference shown: +338.0 Elo, 95 % interval [-"),
+        ((9, 2, 9), "no difference shown: +0.0 Elo, 95 % interval [-"),
+        ((0, 0, 0, 1, 9), "better: +636.4 Elo, 95 % interval [+"),
     ],
 )
-def test_one_bound_is_a_verdict_too(counts: tuple[int, int, int], told: str) -> None:
-    assert _claim(elo(*counts), 2, "games").startswith(told)
+def test_one_bound_is_a_verdict_too(counts: tuple[int, ...], told: str) -> None:
+    assert _claim(_range_of(counts), sum(counts), "games").startswith(told)
+
+
+@pytest.mark.parametrize("num_pairs", [2, 4, 6, 8, 12, 20])
+def test_equal_agents_are_hardly_ever_called_better_however_few_the_pairs(num_pairs: int) -> None:
+    # Pairs are lost, even and won in one of four, two of four and one of four.
+    shown = 0.0
+    for won in range(num_pairs + 1):
+        for lost in range(num_pairs + 1 - won):
+            even = num_pairs - won - lost
+            if "no difference shown" not in _claim(_range_of((lost, 0, even, 0, won)), num_pairs, "pairs"):
+                ways = math.comb(num_pairs, won) * math.comb(num_pairs - won, lost)
+                shown += ways * 0.25 ** (won + lost) * 0.5**even
+    assert shown < 0.06
 
 
 def test_progress_shows_the_elo_that_the_table_will_have() -> None:
