@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from moemcts.game import Game, State
-from moemcts.play import random_action
+from moemcts.game import Game, State, random_action
 
 CHESS = {
     "start": "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",

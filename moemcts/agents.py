@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluator, looks_at_batches, policy_probabilities
@@ -197,7 +198,7 @@ class Translated:
         return thought_of(self._agent, self._translated(views), seats)
 
     def _translated(self, views: Views) -> Views:
-        packed = self._seen.pack([views[row].state for row in range(len(views))])
+        packed = self._seen.pack([state for state, _ in views])
         return self._own.unpack(packed, views.players())
 
 
@@ -218,7 +219,12 @@ def choose(weights: np.ndarray[Any, Any], temperature: float, rng: np.random.Gen
         raise ValueError(f"expected a positive weight, got {weights!r}")
     if temperature == 0:
         return int(weights.argmax())
+    return int(rng.choice(len(weights), p=tempered(weights, temperature)))
+
+
+def tempered(weights: np.ndarray[Any, Any], temperature: float) -> NDArray[np.float64]:
+    """Returns shares `[N]` in proportion to `weights ** (1 / temperature)`, at a temperature above 0."""
     with np.errstate(divide="ignore"):
         logits = np.log(weights, dtype=np.float64) / temperature
-    scaled = np.exp(logits - logits.max())
-    return int(rng.choice(len(scaled), p=scaled / scaled.sum()))
+    powers = np.exp(logits - logits.max())
+    return np.asarray(powers / powers.sum(), dtype=np.float64)

@@ -10,13 +10,12 @@ import numpy as np
 from moemcts.agents import RandomAgent
 from moemcts.arena.replays import WriteReplays, write_jsonl
 from moemcts.errors import UsageError
-from moemcts.game import Game
+from moemcts.game import Game, random_action
 from moemcts.gates import PhaseGate, PlyGate, SinglePhase
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts.learn.networks import catalogue
 from moemcts.learn.schemes import catalogue as schemes
 from moemcts.learn.schemes.mixture import Mixture
-from moemcts.play import random_action
 from moemcts.references import format_reference
 from moemcts.search.playouts import PlayoutAgent
 

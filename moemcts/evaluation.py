@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from moemcts.game import BoolArray, FloatArray, GameSpec, Views
+from moemcts.game import BoolArray, FloatArray, GameSpec, Views, from_own_seats
 from moemcts.native import Identities, core, identities, playouts
 
 MOST_ROLLOUTS = 2**32 - 1
@@ -95,9 +95,8 @@ class RolloutEvaluator:
 
     def evaluate(self, views: Views) -> Evaluation:
         means = playouts(views, self._spec, self._num_rollouts, self._seed)
-        columns = np.arange(means.shape[1])
-        value = np.take_along_axis(means, (columns + views.players()[:, None]) % len(columns), axis=1)
-        return Evaluation(np.zeros((len(views), self._spec.num_actions), dtype=np.float32), value)
+        logits = np.zeros((len(views), self._spec.num_actions), dtype=np.float32)
+        return Evaluation(logits, from_own_seats(means, views.players()))
 
 
 class CachedEvaluator:

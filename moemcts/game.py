@@ -169,6 +169,17 @@ NO_REWARDS = State.rewards
 """What positions have that are paid nothing; the native search asks those of others."""
 
 S = TypeVar("S", bound=State, default=Any)
+F = TypeVar("F", bound=np.floating[Any])
+
+
+def random_action(state: State, player: Player, rng: np.random.Generator) -> Action:
+    """Returns any legal action of a player with equal probability; of chance, an outcome by its probability."""
+    shares = None
+    if player == CHANCE:
+        # In float32 they need not sum to one closely enough to draw from.
+        chances = np.asarray(state.chances(), dtype=np.float64)
+        shares = chances / chances.sum()
+    return int(rng.choice(state.legal_actions(player), p=shares))
 
 
 class View(NamedTuple):
@@ -185,6 +196,8 @@ class Views(Protocol):
 
     def __getitem__(self, row: int) -> View: ...
 
+    def __iter__(self) -> Iterator[View]: ...
+
     def take(self, rows: Sequence[int] | IntArray) -> Self:
         """Returns the views of the given rows, in that order."""
 
@@ -199,6 +212,16 @@ class Views(Protocol):
 
     def legal_mask(self) -> BoolArray:
         """Returns which actions are legal for the viewing player, `[N, A]`; no action where it is not active."""
+
+
+def seats_from(players: IntArray, num_players: int) -> IntArray:
+    """Returns who sits `k` seats further on than each player, `[N, num_players]` from `[N]`."""
+    return (players.astype(np.int64)[:, None] + np.arange(num_players)) % num_players
+
+
+def from_own_seats(table: NDArray[F], players: IntArray) -> NDArray[F]:
+    """Returns a table `[N, P]` by player from each row's own player on: column `k` is for who sits `k` seats on."""
+    return np.take_along_axis(table, seats_from(players, table.shape[1]), axis=1)
 
 
 @dataclass(frozen=True)
@@ -332,6 +355,13 @@ class Game(ABC, Generic[S]):
     def search_type(self) -> Any:
         """Returns the native search class for this game's states; games written in Python share one."""
         return PythonSearch
+
+
+def perceived(game: Game[Any], views: Views, seeds: Sequence[int]) -> Views:
+    """Returns views of the positions as their players may believe them to be, see `Game.perceived`; `seeds` `[N]`."""
+    return game.views(
+        [(game.perceived(state, player, seed), player) for (state, player), seed in zip(views, seeds, strict=True)]
+    )
 
 
 class ViewList:

@@ -76,7 +76,7 @@ class LoadedAgent:
         if CHANCE in active:
             raise ValueError(
                 "expected a position in which a player moves, got one of chance; draw what happens: "
-                "state.play([moemcts.play.random_action(state, CHANCE, rng)])"
+                "state.play([moemcts.game.random_action(state, CHANCE, rng)])"
             )
         if player is None and len(active) != 1:
             raise ValueError(f"expected a player, one of {list(active)} who move, got none")

@@ -140,8 +140,7 @@ def identities(views: Views) -> Identities:
     """Returns the identity of each view; a position may come up at several plies, which gates may tell apart."""
     if are_native(views):
         return views.keys(), views.plies(), views.players()
-    states = [views[row].state for row in range(len(views))]
-    return np.array([state.key() for state in states], np.uint64), views.plies(), views.players()
+    return np.array([state.key() for state, _ in views], np.uint64), views.plies(), views.players()
 
 
 def playouts(views: Views, spec: GameSpec, num: int, seed: int) -> FloatArray:

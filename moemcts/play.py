@@ -18,11 +18,10 @@ from operator import index
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moemcts.agents import Agent, Decision, Seat, at_once, thought_of
 from moemcts.errors import AgentFailure, Failure, GameFailure, UnlawfulGame, UsageError, one_line, outside
-from moemcts.game import CHANCE, NO_REWARDS, Action, FloatArray, Game, Player, State, Views
+from moemcts.game import CHANCE, NO_REWARDS, FloatArray, Game, Player, State, Views, random_action
 from moemcts.thoughts import Flight, Thought, think
 
 LONGEST = 86_400.0
@@ -89,11 +88,6 @@ def seats_of(num_players: int, *seed: int) -> list[Seat]:
     return [
         Seat(player, np.random.default_rng(np.random.SeedSequence((*seed, player)))) for player in range(num_players)
     ]
-
-
-def random_action(state: State, player: Player, rng: np.random.Generator) -> Action:
-    """Returns any legal action of a player with equal probability; of chance, an outcome by its probability."""
-    return int(rng.choice(state.legal_actions(player), p=_shares(state) if player == CHANCE else None))
 
 
 def play(
@@ -371,12 +365,6 @@ def _legal(answer: Answer, state: State, legal: Sequence[int]) -> Answer:
     if isinstance(answer, Decision) and answer.action not in legal:
         return Failure("illegal move", f"action {answer.action} is not legal at ply {state.ply}")
     return answer
-
-
-def _shares(state: State) -> NDArray[np.float64]:
-    # In float32 they need not sum to one closely enough to draw from.
-    chances = np.asarray(state.chances(), dtype=np.float64)
-    return np.asarray(chances / chances.sum())
 
 
 def _check_interruptible() -> None:

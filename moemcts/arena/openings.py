@@ -12,8 +12,7 @@ import numpy as np
 
 from moemcts.arena.verdict import counted
 from moemcts.errors import GameFailure, MoemctsError, UsageError, one_line
-from moemcts.game import CHANCE, Game, Start, State
-from moemcts.play import random_action
+from moemcts.game import CHANCE, Game, Start, State, random_action
 
 Order = Literal["sequential", "random"]
 

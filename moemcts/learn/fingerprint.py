@@ -7,9 +7,8 @@ import json
 
 import numpy as np
 
-from moemcts.game import CHANCE, FloatArray, Game, Player, State
+from moemcts.game import CHANCE, FloatArray, Game, Player, State, random_action
 from moemcts.gates import PhaseGate
-from moemcts.play import random_action
 
 NUM_GAMES = 4
 NUM_PLIES = 48

@@ -12,7 +12,7 @@ import numpy as np
 from moemcts.agents import Decision, Policy, Seat, phases
 from moemcts.evaluation import CachedEvaluator, Evaluator, looks_at_batches
 from moemcts.experts import ROUTINGS, ExpertSet
-from moemcts.game import Game, Views
+from moemcts.game import Game, Views, perceived
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Opponents, Search
 from moemcts.search.result import SearchResult
@@ -162,12 +162,7 @@ class SearchAgent:
                 alone += yield from self._searching(views.take([row]), [seat], [kept[row]])
             return alone
         seeds = [int(seat.rng.integers(2**63)) for seat in seats]
-        roots = self._game.views(
-            [
-                (self._game.perceived(view.state, view.player, seed), view.player)
-                for view, seed in zip((views[row] for row in range(len(views))), seeds, strict=True)
-            ]
-        )
+        roots = perceived(self._game, views, seeds)
         search = self._idle.pop() if self._idle else Search(self._game, self.config, opponents=self._opponents)
         search.reset(roots, seeds, kept if self.config.reuse else None)
         if isinstance(self._evaluator, ExpertSet) and self._queue is not None:

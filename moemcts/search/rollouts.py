@@ -9,7 +9,7 @@ import numpy as np
 from moemcts.agents import Agent, RandomAgent, Seat
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import Wrapping
-from moemcts.game import CHANCE, Game, Player, State, Views, discounts
+from moemcts.game import CHANCE, Game, Player, State, Views, discounts, from_own_seats, random_action
 from moemcts.native import Ends, can_roll_out
 from moemcts.search.config import MOST
 
@@ -56,9 +56,7 @@ class TruncatedRollouts(Wrapping):
     def evaluate(self, views: Views) -> Evaluation:
         spec = self._game.spec
         ends = self.roll_out(views)
-        seats = (views.players()[:, None] + np.arange(spec.num_players)) % spec.num_players
-        value = np.take_along_axis(ends.paid, seats, axis=1)
-        scales = np.take_along_axis(ends.scales, seats, axis=1)
+        value, scales = (from_own_seats(table, views.players()) for table in (ends.paid, ends.scales))
         going_on = np.flatnonzero(scales[:, 0])
         if len(going_on) or self._num_axes is None:
             further = self._evaluator.evaluate(ends.views.take(going_on) if len(going_on) else views.take([0])).value
@@ -83,7 +81,7 @@ class TruncatedRollouts(Wrapping):
 
     def _played_out(self, views: Views) -> Ends:
         """Does what native views do, by asking agents about all positions at once."""
-        games = [_Rollout(self._game, *views[row], self._plies, self._seed) for row in range(len(views))]
+        games = [_Rollout(self._game, state, viewer, self._plies, self._seed) for state, viewer in views]
         while going_on := [game for game in games if not game.is_over]:
             asked = [(game, player) for game in going_on for player in game.players]
             joint: dict[int, dict[Player, int]] = {id(game): {} for game in going_on}
@@ -127,8 +125,7 @@ class _Rollout:
         """Plays a step, of chance where it moves."""
         joint = [actions[player] for player in self.players]
         if self.state.active_players == (CHANCE,):
-            chances = np.asarray(self.state.chances(), dtype=np.float64)
-            joint = [int(self._chance.choice(self.state.legal_actions(CHANCE), p=chances / chances.sum()))]
+            joint = [random_action(self.state, CHANCE, self._chance)]
         before, self.state = self.state, self.state.play(joint)
         self._plies_left -= 1
         self.paid += self.scales * self.state.rewards()

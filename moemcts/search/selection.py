@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from moemcts.agents import choose
+from moemcts.agents import choose, tempered
 from moemcts.game import Action
 from moemcts.search.config import SearchConfig
 from moemcts.search.result import SearchResult
@@ -27,7 +27,7 @@ def choose_move(result: SearchResult, config: SearchConfig, ply: int, rng: np.ra
         if result.chosen is not None:
             return result.best_action
         return int(result.actions[weights.argmax()])
-    shares = clip_quantile(_tempered(weights, temperature), config.quantile_clipping)
+    shares = clip_quantile(tempered(weights, temperature), config.quantile_clipping)
     return int(result.actions[choose(shares, 1.0, rng)])
 
 
@@ -67,10 +67,3 @@ def clip_quantile(shares: Weights, quantile: float) -> Weights:
     total = np.cumsum(ascending)
     threshold = ascending[np.searchsorted(total, quantile * total[-1])]
     return np.where(shares < threshold, 0.0, shares)
-
-
-def _tempered(weights: Weights, temperature: float) -> Weights:
-    with np.errstate(divide="ignore"):
-        logits = np.log(weights) / temperature
-    powers = np.exp(logits - logits.max())
-    return np.asarray(powers / powers.sum(), dtype=np.float64)

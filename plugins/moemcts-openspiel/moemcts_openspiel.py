@@ -13,7 +13,19 @@ import numpy as np
 import pyspiel
 
 from moemcts.errors import UsageError, unknown_name
-from moemcts.game import CHANCE, Action, FloatArray, Game, GameSpec, IntArray, Packed, Player, State, Views
+from moemcts.game import (
+    CHANCE,
+    Action,
+    FloatArray,
+    Game,
+    GameSpec,
+    IntArray,
+    Packed,
+    Player,
+    State,
+    Views,
+    random_action,
+)
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts.splitmix import mixed
 
@@ -178,7 +190,7 @@ class OpenSpielGame(Game[Position]):
         rng = np.random.default_rng(seed)
         position = self._root()
         while position.active_players == (CHANCE,):
-            position = position.play([int(rng.choice(position.legal_actions(CHANCE), p=_exact(position.chances())))])
+            position = position.play([random_action(position, CHANCE, rng)])
         return position
 
     def parse_state(self, text: str) -> Position:
@@ -364,9 +376,3 @@ def _check(spiel: Any, kind: Any) -> None:
 def _information_shape(spiel: Any) -> list[int]:
     shape: list[int] = spiel.information_state_tensor_shape()
     return shape
-
-
-def _exact(chances: FloatArray) -> Any:
-    """Returns probabilities that sum to one in double precision, as drawing wants them."""
-    exact = chances.astype(np.float64)
-    return exact / exact.sum()

@@ -10,7 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moemcts.agents import Decision, Policy
-from moemcts.game import Action, BoolArray, FloatArray, Game, IntArray, Packed, Player, State, discounts
+from moemcts.game import (
+    Action,
+    BoolArray,
+    FloatArray,
+    Game,
+    IntArray,
+    Packed,
+    Player,
+    State,
+    discounts,
+    from_own_seats,
+)
 
 
 @dataclass(frozen=True)
@@ -212,13 +223,12 @@ class GameLog:
         """
         position, player, action = np.array(self._decisions, dtype=np.int64).reshape(-1, 3).T
         returns = self._still_to_come(final.returns() if outcome is None else outcome)[position]
-        seats = (player[:, None] + np.arange(returns.shape[1])) % returns.shape[1]
         return Records(
             positions=game.pack(self._states) if self._states else Packed.of([]),
             position=position,
             player=player,
             action=action,
-            returns=np.take_along_axis(returns, seats, axis=1),
+            returns=from_own_seats(returns, player),
             plies_to_end=final.ply - np.array(self._plies, dtype=np.int64)[position],
             game=np.full(len(action), self.number, dtype=np.int64),
             visits=_visits(self._policies),

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from moemcts.agents import Agent
 from moemcts.arena.adjudication import Adjudication, Adjudicator
 from moemcts.errors import AgentFailure, MoemctsError
-from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State
+from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, random_action
 from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.loop.config import GamesConfig
-from moemcts.play import Step, Table, play, random_action, seats_of
+from moemcts.play import Step, Table, play, seats_of
 
 GENERATION = 32
 """Bits of a game's number that count within its generation."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from moemcts.game import FloatArray, GameSpec, IntArray
+from moemcts.game import FloatArray, GameSpec, IntArray, seats_from
 from moemcts.learn.data.records import Records
 from moemcts.learn.loop.config import TargetsConfig
 
@@ -24,7 +24,7 @@ def value_targets(records: Records, config: TargetsConfig, spec: GameSpec) -> Fl
     returns = np.asarray(records.returns, dtype=np.float64)
     if config.is_result or records.values is None or not len(records):
         return records.returns
-    seats = (records.player.astype(np.int64)[:, None] + np.arange(returns.shape[1])) % returns.shape[1]
+    seats = seats_from(records.player, returns.shape[1])
     positions = _Positions(records, returns, seats, spec)
     ahead = positions.ahead(config, spec.discount)
     target = returns + np.take_along_axis(ahead[positions.of_sample], seats, axis=1)
