@@ -17,10 +17,10 @@ from moemcts.errors import DamagedFile, ForeignData
 from moemcts.learn.container import content_of, packed
 from moemcts.store import digest, read_bytes, write_bytes
 
-State = dict[str, Tensor]
+Weights = dict[str, Tensor]
 
 
-def network_state(network: nn.Module) -> State:
+def network_state(network: nn.Module) -> Weights:
     """Returns a copy of all weights and running statistics, on the CPU."""
     return {name: tensor.detach().to("cpu", copy=True) for name, tensor in network.state_dict().items()}
 
@@ -56,7 +56,7 @@ def write_state(path: Path, state: Mapping[str, Tensor], content: Mapping[str, A
     write_bytes(path, state_bytes(state, {**content, _HASH: _hash(state, content)}))
 
 
-def read_state(path: Path) -> tuple[State, dict[str, Any]]:
+def read_state(path: Path) -> tuple[Weights, dict[str, Any]]:
     """Returns tensors and content of a file; raises DamagedFile if it is not what `write_state` or `state_bytes` wrote.
 
     A file with a hash of its content has to agree with it.

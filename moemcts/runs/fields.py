@@ -31,22 +31,22 @@ class Field(ABC):
     has_agent: bool = False
     """Whether an agent sits there that the experiment did not make."""
 
-    @abstractmethod
     def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
         """Returns the arms that play, none where only the single network would: the first arm is that."""
+        return list(arms)
 
-    @abstractmethod
     def seated(self, arms: Sequence[Arm]) -> list[Arm]:
         """Returns the arms of which one sits there."""
+        return []
 
     @abstractmethod
     def agents(self, made: Mapping[str, Agent], num_seats: int) -> list[Agent]:
         """Returns who sits in as many seats, given the agents of the arms that `seated` returns by name."""
 
     @property
-    @abstractmethod
     def extra(self) -> dict[str, Agent]:
         """Who else is measured beside networks without search."""
+        return {}
 
     @abstractmethod
     def contest(
@@ -67,12 +67,6 @@ class AgentField(Field):
     model: str
     decided_by: Mapping[str, Any]
     has_agent: bool = True
-
-    def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
-        return list(arms)
-
-    def seated(self, arms: Sequence[Arm]) -> list[Arm]:
-        return []
 
     def agents(self, made: Mapping[str, Agent], num_seats: int) -> list[Agent]:
         return [self.player] * num_seats
@@ -104,10 +98,6 @@ class SingleField(Field):
     def agents(self, made: Mapping[str, Agent], num_seats: int) -> list[Agent]:
         return [made[SINGLE]] * num_seats
 
-    @property
-    def extra(self) -> dict[str, Agent]:
-        return {}
-
     def contest(
         self, results: Sequence[MatchResult], limit: str, singles: Collection[str], seeds: Sequence[int]
     ) -> Contest:
@@ -129,16 +119,14 @@ class SinglesField(SingleField):
 
 
 @dataclass(frozen=True)
-class NoField(SingleField):
+class NoField(Field):
     """Nobody, in a game of one player: who gets more from the same starts is better."""
 
-    score_unit: float = 1.0
-
-    def contestants(self, arms: Sequence[Arm]) -> list[Arm]:
-        return list(arms)
-
-    def seated(self, arms: Sequence[Arm]) -> list[Arm]:
-        return []
+    score_unit: float
+    name: str = SINGLE
+    """As runs of such games have called it."""
+    model: str = SELF
+    decided_by: Mapping[str, Any] = field(default_factory=dict)
 
     def agents(self, made: Mapping[str, Agent], num_seats: int) -> list[Agent]:
         return []

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from moemcts.errors import unknown_name
-from moemcts.learn.loop.config import GamesConfig, LearningConfig, PromotionConfig, ReplayConfig, TargetsConfig
+from moemcts.learn.loop.config import GamesConfig, PaceConfig, PromotionConfig, ReplayConfig, TargetsConfig
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.naming import is_timed
 from moemcts.plugins import plugins
@@ -69,7 +69,7 @@ class SelfPlayConfig(RunConfig):
     replay: ReplayConfig = ReplayConfig()
     targets: TargetsConfig = TargetsConfig()
     training: TrainerConfig = TrainerConfig(keep="last")
-    learning: LearningConfig = LearningConfig()
+    learning: PaceConfig = PaceConfig()
     promotion: PromotionConfig = PromotionConfig()
     gauntlet: GauntletConfig = GauntletConfig()
 

@@ -24,7 +24,7 @@ FIRST_PLAY_URGENCIES: dict[FirstPlayUrgency, tuple[float, float, float]] = {
 }
 
 # What the native search counts with.
-MOST = 2**32 - 1
+LARGEST_U32 = 2**32 - 1
 
 # With the solver, one more descent after so many simulations goes where a win is nearest to being proven; 0 is never.
 PROOF_INTERVAL = 5
@@ -74,10 +74,10 @@ class SearchConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
 
-    simulations: int | None = Field(default=100, ge=1, le=MOST)
+    simulations: int | None = Field(default=100, ge=1, le=LARGEST_U32)
     """Descents made by this search, each a visit of an action of the root, beside those of a kept tree; fewer where
     another limit, the solver, stop_tolerance or smart_pruning ends it sooner (`SearchResult.num_simulations`)."""
-    nodes: int | None = Field(default=None, ge=1, le=MOST // 2)
+    nodes: int | None = Field(default=None, ge=1, le=LARGEST_U32 // 2)
     """Nodes in the tree, kept ones and ends of games included; without `simulations`, these stop at twice the nodes, as
     in CrazyAra."""
     seconds: float | None = Field(default=None, gt=0)
@@ -104,7 +104,7 @@ class SearchConfig(BaseModel):
     root: Literal["puct", "gumbel"] = "puct"
     """How the root's actions are tried: by PUCT, or by sequential halving among those that Gumbel noise draws, which
     improves the policy with any number of simulations (Danihelka et al. 2022)."""
-    considered_actions: int = Field(default=16, ge=1, le=MOST)
+    considered_actions: int = Field(default=16, ge=1, le=LARGEST_U32)
     """With root "gumbel": actions of the root that are tried at most."""
     gumbel_noise: float = Field(default=1.0, ge=0)
     """With root "gumbel": factor of the noise; 0 plays the best, 1 learns."""
@@ -112,10 +112,10 @@ class SearchConfig(BaseModel):
     """With root "gumbel": added to the visits of the most visited action, which weigh values (c_visit)."""
     value_scale: float = Field(default=1.0, gt=0)
     """With root "gumbel": what such a visit is worth in logits, between a loss and a win (c_scale)."""
-    pruning_visits: int = Field(default=0, ge=0, le=MOST)
+    pruning_visits: int = Field(default=0, ge=0, le=LARGEST_U32)
     """Visits from which on a node goes on with only the actions of the largest priors (progressive unpruning, Chaslot
     et al. 2008: T); 0 prunes nothing."""
-    unpruned_actions: int = Field(default=5, ge=1, le=MOST)
+    unpruned_actions: int = Field(default=5, ge=1, le=LARGEST_U32)
     """With pruning_visits: actions that are left then (k_init)."""
     unpruning_visits: float = Field(default=50.0, gt=0)
     """With pruning_visits: visits that have to be surpassed for one more action (A)."""
@@ -143,10 +143,10 @@ class SearchConfig(BaseModel):
     q_value_weight: float = Field(default=0.0, ge=0)
     """What the second most visited move gains by a higher mean value: the difference times this, in shares of the most
     visited one's visits (CrazyAra 1)."""
-    rollout_plies: int = Field(default=0, ge=0, le=MOST)
+    rollout_plies: int = Field(default=0, ge=0, le=LARGEST_U32)
     """A position's value is that of one so many plies further on, where the search's opponents' agent, or random moves,
     lead when they play for everybody (truncated rollouts, Tesauro and Galperin 1996); 0 is the position's own."""
-    cache_size: int = Field(default=0, ge=0, le=MOST)
+    cache_size: int = Field(default=0, ge=0, le=LARGEST_U32)
     """Evaluations that an agent remembers, those of all its searches together, by position and player: an equal one is
     not evaluated again. A row takes four bytes per action; 0 remembers none."""
     replies: Literal["kept", "drawn"] = "kept"
@@ -154,9 +154,9 @@ class SearchConfig(BaseModel):
     solver: bool = False
     """Whether ends of the game prove the positions above them, and one more descent after every fifth looks for proofs;
     two players, both searched, of opposite interests."""
-    leaves_per_tree: int = Field(default=1, ge=1, le=MOST)
+    leaves_per_tree: int = Field(default=1, ge=1, le=LARGEST_U32)
     """Leaves that one tree may have in a batch."""
-    num_threads: int = Field(default=1, ge=1, le=MOST)
+    num_threads: int = Field(default=1, ge=1, le=LARGEST_U32)
     """1, or more to let native games use all cores for many trees; results are the same."""
     reuse: bool = False
     """Whether the part of the tree below the moves played is kept for the next move."""

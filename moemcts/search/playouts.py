@@ -10,7 +10,7 @@ import numpy as np
 from moemcts.agents import Decision, Policy, Seat
 from moemcts.game import Game, Views, perceived
 from moemcts.native import playout_search
-from moemcts.search.config import MOST
+from moemcts.search.config import LARGEST_U32
 
 
 class PlayoutAgent:
@@ -44,8 +44,8 @@ class PlayoutAgent:
         for option, value in {"playouts": playouts, "depth": depth}.items():
             if value is not None and value < 1:
                 raise ValueError(f"expected {option} above 0, got {value}")
-            if value is not None and value > MOST:
-                raise ValueError(f"expected {option} of at most {MOST}, got {value}")
+            if value is not None and value > LARGEST_U32:
+                raise ValueError(f"expected {option} of at most {LARGEST_U32}, got {value}")
         if seconds is not None and not 0 < seconds < float("inf"):
             raise ValueError(f"expected seconds above 0, got {seconds}")
         if exploration is not None and not 0 <= exploration < float("inf"):

@@ -11,7 +11,7 @@ from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.experts import Wrapping
 from moemcts.game import CHANCE, Game, Player, State, Views, discounts, from_own_seats, random_action
 from moemcts.native import Ends, can_roll_out
-from moemcts.search.config import MOST
+from moemcts.search.config import LARGEST_U32
 
 _BITS = 2**64
 
@@ -41,8 +41,8 @@ class TruncatedRollouts(Wrapping):
         """
         if plies < 1:
             raise ValueError(f"expected at least one ply of a rollout, got {plies}")
-        if plies > MOST:
-            raise ValueError(f"expected at most {MOST} plies of a rollout, got {plies}")
+        if plies > LARGEST_U32:
+            raise ValueError(f"expected at most {LARGEST_U32} plies of a rollout, got {plies}")
         self._game = game
         super().__init__(evaluator)
         self._plies = plies

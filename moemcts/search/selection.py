@@ -10,7 +10,7 @@ from moemcts.game import Action
 from moemcts.search.config import SearchConfig
 from moemcts.search.result import SearchResult
 
-Weights = NDArray[np.float64]
+Shares = NDArray[np.float64]
 LEAST_TEMPERATURE = 1e-300
 """Visits to the power of the inverse of less than this overflow; it is no temperature at all."""
 
@@ -31,7 +31,7 @@ def choose_move(result: SearchResult, config: SearchConfig, ply: int, rng: np.ra
     return int(result.actions[choose(shares, 1.0, rng)])
 
 
-def move_weights(result: SearchResult, config: SearchConfig) -> Weights:
+def move_weights(result: SearchResult, config: SearchConfig) -> Shares:
     """Returns the weights of a result after a word from the mean values, `[N]` (CrazyAra).
 
     An action whose mean value is more than `q_veto_delta` above that of the action with the largest weight, and all
@@ -56,7 +56,7 @@ def move_weights(result: SearchResult, config: SearchConfig) -> Weights:
     return weights
 
 
-def clip_quantile(shares: Weights, quantile: float) -> Weights:
+def clip_quantile(shares: Shares, quantile: float) -> Shares:
     """Returns shares without the least likely actions that together have less than `quantile` of them, `[N]`.
 
     Equal ones stay or go together.

@@ -68,7 +68,7 @@ class PlanesEvaluator(Protocol):
     def evaluate(self, views: Views) -> Evaluation: ...
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
-        """Evaluates planes `[N, C, H, W]`."""
+        """Evaluates planes `[N, *observation_shape]`."""
 
 
 def installed_version(backend: Backend) -> str | None:
@@ -108,16 +108,16 @@ def run_model(
     return OpenvinoEvaluator(model, name, is_bf16=precision == "bf16")
 
 
-MOST = 64
+LARGEST_BATCH = 64
 """Rows that a CPU computes at once: more are no faster, small networks up to a quarter slower, and take more memory."""
 
 
 def _in_parts(planes: FloatArray, evaluate: Callable[[FloatArray], Evaluation]) -> Evaluation:
-    """Evaluates planes, no more than `MOST` at once."""
-    if len(planes) <= MOST:
+    """Evaluates planes, no more than `LARGEST_BATCH` at once."""
+    if len(planes) <= LARGEST_BATCH:
         return evaluate(planes)
-    parts = [evaluate(planes[start : start + MOST]) for start in range(0, len(planes), MOST)]
-    return Evaluation(np.concatenate([part.logits for part in parts]), np.concatenate([part.value for part in parts]))
+    parts = [evaluate(planes[start : start + LARGEST_BATCH]) for start in range(0, len(planes), LARGEST_BATCH)]
+    return Evaluation.joined(parts)
 
 
 class OnnxruntimeEvaluator:
@@ -154,7 +154,7 @@ class OnnxruntimeEvaluator:
         return self.evaluate_planes(views.observations())
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
-        """Evaluates planes `[N, C, H, W]`."""
+        """Evaluates planes `[N, *observation_shape]`."""
         return _in_parts(planes, self._evaluate_at_once) if self._is_on_cpu else self._evaluate_at_once(planes)
 
     def _evaluate_at_once(self, planes: FloatArray) -> Evaluation:
@@ -207,7 +207,7 @@ class OpenvinoEvaluator:
         return self.evaluate_planes(views.observations())
 
     def evaluate_planes(self, planes: FloatArray) -> Evaluation:
-        """Evaluates planes `[N, C, H, W]`."""
+        """Evaluates planes `[N, *observation_shape]`."""
         return _in_parts(planes, self._evaluate_at_once)
 
     def _evaluate_at_once(self, planes: FloatArray) -> Evaluation:

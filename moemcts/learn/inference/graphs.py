@@ -48,7 +48,7 @@ class FixedBatches:
         self._own = OwnLock()
 
     def __call__(self, planes: FloatArray) -> list[Tensor]:
-        """Returns logits and value of planes `[N, C, H, W]`, on the CPU, in float32.
+        """Returns logits and value of planes `[N, *observation_shape]`, on the CPU, in float32.
 
         Raises ValueError for a batch that is larger than all of `SIZES`.
         """

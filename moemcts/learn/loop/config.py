@@ -128,7 +128,7 @@ class TargetsConfig(_Section):
         return not self.search_share and self.td_lambda == 1 and self.steps is None
 
 
-class LearningConfig(_Section):
+class PaceConfig(_Section):
     """How training goes on from one generation to the next. What a training is, is said in `training`."""
 
     optimiser: Literal["anew", "kept"] = "anew"

@@ -13,7 +13,7 @@ from torch import nn
 
 from moemcts.errors import UsageError
 from moemcts.gates import PhaseGate
-from moemcts.learn.loop.config import LearningConfig
+from moemcts.learn.loop.config import PaceConfig
 from moemcts.learn.loop.window import Samples
 from moemcts.learn.schemes.scheme import Scheme, StagedScheme
 from moemcts.learn.training.config import TrainerConfig
@@ -131,7 +131,7 @@ def scarcity(counts: Mapping[str, float], batch_size: int) -> list[str]:
 
 
 def configured(
-    config: TrainerConfig, learning: LearningConfig, *, generation: int, seed: int, num_samples: int
+    config: TrainerConfig, learning: PaceConfig, *, generation: int, seed: int, num_samples: int
 ) -> TrainerConfig:
     """Returns how a generation is trained: its learning rate, its length and a seed of its own."""
     own = int(np.random.SeedSequence((seed, generation)).generate_state(1)[0])

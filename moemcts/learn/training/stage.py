@@ -31,7 +31,7 @@ from moemcts.learn.training.schedule import pace
 from moemcts.learn.training.speed import in_layout
 from moemcts.learn.training.stage_state import Speed, StageState, Sums
 from moemcts.learn.training.stages import Stage
-from moemcts.learn.weights import State, load_state, network_state, read_state, write_state
+from moemcts.learn.weights import Weights, load_state, network_state, read_state, write_state
 
 CHECK_INTERVAL = 16
 """Steps between looks at the loss: a GPU is not made to wait for each."""
@@ -89,7 +89,7 @@ class StageRun:
         log: MetricsLog,
         timings: MetricsLog,
         num_bytes: int,
-        optimiser: State | None = None,
+        optimiser: Weights | None = None,
         keeps_optimiser: bool = False,
     ) -> None:
         """`head` begins every line of the log, whose first `num_bytes` are of the stages before; `identity` is stored
@@ -329,7 +329,7 @@ class StageRun:
         self._check_weights()
         self._ranks.share_buffers(self._network)
         self._state.metrics_bytes = self._log.num_bytes
-        tensors: State = {f"network.{key}": tensor for key, tensor in network_state(self._network).items()}
+        tensors: Weights = {f"network.{key}": tensor for key, tensor in network_state(self._network).items()}
         tensors |= {f"optimiser.{key}": tensor for key, tensor in optimiser_tensors(self._optimiser).items()}
         self._write(name, tensors, {"identity": self._identity, "position": self._state.to_json()})
 
@@ -361,7 +361,7 @@ class StageRun:
         self._optimiser = make_optimiser(self.config, self._network)
         restore_optimiser(self._optimiser, _part(tensors, "optimiser."))
 
-    def _write(self, name: str, tensors: State, content: Mapping[str, Any]) -> None:
+    def _write(self, name: str, tensors: Weights, content: Mapping[str, Any]) -> None:
         if self._ranks.is_first:
             write_state(self._folder / name, tensors, content)
         self._ranks.wait()
@@ -395,7 +395,7 @@ OPTIMISER = "optimiser.safetensors"
 """What the optimiser has gathered, for a stage that goes on."""
 
 
-def read_stage(path: Path) -> tuple[State, dict[str, Any]]:
+def read_stage(path: Path) -> tuple[Weights, dict[str, Any]]:
     """Returns tensors and content of a stage's file; raises DamagedFile, saying what helps, if it is not whole."""
     try:
         return read_state(path)
@@ -411,5 +411,5 @@ def stage_steps(config: TrainerConfig, stage: Stage, weights: FloatArray) -> int
     return max(round(config.epochs * stage.epochs * per_epoch), 1) if per_epoch else 0
 
 
-def _part(tensors: State, prefix: str) -> State:
+def _part(tensors: Weights, prefix: str) -> Weights:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -42,7 +42,7 @@ from moemcts.learn.training.stage import (
     stage_steps,
 )
 from moemcts.learn.training.stages import PlanStep, Stage, last_steps, plan
-from moemcts.learn.weights import State, load_state, network_state, read_state, state_digest
+from moemcts.learn.weights import Weights, load_state, network_state, read_state, state_digest
 from moemcts.store import as_read, read_bytes, write_bytes, write_json
 
 
@@ -67,7 +67,7 @@ class Optimisers:
     places: Sequence[Sequence[int]] = ()
     """By expert, the place of each of its stages among all that its scheme has; their own places where empty."""
 
-    def of(self, step: PlanStep) -> State | None:
+    def of(self, step: PlanStep) -> Weights | None:
         """Returns what a stage goes on with; None where it begins anew."""
         path = self.before / self._gathered(step.experts[0], step)
         return read_state(path)[0] if path.exists() else None
@@ -190,7 +190,7 @@ class Trainer:
     def _fit(
         self,
         network: nn.Module,
-        initial: Sequence[State],
+        initial: Sequence[Weights],
         material: Material,
         gate: PhaseGate,
         stages: Sequence[Sequence[Stage]],
@@ -334,7 +334,7 @@ class _Training:
         self,
         config: TrainerConfig,
         machine: Machine,
-        initial: Sequence[State],
+        initial: Sequence[Weights],
         material: Material,
         identity: Mapping[str, Any],
         folder: Path,
@@ -352,7 +352,7 @@ class _Training:
         self._log = MetricsLog(folder / "metrics.jsonl")
         self._timings = MetricsLog(folder / "timings.jsonl")
         self._num_bytes = 0
-        self._results: list[tuple[State, Mapping[str, Any]]] = []
+        self._results: list[tuple[Weights, Mapping[str, Any]]] = []
 
     def run(self, step: PlanStep) -> None:
         """Trains the next stage of the plan, goes on with it, or finds it done."""
