@@ -14,8 +14,9 @@ from moemcts.learn.loop.config import GamesConfig, PaceConfig, PromotionConfig, 
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.naming import is_timed
 from moemcts.plugins import plugins
-from moemcts.runs.settings import RunConfig, Section
+from moemcts.runs.settings import RunConfig
 from moemcts.search.config import SearchConfig
+from moemcts.sections import Section
 from moemcts.work.rays import HERE
 
 GAME_PRESETS = "selfplay"

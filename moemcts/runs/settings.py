@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    ValidationError,
-    model_serializer,
-    model_validator,
-)
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from moemcts.errors import UsageError, unknown_name
 from moemcts.learn.training.config import TrainerConfig
@@ -22,6 +14,7 @@ from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm, make_arms
 from moemcts.runs.dotted import flat, leaves, lookup
 from moemcts.search.config import SearchConfig
+from moemcts.sections import LATER, Section
 
 WITHOUT_EFFECT = {
     "data.folder": ("data.games", "data.reader", "data.agent", "data.against", "data.keep", "data.random_plies"),
@@ -63,12 +56,6 @@ NULL = "null"
 """What stands for no value, where there is one by default; also on the command line."""
 _MOST_CHARACTERS = 80
 """Of a wrong value, in an error."""
-
-
-class Section(BaseModel):
-    """A part of the configuration."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class DataConfig(Section):
@@ -137,21 +124,12 @@ class MatchConfig(Section):
     """Games that run at once and share batches."""
     backend: str = "torch"
     """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
-    precision: str | None = None
+    precision: Annotated[str | None, LATER] = None
     """What networks compute in: float32 if not given, bf16, int8 of exported models, or auto, in place of which the
     quicker of the first two is written down."""
-    device: str = "cpu"
+    device: Annotated[str, LATER] = "cpu"
     """Where the networks of the games run: cpu, cuda, cuda:1, ... or auto, in place of which is written down what there
     is. Processes that play share a GPU."""
-
-    @model_serializer(mode="wrap")
-    def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leaves out what files did not have before, so that they stay as they were."""
-        fields: dict[str, Any] = dump(self)
-        for later in ("precision", "device"):
-            if fields.get(later) == type(self).model_fields[later].default:
-                fields.pop(later, None)
-        return fields
 
 
 class RunConfig(Section):
@@ -236,18 +214,18 @@ class BegunWith(Section):
 class ExperimentConfig(LearningConfig):
     """One experiment: a single network against one set of experts per gate and scheme, and per network."""
 
-    other_networks: list[str] = []
+    other_networks: Annotated[list[str], LATER] = Field(default=[])
     """Beside `network`: each makes a single network and experts of its own, such as some of equal cost."""
-    single_networks: list[str] = []
+    single_networks: Annotated[list[str], LATER] = Field(default=[])
     """Beside these: each makes a single network alone, such as a larger one that the experts are compared with."""
-    gates: list[str] = []
+    gates: list[str] = Field(default=[])
     """Gates, each of which makes one set of experts; `none` is the single network itself. Empty takes the game's
     default gate, `plies` where it declares none, and the run writes it."""
     schemes: list[str] = Field(default=["separated"], min_length=1)
     """How the experts are made; each scheme makes one set of experts for each gate."""
-    gate_names: list[str] = []
+    gate_names: Annotated[list[str], LATER] = Field(default=[])
     """What tables and folders call the gates: as they were written, where `gates` say more. The run writes both."""
-    begun_with: BegunWith | None = None
+    begun_with: Annotated[BegunWith | None, LATER] = None
     """With how many gates and schemes, where it has gained others since that its first arms are not called by."""
     num_seeds: int = Field(default=3, ge=1, le=MOST_SEEDS)
     """Trainings from different random weights: of `seed` and of the numbers after it."""
@@ -296,15 +274,6 @@ class ExperimentConfig(LearningConfig):
                 here = self.schemes[made.index(scheme)]
                 raise ValueError(f"expected different schemes, got {here!r} and, in other words, {self.schemes[i]!r}")
         return self
-
-    @model_serializer(mode="wrap")
-    def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leaves out what files did not have before, so that they stay as they were."""
-        fields: dict[str, Any] = dump(self)
-        for key in ("gate_names", "other_networks", "single_networks", "begun_with"):
-            if not fields.get(key):
-                fields.pop(key, None)
-        return fields
 
 
 Config = TypeVar("Config", bound=RunConfig)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import astuple
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from moemcts.game import GameSpec
 from moemcts.search.foresight import LOOKS, EarlyEnd
 from moemcts.search.gumbel import GumbelRoot
 from moemcts.search.unpruning import Unpruning, thresholds
+from moemcts.sections import LATER, Mark, Section
 
 FirstPlayUrgency = Literal["loss", "draw", "parent", "reduction"]
 
@@ -29,42 +30,11 @@ LARGEST_U32 = 2**32 - 1
 # With the solver, one more descent after so many simulations goes where a win is nearest to being proven; 0 is never.
 PROOF_INTERVAL = 5
 
-_OF_GUMBEL = ("root", "considered_actions", "gumbel_noise", "visit_offset", "value_scale")
-_OF_VARIANTS = (
-    "pruning_visits",
-    "unpruned_actions",
-    "unpruning_visits",
-    "unpruning_factor",
-    "stop_tolerance",
-    "stop_share",
-)
-_LATER = (
-    "uniform_share",
-    "rollout_plies",
-    "cache_size",
-    "replies",
-    "forced_playouts",
-    "smart_pruning",
-    *_OF_GUMBEL,
-    *_OF_VARIANTS,
-)
-_NOT_FOR_TREES = {
-    "first_play_urgency",
-    "temperature",
-    "temperature_plies",
-    "temperature_decay",
-    "quantile_clipping",
-    "q_veto_delta",
-    "q_value_weight",
-    "rollout_plies",
-    "cache_size",
-    "reuse",
-    *_OF_GUMBEL,
-    *_OF_VARIANTS,
-}
+NOT_FOR_TREES = Mark()
+"""A setting of which trees are not told, or by `SearchConfig.options` in another way."""
 
 
-class SearchConfig(BaseModel):
+class SearchConfig(Section):
     """How a search selects, what it adds to priors, and when it stops.
 
     Defaults are those of the M2CTS papers' engine (CrazyAra: c_init 2.5, c_base 19652, untried actions valued as
@@ -72,7 +42,7 @@ class SearchConfig(BaseModel):
     better in it: `Registration.search`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False)
 
     simulations: int | None = Field(default=100, ge=1, le=LARGEST_U32)
     """Descents made by this search, each a visit of an action of the root, beside those of a kept tree; fewer where
@@ -86,70 +56,70 @@ class SearchConfig(BaseModel):
     """PUCT's exploration constant: c = log((visits + c_base + 1) / c_base) + c_init (AlphaZero, Silver et al. 2018)."""
     c_base: float = Field(default=19652.0, gt=0)
     """Visits at which the logarithm begins to count."""
-    first_play_urgency: FirstPlayUrgency = "loss"
+    first_play_urgency: Annotated[FirstPlayUrgency, NOT_FOR_TREES] = "loss"
     """Value of an untried action: -1, 0, its node's mean, or that less 0.33 per root of the prior tried (lc0)."""
     virtual_loss: float = Field(default=1.0, ge=0)
     """Losses counted while a leaf is evaluated; 0 is a virtual visit, which lowers exploration but no value."""
     policy_temperature: float = Field(default=1.0, gt=0)
     """Divides the logits of the policy."""
-    uniform_share: float = Field(default=0.0, ge=0, le=1)
+    uniform_share: Annotated[float, LATER] = Field(default=0.0, ge=0, le=1)
     """Share of uniform priors in the priors of every node; at 1 the policy is not heard."""
     noise_fraction: float = Field(default=0.0, ge=0, le=1)
     """Share of Dirichlet noise in the root's priors."""
     noise_alpha: float = Field(default=0.3, gt=0)
     """Concentration of that noise."""
-    forced_playouts: float = Field(default=0.0, ge=0)
+    forced_playouts: Annotated[float, LATER] = Field(default=0.0, ge=0)
     """Actions of the root that were tried are visited at least sqrt(this * prior * simulations) times, and recommended
     without what that forced (KataGo 2, Wu 2019); 0 forces nothing."""
-    root: Literal["puct", "gumbel"] = "puct"
+    root: Annotated[Literal["puct", "gumbel"], LATER, NOT_FOR_TREES] = "puct"
     """How the root's actions are tried: by PUCT, or by sequential halving among those that Gumbel noise draws, which
     improves the policy with any number of simulations (Danihelka et al. 2022)."""
-    considered_actions: int = Field(default=16, ge=1, le=LARGEST_U32)
+    considered_actions: Annotated[int, LATER, NOT_FOR_TREES] = Field(default=16, ge=1, le=LARGEST_U32)
     """With root "gumbel": actions of the root that are tried at most."""
-    gumbel_noise: float = Field(default=1.0, ge=0)
+    gumbel_noise: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=1.0, ge=0)
     """With root "gumbel": factor of the noise; 0 plays the best, 1 learns."""
-    visit_offset: float = Field(default=50.0, ge=0)
+    visit_offset: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=50.0, ge=0)
     """With root "gumbel": added to the visits of the most visited action, which weigh values (c_visit)."""
-    value_scale: float = Field(default=1.0, gt=0)
+    value_scale: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=1.0, gt=0)
     """With root "gumbel": what such a visit is worth in logits, between a loss and a win (c_scale)."""
-    pruning_visits: int = Field(default=0, ge=0, le=LARGEST_U32)
+    pruning_visits: Annotated[int, LATER, NOT_FOR_TREES] = Field(default=0, ge=0, le=LARGEST_U32)
     """Visits from which on a node goes on with only the actions of the largest priors (progressive unpruning, Chaslot
     et al. 2008: T); 0 prunes nothing."""
-    unpruned_actions: int = Field(default=5, ge=1, le=LARGEST_U32)
+    unpruned_actions: Annotated[int, LATER, NOT_FOR_TREES] = Field(default=5, ge=1, le=LARGEST_U32)
     """With pruning_visits: actions that are left then (k_init)."""
-    unpruning_visits: float = Field(default=50.0, gt=0)
+    unpruning_visits: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=50.0, gt=0)
     """With pruning_visits: visits that have to be surpassed for one more action (A)."""
-    unpruning_factor: float = Field(default=1.3, ge=1.01)
+    unpruning_factor: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=1.3, ge=1.01)
     """With pruning_visits: factor of visits from each such action to the next (B)."""
-    stop_tolerance: float = Field(default=0.0, ge=0)
+    stop_tolerance: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=0.0, ge=0)
     """A search ends before its last simulation where the visits that it would end with, as shares, changed by less than
     this since half as many simulations (virtual expansions, Ye et al. 2022: epsilon); 0 never."""
-    stop_share: float = Field(default=0.2, ge=0, le=1)
+    stop_share: Annotated[float, LATER, NOT_FOR_TREES] = Field(default=0.2, ge=0, le=1)
     """With stop_tolerance: share of the simulations before which no search ends (r)."""
-    smart_pruning: bool = False
+    smart_pruning: Annotated[bool, LATER] = False
     """Whether a search ends where the simulations that are left cannot change which action is visited most, as in lc0:
     moves are those of whole searches, visits and values those made so far."""
-    temperature: float = Field(default=0.0, ge=0)
+    temperature: Annotated[float, NOT_FOR_TREES] = Field(default=0.0, ge=0)
     """Moves are drawn in proportion to visits ** (1 / temperature); 0 takes the most visited."""
-    temperature_plies: int = Field(default=0, ge=0)
+    temperature_plies: Annotated[int, NOT_FOR_TREES] = Field(default=0, ge=0)
     """Plies from the start of the game during which `temperature` holds; it is 0 afterwards."""
-    temperature_decay: float = Field(default=1.0, gt=0, le=1)
+    temperature_decay: Annotated[float, NOT_FOR_TREES] = Field(default=1.0, gt=0, le=1)
     """Factor by which the temperature falls with every ply (CrazyAra 0.92)."""
-    quantile_clipping: float = Field(default=0.0, ge=0, lt=1)
+    quantile_clipping: Annotated[float, NOT_FOR_TREES] = Field(default=0.0, ge=0, lt=1)
     """Share of the least likely moves that is never drawn (CrazyAra 0.25)."""
-    q_veto_delta: float = Field(default=0.0, ge=0)
+    q_veto_delta: Annotated[float, NOT_FOR_TREES] = Field(default=0.0, ge=0)
     """A move whose mean value is more than this above the most visited one's is played instead; 0 never (CrazyAra 0.4).
     """
-    q_value_weight: float = Field(default=0.0, ge=0)
+    q_value_weight: Annotated[float, NOT_FOR_TREES] = Field(default=0.0, ge=0)
     """What the second most visited move gains by a higher mean value: the difference times this, in shares of the most
     visited one's visits (CrazyAra 1)."""
-    rollout_plies: int = Field(default=0, ge=0, le=LARGEST_U32)
+    rollout_plies: Annotated[int, LATER, NOT_FOR_TREES] = Field(default=0, ge=0, le=LARGEST_U32)
     """A position's value is that of one so many plies further on, where the search's opponents' agent, or random moves,
     lead when they play for everybody (truncated rollouts, Tesauro and Galperin 1996); 0 is the position's own."""
-    cache_size: int = Field(default=0, ge=0, le=LARGEST_U32)
+    cache_size: Annotated[int, LATER, NOT_FOR_TREES] = Field(default=0, ge=0, le=LARGEST_U32)
     """Evaluations that an agent remembers, those of all its searches together, by position and player: an equal one is
     not evaluated again. A row takes four bytes per action; 0 remembers none."""
-    replies: Literal["kept", "drawn"] = "kept"
+    replies: Annotated[Literal["kept", "drawn"], LATER] = "kept"
     """Whether a player given an agent replies once per node (Weil et al. 2023), or anew at every descent."""
     solver: bool = False
     """Whether ends of the game prove the positions above them, and one more descent after every fifth looks for proofs;
@@ -158,7 +128,7 @@ class SearchConfig(BaseModel):
     """Leaves that one tree may have in a batch."""
     num_threads: int = Field(default=1, ge=1, le=LARGEST_U32)
     """1, or more to let native games use all cores for many trees; results are the same."""
-    reuse: bool = False
+    reuse: Annotated[bool, NOT_FOR_TREES] = False
     """Whether the part of the tree below the moves played is kept for the next move."""
 
     @model_validator(mode="after")
@@ -251,27 +221,15 @@ class SearchConfig(BaseModel):
             tolerance=self.stop_tolerance,
         )
 
-    @model_serializer(mode="wrap")
-    def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leaves out what files did not have before, so that they stay as they were."""
-        fields: dict[str, Any] = dump(self)
-        for name in _LATER:
-            if fields.get(name) == type(self).model_fields[name].default:
-                del fields[name]
-        return fields
-
     def options(self, spec: GameSpec) -> dict[str, Any]:
         """Returns what the native search is made with."""
         parent, offset, reduction = FIRST_PLAY_URGENCIES[self.first_play_urgency]
         simulations = self.simulations
         if simulations is None and self.nodes is not None:
             simulations = 2 * self.nodes
-        options = self.model_dump(exclude=_NOT_FOR_TREES)
+        fields = type(self).model_fields.items()
+        options = {name: getattr(self, name) for name, field in fields if NOT_FOR_TREES not in field.metadata}
         return options | {
-            "uniform_share": self.uniform_share,
-            "replies": self.replies,
-            "forced_playouts": self.forced_playouts,
-            "smart_pruning": self.smart_pruning,
             "gumbel": None if self.gumbel is None else (*astuple(self.gumbel), simulations),
             "unpruning": None if self.unpruning is None else astuple(self.unpruning),
             "early_end": None if self.early_end is None else astuple(self.early_end),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import ConfigDict, Field, model_validator
+
+from moemcts.sections import LATER, Section
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
+class _Section(Section):
+    model_config = ConfigDict(allow_inf_nan=False)
 
 
 class GamesConfig(_Section):
@@ -21,12 +23,12 @@ class GamesConfig(_Section):
     beyond is cut off."""
     parallel: int = Field(default=128, ge=1)
     """Games that are played side by side in one process and share batches."""
-    in_flight: int | None = Field(default=None, ge=1)
+    in_flight: Annotated[int | None, LATER] = Field(default=None, ge=1)
     """Groups of the games in one process: with 2 one half is searched while positions of the other are evaluated, by a
     core of their own or a GPU. If not given 2, but 1 on one core and for rules in Python; that is written down."""
     per_part: int = Field(default=256, ge=1)
     """Games that one process plays in one go; an interrupted run plays unfinished ones of these again."""
-    continuous: bool = False
+    continuous: Annotated[bool, LATER] = False
     """Whether games of a process's next part take the places of those that are over, so that batches stay full. Which
     positions share a batch, and so the last digits of values, then depends on the number of processes and on where a
     run was interrupted; without, games are the same to the byte whatever happens."""
@@ -58,32 +60,17 @@ class GamesConfig(_Section):
     opponent_model: str = ""
     """Who the search believes to sit in the other seats; `self` searches for all of them. Empty takes the opponents
     where these are an agent, else `self`."""
-    ahead: bool = False
+    ahead: Annotated[bool, LATER] = False
     """Whether the next generation's games are played while one learns, by the experts from before: nobody waits for
     the learner, and the weights that play are one generation older. Games are played in processes of their own."""
     backend: str = "auto"
     """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
-    precision: str | None = None
+    precision: Annotated[str | None, LATER] = None
     """What networks compute in: float32, bf16, or auto, in place of which the quickest that keeps the policy is
     written down. If not given auto with backend auto, else float32."""
-    device: str = "cpu"
+    device: Annotated[str, LATER] = "cpu"
     """Where the networks that play run: cpu, cuda, cuda:1, ... or auto, in place of which is written down what there
     is. Processes that play share a GPU."""
-
-    @model_serializer(mode="wrap")
-    def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leaves out what files did not have before, so that they stay as they were."""
-        fields: dict[str, Any] = dump(self)
-        if fields.get("precision") is None:
-            fields.pop("precision", None)
-        if fields.get("device") == "cpu":
-            fields.pop("device", None)
-        for later in ("ahead", "continuous"):
-            if not fields.get(later):
-                fields.pop(later, None)
-        if fields.get("in_flight") is None:
-            fields.pop("in_flight", None)
-        return fields
 
     @property
     def size(self) -> tuple[int, str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, Field
+
+from moemcts.sections import LATER, Section
 
 
-class TrainerConfig(BaseModel):
+class TrainerConfig(Section):
     """How a network is trained.
 
     The defaults are PommerLearn's supervised ones. The M2CTS papers' large networks: 7 epochs, batch 2048, optimiser
@@ -15,7 +17,7 @@ class TrainerConfig(BaseModel):
     weight 0.01, wdl weight 0.01, plies weight 0.002.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False)
 
     epochs: float = Field(default=5.0, gt=0)
     """How often a stage sees each of its samples."""
@@ -75,7 +77,7 @@ class TrainerConfig(BaseModel):
     precision: Literal["float32", "bf16", "auto"] = "float32"
     """bf16 computes the network in bfloat16 where torch deems it safe; weights, losses and optimiser stay float32. In
     place of auto, what is quickest for the network is tried and written down, channels_last with it."""
-    channels_last: bool | None = None
+    channels_last: Annotated[bool | None, LATER] = None
     """Whether planes are laid out with channels last: often faster on a CPU, other in the last bits; by default not."""
     compile: bool | Literal["auto"] = False
     """Whether torch compiles the network first: slower to start, faster after, other in the last bits; auto tries it
@@ -89,14 +91,6 @@ class TrainerConfig(BaseModel):
     bits."""
     device: str = "auto"
     """cpu, cuda, cuda:1, ... or auto: cuda where there is one."""
-
-    @model_serializer(mode="wrap")
-    def _without_later_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leaves out what files did not have before, so that they stay as they were."""
-        fields: dict[str, Any] = dump(self)
-        if fields.get("channels_last") is None:
-            fields.pop("channels_last", None)
-        return fields
 
     def shares(self) -> dict[str, float]:
         """Returns the factor of each term of the loss, by the term's name."""
