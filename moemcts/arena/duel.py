@@ -74,16 +74,20 @@ class DuelResult:
         return self.sprt is not None and self.sprt.decision(self.evidence(self.sprt)) != "undecided"
 
     def tally(self, name: str, side: int | None = None) -> Tally:
-        """Returns wins, ties and losses of the sides of one agent, all of them or one, in the telling games."""
+        """Returns wins, ties and losses of the sides of one agent, all of them or one, in the telling games.
+
+        Each side is counted, but those of one game are one observation: they tie together, and one alone can win.
+        """
         if name not in self.names:
             raise unknown_name("agent", name, self.names)
-        outcomes = [
-            outcome_of(self._side_score(record, number))
-            for record in self.telling
+        counted = [
+            (outcome_of(self._side_score(record, number)), game)
+            for game, record in enumerate(self.telling)
             for number, agent in enumerate(self._seating(record))
             if agent == name and side in (None, number)
         ]
-        return Tally.of(outcomes)
+        outcomes, games = [outcome for outcome, _ in counted], [game for _, game in counted]
+        return Tally.of(outcomes, games if len(set(games)) < len(games) else None)
 
     @cached_property
     def telling(self) -> tuple[GameRecord, ...]:
@@ -153,13 +157,22 @@ class DuelResult:
         pairs = self.pairs(name)
         return {
             "name": name,
-            **self.tally(name).to_json(),
+            **self._tally_json(name),
             "by_seat": [self.tally(name, side).to_json() for side in range(len(self.sides))],
             "elo": asdict(self.elo(name)) if self.records and self.is_even else None,
             "likelihood_of_superiority": likelihood_of_superiority(wins, losses) if self.is_even else None,
             "pairs": list(pairs),
             "pentanomial_elo": asdict(pentanomial_elo(pairs)) if any(pairs) else None,
             "normalized_elo": normalized_elo(pairs) if any(pairs) else None,
+        }
+
+    def _tally_json(self, name: str) -> dict[str, Any]:
+        """Returns the tally of all sides of an agent; of several in a game, `num_seats` says how many are counted."""
+        tally, num_games = self.tally(name), len(self.telling)
+        if tally.num_games == num_games:
+            return tally.to_json()
+        return {"num_games": num_games, "num_seats": tally.num_games} | {
+            key: value for key, value in tally.to_json().items() if key != "num_games"
         }
 
     def _sprt_json(self, sprt: Sprt) -> dict[str, Any]:

@@ -46,11 +46,13 @@ class Tally:
     """Wins, ties and losses, each share with its 95 % Wilson interval."""
 
     num_games: int
+    """Results that are counted: games, or all seats that one agent had in them."""
     wins: int
     ties: int
     losses: int
     num_effective: float
-    """Games on which the intervals rest: fewer than all where some repeat others, see `effective_number`."""
+    """Games on which the intervals rest: fewer than all where some repeat others, or are of one agent's seats in the
+    same game, see `effective_number`."""
 
     @property
     def win_rate(self) -> float:
@@ -71,7 +73,7 @@ class Tally:
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome | None], observations: Iterable[Hashable] | None = None) -> Tally:
-        """Counts the outcomes; those of which the `observations` are equal repeat each other, by default none."""
+        """Counts the outcomes; those of which the `observations` are equal are one, by default none."""
         return cls(
             num_games=len(outcomes),
             wins=outcomes.count("win"),

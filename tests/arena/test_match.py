@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from games_for_tests import NativeTicTacToe
 from games_of_the_arena import Leaver, LeavesAt, StayOrLeave
@@ -28,6 +29,7 @@ from moemcts.arena import (
     read_openings,
 )
 from moemcts.arena.adjudication import Adjudication
+from moemcts.arena.intervals import wilson_interval
 from moemcts.arena.journal import Journal
 from moemcts.arena.match import tally_of
 from moemcts.arena.rating import Sprt
@@ -405,6 +407,40 @@ def test_a_free_for_all_of_two_agents_is_won_by_the_agent_of_the_winner() -> Non
     assert result.elo("a").difference == pytest.approx(-result.elo("b").difference)
     # Every seat counts in the tally: the two of a have won five times in sixteen.
     assert (result.tally("a").wins, result.tally("a").num_games) == (5, 16)
+    agent = result.to_json()["agents"][0]
+    assert (agent["num_games"], agent["num_seats"], agent["win_rate"]) == (8, 16, 5 / 16)
+
+
+def test_seats_of_one_game_are_one_observation() -> None:
+    """300 matches of 40 games, of which three in ten tie all seats; 95 % +- 4 points, three errors."""
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(300):
+        winners = np.where(rng.random(40) < 0.3, -1, rng.integers(4, size=40))
+        result = ended(FREE_FOR_ALL, [[1.0 if seat == winner else -1.0 for seat in range(4)] for winner in winners])
+        low, high = result.tally("a").tie_interval
+        covered += low <= 0.3 <= high
+    # With both seats as games of their own it was 85 %.
+    assert covered / 300 == pytest.approx(0.95, abs=0.04)
+    ties = result.tally("a").ties
+    assert result.tally("a").tie_interval == wilson_interval(ties / 2, 40)
+    assert result.tally("a", 0).num_effective == 20
+
+
+def test_who_has_one_seat_in_a_game_has_as_many_observations_as_games() -> None:
+    won = [[1.0, -1.0, -1.0, -1.0]] * 4
+    for seatings, returns, names in (
+        (("ab", "ba"), [[1.0, -1.0]] * 4, "ab"),
+        (("abcd", "dabc", "cdab", "bcda"), won, "abcd"),
+        (("abbb", "babb", "bbab", "bbba"), won, "a"),
+    ):
+        result = ended(seatings, returns)
+        for name in names:
+            agent = next(one for one in result.to_json()["agents"] if one["name"] == name)
+            assert "num_seats" not in agent
+            assert json.dumps(agent["num_effective"]) == json.dumps(agent["num_games"]) == "4"
+    tally = result.tally("b")
+    assert (tally.num_games, tally.num_effective) == (12, 4)
 
 
 def test_equal_agents_of_a_free_for_all_are_level_and_the_better_is_found() -> None:
