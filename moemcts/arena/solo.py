@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from moemcts.arena.intervals import Estimate, Interval, mean_interval, sign_flip_test
+from moemcts.arena.intervals import (
+    Estimate,
+    SeedEstimate,
+    mean_interval,
+    pooled_interval,
+    seed_interval,
+    sign_flip_test,
+)
 from moemcts.arena.match import MatchResult
 from moemcts.arena.outcomes import Tally, better, outcome_of
 from moemcts.arena.ranking import Ranking, ranking_of
@@ -15,6 +24,8 @@ from moemcts.arena.verdict import verdict
 
 UNIT = "in return"
 """What verdicts call the unit of a difference."""
+UNBOUNDED = (-math.inf, math.inf)
+"""Between which returns lie: a game does not say how much can be got, and what was seen is not the most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,18 +82,21 @@ class SoloResult:
         return self.match.records
 
     @cached_property
-    def bounds(self) -> Interval:
-        """Between which returns are taken to lie: as far from 0 as the furthest seen, and 1 where none was.
+    def reach(self) -> float:
+        """How far from 0 the furthest return lies that was seen, and 1 where none was.
 
         What is paid on the way, not discounted, may be more than 1 in all.
         """
-        reach = self.score_unit * (max((abs(game.returns[0]) for game in self.records), default=0.0) or 1.0)
-        return -reach, reach
+        return self.score_unit * (max((abs(game.returns[0]) for game in self.records), default=0.0) or 1.0)
+
+    def returns(self, arm: str) -> tuple[list[float], list[str]]:
+        """Returns what an arm got in each game, and the boards."""
+        games = self.match.games(arm)
+        return [self._got(game) for game in games], boards_of(games)
 
     def mean_return(self, arm: str) -> Estimate:
         """Returns what an arm got on average; boards are the independent unit."""
-        games = self.match.games(arm)
-        return mean_interval([self._got(game) for game in games], boards_of(games), bounds=self.bounds)
+        return mean_of_returns(*self.returns(arm), reach=self.reach)
 
     def mean_plies(self, arm: str) -> float:
         """Returns how long its games were on average."""
@@ -93,11 +107,10 @@ class SoloResult:
         """Returns what an arm got more than another, by default the baseline, over the games that both finished."""
         baseline = self.match.baseline if baseline is None else baseline
         differences, boards = self._differences(arm, baseline)
-        low, high = self.bounds
         return Gain(
             arm=arm,
             baseline=baseline,
-            returns=mean_interval(differences, boards, bounds=(2 * low, 2 * high)),
+            returns=mean_of_returns(differences, boards, reach=2 * self.reach),
             p_value=sign_flip_test(differences, boards),
             more=Tally.of([outcome_of(better(difference, 0.0)) for difference in differences], boards),
             differences=tuple(differences),
@@ -167,3 +180,37 @@ class SoloResult:
 
     def _got(self, game: GameRecord) -> float:
         return self.score_unit * game.returns[0]
+
+
+def mean_of_returns(values: Sequence[float], boards: Sequence[str], *, reach: float) -> Estimate:
+    """Returns the mean of returns, or of differences, with Student's t interval over boards, which nothing cuts.
+
+    Where all boards agree, or there is one, that interval is not defined. Then it is the one of `mean_interval` for
+    values as far from 0 as the `reach`, with its longer side on both sides.
+    """
+    found = mean_interval(values, boards, bounds=UNBOUNDED)
+    if math.isfinite(found.low):
+        return found
+    found = mean_interval(values, boards, bounds=(-reach, reach))
+    margin = max(found.mean - found.low, found.high - found.mean)
+    return replace(found, low=found.mean - margin, high=found.mean + margin)
+
+
+def mean_over_seeds(
+    groups: Sequence[Sequence[float]], boards: Sequence[Sequence[str]], *, reach: float
+) -> SeedEstimate:
+    """Returns the mean of returns, or of differences, over training seeds, see `seed_interval`; nothing cuts it.
+
+    The boards of a seed that all agree vary as much as the `reach` allows. With one seed it is `mean_of_returns`.
+    """
+    found = seed_interval(groups, boards, bounds=(-reach, reach))
+    if not found.covers_seeds:
+        low, high = mean_of_returns(groups[0], boards[0], reach=reach).interval
+        return replace(found, low=low, high=high, own_interval=(low, high))
+    return pooled_interval(
+        found.seed_means,
+        [found.num_seeds * found.own_variance] * found.num_seeds,
+        num_observations=found.num_observations,
+        num_clusters=sum(len(set(played)) for played in boards),
+        bounds=UNBOUNDED,
+    )

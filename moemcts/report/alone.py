@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from moemcts.arena.intervals import Interval, SeedEstimate, mean_interval, seed_interval
+from moemcts.arena.intervals import Interval, SeedEstimate, seed_interval
 from moemcts.arena.match import MatchResult
-from moemcts.arena.records import boards_of
-from moemcts.arena.solo import UNIT, Gain, SoloResult
+from moemcts.arena.solo import UNIT, Gain, SoloResult, mean_over_seeds
 from moemcts.arena.verdict import verdict
-from moemcts.report.contest import Compared
+from moemcts.report.contest import OWN, Compared
 from moemcts.report.page import Section
 from moemcts.report.plots import mean_returns
 from moemcts.report.tables import Table, p_text
@@ -28,9 +27,7 @@ class Alone(Compared):
     """What a return of 1 is in the game's own score."""
 
     def measured(self, arm: str, results: Sequence[MatchResult]) -> tuple[float, Interval, int]:
-        games = [game for result in results for game in result.games(arm)]
-        got = [self.score_unit * game.returns[0] for game in games]
-        found = mean_interval(got, boards_of(games), bounds=(-self._reach, self._reach))
+        found = self._mean_return(arm, results)
         return found.mean, found.interval, found.num_observations
 
     def summary(self) -> list[str]:
@@ -69,8 +66,9 @@ class Alone(Compared):
 
     def difference(self, arm: str) -> SeedEstimate:
         """Returns how much more an arm gets than the single network, over paired games and training seeds."""
-        gains, reach = self._gains(arm), 2 * self._reach
-        return seed_interval([one.differences for one in gains], [one.boards for one in gains], bounds=(-reach, reach))
+        gains = self._gains(arm)
+        differences, boards = [one.differences for one in gains], [one.boards for one in gains]
+        return mean_over_seeds(differences, boards, reach=2 * self._reach)
 
     def more(self, arm: str) -> SeedEstimate:
         """Returns from which share of the starts an arm got more than the single network, less where it got less."""
@@ -81,22 +79,37 @@ class Alone(Compared):
         mean, interval, _ = self.measured(arm, self.results)
         return f"{mean:.2f} {_text(interval)}"
 
+    def _mean_return(self, arm: str, results: Sequence[MatchResult]) -> SeedEstimate:
+        """Returns what an arm gets on average over the training seeds of some matches."""
+        got = [self._solo(result).returns(arm) for result in results]
+        return mean_over_seeds([values for values, _ in got], [boards for _, boards in got], reach=self._reach)
+
     def _caption(self) -> str:
-        difference = (
-            "with a 95 % interval over training seeds and boards, and p is from the same t"
+        over, p_source, own = (
+            ("training seeds and boards", "the same t", self.describe_own())
             if len(self.results) > 1
-            else "with Student's 95 % interval over boards; p is from signs of whole boards flipped at random"
+            else (
+                "boards",
+                "signs of whole boards flipped at random",
+                f" With one training seed, all intervals are {OWN} alone and say nothing of other seeds.",
+            )
         )
         return (
             f"{self.limit}; each arm alone, from the same starts with the same seeds; {self.describe_seeds()}. Returns "
-            "are in the game's own score, all that was paid, not discounted, with 95 % intervals over boards. "
-            f"Differences are paired, {difference}.{self.describe_own()} The last points are the share of starts "
-            "from which the arm got more, less that from which it got less."
+            "are in the game's own score, all that was paid, not discounted. Differences are paired. Both are means "
+            f"with Student's 95 % intervals over {over}; p is from {p_source}.{own} The last points are the share of "
+            "starts from which the arm got more, less that from which it got less."
         )
 
     def _arm_json(self, arm: str) -> dict[str, Any]:
-        mean, interval, num_games = self.measured(arm, self.results)
-        return {"num_games": num_games, "returns": mean, "interval": list(interval)}
+        found = self._mean_return(arm, self.results)
+        return {
+            "num_games": found.num_observations,
+            "returns": found.mean,
+            "interval": list(found.interval),
+            "own_interval": list(found.own_interval),
+            "seed_means": list(found.seed_means),
+        }
 
     def _difference_json(self, arm: str) -> dict[str, Any]:
         found, more = self.difference(arm), self.more(arm)
@@ -117,7 +130,7 @@ class Alone(Compared):
 
     @cached_property
     def _reach(self) -> float:
-        return max(one.bounds[1] for one in self._solos)
+        return max(one.reach for one in self._solos)
 
     def _solo(self, result: MatchResult) -> SoloResult:
         return SoloResult(result, self.score_unit)
