@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,13 @@ AllowPrograms = Annotated[
     bool,
     typer.Option(
         "--allow-programs", help="Let settings that are read from a file start programs, such as UCI engines."
+    ),
+]
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        help="TOML file with settings, as in a run's config.toml; they lie over those of --preset, below other options."
     ),
 ]
 

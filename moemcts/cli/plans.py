@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from moemcts.cli.settings import Given
     from moemcts.runs import Run
     from moemcts.runs.estimate import Estimate
 
@@ -28,7 +29,12 @@ def headline(run: Run[Any]) -> str:
     return f"{run.folder}: {run.describe()}"
 
 
-def new_folder(game: str, words: list[str], preset: str | None) -> Path:
-    """Returns a new folder under runs/."""
-    name = re.sub(r"[^a-zA-Z0-9]+", "-", "_".join([game, *words, preset or "laptop"]))[:_LONGEST_NAME]
+def estimate_line(expected: Estimate, resumed: Path | None) -> str:
+    """Returns the line on what a run takes; of one that goes on it counts what is done too, and says so."""
+    return expected.describe("" if resumed is None else "the whole run")
+
+
+def new_folder(game: str, words: list[str], given: Given) -> Path:
+    """Returns a new folder under runs/, called by what is made in it and by what says how large that is."""
+    name = re.sub(r"[^a-zA-Z0-9]+", "-", "_".join([game, *words, *given.sizes]))[:_LONGEST_NAME]
     return Path("runs") / f"{time.strftime('%Y%m%d-%H%M%S')}_{name}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.options import AllowPrograms, Start, TensorBoard
+from moemcts.cli.options import AllowPrograms, Config, Start, TensorBoard
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def run(
     start: Start = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
-    config: Annotated[Path | None, typer.Option(help="TOML file with settings, as in a run's config.toml.")] = None,
+    config: Config = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="One setting, such as search.simulations=200; may be repeated.")
     ] = None,
@@ -79,7 +79,7 @@ def run(
     """Make data, train a single network and one expert per phase, play both, and report which is better."""
     from moemcts.cli.consoles import print_json
     from moemcts.cli.outputs import check_room
-    from moemcts.cli.plans import headline, new_folder, plan_as_json
+    from moemcts.cli.plans import estimate_line, headline, new_folder, plan_as_json
     from moemcts.cli.progress import ConsoleProgress, interruptible
     from moemcts.cli.settings import Given, games_at, named_start, read_changes, read_settings
     from moemcts.report.events import check_installed
@@ -102,7 +102,7 @@ def run(
     progress = ConsoleProgress()
     if resume is None:
         settings = read_settings(given, ExperimentConfig).filled()
-        experiment = Experiment.prepare(out or new_folder(settings.game, settings.gates, preset), settings)
+        experiment = Experiment.prepare(out or new_folder(settings.game, settings.gates, given), settings)
         if scheme and not experiment.gates:
             raise UsageError("--scheme has no effect without a gate, which makes experts; leave it out, or name one")
     elif out or preset or config or {*given.options} - {"gates", "schemes", *networks}:
@@ -118,7 +118,7 @@ def run(
             experiment = grown(experiment, **added, changes=read_changes(given.changes))
     progress.say(headline(experiment))
     expected = estimate(experiment)
-    progress.say(expected.describe())
+    progress.say(estimate_line(expected, resume))
     if dry_run:
         typer.echo(plan_as_json(experiment, expected) if as_json else experiment.config_text())
         return

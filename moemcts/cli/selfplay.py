@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.options import AllowPrograms, TensorBoard
+from moemcts.cli.options import AllowPrograms, Config, TensorBoard
 from moemcts.cli.outputs import check_room
-from moemcts.cli.plans import headline, new_folder, plan_as_json
+from moemcts.cli.plans import estimate_line, headline, new_folder, plan_as_json
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def selfplay(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Decides everything that is random.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; a new one under runs/ by default.")] = None,
-    config: Annotated[Path | None, typer.Option(help="TOML file with settings, as in a run's config.toml.")] = None,
+    config: Config = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="One setting, such as search.simulations=200; may be repeated.")
     ] = None,
@@ -80,7 +80,7 @@ def selfplay(
     progress = ConsoleProgress()
     if resume is None:
         settings = _settings(given)
-        folder = out or new_folder(settings.game, ["selfplay", settings.gate], preset)
+        folder = out or new_folder(settings.game, ["selfplay", settings.gate], given)
         run = SelfPlay.prepare(folder, settings)
     elif out or preset or config or changes or {*given.options} - {"generations"}:
         raise UsageError(
@@ -92,7 +92,7 @@ def selfplay(
             run = run.longer(generations)
     progress.say(headline(run))
     expected = selfplay_estimate(run)
-    progress.say(expected.describe())
+    progress.say(estimate_line(expected, resume))
     if dry_run:
         typer.echo(plan_as_json(run, expected) if as_json else run.config_text())
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +28,7 @@ class Given:
     """By dotted path."""
     preset: str | None = None
     config: Path | None = None
+    """A file, whose settings lie over those of the preset."""
     changes: Sequence[str] = ()
     """Of `--set`."""
     allow_programs: bool = False
@@ -48,6 +50,12 @@ class Given:
 
     def __bool__(self) -> bool:
         return bool(self.options or self.preset or self.config or self.changes)
+
+    @property
+    def sizes(self) -> list[str]:
+        """What says how large a run is, by name: the preset, the file, or the default preset where neither is given."""
+        names = [self.preset, None if self.config is None else self.config.stem]
+        return [name for name in names if name] or [DEFAULT_PRESET]
 
 
 def read_settings(
@@ -82,11 +90,19 @@ def read_settings(
     general = load_preset(preset) if find_preset is None else find_preset(reference, preset)
     layers = layered(reference, general, own)
     # What a preset says of parts that this kind of run has not does not count.
-    merge(values, {path: value for path, value in layers.items() if path.split(".")[0] in kind.model_fields})
+    layers = {path: value for path, value in layers.items() if path.split(".")[0] in kind.model_fields}
     if any(explicit.get(path) for path in GIVEN_GAMES):
         # A preset says how many games are played, not how many of those that are there are looked at.
-        values.get("data", {}).pop("samples", None)
-    merge(values, explicit)
+        layers.pop("data.samples", None)
+    says = layers.keys() & {**flat(general), **flat(own)}
+    left = _left(says, file, kind)
+    if given.preset and file and not left - {"summary"}:
+        raise UsageError(
+            f"--preset {preset} has no effect beside --config {given.config}, which says all that it does; leave one "
+            "of them out"
+        )
+    layers = {path: value for path, value in layers.items() if path in left or path not in says}
+    merge(values, {**layers, **explicit})
     configuration = validate(values, kind)
     _check_effects(explicit, configuration)
     _check_needs(needs, preset, configuration)
@@ -104,6 +120,16 @@ def read_changes(changes: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"expected --set setting=value, got {change!r}")
         found[name.replace("-", "_")] = parse_value(value)
     return found
+
+
+def _left(says: AbstractSet[str], file: Mapping[str, Any], kind: type[RunConfig]) -> set[str]:
+    """Returns which of the settings that a preset says a file leaves to it."""
+    from moemcts.runs.settings import WITHOUT_EFFECT, default_of
+
+    idle = {path for master, others in WITHOUT_EFFECT.items() if file.get(master) for path in others}
+    left = says - file.keys() - idle
+    # The file of a run has a summary, of the preset that it was made with, and leaves out what has no value.
+    return {path for path in left if default_of(kind, path)} if "summary" in file else left
 
 
 def _check_effects(explicit: Mapping[str, Any], configuration: RunConfig) -> None:

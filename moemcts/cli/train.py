@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.options import AllowPrograms, Start, TensorBoard
-from moemcts.cli.plans import headline, new_folder, plan_as_json
+from moemcts.cli.options import AllowPrograms, Config, Start, TensorBoard
+from moemcts.cli.plans import estimate_line, headline, new_folder, plan_as_json
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def train(
             help="A training, a folder of experts or `weights:NAME`, such as a single network, to compare with."
         ),
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="TOML file with settings, as in config.toml.")] = None,
+    config: Config = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="One setting, such as training.epochs=7; may be repeated.")
     ] = None,
@@ -93,7 +93,7 @@ def train(
     progress.say(headline(training))
     if dry_run:
         if ranks.is_first:
-            _tell_plan(training, progress, as_json)
+            _tell_plan(training, progress, resume, as_json)
         return
     if resume is None and ranks.is_first:
         training.write()
@@ -120,12 +120,12 @@ def _prepared(given: Given, out: Path | None, *, is_first: bool) -> Training:
     from moemcts.runs import Training, TrainingConfig
 
     settings = read_settings(given, TrainingConfig)
-    folder = out or new_folder(settings.game, ["train", settings.gate], given.preset)
+    folder = out or new_folder(settings.game, ["train", settings.gate], given)
     # The other processes of a training have nothing to write, and the first may have been faster.
     return Training.prepare(folder, settings) if is_first else Training(folder, Training.resolved(settings))
 
 
-def _tell_plan(training: Training, progress: Progress, as_json: bool) -> None:
+def _tell_plan(training: Training, progress: Progress, resume: Path | None, as_json: bool) -> None:
     """Prints the settings of a training, and shows what it would do and how long it would take."""
     from dataclasses import asdict
 
@@ -139,7 +139,7 @@ def _tell_plan(training: Training, progress: Progress, as_json: bool) -> None:
     ]
     caption = f"Samples and steps are about so many, by {plan.looked_at}; a stage may end earlier."
     progress.say(Table(["stage", "learns from", "experts", "samples", "steps"], rows, caption).text())
-    progress.say(plan.estimate.describe())
+    progress.say(estimate_line(plan.estimate, resume))
     if as_json:
         stages = [asdict(one) for one in plan.stages]
         typer.echo(plan_as_json(training, plan.estimate, stages=stages, looked_at=plan.looked_at))

@@ -59,12 +59,13 @@ class Estimate:
     report: float
     num_bytes: int
 
-    def describe(self) -> str:
-        """Returns one line for people."""
+    def describe(self, of: str = "") -> str:
+        """Returns one line for people; `of` says in words what it is of, where that is not plain."""
         known = {name: getattr(self, name) for name in ("data", "training", "losses", "matches", "report")}
         parts = {name: seconds for name, seconds in known.items() if seconds is not None}
         shares = ", ".join(f"{name} {duration(seconds)}" for name, seconds in parts.items())
-        return f"estimate: {duration(sum(parts.values()))} ({shares}), {_size(self.num_bytes)} on disk"
+        title, total = f"estimate of {of}" if of else "estimate", duration(sum(parts.values()))
+        return f"{title}: {total} ({shares}), {_size(self.num_bytes)} on disk"
 
 
 def estimate(experiment: Experiment) -> Estimate:

@@ -15,7 +15,7 @@ from moemcts.hookspecs import Registration
 from moemcts.learn.data.generation import generate
 from moemcts.naming import resolve_agent
 from moemcts.plugins import plugins
-from moemcts.runs import Experiment, Training, TrainingConfig
+from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
 from moemcts.runs.finishing import finish
 from moemcts.runs.programs import program_agent
 from moemcts.runs.settings import DataConfig, validate
@@ -149,6 +149,72 @@ def test_a_dataset_is_learned_from_as_a_whole_and_its_size_is_no_setting(
     assert command("train", *arguments, "--out", tmp_path / "out", monkeypatch=monkeypatch) == 0
     assert "samples" not in read_toml(tmp_path / "out" / "config.toml")["data"]
     assert Training.load(tmp_path / "out").waiting() == []
+
+
+@pytest.mark.parametrize("kind", ["run", "train", "selfplay"])
+def test_a_preset_beside_a_file_that_says_all_of_it_is_refused(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["--game", "tictactoe", "--network", NETWORK, "--preset", "smoke", "--dry-run"]
+    assert command(kind, *words, monkeypatch=monkeypatch) == 0
+    (tmp_path / "config.toml").write_text(capsys.readouterr().out)
+    for words in (["--preset", "smoke"], ["--preset", "laptop", "--set", "training.epochs=2"]):
+        assert command(kind, "--config", "config.toml", *words, "--dry-run", monkeypatch=monkeypatch) == 2
+        error = capsys.readouterr().err
+        assert f"--preset {words[1]} has no effect beside --config config.toml, which says all that it does" in error
+        assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize("kind", ["run", "train", "selfplay"])
+def test_the_file_of_a_run_makes_the_same_run(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["--game", "tictactoe", "--network", NETWORK, "--gate", "plies?cuts=3", "--preset", "smoke", "--dry-run"]
+    assert command(kind, *words, monkeypatch=monkeypatch) == 0
+    (tmp_path / "config.toml").write_text(text := capsys.readouterr().out)
+    # What has no value is left out of it, and is not that of the default preset then.
+    assert command(kind, "--config", "config.toml", "--dry-run", monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().out == text
+
+
+def test_a_file_lies_over_the_preset_and_options_over_both(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text('game = "tictactoe"\nnum_seeds = 2\n[search]\nsimulations = 3\n')
+    given = Given(config=tmp_path / "own.toml", preset="smoke", changes=["num_seeds=4"])
+    found = read_settings(given, ExperimentConfig)
+    assert (found.search.simulations, found.num_seeds, found.data.samples) == (3, 4, 20_000)
+
+
+def test_samples_that_a_file_leaves_to_a_preset_are_none_where_games_are_given(trained: Path, tmp_path: Path) -> None:
+    values = read_toml(trained / "config.toml")
+    values |= {"summary": "", "data": {"folder": str(trained / "data")}}
+    write_toml(tmp_path / "own.toml", values)
+    with pytest.raises(UsageError, match="--preset smoke has no effect beside --config"):
+        read_settings(Given(config=tmp_path / "own.toml", preset="smoke"), TrainingConfig)
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["--game", "tictactoe"], "tictactoe-plies-laptop"),
+        (["--game", "tictactoe", "--preset", "smoke"], "tictactoe-plies-smoke"),
+        (["--config", "my sizes.toml"], "tictactoe-plies-my-sizes"),
+        (["--config", "my sizes.toml", "--preset", "smoke"], "tictactoe-plies-smoke-my-sizes"),
+    ],
+)
+def test_a_new_folder_is_called_by_what_says_how_large_the_run_is(
+    words: list[str],
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my sizes.toml").write_text('game = "tictactoe"\n')
+    words = [*words, "--network", NETWORK, "--dry-run"]
+    assert command("run", *words, monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().err.partition(":")[0].endswith(f"_{name}")
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "\udcff"], ids=["too long", "no UTF-8"])

@@ -367,7 +367,9 @@ def test_the_command_ends_with_a_report(
     assert command("selfplay", *options, *sizes, monkeypatch=monkeypatch) == 2
     assert "moemcts selfplay --resume" in capsys.readouterr().err
     assert command("selfplay", "--resume", folder, "--json", monkeypatch=monkeypatch) == 0
-    assert json.loads(capsys.readouterr().out)["generations"][0]["games"] == 8
+    told = capsys.readouterr()
+    assert json.loads(told.out)["generations"][0]["games"] == 8
+    assert "\nestimate of the whole run: " in told.err
     longer = ("selfplay", "--resume", folder, "--generations")
     assert command(*longer, 2, "--seed", 4, monkeypatch=monkeypatch) == 2
     assert "expected --resume alone, or with --generations: self-play goes on with the" in capsys.readouterr().err
