@@ -26,6 +26,7 @@ from moemcts.runs.held_out import losses_of, losses_part, mean_losses, num_proce
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.kept_openings import with_whole_paths
 from moemcts.runs.learning import check_data, data_part, measurements, train_experts, training_settings, with_players
+from moemcts.runs.phase_samples import check_samples
 from moemcts.runs.phases import describe_phases, timeline_of
 from moemcts.runs.resolution import with_field, with_gates, with_inference, with_networks
 from moemcts.runs.run import DoPart, Part, Run
@@ -40,8 +41,8 @@ from moemcts.work.progress import Advance, Progress, Tally, unheard
 if TYPE_CHECKING:
     from moemcts.experts import ExpertSet, Routing
 
-MATCHES = "matches"
-"""The task of the parts that are matches."""
+TRAINING, MATCHES = "training", "matches"
+"""The tasks of the parts that train, and of those that are matches."""
 SEARCHED, RAW = "searched", "raw"
 """The matches: with search, and of the networks alone."""
 
@@ -175,6 +176,8 @@ class Experiment(Run[ExperimentConfig]):
 
     def do_all(self, parts: Sequence[Part], advance: Advance) -> None:
         """Does parts of one task in as many processes as the settings say: side by side, or each shared by all."""
+        if parts[0].task == TRAINING:
+            self.check_samples()
         tally = Tally([part.size for part in parts], advance)
         alone = [part for part in parts if part.share is None]
         hint = f"go on with moemcts run --resume {self.folder}, or set workers=1"
@@ -190,6 +193,10 @@ class Experiment(Run[ExperimentConfig]):
     def sources(self) -> Sources:
         """Opens the samples."""
         return open_sources(self.config.data, self.folder / "data", self.game)
+
+    def check_samples(self) -> None:
+        """Raises MoemctsError where an expert of any arm would have no samples to learn from."""
+        check_samples(self, [(arm, self.gate(arm.gate)) for arm in self.teams], self.sources, self.seeds)
 
     def experts(
         self,
@@ -296,7 +303,7 @@ class Experiment(Run[ExperimentConfig]):
     def _training(self, arm: Arm, seed: int, data: Part) -> Part:
         return Part(
             name=f"train-{arm.label}-{seed}",
-            task="training",
+            task=TRAINING,
             unit="steps",
             do=functools.partial(self._train, arm, seed),
             decided_by={

@@ -9,10 +9,18 @@ from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.arms import NO_GATE, Arm
 from moemcts.runs.dotted import merge
-from moemcts.runs.experiment import MATCHES, Experiment
+from moemcts.runs.experiment import MATCHES, TRAINING, Experiment
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.resolution import with_field, with_inference
 from moemcts.runs.settings import ExperimentConfig, validate
+
+_OPTIONS = {
+    "gates": "--gate",
+    "schemes": "--scheme",
+    "other_networks": "--network",
+    "single_networks": "--single-network",
+}
+"""What arms are added by, by setting."""
 
 
 def grown(
@@ -42,7 +50,11 @@ def grown(
     for key, names in added.items():
         for name, complete in names.items():
             if complete in has.get(key, config.all_networks):
-                raise UsageError(f"expected what {experiment.folder} does not have yet, got {name!r}")
+                known = "" if complete == name else f", which it has as {complete!r}"
+                raise UsageError(
+                    f"expected what {experiment.folder} does not have yet, got {_OPTIONS[key]} {name!r}{known}; leave "
+                    "that out"
+                )
     values = config.resolved_settings()
     merge(values, changes or {})
     values |= {key: [*getattr(config, key), *names.values()] for key, names in added.items()}
@@ -66,8 +78,15 @@ def grown(
 
 
 def keep_growth(experiment: Experiment) -> None:
-    """Writes the settings of a grown experiment into its folder; raises MoemctsError where another process has it."""
+    """Writes the settings of a grown experiment into its folder.
+
+    Raises MoemctsError where another process has it, and where new experts would have no samples to learn from.
+    """
     with experiment.opened():
+        waiting = experiment.waiting()
+        if waiting and waiting[0].task == TRAINING:
+            # Before that is written: arms are gained for good.
+            experiment.check_samples()
         for gate in experiment.gates:
             # Of one that it has a copy is there, and its file may have changed.
             if kept_gate(experiment.folder, gate, experiment.gates) == gate:

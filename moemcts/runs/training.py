@@ -14,6 +14,7 @@ from moemcts.report.outcomes import TrainingOutcomes
 from moemcts.runs.arms import Arm
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.learning import check_data, data_part, measurements, train_experts, training_settings, with_players
+from moemcts.runs.phase_samples import check_samples
 from moemcts.runs.run import Part, Run
 from moemcts.runs.settings import TrainingConfig
 from moemcts.runs.sources import Sources, open_sources
@@ -167,12 +168,15 @@ class Training(Run[TrainingConfig]):
             }
             advance(state.step, state.num_steps)
 
+        arm = Arm("experts", self.config.gate, self.config.scheme, self.config.network)
+        sources = self.sources()
+        check_samples(self, [(arm, self.gate)], lambda: sources, [self.config.seed])
         train_experts(
             self.config,
             self.game,
-            Arm("experts", self.config.gate, self.config.scheme, self.config.network),
+            arm,
             self.gate,
-            self.sources(),
+            sources,
             training_folder=self.folder / "training",
             experts_folder=self.folder / "experts",
             on_progress=follow,

@@ -191,7 +191,11 @@ def test_an_empty_phase_is_named_with_the_counts(baseline: Path, tmp_path: Path)
         "train", "--game", "tictactoe", "--data", baseline / "data", "--gate", "plies?cuts=0,3", "--out", tmp_path / "x"
     )
     assert done.returncode == 1
-    assert "no samples to train 'phase 0' on: gate 'plies' finds phase 0" in done.stderr
+    assert "no samples to train 'phase 0' on: gate 'plies?cuts=0,3' finds 0 of phase 0, " in done.stderr
+    assert f"start another training, with another gate or other cuts on the same samples, --data {baseline}" in (
+        done.stderr
+    )
+    assert not (tmp_path / "x" / "training").exists()
     assert "Traceback" not in done.stderr
 
 

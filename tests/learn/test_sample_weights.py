@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from learning_games import make_data, thirds
 
 from moemcts.learn.schemes.catalogue import Distance
-from moemcts.learn.training.sample_weights import plies_away, sample_weights
+from moemcts.learn.training.sample_weights import has_samples, plies_away, sample_weights
 from moemcts.learn.training.stages import Stage
 
 
@@ -73,6 +73,21 @@ def test_a_sample_counts_as_the_phase_that_is_nearest() -> None:
 def test_who_moves_at_the_same_time_as_a_sample_of_the_phase_counts_in_full() -> None:
     stage = Stage(weights=(1.0, 0.0, 0.0), half_life=1.0)
     assert weights_in_one_game(stage, [3, 3, 2, 1], [0, 1, 1, 1]) == [1.0, 1.0, 0.5, 0.25]
+
+
+@pytest.mark.parametrize("half_life", [None, 1.0])
+@pytest.mark.parametrize("counting", [(1, 0, 0), (0, 1, 0), (0, 1, 1), (1, 1, 1)])
+def test_a_stage_has_samples_where_one_of_them_has_weight(counting: tuple[int, ...], half_life: float | None) -> None:
+    rng = np.random.default_rng(0)
+    found = set()
+    for size in (0, 1, 2, 3) * 20:
+        # Of soft gates too: of two phases that share a sample one may be the weightiest of none.
+        phases = rng.dirichlet([0.05] * 3, size).astype(np.float32).round(1)
+        stage = Stage(weights=tuple(map(float, counting)), half_life=half_life)
+        data: Any = OneGame(list(range(size, 0, -1)))
+        found.add(has_samples(stage, phases))
+        assert has_samples(stage, phases) == sample_weights(stage, data, phases).any()
+    assert found == {True, False}
 
 
 def test_half_lives_are_positive_and_named() -> None:

@@ -96,9 +96,10 @@ def test_files_that_would_be_called_otherwise_stay(copy: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("added", "line"),
     [
-        ({"schemes": ["separated"]}, "expected what .* does not have yet, got 'separated'"),
-        ({"gates": ["plies"]}, "expected what .* does not have yet, got 'plies'"),
-        ({"single_networks": ["resnet?channels=4&blocks=1"]}, "expected what .* does not have yet, got 'resnet.*'"),
+        ({"schemes": ["separated"]}, "expected what .* does not have yet, got --scheme 'separated'; leave that out"),
+        ({"gates": ["plies"]}, r"got --gate 'plies', which it has as 'plies\?cuts=3,6'; leave that out"),
+        ({"gates": ["plies?cuts=3,6"]}, r"got --gate 'plies\?cuts=3,6'; leave that out"),
+        ({"single_networks": ["resnet?channels=4&blocks=1"]}, "does not have yet, got --single-network 'resnet.*'"),
         ({"gates": ["plys"]}, "no gate named 'plys'.*did you mean 'plies'"),
         ({"changes": {"match.game": 3}}, r"no setting of match named 'game'; did you mean 'games'"),
         ({"changes": {"match.games": 2}}, r"expected match\.games of 4 or more, which .* was begun with, got 2"),
@@ -126,7 +127,7 @@ def test_the_command_line_makes_a_run_grow(
     growth = ["--resume", copy, "--gate", LATE, "--set", "match.games=6"]
     assert command("run", *growth, "--dry-run", monkeypatch=monkeypatch) == 0
     assert (copy / "config.toml").read_bytes() == before
-    capsys.readouterr()
+    assert "\nestimate of the whole run: " in capsys.readouterr().err
     assert command("run", *growth, "--json", monkeypatch=monkeypatch) == 0
     arms = json.loads(capsys.readouterr().out)["searched"]["arms"]
     assert {name: arm["num_games"] for name, arm in arms.items()} == {"plies": 6, LATE: 6}

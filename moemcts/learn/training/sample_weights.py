@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from moemcts.errors import MoemctsError
 from moemcts.game import FloatArray, IntArray
+from moemcts.gates import PhaseGate
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.training.stages import Stage
 
@@ -33,6 +35,23 @@ def sample_weights(stage: Stage, dataset: Dataset, phases: FloatArray) -> FloatA
         near = np.where(is_nearer, weight * 2.0 ** (-distances / stage.half_life), near)
     near = np.where(own > 0, own, near)
     return np.where(near >= FAINTEST, near, 0.0).astype(np.float32)
+
+
+def has_samples(stage: Stage, phases: FloatArray) -> bool:
+    """Returns whether there is a sample that counts in a stage, given phase weights `[N, K]`."""
+    counts = np.array(stage.weights) > 0
+    # Nearby ones count only where a sample is in a phase that does.
+    return bool(phases[:, counts].any() if stage.half_life is None else counts[phases.argmax(axis=1)].any())
+
+
+def no_samples(stage: Stage, dataset: Dataset, gate: PhaseGate, name: str, remedy: str) -> MoemctsError:
+    """Returns what is raised where a stage has no samples: how many each phase of the gate, so called, has, and what to
+    do.
+    """
+    counts = ", ".join(f"{count:,.0f} of {name}" for name, count in dataset.phase_counts(gate).items())
+    return MoemctsError(
+        f"no samples to train {stage.describe(gate.phase_names)!r} on: gate {name!r} finds {counts}; {remedy}"
+    )
 
 
 def plies_away(games: IntArray, plies: IntArray, is_in: np.ndarray) -> IntArray:

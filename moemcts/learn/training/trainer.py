@@ -28,7 +28,7 @@ from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.metrics_log import MetricsLog
 from moemcts.learn.training.progress import Meter, OnProgress
 from moemcts.learn.training.ranks import ALONE, Ranks, device_of
-from moemcts.learn.training.sample_weights import sample_weights
+from moemcts.learn.training.sample_weights import no_samples, sample_weights
 from moemcts.learn.training.speed import settled_once
 from moemcts.learn.training.stage import (
     GOOD,
@@ -208,7 +208,8 @@ class Trainer:
         sizes = [self._size(step.stage, material) for step in steps]
         for step, size in zip(steps, sizes, strict=True):
             if not size:
-                raise _no_samples(step.stage, material.training, gate)
+                remedy = "make more samples, or choose other cuts"
+                raise no_samples(step.stage, material.training, gate, gate.name, remedy)
         self.config = compiled_where_it_pays(self.config, network, shape, sum(sizes), begun, self._device, self._ranks)
         identity = {
             "config": self.config.identity(),
@@ -409,11 +410,3 @@ class _Training:
 
     def _stage_folder(self, number: int) -> Path:
         return self._folder / "stages" / f"{number:02d}"
-
-
-def _no_samples(stage: Stage, dataset: Dataset, gate: PhaseGate) -> MoemctsError:
-    counts = ", ".join(f"{name} {count:.0f}" for name, count in dataset.phase_counts(gate).items())
-    return MoemctsError(
-        f"no samples to train {stage.describe(gate.phase_names)!r} on: gate {gate.name!r} finds {counts}; "
-        "make more samples, or choose other cuts"
-    )
