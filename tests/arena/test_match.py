@@ -412,19 +412,19 @@ def test_a_free_for_all_of_two_agents_is_won_by_the_agent_of_the_winner() -> Non
 
 
 def test_seats_of_one_game_are_one_observation() -> None:
-    """300 matches of 40 games, of which three in ten tie all seats; 95 % +- 4 points, three errors."""
+    """200 matches of 60 games, of which three in ten tie all seats; 95 % +- 4.6 points, three errors."""
     rng = np.random.default_rng(5)
     covered = 0
-    for _ in range(300):
-        winners = np.where(rng.random(40) < 0.3, -1, rng.integers(4, size=40))
+    for _ in range(200):
+        winners = np.where(rng.random(60) < 0.3, -1, rng.integers(4, size=60))
         result = ended(FREE_FOR_ALL, [[1.0 if seat == winner else -1.0 for seat in range(4)] for winner in winners])
         low, high = result.tally("a").tie_interval
         covered += low <= 0.3 <= high
-    # With both seats as games of their own it was 85 %.
-    assert covered / 300 == pytest.approx(0.95, abs=0.04)
+    # With both seats as games of their own it was 82 %.
+    assert covered / 200 == pytest.approx(0.95, abs=0.046)
     ties = result.tally("a").ties
-    assert result.tally("a").tie_interval == wilson_interval(ties / 2, 40)
-    assert result.tally("a", 0).num_effective == 20
+    assert result.tally("a").tie_interval == wilson_interval(ties / 2, 60)
+    assert result.tally("a", 0).num_effective == 30
 
 
 def test_who_has_one_seat_in_a_game_has_as_many_observations_as_games() -> None:
