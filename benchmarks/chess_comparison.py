@@ -26,13 +26,13 @@ from published import CHESS_ELO, CHESS_LOSS, VALUE_WEIGHT, chess_loss
 from record import add_option, append, without_places
 
 from moemcts.cli.progress import ConsoleProgress
+from moemcts.dotted import flat
 from moemcts.learn.assessment import ALL, MIXTURE
 from moemcts.learn.data.dataset import Dataset
 from moemcts.naming import AUTO
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment
 from moemcts.runs.arms import SINGLE
-from moemcts.runs.dotted import flat
 from moemcts.runs.finishing import finish
 from moemcts.runs.run import CONFIG, changes
 from moemcts.runs.settings import ExperimentConfig, validate

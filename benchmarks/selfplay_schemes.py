@@ -33,8 +33,8 @@ from moemcts.arena.duel import DuelResult
 from moemcts.arena.intervals import seed_interval
 from moemcts.arena.match import MatchResult
 from moemcts.cli.settings import read_changes
+from moemcts.dotted import flat
 from moemcts.runs.arms import file_label
-from moemcts.runs.dotted import flat
 from moemcts.runs.match import MatchPlan, Result
 from moemcts.runs.run import CONFIG, ENVIRONMENT, changes
 from moemcts.store import read_json, read_toml, write_json

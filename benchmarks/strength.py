@@ -21,7 +21,7 @@ from typing import Any
 from record import add_option, append
 from record import named as without_paths
 
-from moemcts.runs.dotted import flat
+from moemcts.dotted import flat
 from moemcts.runs.settings import ExperimentConfig, validate
 from moemcts.store import read_toml
 

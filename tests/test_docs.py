@@ -239,8 +239,8 @@ def test_the_tables_on_the_pages_of_games_are_what_is_registered(monkeypatch: py
 
 
 def test_the_table_of_presets_says_what_they_are() -> None:
+    from moemcts.dotted import lookup
     from moemcts.runs import load_preset
-    from moemcts.runs.dotted import lookup
 
     page = (ROOT / "docs" / "tutorials" / "first-run.md").read_text()
     rows = {

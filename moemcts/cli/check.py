@@ -89,10 +89,10 @@ def _check_gate(reference: str, gate: PhaseGate, game: Game, seed: int) -> list[
 
 def _check_registration(reference: str) -> list[Law]:
     """Checks the settings that a plugin registers with a game; raises MoemctsError for the first that there is not."""
+    from moemcts.dotted import flat, merge
     from moemcts.errors import unknown_name
     from moemcts.plugins import plugins
     from moemcts.references import parse_reference
-    from moemcts.runs.dotted import flat, merge
     from moemcts.runs.presets import preset_names
     from moemcts.runs.selfplay_settings import GAME_PRESETS, SelfPlayConfig
     from moemcts.runs.settings import ExperimentConfig, validate

@@ -67,8 +67,8 @@ def read_settings(
     Raises UsageError where no game is named, what is given cannot be read as a setting or has no effect, and where a
     file names a program to be started unless that is allowed.
     """
+    from moemcts.dotted import flat, merge
     from moemcts.plugins import plugins
-    from moemcts.runs.dotted import flat, merge
     from moemcts.runs.presets import layered, load_preset
     from moemcts.runs.programs import refuse_programs_in
     from moemcts.runs.settings import validate
@@ -133,7 +133,7 @@ def _left(says: AbstractSet[str], file: Mapping[str, Any], kind: type[RunConfig]
 
 
 def _check_effects(explicit: Mapping[str, Any], configuration: RunConfig) -> None:
-    from moemcts.runs.dotted import lookup
+    from moemcts.dotted import lookup
     from moemcts.runs.settings import IDLE_WITH, NEEDED, WITHOUT_EFFECT, default_of
 
     values = configuration.model_dump()
@@ -156,7 +156,7 @@ def _check_effects(explicit: Mapping[str, Any], configuration: RunConfig) -> Non
 
 
 def _check_needs(needs: Mapping[str, str], preset: str, configuration: RunConfig) -> None:
-    from moemcts.runs.dotted import lookup
+    from moemcts.dotted import lookup
 
     values = configuration.model_dump()
     for path, reason in needs.items():

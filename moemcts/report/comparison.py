@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from moemcts.dotted import flat
 from moemcts.report.page import Report, Section
 from moemcts.report.tables import Cell, Table, fixed
 
@@ -75,19 +76,11 @@ def _points(searched: Mapping[str, Any], arm: str, found: Mapping[str, Any]) -> 
 
 def _settings(configs: Mapping[str, Mapping[str, Any]]) -> Table:
     """Returns a row per setting that is not the same in all runs."""
-    flat = {name: dict(_flat(config)) for name, config in configs.items()}
-    paths = dict.fromkeys(path for one in flat.values() for path in one)
+    settings = {name: flat(config) for name, config in configs.items()}
+    paths = dict.fromkeys(path for one in settings.values() for path in one)
     rows: list[list[Cell]] = []
     for path in paths:
-        values = [str(one.get(path, "–")) for one in flat.values()]
+        values = [str(one.get(path, "–")) for one in settings.values()]
         if len(set(values)) > 1:
             rows.append([path, *values])
-    return Table(["setting", *flat], rows)
-
-
-def _flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield prefix + key, value
+    return Table(["setting", *settings], rows)

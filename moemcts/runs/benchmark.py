@@ -11,6 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from moemcts.dotted import flat, merge
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError, unknown_name
 from moemcts.experts import ROUTINGS
 from moemcts.naming import QUEUE
@@ -18,7 +19,6 @@ from moemcts.plugins import plugins
 from moemcts.report.contest import Contest
 from moemcts.report.leaderboard import checked_row
 from moemcts.runs.arms import SINGLE, Arm, file_label
-from moemcts.runs.dotted import flat, merge
 from moemcts.runs.experiment import Experiment
 from moemcts.runs.growth import grown, keep_growth
 from moemcts.runs.origin import origin

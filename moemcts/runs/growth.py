@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from moemcts.dotted import merge
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.arms import NO_GATE, Arm
-from moemcts.runs.dotted import merge
 from moemcts.runs.experiment import MATCHES, TRAINING, Experiment
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.resolution import with_field, with_inference

@@ -7,9 +7,9 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from moemcts.dotted import flat
 from moemcts.errors import unknown_name
 from moemcts.plugins import plugins
-from moemcts.runs.dotted import flat
 
 
 def preset_names() -> list[str]:

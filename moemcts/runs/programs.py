@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from moemcts.dotted import leaves
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
-from moemcts.runs.dotted import leaves
 from moemcts.runs.settings import RunConfig
 
 

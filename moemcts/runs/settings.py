@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from moemcts.dotted import flat, leaves, lookup
 from moemcts.errors import UsageError, unknown_name
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.naming import usual_gate
 from moemcts.plugins import plugins
 from moemcts.runs.arms import Arm, make_arms
-from moemcts.runs.dotted import flat, leaves, lookup
 from moemcts.search.config import SearchConfig
 from moemcts.sections import LATER, Section
 
