@@ -37,6 +37,12 @@ def option_types(make: Callable[..., Any], *, num_given: int = 0) -> dict[str, A
     return found
 
 
+def defaults_of(make: Callable[..., Any]) -> dict[str, Any]:
+    """Returns the values that a maker's keywords have where nothing is said, by name, of those that have one."""
+    parameters = inspect.signature(make).parameters.values()
+    return {one.name: one.default for one in parameters if one.default is not one.empty}
+
+
 def checked_options(
     owner: str, make: Callable[..., Any], options: Mapping[str, Any], *, num_given: int = 0
 ) -> dict[str, Any]:

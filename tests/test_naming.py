@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -78,8 +79,8 @@ def test_a_reference_says_more_where_it_has_further_options() -> None:
 
 
 def test_agents_are_known_by_their_references_and_by_all_that_was_chosen() -> None:
-    found = contestants(["uct?simulations=9", "random", "random?"], plugins().game("tictactoe"))
-    assert [one.resolved for one in found.values()] == ["uct?simulations=9&c=1.4", "random", "random?"]
+    found = contestants(["uct?simulations=9", "random", "flat?"], plugins().game("tictactoe"))
+    assert [one.resolved for one in found.values()] == ["uct?simulations=9&c=1.4", "random", "flat?playouts=512"]
     assert [one.named.name for one in found.values()] == list(found)
     with pytest.raises(UsageError, match="expected different agents, got random, random"):
         contestants(["random", "random"], plugins().game("tictactoe"))
@@ -90,6 +91,56 @@ def test_the_clock_limits_agents_of_seconds_and_move_times() -> None:
     assert is_timed("uci:stockfish?movetime=100")
     assert not is_timed("uct?simulations=100")
     assert with_options("a?x=1", {"y": 2, "x": 3}) == "a?x=3&y=2"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        ("uct?simulations=20", "uct?simulations=20&c=1.4", "uct?simulations=20&c=1.4"),
+        ("uct", "uct?c=1.4&simulations=512", "uct?simulations=512&c=1.4"),
+        ("random?", "random", "random?"),
+        ("uct?seconds=1", "uct?seconds=1.0", "uct?seconds=1.0&c=1.4"),
+        ("{experts}?simulations=5", "{experts}/?backend=torch&simulations=5", "{experts}/?backend=torch&simulations=5"),
+        (
+            "{experts}?backend=torch",
+            "{experts}?backend=torch&c_init=2.5&leaves=4&precision=float32",
+            "precision=float32",
+        ),
+        ("{experts}?nodes=5&backend=torch", "experts:{experts}?nodes=5&backend=torch&opponents=self", "opponents=self"),
+    ],
+)
+def test_one_agent_that_is_written_in_two_ways_is_refused(
+    one: str, other: str, both: str, experts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from moemcts.learn.inference import choice
+
+    monkeypatch.setattr(choice, "_rates", lambda *_: {"torch": {8: 1.0}})
+    one, other = (text.format(experts=experts) for text in (one, other))
+    with pytest.raises(UsageError) as raised:
+        contestants([one, "flat?playouts=3", other], plugins().game("tictactoe"))
+    said = str(raised.value)
+    assert said.startswith(f"expected different agents, got {one!r} and {other!r}, which are both ")
+    assert said.endswith(f"{both.format(experts=experts)}'")
+
+
+def test_agents_that_differ_in_anything_are_different(experts: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    copy = shutil.copytree(experts, tmp_path_factory.mktemp("experts") / "copy")
+    teams = [f"{experts}?backend=torch{rest}" for rest in ("", "&c_init=2", "&leaves=1", "&simulations=0", "&nodes=9")]
+    names = [
+        *teams,
+        f"{copy}?backend=torch",
+        "uct?simulations=20",
+        "uct?simulations=20&depth=5",
+        "uct",
+        "flat",
+        "random",
+    ]
+    game = plugins().game("tictactoe")
+    assert list(contestants(names, game)) == names
+    assert list(contestants(names, game, {"simulations": 7})) == names
+    # With limits that they take, two may be the same.
+    with pytest.raises(UsageError, match=r"got 'uct' and 'uct\?simulations=20', which are both"):
+        contestants(["uct", "uct?simulations=20"], game, {"simulations": 20})
 
 
 @pytest.fixture

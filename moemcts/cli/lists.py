@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ import typer
 
 from moemcts.errors import MoemctsError, UsageError, unknown_name
 from moemcts.hooks import shown_counts
-from moemcts.options import option_types, shown_type
+from moemcts.options import defaults_of, option_types, shown_type
 from moemcts.plugins import plugins
 from moemcts.references import format_value
 from moemcts.registry import Registry
@@ -163,11 +162,7 @@ def _list(
 
 def _options(make: Callable[..., Any], called: Mapping[str, str], *, num_given: int = 0) -> list[dict[str, str]]:
     """Returns the options of a maker with types and defaults; `called` are names that users write otherwise."""
-    defaults = {
-        parameter.name: parameter.default
-        for parameter in inspect.signature(make).parameters.values()
-        if parameter.default is not parameter.empty
-    }
+    defaults = defaults_of(make)
     types = option_types(make, num_given=num_given)
     if types is None:
         return [{"option": "any", "type": "", "default": ""}]

@@ -13,7 +13,7 @@ from moemcts.game import Game
 from moemcts.naming.experts import AUTO, LIMITS, ExpertAgent
 from moemcts.naming.folders import folder_of, names_experts
 from moemcts.naming.limits import with_limits
-from moemcts.options import checked_options
+from moemcts.options import checked_options, defaults_of
 from moemcts.plugins import plugins
 from moemcts.references import extend_reference, format_reference, parse_reference
 
@@ -51,7 +51,7 @@ def contestants(
 ) -> dict[str, Contestant]:
     """Returns agents by their references; `resolved` are references that say more, from another process.
 
-    Raises UsageError for doubles.
+    Raises UsageError for doubles, also of one agent that is written in two ways.
     """
     if len(set(references)) < len(references):
         raise UsageError(f"expected different agents, got {', '.join(references)}")
@@ -61,6 +61,7 @@ def contestants(
         agent = resolve_agent(given, game, limits)
         known = given if given != reference else _more(agent, _limited(reference, game, limits))
         found[reference] = Contestant(reference, agent, known)
+    _check_different(list(found.values()), game, limits or {})
     return found
 
 
@@ -75,6 +76,30 @@ def says_more(reference: str, other: str) -> bool:
     # In place of `auto` stands what it was taken for.
     kept = {option: value for option, value in other_options.items() if value != AUTO or option not in options}
     return name == other_name and options != other_options and options == options | kept
+
+
+def _check_different(found: Sequence[Contestant], game: Game, limits: Mapping[str, Any]) -> None:
+    """Raises UsageError where two references make the same agent."""
+    meanings: list[Any] = []
+    for one in found:
+        meaning = _meaning(one.resolved, game, limits)
+        if meaning in meanings:
+            other = found[meanings.index(meaning)]
+            both = max(other.resolved, one.resolved, key=len)
+            raise UsageError(
+                f"expected different agents, got {other.reference!r} and {one.reference!r}, which are both {both!r}"
+            )
+        meanings.append(meaning)
+
+
+def _meaning(reference: str, game: Game, limits: Mapping[str, Any]) -> Any:
+    """Returns what a reference says with all defaults: equal of references that make the same agent."""
+    if names_experts(reference):
+        return folder_of(reference).resolve(), _said(reference, game, limits).meaning(game)
+    name, options = parse_reference(_limited(reference, game, limits))
+    agents = plugins().agents.for_game(game.spec.name)
+    make, num_given = agents.entry(name).make, 1 + agents.is_member(name)
+    return name, defaults_of(make) | checked_options(f"agent {name!r}", make, options, num_given=num_given)
 
 
 def _more(agent: Agent, reference: str) -> str:
@@ -125,7 +150,7 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
     the search (`SearchConfig`) have their own names, but `leaves` for `leaves_per_tree` and `noise` for
     `noise_fraction`: `solver=true&reuse=true`.
     """
-    name, options = parse_reference(reference)
+    name, _ = parse_reference(reference)
     if not name.strip():
         raise UsageError(
             f"expected an agent, a folder of experts or weights:NAME, got {reference!r}; `moemcts agents` lists agents"
@@ -138,15 +163,19 @@ def resolve_agent(reference: str, game: Game, limits: Mapping[str, Any] | None =
             trained = plugins().weights.for_game(game.spec.name)
             raise unknown_name("agent", name, [*agents, *(weights.WEIGHTS + one for one in trained)])
         return plugins().agent(_limited(reference, game, limits), game)
-    options = with_limits(options, reference, game, limits or {})
+    return _said(reference, game, limits or {}).of(folder_of(reference), game, reference)
+
+
+def _said(reference: str, game: Game, limits: Mapping[str, Any]) -> ExpertAgent:
+    """Returns what a reference to experts says of their agent."""
+    options = with_limits(parse_reference(reference)[1], reference, game, limits)
     if "simulations" not in options and any(name in options for name in LIMITS):
         options["simulations"] = None
     # `else` is no word that Python takes for an option.
     renamed = {"baseline" if option == "else" else option: value for option, value in options.items()}
     if ("only" in options) != ("else" in options):
         raise UsageError(f"expected only=PHASE and else=FOLDER together in {reference!r}")
-    known = checked_options("an expert agent", ExpertAgent, renamed)
-    return ExpertAgent.saying(known, game).of(folder_of(reference), game, reference)
+    return ExpertAgent.saying(checked_options("an expert agent", ExpertAgent, renamed), game)
 
 
 def check_backend(name: str, precision: str | None = None, device: str = "cpu") -> None:

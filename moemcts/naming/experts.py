@@ -109,6 +109,19 @@ class ExpertAgent:
             said["leaves"] = usual["leaves_per_tree"]
         return cls(**said)
 
+    def meaning(self, game: Game) -> dict[str, Any]:
+        """Returns what it says, with what it leaves to others filled in: equal of what makes equal agents of a folder.
+
+        It has to make one.
+        """
+        settings = SearchConfig.model_fields.keys() | {"leaves", "noise"}
+        found = {name: value for name, value in vars(self).items() if name not in settings}
+        found["opponents"] = self.opponents or usual_opponents(game)
+        found["precision"] = self._precision
+        # Who searches nothing has settings of the search that mean nothing.
+        found["search"] = self._search(game) if self.simulations != 0 else None
+        return found
+
     def of(self, folder: Path, game: Game, reference: str) -> Agent:
         """Returns the agent of a folder of experts; its name is the reference, which also says what was chosen here."""
         from moemcts.learn.checkpoint import load_networks
@@ -131,13 +144,17 @@ class ExpertAgent:
             raise UsageError(f"{reference}: {told(error)}") from None
         return agent if own is game else Translated(agent, game, own)
 
+    @property
+    def _precision(self) -> str:
+        # What the names of agents say that took float32: the backend alone.
+        return self.precision or (AUTO if self.backend == AUTO else "float32")
+
     def _inference(self, networks: LoadedNetworks, game: Game, device: str) -> Inference:
         from moemcts.learn.inference.positions import usual_positions
 
         return networks.choice(
             self.backend,
-            # What the names of agents say that took float32: the backend alone.
-            self.precision or (AUTO if self.backend == AUTO else "float32"),
+            self._precision,
             device=device,
             positions=lambda: usual_positions(game, networks.gate, plugins().agent(plugins().player(game), game)),
         ).inference

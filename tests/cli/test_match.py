@@ -202,7 +202,7 @@ def test_games_that_repeat_others_are_counted(folder: Path) -> None:
 
 
 def test_a_sequential_test_stops_the_match(folder: Path) -> None:
-    arguments = ["--game", "tictactoe", "--agent", "random", "--agent", "random?", "--games", 4000, "--json"]
+    arguments = ["--game", "tictactoe", "--agent", "flat?playouts=1", "--agent", "random", "--games", 4000, "--json"]
     result = json.loads(run(*arguments, "--sprt", "-800,-600,model=trinomial", folder=folder).stdout)
     assert result["sprt"]["decision"] == "H1"
     assert result["num_games"] < 200
@@ -265,36 +265,40 @@ def test_an_agent_that_breaks_loses_and_the_match_goes_on(tmp_path: Path, worker
     ("arguments", "line"),
     [
         ("--agent random --agent random", "expected different agents"),
-        ("--agent random --agent random? --agent random?? ", "expected 2 agents that play each other"),
-        ("--agent random --agent random? --games 4 --pairs 2", "expected --games or --pairs, got both"),
-        ("--agent random --agent random? --sprt 5", "expected --sprt elo0,elo1[,alpha,beta][,model=...], got '5'"),
-        ("--agent random --agent random? --sprt 5,0", "expected elo0 < elo1, got 5.0 and 0.0"),
-        ("--agent random --agent random? --sprt 0,2e4", "expected differences between -2000 and 2000 Elo, got 20000.0"),
-        ("--agent random --agent random? --sprt 0,5,model=norm", "did you mean 'normalized'?"),
+        (
+            "--agent uct?simulations=20 --agent uct?simulations=20&c=1.4",
+            "got 'uct?simulations=20' and 'uct?simulations=20&c=1.4', which are both 'uct?simulations=20&c=1.4'",
+        ),
+        ("--agent random --agent flat --agent flat?playouts=1", "expected 2 agents that play each other"),
+        ("--agent random --agent flat --games 4 --pairs 2", "expected --games or --pairs, got both"),
+        ("--agent random --agent flat --sprt 5", "expected --sprt elo0,elo1[,alpha,beta][,model=...], got '5'"),
+        ("--agent random --agent flat --sprt 5,0", "expected elo0 < elo1, got 5.0 and 0.0"),
+        ("--agent random --agent flat --sprt 0,2e4", "expected differences between -2000 and 2000 Elo, got 20000.0"),
+        ("--agent random --agent flat --sprt 0,5,model=norm", "did you mean 'normalized'?"),
         ("--agent random --against random --sprt 0,5", "expected a sequential test between agents"),
-        ("--agent random --agent random? --adjudicate paper", "did you mean 'papers'?"),
-        ("--agent random --agent random? --openings-order up", "expected --openings-order random or sequential"),
-        ("--agent random --agent random? --openings-order random", "no effect without --openings FILE; leave it out"),
-        ("--agent random --agent random? --openings-plies 2", "--openings-plies has no effect without --openings FILE"),
-        ("--agent random --agent random? --openings a --random-plies 0", "--random-plies has no effect with --open"),
+        ("--agent random --agent flat --adjudicate paper", "did you mean 'papers'?"),
+        ("--agent random --agent flat --openings-order up", "expected --openings-order random or sequential"),
+        ("--agent random --agent flat --openings-order random", "no effect without --openings FILE; leave it out"),
+        ("--agent random --agent flat --openings-plies 2", "--openings-plies has no effect without --openings FILE"),
+        ("--agent random --agent flat --openings a --random-plies 0", "--random-plies has no effect with --open"),
         (
             "--agent random --agent uct?simulations=5 --simulations 9",
             "--simulations has no effect here: no agent takes it",
         ),
         ("--agent random --agent uct --nodes 9", "--nodes has no effect here: no agent takes it"),
-        ("--agent random --agent random? --seconds 0.1", "--seconds has no effect here"),
-        ("--agent random --agent random? --openings none.epd", "cannot read the openings none.epd"),
-        ("--agent random --agent random? --replays a.pgn", "no replay format named 'pgn'"),
-        ("--agent random --agent random? --pgn a.pgn", "tictactoe has no PGN; --replays FILE.jsonl keeps its games"),
-        ("--agent random --agent random? --random-plies 9", "take fewer --random-plies"),
-        ("--agent random --agent random? --out a.jsonl --replays a.jsonl", "expected different files to write to"),
-        ("--agent random --agent random? --replays /proc/x.jsonl", "cannot write /proc/x.jsonl"),
+        ("--agent random --agent flat?playouts=1 --seconds 0.1", "--seconds has no effect here"),
+        ("--agent random --agent flat --openings none.epd", "cannot read the openings none.epd"),
+        ("--agent random --agent flat --replays a.pgn", "no replay format named 'pgn'"),
+        ("--agent random --agent flat --pgn a.pgn", "tictactoe has no PGN; --replays FILE.jsonl keeps its games"),
+        ("--agent random --agent flat --random-plies 9", "take fewer --random-plies"),
+        ("--agent random --agent flat --out a.jsonl --replays a.jsonl", "expected different files to write to"),
+        ("--agent random --agent flat --replays /proc/x.jsonl", "cannot write /proc/x.jsonl"),
         ("--agent random --agent uct?simulations=1.5", "agent 'uct': expected simulations as whole number, got 1.5"),
         ("--agent random --agent uct?c=high", "agent 'uct': expected c as number, got 'high'"),
         ("--agent random --agent uct?c=1&c=2", "expected option 'c' once in 'uct?c=1&c=2', got it twice"),
         ("--agent random --agent no/such/folder?nodes=9", "no agent or folder of experts 'no/such/folder'"),
-        ("--agent random --agent random? --agent-timeout inf", "at most 86400 seconds per decision, got inf"),
-        ("--agent random --agent random? --openings /dev/zero", "expected a file of openings, but /dev/zero is none"),
+        ("--agent random --agent flat --agent-timeout inf", "at most 86400 seconds per decision, got inf"),
+        ("--agent random --agent flat --openings /dev/zero", "expected a file of openings, but /dev/zero is none"),
     ],
 )
 def test_mistakes_get_one_line(
@@ -348,8 +352,8 @@ def test_limits_are_those_of_experts_that_name_none(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("agents", "limits", "max_parallel"),
     [
-        (("random", "random?"), {}, 256),
-        (("random", "random?"), {"seconds": 0.1}, 1),
+        (("random", "flat?playouts=1"), {}, 256),
+        (("random", "flat?playouts=1"), {"seconds": 0.1}, 1),
         (("random", "uct?seconds=1"), {}, 1),
     ],
 )
@@ -388,7 +392,7 @@ def test_tests_are_written_as_users_know_them() -> None:
 
 def test_the_thousand_games_of_a_match_survive_its_being_stopped(tmp_path: Path) -> None:
     """The statement about 1,000 games, with quick ones."""
-    arguments = ["--game", "tictactoe", "--agent", "random", "--agent", "random?", "--games", 1000, "--json"]
+    arguments = ["--game", "tictactoe", "--agent", "flat?playouts=1", "--agent", "random", "--games", 1000, "--json"]
     whole = run(*arguments, "--out", "whole.jsonl", folder=tmp_path)
     shutil.copy(tmp_path / "whole.jsonl", tmp_path / "part.jsonl")
     with (tmp_path / "part.jsonl").open("r+b") as file:
