@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from moemcts.learn.assessment import PhaseLosses
@@ -56,9 +57,11 @@ def _learning(team: Learned, outcomes: Outcomes) -> Section:
     who = team.name if team.is_single else f"the experts by {team.name}"
     single = {phase: team.single.loss(phase, **weights) for phase in team.single.policy}
     reached = Reached(who="single network", samples=outcomes.measured_on, losses=single)
+    # One network for all phases is no mixture, whatever the row that stands for all experts is called in files.
+    losses = [*team.losses[:-1], replace(team.losses[-1], name=team.name)] if team.is_single else team.losses
     return Section(
         f"What {who} learned",
-        tables=[loss_table(team.losses, where, **weights), accuracy_table(team.losses, where)],
+        tables=[loss_table(losses, where, **weights), accuracy_table(losses, where)],
         figures=curve_figures(
             team.phase_names, team.metrics, seed=outcomes.searched.seeds[0], reached=reached, label=team.label
         ),

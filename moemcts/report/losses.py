@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from moemcts.learn.assessment import PhaseLosses
+from moemcts.learn.assessment import MIXTURE, PhaseLosses
 from moemcts.report.tables import Cell, Table, fixed
 
 FULL_COLOUR = 0.2
@@ -21,9 +21,10 @@ def loss_table(losses: Sequence[PhaseLosses], where: str, *, policy_weight: floa
     counts = ", ".join(f"{phase} {count:,.0f}" for phase, count in losses[0].counts.items()) if losses else ""
     caption = (
         f"Loss {where}: {policy_weight:g} of the policy's cross-entropy and {value_weight:g} of the value's squared "
-        f"error. Samples: {counts}. The mixture asks each phase's expert, or "
-        "all where the gate is soft."
+        f"error. Samples: {counts}."
     )
+    if any(row.name == MIXTURE for row in losses):
+        caption += " The mixture asks each phase's expert, or all where the gate is soft."
     return _table("loss", losses, cells, [[fixed(cell) for cell in row] for row in cells], caption, -1)
 
 

@@ -184,16 +184,14 @@ class Training(Run[TrainingConfig]):
         )
 
     def _losses(self, experts: ExpertSet, held_out: Dataset) -> list[PhaseLosses]:
-        from moemcts.learn.assessment import MIXTURE, phase_losses, team_evaluators
+        from moemcts.learn.assessment import phase_losses, team_evaluators
 
         baseline = self.baseline()
         evaluators: dict[str, Evaluator] = {} if baseline is None else {BASELINE: baseline}
         manifest = read_toml(self.folder / "experts" / "manifest.toml")
-        if experts.gate.num_phases == 1:
+        if len({entry["sha256"] for entry in manifest["experts"]}) == 1:
+            # Also one for several phases.
             evaluators["network"] = experts
-        elif len({entry["sha256"] for entry in manifest["experts"]}) == 1:
-            # One network for all phases has one row.
-            evaluators[MIXTURE] = experts
         else:
             evaluators |= team_evaluators(experts)
         return phase_losses(evaluators, held_out, experts.gate)

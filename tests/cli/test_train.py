@@ -47,6 +47,10 @@ def test_experts_are_compared_with_a_baseline_on_every_phase(baseline: Path, tmp
     )
     rows = {row["name"]: row for row in numbers["losses"]}  # type: ignore[attr-defined]
     assert list(rows) == ["baseline", *(f"expert for phase {i}" for i in range(3)), "mixture"]
+    assert "The mixture asks each phase's expert" in (out / "report" / "report.md").read_text()
+    alone = (baseline / "report" / "report.md").read_text()
+    assert "| network | " in alone
+    assert "mixture" not in alone
     assert rows["mixture"]["loss"]["phase 1"] == rows["expert for phase 1"]["loss"]["phase 1"]
     assert sum(rows["mixture"]["counts"][f"phase {i}"] for i in range(3)) == rows["mixture"]["counts"]["all"]
     page = (out / "report" / "report.html").read_text()

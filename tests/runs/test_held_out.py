@@ -18,6 +18,7 @@ from moemcts.store import read_json, write_text
 from moemcts.work.progress import Silence
 
 EXPERTS = [f"expert for phase {number}" for number in range(3)]
+TEAMS = ("the experts by separated", "single?epochs=2")
 COUNTED = assessment.phase_losses
 
 
@@ -71,6 +72,13 @@ def test_one_network_for_all_phases_is_measured_once(tmp_path: Path, measured: l
     report = finish(run, Silence())
     assert measured == [["seed 0"], ["single", *EXPERTS, "mixture"], ["single", "mixture"]]
     assert [row["name"] for row in report.numbers["losses"]["single?epochs=2"]] == ["single", "mixture"]
+    page = (run.folder / "report" / "report.md").read_text()
+    part, alone = (page.partition(f"## What {who} learned")[2].partition("## ")[0] for who in TEAMS)
+    rows = [[line.split(" | ")[0] for line in text.splitlines() if line.startswith("| ")] for text in (part, alone)]
+    assert rows[0].count("| mixture") == 2
+    assert rows[1].count("| single?epochs=2") == 2
+    assert ["The mixture asks" in text for text in (part, alone)] == [True, False]
+    assert "mixture" not in alone
     assert [num_evaluations(arm, run.gate(arm.gate)) for arm in run.arms] == [len(rows) for rows in measured]
 
 
