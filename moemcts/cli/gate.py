@@ -30,7 +30,7 @@ def fit(
     game: GameName,
     data: Data,
     out: Annotated[Path, typer.Option(help="The gate's file, NAME.safetensors; its path then names the gate.")],
-    phases: Annotated[int, typer.Option(min=1, help="Clusters to find.")] = 3,
+    phases: Annotated[int, typer.Option(help="Clusters to find, 2 or more.")] = 3,
     features: Annotated[str, typer.Option(help="What is clustered: planes, or network with --experts.")] = "planes",
     experts: Annotated[
         Path | None,
@@ -56,6 +56,8 @@ def fit(
     from moemcts.report.tables import Table
     from moemcts.runs.sources import open_training_samples
 
+    if phases < 2:
+        raise UsageError(f"expected --phases of 2 or more, got {phases}; the gate of one phase is `none`")
     if out.suffix != SAVED_GATE:
         raise UsageError(f"expected a file NAME{SAVED_GATE} for the gate, got {str(out)!r}")
     made = plugins().game(game)

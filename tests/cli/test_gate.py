@@ -117,6 +117,11 @@ def test_experts_and_gate_are_trained_together(moemcts, data: Path, tmp_path: Pa
             "--experts together",
         ),
         (
+            "gate fit --game tictactoe --data DATA --out g.safetensors --phases 1",
+            2,
+            "expected --phases of 2 or more, got 1; the gate of one phase is `none`",
+        ),
+        (
             "gate fit --game tictactoe --data DATA --out g.safetensors --phases 9999",
             1,
             "cannot find 9999 phases in 600",
