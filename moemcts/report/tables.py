@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Self
 
 from moemcts.arena.intervals import Interval
@@ -102,7 +101,8 @@ class Table:
 
 def escape_markdown(text: str) -> str:
     """Returns text on one line in which names of users are never HTML, nor links to anything but pages and files."""
-    text = escape(" ".join(text.split("\n")), quote=False)
+    # A quotation may stand in an item of a list.
+    text = re.sub(r"^((?:[\s*+-]|\d+[.)])*)>", r"\1&gt;", _without_html(text))
     return re.sub(r"\](?=\((?!" + SAFE_ADDRESS + r"\)))", r"\\]", text)
 
 
@@ -129,7 +129,20 @@ def _text(cell: Cell) -> str:
 
 
 def _markdown_cell(text: str) -> str:
-    return escape_markdown(text).replace("|", "\\|")
+    """Returns a text in which nothing is markup, as on a page; what needs no escape, as most names, has none."""
+    text = _without_html(re.sub(r"\\(?=[^\w\s])", r"\\\\", text))
+    text = re.sub(r"\](?=\()|\|", r"\\\g<0>", text)
+    # One mark alone begins nothing, and within a word neither does an underscore.
+    for mark in (r"\*", "`", "~", r"(?<![^\W_])_|_(?![^\W_])"):
+        if len(re.findall(mark, text)) > 1:
+            text = re.sub(mark, r"\\\g<0>", text)
+    return text
+
+
+def _without_html(text: str) -> str:
+    """Returns text on one line in which there are neither tags nor characters by their names."""
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", " ".join(text.split("\n")))
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
 
 
 def _looks_numeric(cell: Cell) -> bool:

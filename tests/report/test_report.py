@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 from matplotlib.text import Text
 
 from moemcts.arena import Difference, GameRecord, MatchResult, Outcome
@@ -42,7 +43,7 @@ from moemcts.report.plots import (
 )
 from moemcts.report.strength import strength_curve
 from moemcts.report.style import PHASE_COLOURS, phase_colour
-from moemcts.report.tables import p_text, points
+from moemcts.report.tables import escape_markdown, p_text, points
 
 PHASES = ("opening", "middlegame", "endgame")
 
@@ -179,7 +180,33 @@ def test_names_in_the_markdown_are_no_markup_either(tmp_path: Path) -> None:
     assert not re.search(r"(?<!\\)\]\(javascript", text)
     assert "`<kept>`" in text
     assert "[page](https://a.b)" in text
-    assert text.startswith("# &lt;img src=x onerror=alert(1)&gt; [x\\](javascript:alert(1)) # y\n")
+    assert text.startswith("# &lt;img src=x onerror=alert(1)> [x\\](javascript:alert(1)) # y\n")
+
+
+NAMES = ("mlp?width=32&layers=2", "uct?c_init=2.5&first_play_urgency=parent", "runs/a_b/experts/steps-0", "p < 0.001")
+MARKUP = (
+    "<b>x</b>", "<!-- x -->", "&lt;b&gt;", "&#42;", "a&copy;b", "[x](figures/a.png)", "`x`", "``", "*x*", "a*b*c",
+    "__x__", "_x_ y", "~x~", "~~x~~", "\\*x\\*", "a\\`b`", "https:x|y", "> 3", ">> 3", "# x", "- x", "1. x", "a_*b_*",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*NAMES, *MARKUP])
+def test_cells_of_the_markdown_read_as_they_are_written(name: str) -> None:
+    written = Table([name, "b"], [[name, name]]).markdown()
+    if name in NAMES:
+        assert written.count(name) == 3
+    html = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(written)
+    cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", html)
+    assert [unescape(cell) for cell in cells] == [name, "b", name, name]
+    assert not any("<" in cell for cell in cells)
+
+
+@pytest.mark.parametrize("line", ["> x", "- > x", "1. > x", "  >> x", "<b>", "a < b & c > d", "&amp; &"])
+def test_prose_of_the_markdown_quotes_nothing_and_has_no_html(line: str) -> None:
+    html = MarkdownIt("commonmark").render(escape_markdown(line))
+    assert "<blockquote>" not in html
+    assert "<b>" not in html
+    assert unescape(re.sub("<[^>]*>", "", html)).strip() == re.sub(r"^(-|1\.)?\s*", "", line)
 
 
 def losses(*values: float) -> list[PhaseLosses]:
@@ -365,7 +392,7 @@ def test_the_markdown_shows_the_files_that_are_there(tmp_path: Path) -> None:
     files = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", text)
     assert len(files) == len(figures())
     assert all((tmp_path / file).stat().st_size > 1000 for file in files)
-    assert "| &lt;c&gt; | 4 | – |" in text
+    assert "| &lt;c> | 4 | – |" in text
 
 
 def test_the_numbers_are_json_without_nan(tmp_path: Path) -> None:
