@@ -19,6 +19,7 @@ from moemcts.runs.presets import preset_names
 from moemcts.runs.selfplay_settings import SelfPlayConfig, load_preset
 from moemcts.runs.settings import DataConfig, validate
 from moemcts.runs.sources import open_sources
+from moemcts_chess.plugin import VARIANTS
 
 GAMES = """[Event "A"]
 [Result "{}"]
@@ -46,6 +47,20 @@ def test_every_preset_of_every_game_is_a_valid_experiment(preset: str) -> None:
             continue
         given = {"data.folder": "games"} if plugins().game_preset(name, preset).get("needs") else {}
         assert settings(preset, name, **given).summary
+
+
+def test_the_tutorial_says_how_large_smoke_is_in_every_game() -> None:
+    page = " ".join((Path(__file__).parents[2] / "docs" / "tutorials" / "first-run.md").read_text().split())
+    assert "| samples to learn from | 20,000 |" in page
+    assert "| games per arm and seed | 8 |" in page
+    assert "the chess family has 8,000 samples and 4 games, `tic-tac-toe` 4,000 and 40, other board games 8,000" in page
+    expected = {"tic-tac-toe": (4_000, 40), "tictactoe": (20_000, 8)}
+    expected |= {name: (20_000, 8) for name in plugins().games if name.startswith("pommerman")}
+    expected |= dict.fromkeys(VARIANTS, (8000, 4))
+    for name in plugins().games:
+        if not name.endswith(":"):
+            found = settings("smoke", name)
+            assert (found.data.samples, found.match.games) == expected.get(name, (8_000, 20)), name
 
 
 def test_a_preset_that_needs_games_is_refused_without_them(tmp_path: Path) -> None:
