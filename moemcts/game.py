@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,7 +196,9 @@ class Views(Protocol):
 
     def __getitem__(self, row: int) -> View: ...
 
-    def __iter__(self) -> Iterator[View]: ...
+    if TYPE_CHECKING:
+        # Python goes through whatever has rows; native views have no more.
+        def __iter__(self) -> Iterator[View]: ...
 
     def take(self, rows: Sequence[int] | IntArray) -> Self:
         """Returns the views of the given rows, in that order."""
