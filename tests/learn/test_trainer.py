@@ -180,7 +180,7 @@ def test_progress_counts_all_stages(data: Dataset, tmp_path: Path) -> None:
 
 def test_a_phase_without_samples_is_named_with_the_counts(data: Dataset, tmp_path: Path) -> None:
     gate = PlyGate([3, 9], ["early", "rest", "never"])
-    with pytest.raises(MoemctsError, match=r"'never' on: gate 'plies' finds early \d+, rest \d+, never 0"):
+    with pytest.raises(MoemctsError, match=r"'never' on: gate 'plies' finds \d+ of early, \d+ of rest, 0 of never;"):
         Separated().fit(Trainer(config()), Forgetful, data, gate, tmp_path)
     assert not list(tmp_path.iterdir())
 
