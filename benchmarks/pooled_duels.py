@@ -48,18 +48,7 @@ def alike(rows: Sequence[Row]) -> list[list[Row]]:
 
 def pooled(rows: Sequence[Row]) -> Row:
     """Returns the row of all trainings of a set."""
-    found = pooled_scores(
-        [
-            Part(
-                name=row["name"],
-                elos=row["by training"],
-                counts=tuple(row["counts"]),
-                scores=row.get("scores by training"),
-                variance=row.get("own variance"),
-            )
-            for row in rows
-        ]
-    )
+    found = pooled_scores([Part.of_duels(row) for row in rows])
     elo, own = (EloRange.of(found.mean, interval) for interval in (found.interval, found.own_interval))
     return {
         "name": f"{_SEED.sub('', rows[0]['name'])}, {counted(found.num_seeds, 'training')}",

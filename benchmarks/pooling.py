@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from moemcts.arena.intervals import SeedEstimate, agreed_variance, pooled_interval
 from moemcts.arena.rating import EloRange, score_of_elo
@@ -28,6 +28,17 @@ class Part:
     """By seed; earlier rows have their Elo alone."""
     variance: float | None = None
     """Of the mean of these scores, by the games alone; earlier rows do not say."""
+
+    @classmethod
+    def of_duels(cls, row: Mapping[str, Any]) -> Self:
+        """Returns what a row of duels says."""
+        return cls(
+            name=row["name"],
+            elos=row["by training"],
+            counts=tuple(row["counts"]),
+            scores=row.get("scores by training"),
+            variance=row.get("own variance"),
+        )
 
     def by_seed(self) -> list[float]:
         """Returns the score of each seed.
@@ -121,12 +132,6 @@ def other_than(row: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, An
 
 def _elo_variances(row: Mapping[str, Any]) -> list[float]:
     """Returns the variance that the games leave the Elo of each training: that of its score, linearised."""
-    part = Part(
-        name=row["name"],
-        elos=row["by training"],
-        counts=row["counts"],
-        scores=row.get("scores by training"),
-        variance=row.get("own variance"),
-    )
+    part = Part.of_duels(row)
     slopes = (400 / math.log(10) / (score * (1 - score)) if 0 < score < 1 else math.inf for score in part.by_seed())
     return [part.variance_by_seed() * slope**2 for slope in slopes]

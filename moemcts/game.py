@@ -218,7 +218,7 @@ class Views(Protocol):
 
 def seats_from(players: IntArray, num_players: int) -> IntArray:
     """Returns who sits `k` seats further on than each player, `[N, num_players]` from `[N]`."""
-    return (players.astype(np.int64)[:, None] + np.arange(num_players)) % num_players
+    return (players.astype(np.int64, copy=False)[:, None] + np.arange(num_players)) % num_players
 
 
 def from_own_seats(table: NDArray[F], players: IntArray) -> NDArray[F]:

@@ -13,7 +13,16 @@ import numpy as np
 
 from moemcts.arena.outcomes import Score, Tally, better, last_one_standing, outcome_of
 from moemcts.arena.ranking import Ranking, fit_ratings, ranking_of
-from moemcts.arena.rating import Elo, Sprt, elo, likelihood_of_superiority, normalized_elo, pentanomial_elo
+from moemcts.arena.rating import (
+    Elo,
+    EloRange,
+    Sprt,
+    elo,
+    likelihood_of_superiority,
+    normalized_elo,
+    pentanomial_elo,
+    student_elo,
+)
 from moemcts.arena.records import GameRecord, Ways, boards_of, num_duplicates, telling, terminations
 from moemcts.arena.schedules import DuelSchedule
 from moemcts.errors import unknown_name
@@ -127,6 +136,15 @@ class DuelResult:
         losses, draws, wins = self.counts(name)
         return elo(wins, draws, losses)
 
+    def elo_range(self, name: str) -> EloRange:
+        """Returns by how much Elo the agent is stronger than the other, with Student's interval: by pairs or games."""
+        return student_elo(self.pairs(name) if self.is_in_pairs else self.counts(name))
+
+    @property
+    def is_in_pairs(self) -> bool:
+        """Whether every opening was played from both sides: both games owe something to it and are one observation."""
+        return 2 * sum(self.pairs(self.names[0])) == len(self.telling)
+
     def rankings(self) -> list[Ranking]:
         """Returns how each game ended, for `fit_ratings`; games of other duels may be added."""
         # Games of other duels are on other boards, whatever these are called.
@@ -160,6 +178,7 @@ class DuelResult:
             **self._tally_json(name),
             "by_seat": [self.tally(name, side).to_json() for side in range(len(self.sides))],
             "elo": asdict(self.elo(name)) if self.records and self.is_even else None,
+            "elo_range": asdict(self.elo_range(name)) if self.records and self.is_even else None,
             "likelihood_of_superiority": likelihood_of_superiority(wins, losses) if self.is_even else None,
             "pairs": list(pairs),
             "pentanomial_elo": asdict(pentanomial_elo(pairs)) if any(pairs) else None,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
 from rich.table import Table
 
 from moemcts.arena.duel import DuelResult
-from moemcts.arena.intervals import Interval, mean_interval
+from moemcts.arena.intervals import Interval
 from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Beginnings
 from moemcts.arena.outcomes import Tally
@@ -64,9 +61,7 @@ def _two(result: DuelResult) -> Table:
 def _evidence(result: DuelResult) -> list[str]:
     first, second = result.names
     pairs, num_games = result.pairs(first), len(result.telling)
-    # Both games on an opening owe something to it: they are one observation, where every opening has both.
-    in_pairs = 2 * sum(pairs) == num_games
-    found = _range_of(pairs if in_pairs else result.counts(first))
+    found, in_pairs = result.elo_range(first), result.is_in_pairs
     number, what = (sum(pairs), "pair") if in_pairs else (num_games, "game")
     observations = f"{what}{'s' * (number != 1)}{' of games' * in_pairs}"
     stopped = "; the test stopped the games, so the interval is too narrow" if result.is_stopped else ""
@@ -91,12 +86,6 @@ def _evidence(result: DuelResult) -> list[str]:
             f"in [{lower:.2f}, {upper:.2f}], {decision}"
         )
     return lines
-
-
-def _range_of(counts: Sequence[int]) -> EloRange:
-    """Returns the Elo of games or pairs, counted by their points from none on, with Student's interval."""
-    scores = np.repeat(np.linspace(0.0, 1.0, len(counts)), counts)
-    return EloRange.of(float(scores.mean()), mean_interval(scores, bounds=(0.0, 1.0)).interval)
 
 
 def _claim(found: EloRange, number: int, observations: str) -> str:

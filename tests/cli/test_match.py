@@ -19,10 +19,10 @@ import pytest
 from matches_for_tests import game_record
 
 from moemcts.agents import PolicyAgent
-from moemcts.arena.rating import elo
+from moemcts.arena.rating import elo, student_elo
 from moemcts.cli.main import main
 from moemcts.cli.match import parse_sprt
-from moemcts.cli.match_table import _claim, _range_of
+from moemcts.cli.match_table import _claim
 from moemcts.cli.standing import Standing
 from moemcts.errors import UsageError
 from moemcts.learn.checkpoint import save_experts
@@ -518,7 +518,7 @@ def test_numbers_of_a_match_say_how_its_games_begin(moemcts, tmp_path: Path) -> 
     ],
 )
 def test_one_bound_is_a_verdict_too(counts: tuple[int, ...], told: str) -> None:
-    assert _claim(_range_of(counts), sum(counts), "games").startswith(told)
+    assert _claim(student_elo(counts), sum(counts), "games").startswith(told)
 
 
 @pytest.mark.parametrize("num_pairs", [2, 4, 6, 8, 12, 20])
@@ -528,7 +528,7 @@ def test_equal_agents_are_hardly_ever_called_better_however_few_the_pairs(num_pa
     for won in range(num_pairs + 1):
         for lost in range(num_pairs + 1 - won):
             even = num_pairs - won - lost
-            if "no difference shown" not in _claim(_range_of((lost, 0, even, 0, won)), num_pairs, "pairs"):
+            if "no difference shown" not in _claim(student_elo((lost, 0, even, 0, won)), num_pairs, "pairs"):
                 ways = math.comb(num_pairs, won) * math.comb(num_pairs - won, lost)
                 shown += ways * 0.25 ** (won + lost) * 0.5**even
     assert shown < 0.06
