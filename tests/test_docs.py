@@ -249,6 +249,7 @@ def test_the_table_of_presets_says_what_they_are() -> None:
         "training seeds": "num_seeds",
         "simulations per move": "search.simulations",
         "games per arm and seed": "match.games",
+        "games without search": "match.raw_games",
     }
     for what, path in rows.items():
         numbers = [f"{lookup(load_preset(name), path):,}" for name in ("smoke", "laptop", "paper")]

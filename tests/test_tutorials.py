@@ -124,9 +124,6 @@ def test_a_gate_is_written_registered_and_compared(folder: Path, monkeypatch: py
     blocks = dict(BLOCK.findall((TUTORIALS / "new-gate.md").read_text()))
     (folder / "patience.py").write_text(blocks["python"])
     install(blocks["toml"], folder, monkeypatch)
-    # The games that one command shows come from the one below it.
-    moemcts(shlex.split(small(next(line for line in _lines("new-gate.md") if "generate" in line)))[1:], monkeypatch)
-    monkeypatch.setitem(globals(), "SMALLER", ((r"^moemcts data generate.*", ""), *SMALLER))
     follow("new-gate.md", monkeypatch)
     assert (folder / "runs" / "choices" / "report" / "report.html").exists()
 

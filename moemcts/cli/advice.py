@@ -112,7 +112,7 @@ def _instructions(facts: Facts) -> Iterator[Advice]:
     if best == "DEFAULT":
         yield Advice(
             "the CPU has no AVX2: networks run slower than on most others",
-            "moemcts networks  # the last column is what each costs; take a small one by --network",
+            "moemcts networks --game GAME --measure rise-tiny  # what one costs; take a small one by --network",
         )
 
 
