@@ -13,9 +13,13 @@ from moemcts.arena.rating import EloRange
 ALPHA = 0.05
 CHESS: Mapping[str, Sequence[int]] = {
     "chess, separated, searched, 21,815,080 positions, seeds 30 to 34": (5,),
-    "chess, separated, searched, 10,907,540 positions, seeds 42 to 45": (4,),
+    "chess, separated, searched, 10,907,540 positions, seeds 42 to 46": (5,),
 }
 """By pooled row, for how many looks its interval is corrected: after each of its seeds."""
+STARTS: Mapping[str, Sequence[Sequence[int]]] = {
+    "chess, separated, searched, 10,907,540 positions, seeds 42 to 46": ((0, 3), (1, 4), (2,)),
+}
+"""By pooled row, which of its seeds start from the same network."""
 POMMERMAN: Mapping[str, Sequence[int]] = {
     "pommerman, steps, searched, the paper's size, fifteen seeds by steps": (3, 21),
     "pommerman, mixedness, searched, the paper's size, ten seeds by all gates": (),
@@ -25,12 +29,15 @@ POMMERMAN: Mapping[str, Sequence[int]] = {
 
 
 def chess() -> str:
-    """Returns the Elo of pooled comparisons in chess with intervals corrected for looks; empty without any."""
-    cells = []
+    """Returns the Elo of pooled comparisons in chess with intervals corrected for looks, and over the networks that
+    their trainings start from; empty without any.
+    """
+    cells: list[list[object]] = []
     for row, looks in _known("chess", CHESS):
         low, high = widened(row["score_interval"], row["score"], row["seeds"], looks)
         found = EloRange.of(row["score"], (max(low, 0.0), min(high, 1.0)))
         cells.append([row["name"], looks, str(found)])
+    cells += [_by_start(row, STARTS[name]) for name, row in latest("chess").items() if name in STARTS]
     return table("chess, pooled | corrected for looks | Elo, searching", cells) if cells else ""
 
 
@@ -53,6 +60,12 @@ def widened(interval: Sequence[float], mean: float, num_seeds: int, looks: int) 
     ratio = t_quantile(1 - ALPHA / looks / 2, num_seeds - 1) / t_quantile(1 - ALPHA / 2, num_seeds - 1)
     low, high = interval
     return mean - ratio * (mean - low), mean + ratio * (high - mean)
+
+
+def _by_start(row: Row, groups: Sequence[Sequence[int]]) -> list[object]:
+    """Returns the cells of a pooled row some of whose seeds share a first network: these networks are the unit then."""
+    found = mean_interval([fmean(row["scores_by_seed"][seed] for seed in group) for group in groups], bounds=(0.0, 1.0))
+    return [f"{row['name']}, by first network", "–", str(EloRange.of(found.mean, found.interval))]
 
 
 def _by_sets(row: Row) -> list[object]:
