@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable
 
 from moemcts.work.progress import Advance
-
-SECONDS_TO_LISTEN = 0.2
+from moemcts.work.stopping import SECONDS_TO_LISTEN, Stopped, wanted_while
 
 
 class Beside:
@@ -32,21 +31,18 @@ class Beside:
             raise self._error
 
     def stop(self) -> None:
-        """Stops the work when it next tells of its progress, and returns when it has."""
+        """Stops the work when it next tells of its progress or waits for workers, and returns when it has."""
         self._is_stopped = True
         self._thread.join()
 
     def _work(self) -> None:
         try:
-            self._do(self._hear)
+            with wanted_while(lambda: not self._is_stopped):
+                self._do(self._hear)
         except BaseException as error:
             self._error = error
 
     def _hear(self, done: int, total: int) -> None:
         if self._is_stopped:
-            raise _Stopped
+            raise Stopped
         self._done, self._total = done, total
-
-
-class _Stopped(Exception):
-    """Ends work that nobody waits for any more."""

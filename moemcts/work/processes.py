@@ -18,6 +18,7 @@ from typing import Any
 
 from moemcts.errors import MoemctsError
 from moemcts.garbage import collect_rarely
+from moemcts.work.stopping import SECONDS_TO_LISTEN, check_wanted
 
 SECONDS_TO_STOP = 20.0
 """That interrupted workers have to bring what they do to an end, as trainings save their state."""
@@ -56,7 +57,8 @@ class Processes:
         busy = {member.pipe: member for member in crew if member.give(next(waiting, None))}
         try:
             while busy:
-                for ready in connection.wait(list(busy)):
+                check_wanted()
+                for ready in connection.wait(list(busy), SECONDS_TO_LISTEN):
                     member = busy[ready]
                     kind, number, value = self._hear(member)
                     if kind == "report":

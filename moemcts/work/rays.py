@@ -13,12 +13,12 @@ from typing import Any
 from moemcts.errors import MissingExtra, MoemctsError
 from moemcts.garbage import collect_rarely
 from moemcts.work.processes import ONE_THREAD
+from moemcts.work.stopping import SECONDS_TO_LISTEN, check_wanted
 
 HERE = "ray"
 """The address of a Ray of this process's own."""
 MOST_DEATHS = 3
 """Times that an item may take its actor down before it is given up."""
-_SECONDS_TO_LISTEN = 0.2
 
 
 class Rays:
@@ -58,7 +58,8 @@ class Rays:
             for _ in range(min(self.count, len(items))):
                 self._give(_actor(ray, pickled, reports), waiting.pop(), busy)
             while busy:
-                ready, _ = ray.wait(list(busy), num_returns=1, timeout=_SECONDS_TO_LISTEN)
+                check_wanted()
+                ready, _ = ray.wait(list(busy), num_returns=1, timeout=SECONDS_TO_LISTEN)
                 for number, message in ray.get(reports.take.remote()):
                     on_report(number, message)
                 for answer in ready:

@@ -41,7 +41,7 @@ class Workers(Protocol):
 
         `on_report` is called here with what it reports and `on_done` with what it makes of an item, by the item's
         number, when that comes. Raises what the first item that failed raised, and whatever these two raise, after
-        all work has stopped. Ctrl-C stops the work before it goes on its way.
+        all work has stopped. Ctrl-C stops the work before it goes on its way, as `Beside.stop` does.
         """
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
+import tasks_for_tests as tasks
 
+from moemcts.work import Processes
 from moemcts.work.beside import Beside
 from moemcts.work.progress import Advance
 
@@ -45,3 +48,14 @@ def test_it_has_ended_when_it_is_stopped() -> None:
     assert begun.wait(5)
     work.stop()
     assert ended.is_set()
+
+
+def test_it_stops_while_it_waits_for_workers_that_say_nothing() -> None:
+    def do(advance: Advance) -> None:
+        Processes(2).map(tasks.dies, ["sleeps"] * 2)
+
+    work = Beside(do)
+    started = time.monotonic()
+    work.stop()
+    # Most of it is the start of two interpreters; they would sleep for a minute.
+    assert time.monotonic() - started < 20

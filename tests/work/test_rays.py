@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import tasks_for_tests as tasks
 
 from moemcts.errors import MissingExtra, MoemctsError, UsageError
 from moemcts.work import Rays, workers
+from moemcts.work.beside import Beside
+from moemcts.work.progress import Advance
 
 HAS_RAY = importlib.util.find_spec("ray") is not None
 needs_ray = pytest.mark.skipif(not HAS_RAY, reason="ray is an extra")
@@ -58,6 +61,17 @@ def test_an_item_that_kills_every_actor_is_given_up(two: Rays) -> None:
 def test_what_fails_is_raised_here(two: Rays) -> None:
     with pytest.raises(UsageError, match="expected another item"):
         two.map(tasks.fails, [1])
+
+
+@needs_ray
+def test_actors_that_say_nothing_are_stopped(two: Rays) -> None:
+    def do(advance: Advance) -> None:
+        two.map(tasks.dies, ["sleeps"] * 2)
+
+    work = Beside(do)
+    started = time.monotonic()
+    work.stop()
+    assert time.monotonic() - started < 20
 
 
 def test_words_that_are_no_workers_are_refused() -> None:
