@@ -143,7 +143,8 @@ class Judging:
     @property
     def num_openings(self) -> int:
         """How many openings the games that measure a generation are played on; none where none is measured."""
-        return -(-self.config.gauntlet.games // self.game.spec.num_players) if self.measured else 0
+        # One is against all from each side: team mates are one agent.
+        return -(-self.config.gauntlet.games // len(self.game.spec.sides)) if self.measured else 0
 
     @functools.cached_property
     def _gauntlet_openings(self) -> list[Opening]:
