@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,8 @@ from moemcts.arena.records import GameRecord
 from moemcts.arena.schedules import Remake, Schedule, duel_schedule, match_schedule, seating_of
 from moemcts.arena.solo import SoloResult
 from moemcts.game import Game
+from moemcts.store import digest, read_bytes
+from moemcts.weights import MANIFEST
 from moemcts.work import Workers
 from moemcts.work.progress import Advance
 
@@ -92,8 +93,8 @@ def one_against_all(game: Game, first: str, second: str) -> tuple[str, ...]:
 
 
 def manifest_digest(experts: Path) -> str:
-    """Returns a name for exactly the experts in a folder."""
-    return hashlib.sha256((experts / "manifest.toml").read_bytes()).hexdigest()[:16]
+    """Returns a name for exactly the experts in a folder; raises DamagedFile where there are none."""
+    return digest(read_bytes(experts / MANIFEST))[:16]
 
 
 def is_promoted(result: DuelResult | SoloResult, name: str, *, score: float, sprt: Sprt | None) -> bool:

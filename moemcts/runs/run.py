@@ -209,7 +209,17 @@ class Run(ABC, Generic[Config]):
 
     def is_done(self, part: Part) -> bool:
         """Returns whether a part was finished with these settings."""
-        return self._found(part) == _record(part, is_done=True)
+        return self.recorded(part.name) == _record(part, is_done=True)
+
+    def recorded(self, name: str) -> dict[str, Any]:
+        """Returns what the file of a part says; nothing where it was not begun. Raises DamagedFile."""
+        path = self._path(name)
+        if not path.exists():
+            return {}
+        found = read_json(path)
+        if not isinstance(found, dict) or not isinstance(found.get("decided_by"), dict):
+            raise DamagedFile(f"{path} does not say what decided this part; delete it to do the part again")
+        return found
 
     def config_text(self) -> str:
         """Returns the configuration, fully resolved, as TOML."""
@@ -248,26 +258,17 @@ class Run(ABC, Generic[Config]):
         """Returns one line on what is done."""
 
     def _check(self, part: Part, remedy: str) -> None:
-        found, expected = self._found(part), _record(part, is_done=True)
+        found, expected = self.recorded(part.name), _record(part, is_done=True)
         if not found:
             return
         if told := changes(found["decided_by"], expected["decided_by"]):
             raise ForeignData(f"{self.folder}: part {part.name} was made with other settings: {told}; {remedy}")
 
-    def _found(self, part: Part) -> dict[str, Any]:
-        path = self._path(part)
-        if not path.exists():
-            return {}
-        found = read_json(path)
-        if not isinstance(found, dict) or not isinstance(found.get("decided_by"), dict):
-            raise DamagedFile(f"{path} does not say what decided this part; delete it to do the part again")
-        return found
-
     def _write(self, part: Part, *, is_done: bool) -> None:
-        write_json(self._path(part), _record(part, is_done=is_done))
+        write_json(self._path(part.name), _record(part, is_done=is_done))
 
-    def _path(self, part: Part) -> Path:
-        return self.folder / PARTS / f"{part.name}.json"
+    def _path(self, name: str) -> Path:
+        return self.folder / PARTS / f"{name}.json"
 
 
 def kind_of(folder: Path) -> str:

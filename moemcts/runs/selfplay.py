@@ -311,8 +311,15 @@ class SelfPlay(Run[SelfPlayConfig]):
             else:
                 found[key] = value
         if self.config.start:
-            found["start experts"] = manifest_digest(Path(self.config.start))
+            found["start experts"] = self._start_digest()
         return found | {f"training.{key}": value for key, value in self.config.training.identity().items()}
+
+    def _start_digest(self) -> str:
+        """Returns a name for the experts that self-play begins with, as they were when generation 0 copied them."""
+        begun = self.recorded(START)
+        # Whoever made them may have removed or trained them anew since.
+        known = begun.get("done") and begun["decided_by"].get("start experts")
+        return str(known) if known else manifest_digest(Path(self.config.start))
 
     def _workers(self) -> Workers:
         count, hint = self.config.workers or num_cores(), f"go on with moemcts selfplay --resume {self.folder}"

@@ -21,7 +21,7 @@ from moemcts.arena.duel import DuelResult
 from moemcts.arena.replays import read_jsonl
 from moemcts.arena.solo import SoloResult
 from moemcts.cli.main import main
-from moemcts.errors import ForeignData, MoemctsError, UsageError
+from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.weights import read_state, state_digest
 from moemcts.report.comparison import comparison
@@ -36,7 +36,7 @@ from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.settings import validate
 from moemcts.store import read_json, read_toml, write_json, write_toml
 from moemcts.work import Workers
-from moemcts.work.progress import Advance, Silence
+from moemcts.work.progress import Advance, Silence, unheard
 
 
 @pytest.fixture(scope="module")
@@ -379,6 +379,18 @@ def test_the_command_ends_with_a_report(
     assert SelfPlay.load(folder).on_disk.experts(2).exists()
     assert command(*longer, 1, monkeypatch=monkeypatch) == 2
     assert f"expected 2 generations or more, which {folder} was begun with, got 1" in capsys.readouterr().err
+
+
+def test_a_run_goes_on_where_what_it_began_with_is_gone(finished: Path, tmp_path: Path) -> None:
+    start = Path(shutil.copytree(finished / "generations" / "0003" / "experts", tmp_path / "start"))
+    run = selfplay(tmp_path / "run", start=str(start), generations=1, gauntlet={"games": 0})
+    gone = start.rename(tmp_path / "gone")
+    with pytest.raises(DamagedFile, match=r"cannot read .*start/manifest.toml"):
+        work(SelfPlay.load(tmp_path / "run"))
+    gone.rename(start)
+    run.do("start", unheard)
+    shutil.rmtree(start)
+    assert not work(SelfPlay.load(tmp_path / "run")).waiting()
 
 
 def test_the_network_of_what_is_begun_with_is_not_chosen(
