@@ -13,7 +13,7 @@ import torch
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import GameSpec, Packed
-from moemcts.gates import PlyGate
+from moemcts.gates import PlyGate, SinglePhase
 from moemcts.learn.data.dataset import Dataset
 from moemcts.learn.data.records import Records, Visits
 from moemcts.learn.loop.config import GamesConfig, ReplayConfig, TargetsConfig
@@ -262,6 +262,19 @@ def test_optimisers_go_on_with_what_they_have_gathered(samples: Samples, tmp_pat
     assert not any(same(one, other) for one, other in zip(warm.experts, cold.experts, strict=True))
     steps = [int(read_state(folder / "1-2.safetensors")[0]["0.step"]) for folder in (kept.after, further.after)]
     assert steps[1] == 2 * steps[0]
+
+
+def test_what_is_gathered_is_that_of_the_weights_a_stage_ends_with(samples: Samples, tmp_path: Path) -> None:
+    # So quick that the held-out loss is at its best before the end.
+    config = CONFIG.model_copy(
+        update={"keep": "best", "epochs": 8.0, "learning_rate": 0.3, "spike": None, "validation_interval": 2}
+    )
+    kept = Optimisers(tmp_path / "none", tmp_path / "kept")
+    before = Networks(experts=[network(0)])
+    made = go_on(Trainer(config), Single(), before, samples, SinglePhase(), tmp_path / "1", optimisers=kept)
+    best = made.measurements[0]
+    assert best["step"] < best["num_steps"]
+    assert int(read_state(kept.after / "0-0.safetensors")[0]["0.step"]) == best["step"]
 
 
 def test_what_a_stage_without_samples_has_gathered_is_kept_for_it(samples: Samples, tmp_path: Path) -> None:

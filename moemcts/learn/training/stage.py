@@ -95,7 +95,7 @@ class StageRun:
         """`head` begins every line of the log, whose first `num_bytes` are of the stages before; `identity` is stored
         with each state. `timings` gets how fast the steps were, apart from the measurements, which are the same
         however often a training was interrupted. `optimiser` is what one has gathered that is gone on with; with
-        `keeps_optimiser` what it has gathered in the end stays in `OPTIMISER`.
+        `keeps_optimiser` what it had gathered with the weights that the stage ends with stays in `OPTIMISER`.
         """
         self.config = config
         self.name = stage.describe(material.phase_names)
@@ -211,8 +211,7 @@ class StageRun:
             self._check()
 
     def _losses(self, batch: Tensors, forward: Callable[[Tensor], Any]) -> Losses:
-        is_bf16 = self.config.precision == "bf16"
-        with torch.autocast(self._machine.device.type, dtype=torch.bfloat16, enabled=is_bf16):
+        with torch.autocast(self._machine.device.type, dtype=torch.bfloat16, enabled=self.config.precision == "bf16"):
             answer = forward(in_layout(batch.planes, self.config.channels_last))
         logits, value, *rest = answer
         # Logits, by far the most numbers, stay as they are: what is summed up of them has 32 bits anyway.
@@ -266,13 +265,18 @@ class StageRun:
             self._state.best = entry
 
     def _keep_best(self) -> None:
-        """Writes the weights where they are the best so far.
+        """Writes the weights where they are the best so far, and what the optimiser had gathered with them.
 
         After the state that says so, from which they can be written again: a stage that was killed in between would
         otherwise go on with weights that its state does not know.
         """
         if self._state.best and self._state.best["step"] == self._state.step:
             self._write(BEST, network_state(self._network), {"step": self._state.step})
+            self._keep_optimiser()
+
+    def _keep_optimiser(self) -> None:
+        if self._keeps_optimiser:
+            self._write(OPTIMISER, optimiser_tensors(self._optimiser), {"step": self._state.step})
 
     def _measurement(self) -> dict[str, Any]:
         material, state, factors = self._material, self._state, self.config.shares()
@@ -374,9 +378,10 @@ class StageRun:
     def _finish(self) -> dict[str, Any]:
         state, _ = read_stage(self._folder / BEST)
         load_state(self._network, state, str(self._folder / BEST))
+        if not (self._folder / OPTIMISER).exists():
+            # Of a stage that was begun when it was kept at the end alone.
+            self._keep_optimiser()
         best = self._state.best or {}
-        if self._keeps_optimiser:
-            self._write(OPTIMISER, optimiser_tensors(self._optimiser), {"step": self._state.step})
         content = {"identity": self._identity, "measurement": best, "metrics_bytes": self._log.num_bytes}
         self._write(RESULT, state, content)
         self.remove_states()
