@@ -108,6 +108,15 @@ class SelfPlayConfig(RunConfig):
         return self
 
     @model_validator(mode="after")
+    def _runs_new_weights(self) -> Self:
+        if self.games.precision == "int8":
+            raise ValueError(
+                "expected games.precision float32, bf16 or auto, got 'int8': its models are exported from experts that "
+                "are there, and every generation has new ones"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _says_what_to_learn(self) -> Self:
         games = self.games
         if self.search.smart_pruning:
