@@ -50,7 +50,7 @@ def fails(item: int, report: Report) -> None:
         raise UsageError("expected another item, got 1")
     if item == 2:
         raise KeyError("nothing")
-    time.sleep(60)
+    time.sleep(600)
 
 
 def dies(how: str, report: Report) -> None:
@@ -58,7 +58,7 @@ def dies(how: str, report: Report) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     if how == "leaves":
         os._exit(0)
-    time.sleep(60)
+    time.sleep(600)
 
 
 def dies_once(mark: str, report: Report) -> str:

@@ -68,7 +68,8 @@ def test_what_fails_is_raised_here_and_ends_the_others(item: int, kind: type[Exc
     started = time.monotonic()
     with pytest.raises(kind, match=line):
         Processes(2).map(tasks.fails, [0, item])
-    assert time.monotonic() - started < 20
+    # The other would go on for ten minutes.
+    assert time.monotonic() - started < 300
 
 
 @pytest.mark.parametrize(("how", "ending"), [("killed", "SIGKILL"), ("leaves", "exit code 0")])
@@ -76,22 +77,22 @@ def test_a_process_that_ends_early_is_noticed_at_once(how: str, ending: str) -> 
     started = time.monotonic()
     with pytest.raises(MoemctsError, match=rf"a worker process died \({ending}\).*; try fewer"):
         Processes(2, hint="try fewer").map(tasks.dies, ["sleeps", how])
-    # Most of it is the start of two interpreters; the one that sleeps would go on for a minute.
-    assert time.monotonic() - started < 20
+    # Most of it is the start of two interpreters; the one that sleeps would go on for ten minutes.
+    assert time.monotonic() - started < 300
 
 
 def start(folder: Path) -> tuple[subprocess.Popen[bytes], list[int]]:
     process = subprocess.Popen(
         [sys.executable, tasks.__file__, str(folder)], stderr=subprocess.PIPE, start_new_session=True
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while len(pids := [int(path.stem) for path in folder.glob("*.pid")]) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     assert len(pids) == 2
     return process, pids
 
 
-def have_ended(pids: list[int], seconds: float = 10.0) -> bool:
+def have_ended(pids: list[int], seconds: float = 60.0) -> bool:
     deadline = time.monotonic() + seconds
     while alive := [pid for pid in pids if _is_alive(pid)]:
         if time.monotonic() > deadline:
@@ -113,7 +114,7 @@ def _is_alive(pid: int) -> bool:
 def test_workers_end_with_their_parent(tmp_path: Path, how: signal.Signals) -> None:
     process, pids = start(tmp_path)
     process.send_signal(how)
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
     assert have_ended(pids)
 
 
@@ -122,7 +123,7 @@ def test_workers_end_with_their_parent(tmp_path: Path, how: signal.Signals) -> N
 def test_an_interrupt_reaches_each_worker_once_so_that_it_can_save(tmp_path: Path, to_group: bool) -> None:
     process, pids = start(tmp_path)
     (os.killpg if to_group else os.kill)(process.pid, signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=300)
     assert have_ended(pids)
     assert {int(path.stem) for path in tmp_path.glob("*.saved")} == set(pids)
 
