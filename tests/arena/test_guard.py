@@ -182,15 +182,16 @@ def test_who_takes_too_long_for_a_decision_loses_by_time(stuck: str) -> None:
         def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
             while views.plies().max() > 1:
                 if stuck == "sleeps":
-                    time.sleep(60)
+                    time.sleep(600)
                 elif stuck == "catches":
                     with contextlib.suppress(Exception):
-                        time.sleep(60)
+                        time.sleep(600)
             return super().act(views, seats)
 
     lineups = [Lineup(agents=[Slow(), RandomAgent()], seed=seed) for seed in range(2)]
     started = time.monotonic()
-    for record in play_games(NativeTicTacToe(), lineups, Conditions(agent_timeout=0.05)):
+    # The other's decisions have to come in time on a machine that is busy, too.
+    for record in play_games(NativeTicTacToe(), lineups, Conditions(agent_timeout=0.5)):
         assert (record.termination, record.plies) == ("timeout", 2)
-        assert record.failure == "slow in seat 0: no decision within 0.05 s"
-    assert time.monotonic() - started < 10
+        assert record.failure == "slow in seat 0: no decision within 0.5 s"
+    assert time.monotonic() - started < 300
