@@ -46,8 +46,7 @@ def play_match(
     Raises ForeignData and DamagedFile for a file of another match.
     """
     played = _Played(stop)
-    header = {**schedule.header, **conditions.to_json(), "identity": dict(schedule.identity)}
-    with nullcontext() if journal is None else Journal(journal, header) as file:
+    with nullcontext() if journal is None else Journal(journal, _header(schedule, conditions)) as file:
         done = {} if file is None else _finished(file, game, schedule.lineups, keep_thoughts)
         known = set(done)
 
@@ -78,6 +77,18 @@ def play_match(
         except _Decided:
             return tuple(played.in_order)
     return (*played.in_order, *(played.early[index] for index in sorted(played.early)))
+
+
+def read_match(game: Game, schedule: Schedule, conditions: Conditions, journal: Path) -> tuple[GameRecord, ...] | None:
+    """Returns the games of a schedule from the file that they were played into; None where not all of them are there.
+
+    Agents are asked for their names alone. Raises as `play_match`.
+    """
+    if not journal.exists():
+        return None
+    with Journal(journal, _header(schedule, conditions)) as file:
+        done = _finished(file, game, schedule.lineups, keep_thoughts=True)
+    return tuple(done[index] for index in sorted(done)) if len(done) == len(schedule.lineups) else None
 
 
 @dataclass(frozen=True)
@@ -146,6 +157,10 @@ class _Played:
             self.in_order.append(following)
             if self._stop is not None and self._stop(following):
                 raise _Decided
+
+
+def _header(schedule: Schedule, conditions: Conditions) -> dict[str, Any]:
+    return {**schedule.header, **conditions.to_json(), "identity": dict(schedule.identity)}
 
 
 def _sum(num_finished: int, states: Sequence[Progress]) -> Progress:

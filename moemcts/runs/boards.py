@@ -8,13 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from moemcts.agents import Agent
+from moemcts.agents import Agent, Decision, Seat
 from moemcts.arena.games import Conditions
 from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Beginnings, Opening, first_board, starts
-from moemcts.arena.playing import Watch, play_match
+from moemcts.arena.playing import Watch, play_match, read_match
 from moemcts.arena.schedules import MatchSchedule, Remake, match_schedule
-from moemcts.game import Game
+from moemcts.errors import MoemctsError
+from moemcts.game import Game, Views
 from moemcts.runs.kept_openings import MATCH, OpeningsFile, openings_file
 from moemcts.runs.settings import MOST_SEEDS, ExperimentConfig
 from moemcts.work import Workers
@@ -120,13 +121,37 @@ class Boards:
         records = play_match(
             self.game,
             schedule,
-            Conditions(seed=self.first(seed), max_parallel=self.config.match.parallel),
-            journal=self.folder / "matches" / f"{label}.jsonl",
+            self._conditions(seed),
+            journal=self._journal(label),
             workers=crew,
             watch=Watch(on_progress=lambda state: advance(state.num_finished, len(schedule.lineups))),
         )
         return MatchResult.of(schedule, records, baseline=baseline if baseline in schedule.arms else None)
 
+    def read(self, schedule: MatchSchedule, seed: int, *, label: str) -> MatchResult | None:
+        """Returns what `play` returned if all games of the match of that label are there, else None.
+
+        Its agents are asked for their names alone.
+        """
+        records = read_match(self.game, schedule, self._conditions(seed), self._journal(label))
+        return None if records is None else MatchResult.of(schedule, records)
+
     def first(self, seed: int) -> int:
         """Returns the number of the first board of a training seed."""
         return first_board(self.config.seed * MOST_SEEDS + self.config.training_seeds.index(seed) + 1)
+
+    def _conditions(self, seed: int) -> Conditions:
+        return Conditions(seed=self.first(seed), max_parallel=self.config.match.parallel)
+
+    def _journal(self, label: str) -> Path:
+        return self.folder / "matches" / f"{label}.jsonl"
+
+
+class Absent:
+    """An agent that has a name and does not play."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        raise MoemctsError(f"{self.name} is not here: its games are only read")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +20,7 @@ from moemcts.plugins import plugins
 from moemcts.report.contest import Unplayed
 from moemcts.report.outcomes import Learned, Outcomes, Phases
 from moemcts.runs.arms import NO_GATE, Arm, file_labels
-from moemcts.runs.boards import Boards
+from moemcts.runs.boards import Absent, Boards
 from moemcts.runs.fields import make_field
 from moemcts.runs.held_out import losses_of, losses_part, mean_losses, num_processes
 from moemcts.runs.kept_gates import kept_gate
@@ -226,11 +226,14 @@ class Experiment(Run[ExperimentConfig]):
         manifests = [self._experts_folder(arm, seed) / "manifest.toml" for arm in arms]
         return {"experts": [hashlib.sha256(manifest.read_bytes()).hexdigest() for manifest in manifests]}
 
-    def games_of(self, kind: str, seed: int, player: str, device: str) -> MatchSchedule:
-        """Returns the games of a kind and a training seed that one of `players` plays, all agents on a device."""
+    def games_of(self, kind: str, seed: int, player: str) -> MatchSchedule:
+        """Returns the games of a kind and a training seed that one of `players` plays."""
+        return self._schedule(kind, seed, player, self._agents)
+
+    def _schedule(self, kind: str, seed: int, player: str, make: Callable[..., Mapping[str, Agent]]) -> MatchSchedule:
         seated = self.field.seated(self.arms)
         arms = [arm for arm in self.arms if arm.name == player or arm in seated]
-        agents = self._agents(arms, kind, seed, device)
+        agents = make(arms, kind, seed)
         search = self.config.search.model_dump(mode="json") if kind == SEARCHED else None
         return self.boards.schedule(
             {player: {**self.field.extra, **agents}[player]},
@@ -364,32 +367,32 @@ class Experiment(Run[ExperimentConfig]):
         )
 
     def _play(self, kind: str, seed: int, player: str, advance: Advance, crew: Workers | None = None) -> None:
-        self._match(kind, seed, player, self.config.match.device, advance, crew)
+        self._match(kind, seed, player, advance, crew)
 
     def _results(self, kind: str) -> list[MatchResult]:
-        # All games are there: nothing is evaluated, and nothing but a CPU is needed to read them.
         return [
             MatchResult.joined(
-                [self._match(kind, seed, player, "cpu") for player in self.players(kind)], baseline=self.single.name
+                [self._read(kind, seed, player) for player in self.players(kind)], baseline=self.single.name
             )
             for seed in self.seeds
             if self._num_games(kind) and self.contestants()
         ]
 
+    def _read(self, kind: str, seed: int, player: str) -> MatchResult:
+        """Returns a match that is over; only where games of it are missing do its agents have to play."""
+        schedule = self._schedule(kind, seed, player, lambda arms, *_: {arm.name: Absent(arm.name) for arm in arms})
+        found = self.boards.read(schedule, seed, label=self._match_label(kind, seed, player))
+        return found or self._match(kind, seed, player)
+
     def _match(
-        self,
-        kind: str,
-        seed: int,
-        player: str,
-        device: str,
-        advance: Advance = unheard,
-        crew: Workers | None = None,
+        self, kind: str, seed: int, player: str, advance: Advance = unheard, crew: Workers | None = None
     ) -> MatchResult:
-        schedule, label = self.games_of(kind, seed, player, device), self._match_label(kind, seed, player)
+        schedule, label = self.games_of(kind, seed, player), self._match_label(kind, seed, player)
         return self.boards.play(schedule, seed, label=label, advance=advance, crew=crew)
 
-    def _agents(self, arms: Sequence[Arm], kind: str, seed: int, device: str) -> dict[str, Agent]:
+    def _agents(self, arms: Sequence[Arm], kind: str, seed: int) -> dict[str, Agent]:
         match = self.config.match
+        device = match.device
         teams = {arm.name: self.experts(arm, seed, match.backend, match.precision, device=device) for arm in arms}
         if kind == RAW:
             return {name: PolicyAgent(team, name=name) for name, team in teams.items()}
@@ -413,4 +416,4 @@ def _remade(folder: Path, kind: str, seed: int, player: str) -> tuple[Game, Sequ
     """Returns the game and the lineups of a match, made anew where this is called."""
     # Whoever started this process has allowed what the settings name.
     experiment = Experiment.load(folder, allow_programs=True)
-    return experiment.game, experiment.games_of(kind, seed, player, experiment.config.match.device).lineups
+    return experiment.game, experiment.games_of(kind, seed, player).lineups

@@ -101,10 +101,26 @@ def test_games_and_losses_are_evaluated_where_the_settings_say(copy: Path, monke
     assert set(seen) == {"cuda:1"}
     seen.clear()
     run.outcomes()
-    assert set(seen) == {"cuda", "cpu"}, "losses are found where the training was, games are read"
+    assert set(seen) == {"cuda"}, "losses are found where the training was, games are read without anybody"
     seen = with_gpus(monkeypatch, 0)
     Experiment.load(copy).outcomes()
     assert set(seen) == {"cpu"}, "a report needs no GPU"
+
+
+def test_games_that_are_lost_are_played_again_for_the_report(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Experiment.load(copy)
+    opened: list[str] = []
+    experts = Experiment.experts
+    monkeypatch.setattr(
+        Experiment, "experts", lambda run, arm, *rest, **how: opened.append(arm.name) or experts(run, arm, *rest, **how)
+    )
+    outcomes = run.outcomes()
+    assert opened == ["plies"], "who has played is not opened to read the games"
+    path = copy / "matches" / "searched-plies-0.jsonl"
+    header, *games = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([header, *games[1:]]))
+    assert run.outcomes().searched.results == outcomes.searched.results
+    assert sorted(path.read_text().splitlines(keepends=True)) == sorted([header, *games])
 
 
 @pytest.mark.parametrize(
