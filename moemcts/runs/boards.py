@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -118,10 +118,12 @@ class Boards:
 
         All arms are compared with the baseline, if it plays, else with the first.
         """
+        # Each worker plays as many at once as this process alone would.
+        num_parallel = self.config.match.parallel * (1 if crew is None else crew.count)
         records = play_match(
             self.game,
             schedule,
-            self._conditions(seed),
+            replace(self._conditions(seed), max_parallel=num_parallel),
             journal=self._journal(label),
             workers=crew,
             watch=Watch(on_progress=lambda state: advance(state.num_finished, len(schedule.lineups))),

@@ -30,6 +30,7 @@ from moemcts.runs.learning import measurements
 from moemcts.runs.settings import validate
 from moemcts.runs.times import Timed, describe_times, starts
 from moemcts.store import exclusive, read_toml, write_text
+from moemcts.work import Here
 from moemcts.work.progress import Silence
 
 BIN = Path(sys.executable).parent
@@ -47,6 +48,22 @@ def test_a_finished_run_has_its_parts_and_nothing_left_to_do(finished: Path) -> 
     assert [part.name for part in run.parts()] == names
     assert run.waiting() == []
     assert sorted(path.stem for path in (finished / "parts").iterdir()) == sorted(names)
+
+
+def test_who_shares_a_match_plays_as_many_games_at_once_as_one_alone(finished: Path) -> None:
+    class Two(Here):
+        count = 2
+
+        def map(self, task: Any, items: Any, **hear: Any) -> Any:
+            parallel.append(task.conditions.max_parallel)
+            return super().map(task, items, **hear)
+
+    parallel: list[int] = []
+    run = Experiment.load(finished)
+    schedule = run.games_of("searched", 0, "plies")
+    run.boards.play(schedule, 0, label="shared", crew=Two())
+    (finished / "matches" / "shared.jsonl").unlink()
+    assert parallel == [run.config.match.parallel]
 
 
 def test_a_match_that_fills_all_workers_is_shared_by_them(tmp_path: Path) -> None:
