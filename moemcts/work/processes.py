@@ -53,9 +53,13 @@ class Processes:
         """Raises MoemctsError where a process dies or a task raises anything else."""
         results: dict[int, Any] = {}
         waiting = iter(enumerate(items))
-        crew = _start(task, min(self.count, len(items)))
-        busy = {member.pipe: member for member in crew if member.give(next(waiting, None))}
+        pickled = pickle.dumps(task)
+        crew = _start(min(self.count, len(items)))
+        busy = {member.pipe: member for member in crew}
         try:
+            for member in crew:
+                member.prepare(pickled)
+                member.give(next(waiting))
             while busy:
                 check_wanted()
                 for ready in connection.wait(list(busy), SECONDS_TO_LISTEN):
@@ -93,9 +97,14 @@ class _Member:
         self.pipe = pipe
         self._lifeline = lifeline
 
+    def prepare(self, pickled: bytes) -> None:
+        """Hands over the task of all items; waits until the process is there where that is a large one."""
+        # Whoever has died is found when it is listened to.
+        with contextlib.suppress(OSError):
+            self.pipe.send_bytes(pickled)
+
     def give(self, item: tuple[int, Any] | None) -> bool:
         """Hands over a numbered item, or says that there is none; whether there was one."""
-        # Whoever has died is found when it is listened to.
         with contextlib.suppress(OSError):
             self.pipe.send(item)
         return item is not None
@@ -105,7 +114,8 @@ class _Member:
         self._lifeline.close()
 
 
-def _start(task: Any, count: int) -> list[_Member]:
+def _start(count: int) -> list[_Member]:
+    """Starts processes, which import what they need at the same time: none is waited for."""
     context = multiprocessing.get_context("spawn")
     crew = []
     with _environment(ONE_THREAD), _interrupts_held():
@@ -113,7 +123,7 @@ def _start(task: Any, count: int) -> list[_Member]:
             ours, theirs = context.Pipe()
             # Nothing is ever said on it: it breaks when this process ends, however it ends.
             breath, lifeline = context.Pipe(duplex=False)
-            process = context.Process(target=_work, args=(os.getpid(), theirs, breath, pickle.dumps(task)), daemon=True)
+            process = context.Process(target=_work, args=(os.getpid(), theirs, breath), daemon=True)
             process.start()
             theirs.close()
             breath.close()
@@ -169,7 +179,7 @@ def _ending(exitcode: int | None) -> str:
     return f"exit code {exitcode}"
 
 
-def _work(parent: int, pipe: Any, breath: Any, pickled: bytes) -> None:
+def _work(parent: int, pipe: Any, breath: Any) -> None:
     # What must be saved first, as the state of a training, is saved by whoever takes the signal over while that is so.
     signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
     if hasattr(os, "setpgrp"):
@@ -182,7 +192,7 @@ def _work(parent: int, pipe: Any, breath: Any, pickled: bytes) -> None:
     task: Any = None
     number = -1
     try:
-        task = pickle.loads(pickled)
+        task = pickle.loads(pipe.recv_bytes())
         while (given := pipe.recv()) is not None:
             number, item = given
             pipe.send(("done", number, task(item, partial(_report, pipe, number))))

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from moemcts.errors import UsageError
 from moemcts.learn.training.interrupts import deferred_interrupts
@@ -20,6 +21,24 @@ _HOMES: list[tempfile.TemporaryDirectory[str]] = []
 def square(item: int, report: Report) -> int:
     report(("seen", item))
     return item * item
+
+
+class Heavy:
+    """A task that no pipe holds; items become when their process started and when it had the task."""
+
+    def __init__(self, path: str, content: bytes = bytes(1_000_000)) -> None:
+        self.path = path
+        self._content = content
+        self._loaded = time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    def __call__(self, item: int, report: Report) -> tuple[float, float]:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        return ticks / os.sysconf("SC_CLK_TCK"), self._loaded
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with open(self.path, "a") as file:
+            file.write("pickled\n")
+        return Heavy, (self.path, self._content)
 
 
 def process(item: int, report: Report) -> int:

@@ -42,6 +42,14 @@ def test_one_worker_is_this_process() -> None:
     assert os.getpid() not in others
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
+def test_no_process_waits_for_another_before_it_starts(tmp_path: Path) -> None:
+    task = tasks.Heavy(str(tmp_path / "pickled"))
+    starts, loads = zip(*Processes(3).map(task, range(3)), strict=True)
+    assert max(starts) < min(loads)
+    assert (tmp_path / "pickled").read_text() == "pickled\n"
+
+
 def test_a_process_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     assert Processes(2).map(tasks.threads, range(2)) == ["1", "1"]
