@@ -57,5 +57,5 @@ def test_it_stops_while_it_waits_for_workers_that_say_nothing() -> None:
     work = Beside(do)
     started = time.monotonic()
     work.stop()
-    # Most of it is the start of two interpreters; they would sleep for a minute.
-    assert time.monotonic() - started < 20
+    # Most of it is the start of two interpreters; they would sleep for ten minutes.
+    assert time.monotonic() - started < 300
