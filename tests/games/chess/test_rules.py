@@ -16,7 +16,7 @@ from moemcts_chess.board import board as make_board
 from moemcts_chess.game import VARIANTS, WITHOUT_CASTLING, ChessGame, mirrored_actions
 
 PERFT = Path(__file__).parent / "perft.txt"
-NUM_POSITIONS = int(os.environ.get("MOEMCTS_CHESS_POSITIONS", "10000"))
+NUM_POSITIONS = int(os.environ.get("MOEMCTS_CHESS_POSITIONS", "2000"))
 """Random positions per variant; a longer run is recorded in benchmarks/results/chess_data.jsonl."""
 
 
