@@ -6,20 +6,30 @@ import json
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from chess_oracle import pgn, random_pgn
 from trained_for_tests import save_team
 
+from moemcts.cli.main import main
 from moemcts_chess.engine import GAMES_FOLDER
-
-MAIN = "from moemcts.cli.main import main; main()"
 
 
 def moemcts(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", MAIN, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    """Runs a command in this process."""
+    words = ["moemcts", *map(str, arguments)]
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(StringIO()) as out,
+        redirect_stderr(StringIO()) as errors,
+    ):
+        patch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as left:
+            main()
+    return subprocess.CompletedProcess(words, int(left.value.code or 0), out.getvalue(), errors.getvalue())
 
 
 def engine(name: str) -> str:
