@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matches_for_tests import ended
-from runs_for_tests import experiment
+from runs_for_tests import command, experiment
 
 from moemcts.arena import Conditions, Lineup, duel_schedule, play_match
 from moemcts.arena.duel import DuelResult
@@ -386,24 +386,26 @@ def test_a_row_of_all_agents_counts_all_games() -> None:
     assert found["by agent"] == [75.0, 25.0]
 
 
-def test_the_command_of_a_run_says_what_was_changed_since_it_was_begun() -> None:
+def test_the_command_of_a_run_says_what_was_changed_since_it_was_begun(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from strength import command_of
 
     text = "moemcts run --game tictactoe --gate 'plies?cuts=4' --preset smoke --network 'mlp?width=8&layers=1' --seed 3"
     begun = shlex.split(text)[1:]
 
     def resolved(words: list[str]) -> Any:
-        called = [sys.executable, "-m", "moemcts", *words, "--dry-run", "--json"]
-        return json.loads(subprocess.run(called, capture_output=True, text=True, check=True).stdout)["config"]
+        assert command(*words, "--dry-run", "--json", monkeypatch=monkeypatch) == 0
+        return json.loads(capsys.readouterr().out)["config"]
 
     config = resolved(begun)
     assert command_of(begun, config) == text
     config["num_seeds"], config["match"]["games"] = 7, 300
-    command = command_of([*begun, "--out", "folder"], config)
-    assert command == f"{text} --set num_seeds=7 --set match.games=300"
+    changed = command_of([*begun, "--out", "folder"], config)
+    assert changed == f"{text} --set num_seeds=7 --set match.games=300"
     fewer = ["--set", "num_seeds=1", "--out", "folder"]
-    assert command_of([*begun, *fewer], config) == command
-    assert resolved(shlex.split(command)[1:]) == config
+    assert command_of([*begun, *fewer], config) == changed
+    assert resolved(shlex.split(changed)[1:]) == config
 
 
 def test_rows_say_what_a_path_is_for_and_not_where_it_is() -> None:
