@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,7 +14,7 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
-from moemcts.store import as_read
+from moemcts.store import as_read, read_bytes, write_bytes
 
 _SYNC_SECONDS = 2.0
 
@@ -136,6 +136,19 @@ class Journal:
 
     def _failure(self, error: OSError) -> MoemctsError:
         return MoemctsError(f"cannot write {self.path}: {error.strerror or error}")
+
+
+def put_in_order(path: Path, indices: Sequence[int]) -> None:
+    """Leaves in the file of a match that is over the games of these numbers, in their order.
+
+    Then it is the same file whichever games were over first. Raises DamagedFile where it cannot be read.
+    """
+    content = read_bytes(path)
+    header, *lines = content.splitlines(keepends=True)
+    games = {json.loads(line)["index"]: line for line in lines}
+    ordered = b"".join([header, *(games[index] for index in indices)])
+    if ordered != content:
+        write_bytes(path, ordered)
 
 
 def _line(values: Mapping[str, Any]) -> bytes:

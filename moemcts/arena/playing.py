@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +36,17 @@ def play_match(
     workers: Workers | None = None,
     stop: Callable[[GameRecord], bool] | None = None,
     keep_thoughts: bool = True,
+    share: int | None = None,
     watch: Watch = Watch(),
 ) -> tuple[GameRecord, ...]:
     """Plays the games of a schedule and returns them in its order.
 
     With `journal`, finished games are kept in that file and are not played again. `workers` play them in this process
-    or, a schedule that can be made anew there, in others: the games are the same. `stop` is given the games in the
-    order of the schedule, whichever finish first, and ends the match where it says so. Without `keep_thoughts` what
-    agents thought, which takes most of the memory, is in the file alone.
+    or, a schedule that can be made anew there, in others: the games are the same, up to what evaluators make of batches
+    of other sizes. With `share` a worker is given so many games in a row of the schedule at a time, and which of them
+    share batches does not depend on how many workers there are. `stop` is given the games in the order of the schedule,
+    whichever finish first, and ends the match where it says so. Without `keep_thoughts` what agents thought, which
+    takes most of the memory, is in the file alone.
     Raises ForeignData and DamagedFile for a file of another match.
     """
     played = _Played(stop)
@@ -73,7 +77,7 @@ def play_match(
                     file.append(message.to_json())
                 take(message if keep_thoughts else replace(message, decisions=()))
 
-            _play(game, schedule, conditions, left, workers or Here(), hear)
+            _play(game, schedule, conditions, left, share, workers or Here(), hear)
         except _Decided:
             return tuple(played.in_order)
     return (*played.in_order, *(played.early[index] for index in sorted(played.early)))
@@ -124,17 +128,24 @@ def _play(
     schedule: Schedule,
     conditions: Conditions,
     indices: Sequence[int],
+    share: int | None,
     workers: Workers,
     hear: Callable[[int, Any], None],
 ) -> None:
-    num_parts = min(workers.count, len(indices))
-    if num_parts <= 1 or schedule.remake is None:
-        Here().map(PlayHere(game, schedule.lineups, conditions), [indices], on_report=hear)
-        return
-    # In turn, so that early games finish early: who may stop the match looks at them in their order.
-    shares = [indices[number::num_parts] for number in range(num_parts)]
-    alike = replace(conditions, max_parallel=max(1, conditions.max_parallel // workers.count))
-    workers.map(PlayThere(schedule.remake, alike), shares, on_report=hear)
+    num_workers = 1 if schedule.remake is None else min(workers.count, len(indices))
+    if share is not None:
+        # By their numbers in the schedule, so that a game is with the same others whichever are over.
+        shares = [list(block) for _, block in groupby(indices, key=lambda index: index // share)]
+    else:
+        # In turn, so that early games finish early: who may stop the match looks at them in their order.
+        shares = [list(indices[number::num_workers]) for number in range(num_workers)]
+        if num_workers > 1:
+            conditions = replace(conditions, max_parallel=max(1, conditions.max_parallel // workers.count))
+    if schedule.remake is None or len(shares) <= 1:
+        Here().map(PlayHere(game, schedule.lineups, conditions), shares, on_report=hear)
+    else:
+        # Agents are made for each share, here too: what they remember of another's games may not count.
+        workers.map(PlayThere(schedule.remake, conditions), shares, on_report=hear)
 
 
 class _Decided(Exception):

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from moemcts.agents import Agent, Named
 from moemcts.arena.duel import DuelResult, SequentialTest
 from moemcts.arena.games import Conditions
+from moemcts.arena.journal import put_in_order
 from moemcts.arena.match import MatchResult
 from moemcts.arena.openings import Opening
 from moemcts.arena.playing import Watch, play_match
 from moemcts.arena.rating import Sprt
-from moemcts.arena.records import GameRecord
-from moemcts.arena.schedules import Remake, Schedule, duel_schedule, match_schedule, seating_of
+from moemcts.arena.schedules import (
+    DuelSchedule,
+    MatchSchedule,
+    Remake,
+    duel_schedule,
+    match_schedule,
+    seating_of,
+)
 from moemcts.arena.solo import SoloResult
 from moemcts.game import Game
 from moemcts.store import digest, read_bytes
@@ -35,17 +43,25 @@ class Duel:
     num_games: int
     seed: int
     parallel: int
+    """Games that one worker plays side by side: which share batches does not depend on how many workers there are."""
     identity: Mapping[str, Any]
     """What else decides the games."""
     journal: Path
     seating: Sequence[str]
     """Who sits where in the first game on an opening; in the others everybody moves on by one seat."""
+    in_flight: int = 1
     sprt: Sprt | None = None
     remake: Remake | None = None
     """What other processes need to play it."""
 
-    def play(self, workers: Workers, advance: Advance) -> DuelResult | SoloResult:
-        """Plays what is not played yet, and returns all games."""
+    @property
+    def num_shares(self) -> int:
+        """Among how many workers its games can be shared."""
+        return 1 if self.remake is None else -(-len(self.schedule.lineups) // self.parallel)
+
+    @cached_property
+    def schedule(self) -> DuelSchedule | MatchSchedule:
+        """The games; in a game of one player each agent alone."""
         agents = {name: Named(agent, name) for name, agent in self.agents.items()}
         shared: Any = {
             "num_games": self.num_games,
@@ -54,24 +70,29 @@ class Duel:
             "remake": self.remake,
         }
         if self.game.spec.num_players == 1:
-            alone = match_schedule(self.game, agents, (), **shared)
-            return SoloResult(MatchResult.of(alone, self._records(alone, workers, advance)), self.game.spec.score_unit)
-        schedule = duel_schedule(self.game, agents, seating=self.seating, **shared)
-        test = None if self.sprt is None else SequentialTest(schedule, self.sprt)
-        return DuelResult.of(schedule, self._records(schedule, workers, advance, test), sprt=self.sprt)
+            return match_schedule(self.game, agents, (), **shared)
+        return duel_schedule(self.game, agents, seating=self.seating, **shared)
 
-    def _records(
-        self, schedule: Schedule, workers: Workers, advance: Advance, stop: SequentialTest | None = None
-    ) -> tuple[GameRecord, ...]:
-        return play_match(
+    def play(self, workers: Workers, advance: Advance) -> DuelResult | SoloResult:
+        """Plays what is not played yet, and returns all games; the file is the same whoever has played them."""
+        schedule = self.schedule
+        test = None
+        if self.sprt is not None and isinstance(schedule, DuelSchedule):
+            test = SequentialTest(schedule, self.sprt)
+        records = play_match(
             self.game,
             schedule,
-            Conditions(seed=self.seed, max_parallel=self.parallel),
+            Conditions(seed=self.seed, max_parallel=self.parallel, in_flight=self.in_flight),
             journal=self.journal,
             workers=workers,
-            stop=stop,
+            stop=test,
+            share=self.parallel,
             watch=Watch(on_progress=lambda state: advance(state.num_finished, len(schedule.lineups))),
         )
+        put_in_order(self.journal, [record.index for record in records])
+        if isinstance(schedule, DuelSchedule):
+            return DuelResult.of(schedule, records, sprt=self.sprt)
+        return SoloResult(MatchResult.of(schedule, records), self.game.spec.score_unit)
 
 
 def in_turn(game: Game, first: str, second: str) -> tuple[str, ...]:

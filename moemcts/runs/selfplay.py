@@ -30,7 +30,7 @@ from moemcts.runs.selfplay_players import LEAGUE, Players, PlayParts, faced_in
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.times import duration
 from moemcts.store import read_toml, write_bytes
-from moemcts.work import Processes, Workers, num_cores, workers
+from moemcts.work import Here, Processes, Workers, num_cores, workers
 from moemcts.work.beside import Beside
 from moemcts.work.progress import Advance, Progress, Silence
 
@@ -58,7 +58,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         self.players.opponent_model()
         self.on_disk = self.players.on_disk
         self.learning = Learning(config, self.game, self.gate, self.scheme, self.on_disk)
-        self.judging = Judging(self.players, self.measured)
+        self.judging = Judging(self.players, self.measured, self._crew)
         check_backend(config.games.backend, config.games.precision, config.games.device)
         if config.games.resign_value is not None:
             check_adjudicable(self.game)
@@ -327,6 +327,15 @@ class SelfPlay(Run[SelfPlayConfig]):
             # This process learns meanwhile.
             return Processes(count, hint=hint)
         return workers(count, hint=f"{hint}, or set workers=1")
+
+    def _crew(self, num_shares: int) -> Workers:
+        """Returns who plays a match of so many shares."""
+        count = self.config.workers
+        if self._ahead is not None or isinstance(count, str):
+            # Every core has games already, or whoever would play has not this folder.
+            return Here()
+        hint = f"go on with moemcts selfplay --resume {self.folder}, or set workers=1"
+        return workers(min(count or num_cores(), num_shares), hint=hint)
 
     def _tidy(self) -> None:
         """Removes what later generations do not need."""

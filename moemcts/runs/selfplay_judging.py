@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moemcts.agents import Agent
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.openings import BOARDS_PER_SEED, Beginnings, Opening, first_board, starts
 from moemcts.arena.rating import Sprt
+from moemcts.arena.records import Lineup
+from moemcts.arena.schedules import Remake
 from moemcts.arena.solo import SoloResult
 from moemcts.errors import UsageError
+from moemcts.game import Game
 from moemcts.learn.loop.players import quiet
 from moemcts.naming import contestants, experts_of
+from moemcts.plugins import plugins
 from moemcts.runs.gauntlet import Duel, in_turn, is_promoted, manifest_digest, one_against_all
 from moemcts.runs.generations import PROMOTED
 from moemcts.runs.kept_openings import GAUNTLET, openings_file
 from moemcts.runs.selfplay_players import Players, name_of
+from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.settings import LARGEST_SEED
 from moemcts.store import read_json, write_json
-from moemcts.work import Here
+from moemcts.work import Here, Workers
 from moemcts.work.progress import Advance
 
 _BOARDS = 10_000
@@ -32,8 +37,11 @@ _SEEDS = LARGEST_SEED + 1
 class Judging:
     """The matches of generations."""
 
-    def __init__(self, players: Players, measured: Sequence[int]) -> None:
-        """`measured` are the generations that are measured, in their order.
+    def __init__(
+        self, players: Players, measured: Sequence[int], crew: Callable[[int], Workers] = lambda num_shares: Here()
+    ) -> None:
+        """`measured` are the generations that are measured, in their order; `crew` returns who plays a match of so many
+        shares.
 
         Raises UsageError for a promotion's test that makes no sense, or not in this game.
         """
@@ -41,6 +49,7 @@ class Judging:
         self.config, self.game = players.config, players.game
         self.folder, self.on_disk = players.folder, players.on_disk
         self.measured = measured
+        self._crew = crew
         self._sprt = self._test()
 
     def _test(self) -> Sprt | None:
@@ -58,75 +67,99 @@ class Judging:
         """Lets the newest experts play those that have played, and says whether they play the next games."""
         if self.on_disk.said(generation, PROMOTED):
             return
-        rule, champion = self.config.promotion, self.on_disk.champion(generation - 1)
-        search = quiet(self.config.search, temperature=rule.temperature)
-        newest = name_of(generation)
-        result = Duel(
-            game=self.game,
-            agents={
-                name: self.players.judged(one, search, rule.simulations)
-                for name, one in ((newest, generation), (name_of(champion), champion))
-            },
-            openings=self._openings(rule.games, generation),
-            num_games=rule.games,
-            seed=self._board(generation),
-            parallel=self.config.games.parallel,
-            identity=self._identity([generation, champion], search.model_dump(mode="json"), rule.simulations),
-            journal=self.folder / "matches" / f"promote-{generation:04d}.jsonl",
-            seating=in_turn(self.game, newest, name_of(champion)),
-            sprt=self._sprt,
-        ).play(Here(), advance)
+        newest, duel = name_of(generation), self.promotion(generation)
+        result = duel.play(self._crew(duel.num_shares), advance)
         self.on_disk.say(
             generation,
             PROMOTED,
             {
-                "promoted": is_promoted(result, newest, score=rule.score, sprt=self._sprt),
-                "champion": champion,
+                "promoted": is_promoted(result, newest, score=self.config.promotion.score, sprt=self._sprt),
+                "champion": self.on_disk.champion(generation - 1),
                 "games": len(result.records),
                 "counts": list(result.counts(newest)),
             },
         )
 
+    def promotion(self, generation: int) -> Duel:
+        """Returns the match of a generation's experts against those that have played."""
+        rule, champion = self.config.promotion, self.on_disk.champion(generation - 1)
+        search = quiet(self.config.search, temperature=rule.temperature)
+        return Duel(
+            game=self.game,
+            agents={name_of(one): self.players.judged(one, search, rule.simulations) for one in (generation, champion)},
+            openings=self._openings(rule.games, generation),
+            num_games=rule.games,
+            seed=self._board(generation),
+            parallel=rule.parallel or self.config.games.parallel,
+            in_flight=self.config.games.in_flight or 1,
+            identity=self._identity([generation, champion], search.model_dump(mode="json"), rule.simulations),
+            journal=self.folder / "matches" / f"promote-{generation:04d}.jsonl",
+            seating=in_turn(self.game, name_of(generation), name_of(champion)),
+            sprt=self._sprt,
+            remake=self._remake(Judging.promotion, generation),
+        )
+
     def measure(self, generation: int, advance: Advance) -> None:
         """Plays a generation against the opponents that stay the same, and the one that was measured before it."""
-        gauntlet = self.config.gauntlet
-        search = quiet(self.config.search, temperature=0.0)
-        known = contestants(gauntlet.opponents, self.game)
-        others: dict[str, Agent] = {name: one.agent for name, one in known.items()}
-        before = [one for one in self.measured if one < generation and not self.on_disk.is_gone(one)][-1:]
-        if gauntlet.previous:
-            others |= {name_of(one): self.players.judged(one, search, gauntlet.simulations) for one in before}
-        ours = self.players.judged(generation, search, gauntlet.simulations)
-        found = []
-        for number, (name, agent) in enumerate(others.items()):
-            theirs = experts_of([name]) if name in known else {}
-            own = [generation, *(before if name == name_of(before[-1] if before else -1) else [])]
-            result = Duel(
-                game=self.game,
-                agents={name_of(generation): ours, name: agent},
-                openings=self._gauntlet_openings,
-                num_games=gauntlet.games,
-                seed=self._board(0) + number,
-                # Whom the clock limits plays one game at a time.
-                parallel=1 if name in known and known[name].is_timed else gauntlet.parallel,
-                identity=self._identity(own, search.model_dump(mode="json"), gauntlet.simulations) | theirs,
-                journal=self.folder / "matches" / f"measure-{generation:04d}-{number}.jsonl",
-                seating=one_against_all(self.game, name_of(generation), name),
-            ).play(Here(), lambda done, total, n=number: advance(n * total + done, len(others) * total))  # type: ignore[misc]
-            tally = result.tally(name_of(generation))
+        others = self._others(generation)
+        name, found = name_of(generation), []
+        for number, other in enumerate(others):
+            duel = self.measurement(generation, number)
+            result = duel.play(
+                self._crew(duel.num_shares),
+                lambda done, total, n=number: advance(n * total + done, len(others) * total),  # type: ignore[misc]
+            )
             found.append(
                 {
-                    "agent": name_of(generation),
-                    "other": name,
-                    "counts": list(result.counts(name_of(generation))),
-                    "tally": tally.to_json(),
+                    "agent": name,
+                    "other": other,
+                    "counts": list(result.counts(name)),
+                    "tally": result.tally(name).to_json(),
                     "rankings": [
                         [list(map(list, one.groups)), list(one.unranked), one.board] for one in result.rankings()
                     ],
-                    "returns": _mean_returns(result, (name_of(generation), name)),
+                    "returns": _mean_returns(result, (name, other)),
                 }
             )
         write_json(measurement_of(self.folder, generation), found)
+
+    def measurement(self, generation: int, number: int) -> Duel:
+        """Returns the match of a generation against one of those whom it is measured against."""
+        gauntlet, name = self.config.gauntlet, self._others(generation)[number]
+        search = quiet(self.config.search, temperature=0.0)
+        own, theirs, is_timed = [generation], dict[str, Any](), False
+        if number < len(gauntlet.opponents):
+            known = contestants([name], self.game)[name]
+            agent, is_timed, theirs = known.agent, known.is_timed, experts_of([name])
+        else:
+            own += self._before(generation)
+            agent = self.players.judged(own[-1], search, gauntlet.simulations)
+        return Duel(
+            game=self.game,
+            agents={name_of(generation): self.players.judged(generation, search, gauntlet.simulations), name: agent},
+            openings=self._gauntlet_openings,
+            num_games=gauntlet.games,
+            seed=self._board(0) + number,
+            # Whom the clock limits plays one game at a time.
+            parallel=1 if is_timed else gauntlet.parallel,
+            in_flight=1 if is_timed else self.config.games.in_flight or 1,
+            identity=self._identity(own, search.model_dump(mode="json"), gauntlet.simulations) | theirs,
+            journal=self.folder / "matches" / f"measure-{generation:04d}-{number}.jsonl",
+            seating=one_against_all(self.game, name_of(generation), name),
+            remake=None if is_timed else self._remake(Judging.measurement, generation, number),
+        )
+
+    def _others(self, generation: int) -> list[str]:
+        """Returns the names of those whom a generation is measured against."""
+        gauntlet = self.config.gauntlet
+        return [*gauntlet.opponents, *(name_of(one) for one in self._before(generation) if gauntlet.previous)]
+
+    def _before(self, generation: int) -> list[int]:
+        """Returns the generation that was measured before, if one was."""
+        return [one for one in self.measured if one < generation and not self.on_disk.is_gone(one)][-1:]
+
+    def _remake(self, duel: Callable[..., Duel], *which: int) -> Remake:
+        return _Remade(self.folder.absolute(), self.config, tuple(self.measured), duel, which)
 
     def measurements(self) -> list[dict[str, Any]]:
         """Returns the matches of all generations that were measured."""
@@ -177,6 +210,26 @@ class Judging:
             "backend": self.config.games.backend,
             **({} if self.config.games.device == "cpu" else {"device": self.config.games.device}),
         }
+
+
+@dataclass(frozen=True)
+class _Remade:
+    """Makes a match anew where it is called, with experts that are opened once there."""
+
+    folder: Path
+    config: SelfPlayConfig
+    measured: Sequence[int]
+    duel: Callable[..., Duel]
+    """Of `Judging`."""
+    which: Sequence[int]
+
+    def __call__(self) -> tuple[Game, Sequence[Lineup]]:
+        """Returns the game and the lineups."""
+        return self._judging.game, self.duel(self._judging, *self.which).schedule.lineups
+
+    @functools.cached_property
+    def _judging(self) -> Judging:
+        return Judging(Players(self.folder, self.config, plugins().game(self.config.game)), self.measured)
 
 
 def measurement_of(folder: Path, generation: int) -> Path:

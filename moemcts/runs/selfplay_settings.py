@@ -44,7 +44,8 @@ class GauntletConfig(Section):
     """Moves at random before the games from the game's own start positions; four by default where these are all alike,
     else none."""
     parallel: int = Field(default=128, ge=1)
-    """Games that run at once and share batches."""
+    """Games that are played side by side in one process and share batches. Processes share the games where this is
+    less."""
 
 
 class SelfPlayConfig(RunConfig):

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from selfplay_for_tests import selfplay
+import pytest
+from selfplay_for_tests import assert_same, selfplay, work
 
+from moemcts.arena.duel import DuelResult
+from moemcts.arena.journal import put_in_order
+from moemcts.arena.solo import SoloResult
+from moemcts.runs import selfplay_judging
+from moemcts.runs.gauntlet import Duel
+from moemcts.runs.selfplay import SelfPlay
 from moemcts.store import read_json
-from moemcts.work.progress import unheard
+from moemcts.work import Processes, Workers
+from moemcts.work.progress import Advance, unheard
 
 
 def test_generations_of_a_team_game_are_measured(tmp_path: Path) -> None:
@@ -17,3 +25,57 @@ def test_generations_of_a_team_game_are_measured(tmp_path: Path) -> None:
     run.do("measure-0000", unheard)
     (measured,) = read_json(tmp_path / "matches" / "measure-0000.json")
     assert sum(measured["counts"]) == 6
+
+
+SHARED = {
+    "generations": 1,
+    "promotion": {"games": 6, "parallel": 2},
+    "gauntlet": {"games": 4, "parallel": 2, "every": 1},
+    "search": {"cache_size": 1000},
+}
+"""Matches of two or three shares each."""
+
+
+def test_processes_share_the_matches_of_generations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crews: dict[str, Workers] = {}
+
+    class Watched(Duel):
+        def play(self, workers: Workers, advance: Advance) -> DuelResult | SoloResult:
+            crews[self.journal.stem] = workers
+            return super().play(workers, advance)
+
+    monkeypatch.setattr(selfplay_judging, "Duel", Watched)
+    alone = work(selfplay(tmp_path / "run", **SHARED))
+    assert not any(isinstance(one, Processes) for one in crews.values())
+    crews.clear()
+    config = alone.config.model_copy(update={"workers": 2})
+    shared = SelfPlay.create(tmp_path / "shared", config)
+    work(shared)
+    assert {name: one.count for name, one in crews.items()} == {
+        "measure-0000-0": 2,
+        "promote-0001": 2,
+        "measure-0001-0": 2,
+        "measure-0001-1": 2,
+    }
+    (tmp_path / "shared" / "config.toml").write_bytes((tmp_path / "run" / "config.toml").read_bytes())
+    assert_same(tmp_path / "shared", tmp_path / "run")
+
+
+def test_matches_are_played_here_while_games_are_played_ahead_or_by_who_has_not_the_folder(tmp_path: Path) -> None:
+    for number, changes in enumerate(({"workers": "ray"}, {"workers": 2, "games": {"ahead": True}})):
+        run = selfplay(tmp_path / str(number), **changes)
+        run._ahead = None if isinstance(run.config.workers, str) else object()  # type: ignore[assignment]
+        assert run._crew(3).count == 1
+
+
+def test_two_groups_of_a_match_are_in_flight_where_those_of_games_are(tmp_path: Path) -> None:
+    run = selfplay(tmp_path, games={"in_flight": 3}, gauntlet={"opponents": ["uct?seconds=0.01", "random"]})
+    run.do("start", unheard)
+    assert [run.judging.measurement(0, number).in_flight for number in (0, 1)] == [1, 3]
+
+
+def test_the_file_of_a_match_that_is_over_is_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "games.jsonl"
+    path.write_bytes(b'{"format":1}\n{"index":2,"a":0}\n{"index":0}\n{"index":1}\n')
+    put_in_order(path, [0, 1])
+    assert path.read_bytes() == b'{"format":1}\n{"index":0}\n{"index":1}\n'

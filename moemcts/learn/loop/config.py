@@ -142,6 +142,9 @@ class PromotionConfig(_Section):
     """Of the two against each other; with sprt at most."""
     score: float = Field(default=0.55, gt=0, lt=1)
     """The mean score above which they are promoted."""
+    parallel: Annotated[int | None, LATER] = Field(default=None, ge=1)
+    """Of these games so many are played side by side in one process and share batches, those of `games.parallel` if not
+    given. Processes share the games where this is less."""
     elo0: float = 0.0
     """Difference in logistic Elo at which they are not."""
     elo1: float = 20.0
