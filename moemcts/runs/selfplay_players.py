@@ -97,6 +97,12 @@ class Players:
             found[str(openings.copy.relative_to(self.folder))] = openings.path.read_bytes()
         return found
 
+    def open(self, champion: int) -> None:
+        """Reads all that games by the experts of a generation need: no file is asked for later."""
+        for one in (champion, *self.league(champion)):
+            self.experts(one)
+        _ = self._game_openings
+
     def league(self, champion: int) -> range:
         """Returns the earlier generations that may sit opposite."""
         games = self.config.games
@@ -167,28 +173,49 @@ class Players:
 
 
 class PlayParts:
-    """Plays parts of a generation's games; where it is sent to, it has all that this needs with it."""
+    """Plays parts of a generation's games; where it is sent to, the run's folder is read, or it has what it needs."""
 
-    def __init__(self, players: Players, generation: int, champion: int, home: Any = None) -> None:
+    def __init__(self, players: Players, generation: int, champion: int) -> None:
         self._players = players
         self._generation = generation
         self._champion = champion
-        self._home = home
-        """Kept for as long as it is."""
 
     def __call__(self, chunks: Sequence[int], report: Report) -> None:
         self._players.play_parts(self._generation, self._champion, chunks, report)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        players = self._players
-        return _parts_player, (players.config, players.needed(self._champion), self._generation, self._champion)
+        players, games = self._players, (self._generation, self._champion)
+        if isinstance(players.config.workers, str):
+            return PlayPartsElsewhere, (players.config, players.needed(self._champion), *games)
+        return _parts_player, (players.folder.absolute(), players.config, *games)
 
 
-def _parts_player(config: SelfPlayConfig, files: Mapping[str, bytes], generation: int, champion: int) -> PlayParts:
-    home = tempfile.TemporaryDirectory(prefix="moemcts-")
-    for name, content in files.items():
-        write_bytes(Path(home.name) / name, content)
-    return PlayParts(Players(Path(home.name), config, plugins().game(config.game)), generation, champion, home)
+class PlayPartsElsewhere:
+    """Plays parts of a generation's games where the run's folder cannot be read: it has the files with it."""
+
+    def __init__(self, config: SelfPlayConfig, files: Mapping[str, bytes], generation: int, champion: int) -> None:
+        self._config = config
+        self._files = files
+        self._generation = generation
+        self._champion = champion
+
+    def __call__(self, chunks: Sequence[int], report: Report) -> None:
+        self._players.play_parts(self._generation, self._champion, chunks, report)
+
+    @functools.cached_property
+    def _players(self) -> Players:
+        # The files are gone before a game begins: whoever is killed while it plays leaves none behind.
+        with tempfile.TemporaryDirectory(prefix="moemcts-") as home:
+            for name, content in self._files.items():
+                write_bytes(Path(home) / name, content)
+            players = Players(Path(home), self._config, plugins().game(self._config.game))
+            players.open(self._champion)
+        self._files = {}
+        return players
+
+
+def _parts_player(folder: Path, config: SelfPlayConfig, generation: int, champion: int) -> PlayParts:
+    return PlayParts(Players(folder, config, plugins().game(config.game)), generation, champion)
 
 
 def faced_in(games: GamesConfig) -> str:

@@ -1,0 +1,52 @@
+"""Who plays a generation's games elsewhere has all that this needs, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selfplay_for_tests import selfplay
+
+from moemcts.runs.selfplay_games import Chunk
+from moemcts.runs.selfplay_players import PlayParts
+from moemcts.work.progress import unheard
+
+needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is an extra")
+
+
+@pytest.mark.parametrize("workers", [2, pytest.param("ray", marks=needs_ray)])
+def test_who_plays_elsewhere_has_no_files_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int | str
+) -> None:
+    homes = tmp_path / "homes"
+    homes.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(homes))
+    run = selfplay(tmp_path / "run", workers=workers)
+    run.learning.start(unheard)
+    here = PlayParts(run.players, 1, 0)
+    elsewhere = pickle.loads(pickle.dumps(here))
+    expected, found = list[Any](), list[Any]()
+    here([0], expected.append)
+    if workers == "ray":
+        shutil.rmtree(run.folder)
+
+    def report(message: Any) -> None:
+        assert not list(homes.iterdir())
+        found.append(message)
+
+    for _ in range(2):
+        elsewhere([0], report)
+    (chunk,) = (message for message in expected if isinstance(message, Chunk))
+    assert [message for message in found if isinstance(message, Chunk)] == [chunk, chunk]
+
+
+def test_processes_are_not_sent_the_files_of_experts(tmp_path: Path) -> None:
+    run = selfplay(tmp_path / "run", workers=2)
+    run.learning.start(unheard)
+    player = pickle.dumps(PlayParts(run.players, 1, 0))
+    assert all(content not in player for content in run.players.needed(0).values())
