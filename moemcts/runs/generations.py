@@ -40,6 +40,10 @@ class Generations:
         """Returns the file of some games of a generation that is not complete."""
         return self.of(generation) / "chunks" / f"{number:05d}.safetensors"
 
+    def chunks(self, generation: int) -> list[Path]:
+        """Returns the files with games of a generation that are there."""
+        return sorted((self.of(generation) / "chunks").glob("*.safetensors"))
+
     def experts(self, generation: int) -> Path:
         """Returns the folder of a generation's experts."""
         return self.of(generation) / EXPERTS

@@ -74,8 +74,8 @@ class SelfPlay(Run[SelfPlayConfig]):
     @classmethod
     def prepare(cls, folder: Path, config: SelfPlayConfig) -> Self:
         """Returns new self-play of which nothing is written yet; raises as `Run.prepare`, `Learning.beginning` and
-        `read_openings`, UsageError where a file has too few openings, and MissingExtra where its games are to be played
-        by actors of Ray, which is not installed.
+        `read_openings`, UsageError where a file has too few openings or trainings would decide by their times, and
+        MissingExtra where its games are to be played by actors of Ray, which is not installed.
         """
         run = super().prepare(folder, config)
         if isinstance(config.workers, str) and importlib.util.find_spec("ray") is None:
@@ -239,13 +239,14 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     def _play_games(self, generation: int, advance: Advance) -> None:
         from moemcts.arena.replays import write_jsonl
-        from moemcts.runs.selfplay_games import describe_games, join_chunks, read_chunk, waves
+        from moemcts.runs.selfplay_games import describe_games, done_before, join_chunks, read_chunk, waves
         from moemcts.runs.selfplay_showing import Showing
 
         if self.on_disk.said(generation, PLAYED):
             return
         games, champion = self.config.games, self._played_by(generation)
         speed = SpeedOfParts()
+        kept = done_before(self.on_disk.chunks(generation))
         counts: dict[int, int] = {}
 
         def samples_of(chunk: int) -> int | None:
@@ -259,7 +260,7 @@ class SelfPlay(Run[SelfPlayConfig]):
                 write_bytes(self.on_disk.chunk(generation, found.number), found.content)
                 return
             speed.note(shares[number][0], found)
-            total = speed.total
+            total = kept + speed.total
             expected, unit = games.size
             done = total.num_games if unit == "games" else total.num_samples
             advance(min(done, expected), expected)

@@ -39,6 +39,9 @@ class Speed:
     def __add__(self, other: Speed) -> Speed:
         return Speed(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
+    def __sub__(self, other: Speed) -> Speed:
+        return Speed(**{name: value - getattr(other, name) for name, value in vars(self).items()})
+
     def rates(self, seconds: float) -> dict[str, float]:
         """Returns what was done per second of so many, the mean batch and the share of time in the network."""
         seconds = max(seconds, 1e-9)
@@ -64,16 +67,15 @@ class SpeedOfParts:
     """The speed of parts that are played at once or one after the other."""
 
     started: float = field(default_factory=time.monotonic)
+    total: Speed = Speed()
+    """What all parts have taken, seconds of several processes added up."""
     _parts: dict[int, Speed] = field(default_factory=dict)
 
     def note(self, part: int, speed: Speed) -> None:
         """Takes in what a part has taken so far."""
+        # Carried on: hundreds of parts report every half second.
+        self.total += speed - self._parts.get(part, Speed())
         self._parts[part] = speed
-
-    @property
-    def total(self) -> Speed:
-        """What all parts have taken, seconds of several processes added up."""
-        return sum(self._parts.values(), Speed())
 
     @property
     def seconds(self) -> float:
@@ -116,6 +118,12 @@ def chunk_bytes(played: Played) -> bytes:
 def read_chunk(path: Path) -> Played:
     """Returns the games in a file."""
     return Played.of_arrays(map_tensors(path, None))
+
+
+def done_before(paths: Sequence[Path]) -> Speed:
+    """Returns how many games and samples there are in files of an earlier start."""
+    found = [read_chunk(path) for path in paths]
+    return Speed(num_games=sum(map(len, found)), num_samples=sum(len(one.records) for one in found))
 
 
 def numbers_of(config: GamesConfig, chunk: int) -> range:

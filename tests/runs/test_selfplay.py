@@ -30,7 +30,7 @@ from moemcts.runs.finishing import finish, rewrite
 from moemcts.runs.gauntlet import Duel, in_turn
 from moemcts.runs.generations import PLAYED, PROMOTED
 from moemcts.runs.selfplay import SelfPlay
-from moemcts.runs.selfplay_games import waves
+from moemcts.runs.selfplay_games import Speed, SpeedOfParts, waves
 from moemcts.runs.selfplay_players import Players
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.settings import validate
@@ -512,6 +512,33 @@ def test_generations_of_different_seeds_have_other_start_positions(tmp_path: Pat
     judging = [selfplay(tmp_path / str(seed), seed=seed).judging for seed in (0, 1)]
     boards = [one._board(generation) for one in judging for generation in (0, 1, 99, 100, 101, 250)]
     assert len(set(boards)) == len(boards)
+
+
+@pytest.mark.parametrize("size", [{"games": 12}, {"samples": 60}])
+def test_games_of_an_earlier_start_count_as_done(tmp_path: Path, size: dict[str, int]) -> None:
+    (expected,) = size.values()
+    changes = {"generations": 1, "games": size, "gauntlet": {"games": 0}, "promotion": {"rule": "none"}}
+    run = selfplay(tmp_path, **changes)
+    run.do("start", unheard)
+
+    def killed(done: int, total: int) -> None:
+        if run.on_disk.chunks(1):
+            raise Killed
+
+    with pytest.raises(Killed):
+        run.do("games-0001", killed)
+    seen: list[int] = []
+    SelfPlay.load(tmp_path).do("games-0001", lambda done, total: seen.append(done))
+    # Half the games are there.
+    assert seen[0] >= expected // 2
+    assert seen[-1] == expected
+
+
+def test_the_speed_of_parts_is_that_of_their_last_reports() -> None:
+    speed = SpeedOfParts()
+    for part, num_games in ((0, 1), (3, 2), (0, 4)):
+        speed.note(part, Speed(num_games=num_games, seconds=float(num_games)))
+    assert speed.total == Speed(num_games=6, seconds=6.0)
 
 
 def test_a_generation_counts_what_its_size_is_given_in(tmp_path: Path) -> None:
