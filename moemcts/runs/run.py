@@ -77,6 +77,7 @@ class Run(ABC, Generic[Config]):
         self.config = config
         self.game: Game = plugins().game(config.game)
         plugins().network(config.network, self.game.spec.observation_shape, self.game.spec.num_actions)
+        config.training.check_layout(self.game.spec.observation_shape)
 
     @classmethod
     def prepare(cls, folder: Path, config: Config) -> Self:

@@ -105,6 +105,13 @@ def test_an_mlp_takes_observations_of_any_rank(shape: tuple[int, ...], options: 
     assert np.allclose(exported.logits, evaluation.logits, atol=1e-5)
 
 
+def test_channels_last_is_refused_where_observations_are_no_planes(data: Dataset, tmp_path: Path) -> None:
+    trainer = Trainer(TrainerConfig(channels_last=True, device="cpu"))
+    with pytest.raises(UsageError, match=r"expected no channels_last: .* observations here are \[18\]"):
+        SharedStem().fit(trainer, make_network, data, thirds(), tmp_path)
+    TrainerConfig(channels_last=True).check_layout((2, 3, 3))
+
+
 def test_vectors_are_clustered_by_their_numbers_or_by_those_of_a_network(data: Dataset) -> None:
     fit = fit_clusters(data, 2, seed=0)
     assert fit.phases[0].mean_ply < fit.phases[1].mean_ply

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
+from moemcts.errors import UsageError
 from moemcts.sections import LATER, Section
 
 
@@ -91,6 +93,14 @@ class TrainerConfig(Section):
     bits."""
     device: str = "auto"
     """cpu, cuda, cuda:1, ... or auto: cuda where there is one."""
+
+    def check_layout(self, observation_shape: Sequence[int]) -> None:
+        """Raises UsageError for channels last where observations are no planes of a board, `[C, H, W]`."""
+        if self.channels_last and len(observation_shape) != 3:
+            raise UsageError(
+                "expected no channels_last: it lays out planes of a board, [C, H, W], and observations here are "
+                f"{list(observation_shape)}"
+            )
 
     def shares(self) -> dict[str, float]:
         """Returns the factor of each term of the loss, by the term's name."""

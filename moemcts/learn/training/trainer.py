@@ -198,6 +198,7 @@ class Trainer:
         optimisers: Optimisers | None = None,
     ) -> list[Trained]:
         shape = material.training.game.spec.observation_shape
+        self.config.check_layout(shape)
         begun = read_identity(folder)
         self.config = settled_once(self.config, network, shape, begun, self._device, self._ranks)
         digests = [state_digest(state) for state in initial]
