@@ -82,6 +82,11 @@ class SelfPlay(Run[SelfPlayConfig]):
             raise MissingExtra("ray", "ray")
         # What it begins with is looked at here: once it is written, its settings stay as they are.
         run.learning.beginning()
+        if config.training.compile == "auto":
+            raise UsageError(
+                "expected training.compile true or false, got 'auto': each generation would decide anew, by its times, "
+                "and runs of the same seed would differ"
+            )
         for file in run.openings:
             least = 1 if file.section == GAMES else run.judging.num_openings
             read_openings(run.game, file.named).choose(least, "sequential", 0)

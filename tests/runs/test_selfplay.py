@@ -238,6 +238,7 @@ def test_a_promotion_that_was_said_but_not_noted_is_not_judged_again(
         ({"workers": -3}, "expected a number of processes from 0 on"),
         ({"games": {"device": "gpu"}}, "expected a device such as cpu, cuda or cuda:1, got 'gpu'"),
         ({"games": {"precision": "int8"}}, r"expected games.precision float32, bf16 or auto, got 'int8': its models"),
+        ({"training": {"compile": "auto"}}, "expected training.compile true or false, got 'auto': each generation"),
         ({"search": {"seconds": 1.0}}, "limit search by simulations, not seconds"),
         (
             {"search": {"smart_pruning": True, "temperature": 0.0, "temperature_plies": 0}},
