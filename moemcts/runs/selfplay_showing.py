@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from moemcts.arena.records import GameRecord, key_of
@@ -31,7 +32,7 @@ class Showing:
     def replay(self, played: Played, index: int = 0) -> Replay:
         """Returns a game to go through again."""
         start = self._start(played, index)
-        joints = [joint for _, joint in self._course(played, index)]
+        joints = [joint for _, joint in _course(start, played, index)]
         learner = int(played.learner[index])
         opponents = self._players.config.games.opponents
         other = "earlier generation" if opponents == LEAGUE else opponents
@@ -61,9 +62,9 @@ class Showing:
         found: dict[tuple[int, str], list[float]] = defaultdict(list)
         for played in parts:
             for index in range(len(played)):
-                key = self._start(played, index).key()
-                texts = [text for text, _ in zip(self._texts(played, index), range(OPENING_PLIES), strict=False)]
-                found[key, " ".join(texts)].append(float(played.returns[index, 0]))
+                start = self._start(played, index)
+                texts = islice(self._texts(_course(start, played, index)), OPENING_PLIES)
+                found[start.key(), " ".join(texts)].append(float(played.returns[index, 0]))
         often = sorted((one for one in found.items() if len(one[1]) > 1), key=lambda one: (-len(one[1]), one[0]))
         return [
             {"moves": moves, "games": len(returns), "player 0": round(sum(returns) / len(returns), 4)}
@@ -73,17 +74,9 @@ class Showing:
     def _start(self, played: Played, index: int) -> State:
         return self._players.start_of(self._generation, int(played.number[index]) & (2**GENERATION - 1))
 
-    def _course(self, played: Played, index: int) -> Iterator[tuple[State, JointAction]]:
-        """Yields each position of a game with what was done in it."""
-        state, actions = self._start(played, index), played.moves_of(index).tolist()
-        while actions:
-            count = len(state.active_players)
-            joint, actions = actions[:count], actions[count:]
-            yield state, joint
-            state = state.play(joint)
-
-    def _texts(self, played: Played, index: int) -> Iterator[str]:
-        for state, joint in self._course(played, index):
+    def _texts(self, course: Iterable[tuple[State, JointAction]]) -> Iterator[str]:
+        """Yields what players did, ply by ply."""
+        for state, joint in course:
             players = state.active_players
             if players != (CHANCE,):
                 texts = [
@@ -91,3 +84,13 @@ class Showing:
                     for player, action in zip(players, joint, strict=True)
                 ]
                 yield "/".join(texts)
+
+
+def _course(state: State, played: Played, index: int) -> Iterator[tuple[State, JointAction]]:
+    """Yields each position of a game, from its start on, with what was done in it."""
+    actions = played.moves_of(index).tolist()
+    while actions:
+        count = len(state.active_players)
+        joint, actions = actions[:count], actions[count:]
+        yield state, joint
+        state = state.play(joint)

@@ -17,12 +17,14 @@ import pytest
 from selfplay_for_tests import Deadly, Killed, assert_same, contents, selfplay, work
 from trained_for_tests import save_team, with_gpus
 
+from moemcts.agents import RandomAgent
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.replays import read_jsonl
 from moemcts.arena.solo import SoloResult
 from moemcts.cli.main import main
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.learn.loop.config import GamesConfig
+from moemcts.learn.loop.games import Cast, play_games
 from moemcts.learn.weights import read_state, state_digest
 from moemcts.report.comparison import comparison
 from moemcts.runs import selfplay_judging
@@ -33,6 +35,7 @@ from moemcts.runs.selfplay import SelfPlay
 from moemcts.runs.selfplay_games import Speed, SpeedOfParts, waves
 from moemcts.runs.selfplay_players import Players
 from moemcts.runs.selfplay_settings import SelfPlayConfig
+from moemcts.runs.selfplay_showing import OPENING_PLIES, Showing
 from moemcts.runs.settings import validate
 from moemcts.store import read_json, read_toml, write_json, write_toml
 from moemcts.work import Workers
@@ -447,6 +450,18 @@ def test_openings_are_counted(tmp_path: Path) -> None:
     page = (tmp_path / "report" / "report.md").read_text()
     assert page.count("What was played") == 1
     assert opening["moves"] in page
+
+
+def test_no_more_moves_are_written_out_than_tell_an_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = work(selfplay(tmp_path, generations=1, promotion={"rule": "none"}, gauntlet={"games": 0}))
+    written: list[int] = []
+    text_of = type(run.game).format_action
+    monkeypatch.setattr(
+        type(run.game), "format_action", lambda game, *which: written.append(1) or text_of(game, *which)
+    )
+    games = play_games(run.game, Cast(learner=RandomAgent()), run.config.games, range(3), generation=1, seed=0)
+    Showing(run.players, 1, 0).openings([games])
+    assert len(written) == 3 * OPENING_PLIES
 
 
 @pytest.fixture(scope="module")
