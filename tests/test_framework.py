@@ -10,7 +10,7 @@ from games_for_tests import HashedTree, NativeConnectFour, TreeGame
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moemcts.agents import PolicyAgent, RandomAgent, Seat, choose
+from moemcts.agents import PolicyAgent, RandomAgent, Seat, choose, tempered
 from moemcts.errors import UsageError, unknown_name
 from moemcts.evaluation import (
     CachedEvaluator,
@@ -184,6 +184,22 @@ def test_temperature_zero_takes_the_first_of_the_largest() -> None:
     assert drawn.count(1) / 4000 == pytest.approx(0.75, abs=0.027)
     with pytest.raises(ValueError, match="positive weight"):
         choose(np.zeros(3), 1.0, rng)
+
+
+@pytest.mark.parametrize("temperature", [0.1, 1.0, 2.5])
+def test_draws_are_those_of_numpy(temperature: float) -> None:
+    weights = np.random.default_rng(0).integers(0, 20, (500, 30))
+    ours, numpys = np.random.default_rng(1), np.random.default_rng(1)
+    for row in weights:
+        assert choose(row, temperature, ours) == numpys.choice(30, p=tempered(row, temperature))
+    assert ours.bit_generator.state == numpys.bit_generator.state
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.inf, np.nan])
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_what_is_no_weight_is_not_drawn_from(weight: float) -> None:
+    with pytest.raises(ValueError, match=r"expected (a positive weight|finite weights, none of them negative), got"):
+        choose(np.array([weight, 3.0]), 1.0, np.random.default_rng(0))
 
 
 def test_agents_play_legally() -> None:
