@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -63,23 +64,19 @@ class SearchResult:
             return self.chosen
         return int(self.actions[self.weights.argmax()])
 
-    @property
+    @cached_property
     def weights(self) -> NDArray[np.float64]:
         """How much the search recommends each action: its visits, as far as no proof knows better.
 
         With the Gumbel root it is the improved policy instead of the visits, with forced playouts what is left of them,
         with virtual expansions those foreseen.
         Actions proven to lose have none, unless all lose. Where the root's result is proven, only the quickest ways to
-        win have any, or the slowest to anything else. Priors take the place of visits where there are none.
+        win have any, or the slowest to anything else. Priors take the place of visits where there are none. They are
+        what every caller gets: nobody may change them.
         """
-        if self.plies_left is not None:
-            return self._optimal().astype(np.float64)
-        is_open = ~(self.proven & (self.values <= -1))
-        better = (known for known in (self.improved, self.pruned, self.foreseen) if known is not None)
-        for weights in (next(better, self.visits), self.priors):
-            if (weights * is_open).any():
-                return np.asarray(weights * is_open, dtype=np.float64)
-        return is_open.astype(np.float64)
+        weights = self._weights()
+        weights.flags.writeable = False
+        return weights
 
     def policy(self, num_actions: int) -> FloatArray:
         """Returns the shares of `weights` over all actions, `[A]`."""
@@ -102,6 +99,17 @@ class SearchResult:
         sums, proofs = fields.pop("value_sums"), fields.pop("proof_values")
         means = sums / np.maximum(fields["visits"], 1)
         return cls(values=np.where(fields["proven"], proofs, means), **fields)
+
+    def _weights(self) -> NDArray[np.float64]:
+        if self.plies_left is not None:
+            return self._optimal().astype(np.float64)
+        is_open = ~(self.proven & (self.values <= -1))
+        better = (known for known in (self.improved, self.pruned, self.foreseen) if known is not None)
+        for known in (next(better, self.visits), self.priors):
+            weights = known * is_open
+            if weights.any():
+                return np.asarray(weights, dtype=np.float64)
+        return is_open.astype(np.float64)
 
     def _optimal(self) -> BoolArray:
         """Returns which actions reach the proven result of the root, `[N]`: quickest if it is a win, else slowest."""

@@ -36,11 +36,15 @@ def move_weights(result: SearchResult, config: SearchConfig) -> Shares:
 
     An action whose mean value is more than `q_veto_delta` above that of the action with the largest weight, and all
     others', changes weights with it. Otherwise, where the second in weight has the higher value, it gains the
-    difference times `q_value_weight` times the first's weight. A proven result leaves nothing to weigh.
+    difference times `q_value_weight` times the first's weight. A proven result leaves nothing to weigh. Where nothing
+    changes, they are the result's own.
     """
     weights = result.weights
+    if not (config.q_veto_delta or config.q_value_weight):
+        return weights
     if result.plies_left is not None or len(weights) < 2 or not result.visits.any():
         return weights
+    weights = weights.copy()
     first, second = np.argsort(-weights, kind="stable")[:2]
     values = np.where(result.visits > 0, result.values, -1.0)
     best = int(values.argmax())

@@ -53,6 +53,16 @@ def test_a_much_better_value_takes_the_place_of_the_most_visits(visits, values, 
     assert weights.tolist() == expected
 
 
+def test_weights_are_found_once_and_stay_as_they_are() -> None:
+    result = found([60, 40, 0], [0.0, 0.5, 0.0])
+    assert result.weights is result.weights
+    assert move_weights(result, SearchConfig()) is result.weights
+    move_weights(result, SearchConfig(q_value_weight=1.0, q_veto_delta=0.4))
+    assert result.weights.tolist() == [60, 40, 0]
+    with pytest.raises(ValueError, match="read-only"):
+        result.weights[0] = 1
+
+
 def test_a_better_second_gains_the_difference() -> None:
     result = found([60, 40, 0], [0.0, 0.5, 0.0])
     assert move_weights(result, SearchConfig(q_value_weight=1.0)).tolist() == [60, 70, 0]
