@@ -253,6 +253,10 @@ def _checked(decisions: Sequence[Decision], failures: Mapping[int, Failure], num
 def _plain(decision: Decision) -> Answer:
     """Returns a decision in numbers of Python's own, as files keep them, or what is wrong with its numbers."""
     value, expert = decision.value, decision.expert
+    numbers = (decision.action, decision.simulations, decision.nodes, decision.depth, 0 if expert is None else expert)
+    if {*map(type, numbers)} == {int} and (value is None or (type(value) is float and math.isfinite(value))):
+        # Most are plain already and need not be made anew.
+        return decision
     try:
         plain = replace(
             decision,

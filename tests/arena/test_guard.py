@@ -17,6 +17,7 @@ from moemcts.agents import Decision, RandomAgent, Seat
 from moemcts.arena import Conditions, GameRecord, Lineup, duel_schedule, play_games, play_match
 from moemcts.errors import AgentFailure, Failure, UsageError
 from moemcts.game import Views
+from moemcts.play import ask, seats_of
 from moemcts.play import play as advance
 
 
@@ -118,19 +119,42 @@ class Valuer(RandomAgent):
         return [replace(one, **self._told) if late else one for one, late in zip(decisions, is_late, strict=True)]
 
 
+class Steady(RandomAgent):
+    """Decides the same, whatever it sees."""
+
+    def __init__(self, decision: Decision) -> None:
+        self._decision = decision
+
+    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+        return [self._decision] * len(seats)
+
+
 def valued(path: Path, **told: Any) -> tuple[GameRecord, ...]:
     game = NativeTicTacToe()
     schedule = duel_schedule(game, {"valuer": Valuer(**told), "random": RandomAgent()}, num_games=4)
     return play_match(game, schedule, Conditions(seed=3, keep_thoughts=True), journal=path)
 
 
-def test_numbers_of_other_kinds_are_kept_as_plain_ones(tmp_path: Path) -> None:
-    told = {"value": np.float32(0.5), "nodes": np.int64(7), "expert": np.int32(1), "depth": np.uint8(3)}
+@pytest.mark.parametrize("expert", [0, 1])
+def test_numbers_of_other_kinds_are_kept_as_plain_ones(expert: int, tmp_path: Path) -> None:
+    told = {"value": np.float32(0.5), "nodes": np.int64(7), "expert": np.int32(expert), "depth": np.uint8(3)}
     records = valued(tmp_path / "games.jsonl", **told)
     assert valued(tmp_path / "games.jsonl", **told) == records
     kept = [one for record in records for joint in record.decisions for one in joint if one.value is not None]
-    assert {(one.value, one.nodes, one.expert, one.depth) for one in kept} == {(0.5, 7, 1, 3)}
+    assert {(one.value, one.nodes, one.expert, one.depth) for one in kept} == {(0.5, 7, expert, 3)}
     assert not any(record.failure for record in records)
+
+
+@pytest.mark.parametrize("told", [{"nodes": np.int64(7)}, {"expert": np.int64(0)}, {"expert": False}, {"value": 1}])
+def test_only_plain_numbers_are_handed_on_as_they_are(told: dict[str, Any]) -> None:
+    game = NativeTicTacToe()
+    views = game.views([(game.initial_state(), 0)])
+    for decision in (Decision(action=1), Decision(action=1, value=0.5, expert=2)):
+        assert ask(Steady(decision), views, seats_of(1, 0)) == [decision]
+        assert ask(Steady(decision), views, seats_of(1, 0))[0] is decision
+    (plain,) = ask(Steady(replace(decision, **told)), views, seats_of(1, 0))
+    assert isinstance(plain, Decision)
+    assert [type(getattr(plain, name)) for name in ("value", "nodes", "expert")] == [float, int, int]
 
 
 @pytest.mark.parametrize(
