@@ -204,10 +204,10 @@ def read_openings(game: Game, path: Path, *, plies: int | None = None) -> Suite:
     faults = []
     num_entries = 0
     try:
-        starts = game.read_starts(path, plies=plies)
-        if starts is None and plies is not None:
+        given = game.read_starts(path, plies=plies)
+        if given is None and plies is not None:
             raise UsageError(NO_LINES.format(plies=plies, path=path))
-        for start in _lines(game, path) if starts is None else starts:
+        for start in _lines(game, path) if given is None else given:
             num_entries += 1
             if start.state is None:
                 faults.append(f"{start.place}: {start.fault}")

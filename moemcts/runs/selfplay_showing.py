@@ -10,7 +10,7 @@ from typing import Any
 from moemcts.arena.records import GameRecord, key_of
 from moemcts.arena.replays import Replay
 from moemcts.game import CHANCE, JointAction, State
-from moemcts.learn.loop.games import GENERATION, RESIGNED, Played
+from moemcts.learn.loop.games import GAME_BITS, RESIGNED, Played
 from moemcts.naming import SELF
 from moemcts.runs.selfplay_players import LEAGUE, Players, name_of
 
@@ -39,7 +39,7 @@ class Showing:
         own = name_of(self._champion)
         seats = range(self._game.spec.num_players)
         record = GameRecord(
-            index=int(played.number[index]) & (2**GENERATION - 1),
+            index=int(played.number[index]) & (2**GAME_BITS - 1),
             label="",
             agents=tuple(own if learner in (-1, seat) or opponents == SELF else other for seat in seats),
             opening="",
@@ -72,7 +72,7 @@ class Showing:
         ]
 
     def _start(self, played: Played, index: int) -> State:
-        return self._players.start_of(self._generation, int(played.number[index]) & (2**GENERATION - 1))
+        return self._players.start_of(self._generation, int(played.number[index]) & (2**GAME_BITS - 1))
 
     def _texts(self, course: Iterable[tuple[State, JointAction]]) -> Iterator[str]:
         """Yields what players did, ply by ply."""

@@ -31,17 +31,17 @@ def summary(dataset: Dataset) -> Summary:
     """Returns the counts of a dataset, which is not empty."""
     rows = np.arange(len(dataset))
     players, games = dataset.players(rows), dataset.games()
-    _, last = np.unique(games, return_index=True)
+    _, first = np.unique(games, return_index=True)
     # Column 0 is the viewer: seat `k` is `k - player` columns further on.
-    returns = dataset.returns(last)
+    returns = dataset.returns(first)
     num_seats = returns.shape[1]
-    seats = (np.arange(num_seats) - players[last][:, None]) % num_seats
+    seats = (np.arange(num_seats) - players[first][:, None]) % num_seats
     by_seat = np.take_along_axis(returns, seats, axis=1)
     plies = np.concatenate([np.zeros(0, dtype=np.int64), *(dataset.views(part).plies() for part in chunks_of(rows))])
-    lengths = (plies + dataset.plies_to_end())[last]
+    lengths = (plies + dataset.plies_to_end())[first]
     return Summary(
         num_samples=len(dataset),
-        num_games=len(last),
+        num_games=len(first),
         results=tuple(_result(column) for column in by_seat.T),
         lengths={
             "shortest": float(lengths.min()),

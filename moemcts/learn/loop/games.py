@@ -19,7 +19,7 @@ from moemcts.learn.data.records import GameLog, Records
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.play import Step, Table, play, seats_of
 
-GENERATION = 32
+GAME_BITS = 32
 """Bits of a game's number that count within its generation."""
 ENDED, RESIGNED = 0, 1
 """How games end."""
@@ -29,12 +29,12 @@ _SETUP = 1
 
 def game_number(generation: int, number: int) -> int:
     """Returns the number of a generation's game among all games."""
-    return (generation << GENERATION) + number
+    return (generation << GAME_BITS) + number
 
 
 def generation_of(games: IntArray) -> IntArray:
     """Returns the generation of each game, `[N]`."""
-    return np.asarray(games >> GENERATION)
+    return np.asarray(games >> GAME_BITS)
 
 
 @dataclass(frozen=True, kw_only=True)
