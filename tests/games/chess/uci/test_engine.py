@@ -55,12 +55,12 @@ def test_an_endless_analysis_is_watched_and_stopped(running: chess.engine.Simple
                 break
     began = time.monotonic()
     best = analysis.wait()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 30
     assert best.move in chess.Board().legal_moves
 
 
 def test_it_plays_with_clocks_and_keeps_to_them(running: chess.engine.SimpleEngine) -> None:
-    board, clock = chess.Board(), 4.0
+    board, clock = chess.Board(), 20.0
     for _ in range(12):
         began = time.monotonic()
         limit = chess.engine.Limit(white_clock=clock, black_clock=clock, white_inc=0.1, black_inc=0.1)
