@@ -33,7 +33,7 @@ from moemcts.learn.checkpoint import MANIFEST, load_networks
 from moemcts.learn.inference.positions import usual_positions
 from moemcts.naming import experts_in, opponents_named
 from moemcts.plugins import plugins
-from moemcts.runs.gauntlet import manifest_digest
+from moemcts.runs.generations import manifest_digest
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.store import read_toml
 

@@ -17,8 +17,7 @@ from moemcts.gates import PhaseGate
 from moemcts.naming import AUTO, SELF, check_backend, contestants, experts_in, experts_of, settled
 from moemcts.plugins import plugins
 from moemcts.runs.environment import groups_in_flight
-from moemcts.runs.gauntlet import manifest_digest
-from moemcts.runs.generations import LEARNED, PLAYED, PROMOTED, REPLAY
+from moemcts.runs.generations import LEARNED, PLAYED, PROMOTED, REPLAY, manifest_digest
 from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.kept_openings import GAMES, GAUNTLET, with_whole_paths
 from moemcts.runs.run import Part, Run

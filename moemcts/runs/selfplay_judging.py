@@ -19,8 +19,8 @@ from moemcts.game import Game
 from moemcts.learn.loop.players import quiet
 from moemcts.naming import contestants, experts_of
 from moemcts.plugins import plugins
-from moemcts.runs.gauntlet import Duel, in_turn, is_promoted, manifest_digest, one_against_all
-from moemcts.runs.generations import PROMOTED
+from moemcts.runs.duels import Duel, in_turn, is_promoted, one_against_all
+from moemcts.runs.generations import PROMOTED, manifest_digest
 from moemcts.runs.kept_openings import GAUNTLET, openings_file
 from moemcts.runs.selfplay_players import Players, name_of
 from moemcts.runs.selfplay_settings import SelfPlayConfig

@@ -28,8 +28,8 @@ from moemcts.learn.loop.games import Cast, play_games
 from moemcts.learn.weights import read_state, state_digest
 from moemcts.report.comparison import comparison
 from moemcts.runs import selfplay_judging
+from moemcts.runs.duels import Duel, in_turn
 from moemcts.runs.finishing import finish, rewrite
-from moemcts.runs.gauntlet import Duel, in_turn
 from moemcts.runs.generations import PLAYED, PROMOTED
 from moemcts.runs.selfplay import SelfPlay
 from moemcts.runs.selfplay_games import Speed, SpeedOfParts, waves

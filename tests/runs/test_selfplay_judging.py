@@ -11,7 +11,7 @@ from moemcts.arena.duel import DuelResult
 from moemcts.arena.journal import put_in_order
 from moemcts.arena.solo import SoloResult
 from moemcts.runs import selfplay_judging
-from moemcts.runs.gauntlet import Duel
+from moemcts.runs.duels import Duel
 from moemcts.runs.selfplay import SelfPlay
 from moemcts.store import read_json
 from moemcts.work import Processes, Workers

@@ -1,4 +1,4 @@
-"""Matches of generations: of the newest against the one that plays, and against opponents that stay the same."""
+"""Duels of generations, with those that play and with opponents that stay the same, and who is promoted."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ from moemcts.arena.schedules import (
 )
 from moemcts.arena.solo import SoloResult
 from moemcts.game import Game
-from moemcts.store import digest, read_bytes
-from moemcts.weights import MANIFEST
 from moemcts.work import Workers
 from moemcts.work.progress import Advance
 
@@ -111,11 +109,6 @@ def in_turn(game: Game, first: str, second: str) -> tuple[str, ...]:
 def one_against_all(game: Game, first: str, second: str) -> tuple[str, ...]:
     """Returns the seats where the second agent has all sides but one: ratings can be fitted to that, too."""
     return seating_of(game, (first, *[second] * (len(game.spec.sides) - 1)))
-
-
-def manifest_digest(experts: Path) -> str:
-    """Returns a name for exactly the experts in a folder; raises DamagedFile where there are none."""
-    return digest(read_bytes(experts / MANIFEST))[:16]
 
 
 def is_promoted(result: DuelResult | SoloResult, name: str, *, score: float, sprt: Sprt | None) -> bool:
