@@ -106,7 +106,7 @@ def speed(run: SelfPlay) -> dict[str, object]:
     evaluator = run.players.experts(newest)
     found: list[Speed] = []
     started = time.process_time()
-    run.players.play_parts(newest + 1, newest, [0], lambda one: found.append(one) if isinstance(one, Speed) else None)
+    run.players.play_chunks(newest + 1, newest, [0], lambda one: found.append(one) if isinstance(one, Speed) else None)
     seconds, played = time.process_time() - started, found[-1]
     states = [run.game.initial_state(seed) for seed in range(round(played.num_positions / played.num_batches))]
     views = run.game.views([(state, state.active_players[0]) for state in states])

@@ -22,10 +22,10 @@ from moemcts.runs.kept_gates import kept_gate
 from moemcts.runs.kept_openings import GAMES, GAUNTLET, with_whole_paths
 from moemcts.runs.run import Part, Run
 from moemcts.runs.running import device_for, inference_for
-from moemcts.runs.selfplay_games import Chunk, Speed, SpeedOfParts
+from moemcts.runs.selfplay_games import Chunk, Speed, SpeedOfShares
 from moemcts.runs.selfplay_judging import Judging, measurement_of
 from moemcts.runs.selfplay_learning import Learning
-from moemcts.runs.selfplay_players import LEAGUE, Players, PlayParts, faced_in
+from moemcts.runs.selfplay_players import LEAGUE, PlayChunks, Players, faced_in
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.times import duration
 from moemcts.store import read_toml, write_bytes
@@ -249,7 +249,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         if self.on_disk.said(generation, PLAYED):
             return
         games, champion = self.config.games, self._played_by(generation)
-        speed = SpeedOfParts()
+        speed = SpeedOfShares()
         kept = done_before(self.on_disk.chunks(generation))
         counts: dict[int, int] = {}
 
@@ -270,7 +270,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             advance(min(done, expected), expected)
             self._speak(generation, speed, done / expected)
 
-        crew, player = self._workers(), PlayParts(self.players, generation, champion)
+        crew, player = self._workers(), PlayChunks(self.players, generation, champion)
         before = self.on_disk.said(generation - 1, PLAYED) if generation > 1 else None
         samples_before = before["samples"] / before["games"] * games.per_part if before else 0.0
         for wave in waves(games, crew.count, samples_of, samples_before):
@@ -295,7 +295,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         self._log({"generation": generation, **speed.total.rates(speed.seconds), "seconds": round(speed.seconds, 2)})
 
     def _num_chunks(self, counts: Mapping[int, int]) -> int:
-        """Returns how many parts, from the first on, are needed."""
+        """Returns how many chunks, from the first on, are needed."""
         games = self.config.games
         if games.samples is None:
             return -(-games.games // games.per_part)
@@ -371,7 +371,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         log.rewind(log.num_bytes)
         log.append(values)
 
-    def _speak(self, generation: int, speed: SpeedOfParts, share: float) -> None:
+    def _speak(self, generation: int, speed: SpeedOfShares, share: float) -> None:
         """Says every minute how things stand."""
         if time.monotonic() - self._spoken < SECONDS_BETWEEN_LINES:
             return

@@ -1,4 +1,4 @@
-"""A generation's games: parts of them are played here or elsewhere, and joined to a dataset."""
+"""A generation's games: chunks of them are played here or elsewhere, and joined to a dataset."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Speed:
 
 
 class Chunk(NamedTuple):
-    """A part of a generation's games that is played."""
+    """Games of a generation that one process has played in one go."""
 
     number: int
     content: bytes
@@ -63,19 +63,19 @@ class Chunk(NamedTuple):
 
 
 @dataclass
-class SpeedOfParts:
-    """The speed of parts that are played at once or one after the other."""
+class SpeedOfShares:
+    """The speed of shares, of a chunk or several each, that are played at once or one after the other."""
 
     started: float = field(default_factory=time.monotonic)
     total: Speed = Speed()
-    """What all parts have taken, seconds of several processes added up."""
-    _parts: dict[int, Speed] = field(default_factory=dict)
+    """What all shares have taken, seconds of several processes added up."""
+    _shares: dict[int, Speed] = field(default_factory=dict)
 
-    def note(self, part: int, speed: Speed) -> None:
-        """Takes in what a part has taken so far."""
-        # Carried on: hundreds of parts report every half second.
-        self.total += speed - self._parts.get(part, Speed())
-        self._parts[part] = speed
+    def note(self, share: int, speed: Speed) -> None:
+        """Takes in what a share has taken so far."""
+        # Carried on: hundreds of shares report every half second.
+        self.total += speed - self._shares.get(share, Speed())
+        self._shares[share] = speed
 
     @property
     def seconds(self) -> float:
@@ -127,7 +127,7 @@ def done_before(paths: Sequence[Path]) -> Speed:
 
 
 def numbers_of(config: GamesConfig, chunk: int) -> range:
-    """Returns the numbers of the games of a part."""
+    """Returns the numbers of the games of a chunk."""
     last = config.games if config.samples is None else math.inf
     start = chunk * config.per_part
     return range(start, int(min(start + config.per_part, last)))
@@ -136,10 +136,10 @@ def numbers_of(config: GamesConfig, chunk: int) -> range:
 def waves(
     config: GamesConfig, num_workers: int, samples_of: Callable[[int], int | None], before: float = 0.0
 ) -> Iterator[list[int]]:
-    """Yields the parts that are to be played next, until there are enough games.
+    """Yields the chunks that are to be played next, until there are enough games.
 
-    `samples_of` says how many samples a part has, None of one that is not played. With a number of games that is all
-    of them at once, with a number of samples as many as seem to be missing: by the parts that are played, else by
+    `samples_of` says how many samples a chunk has, None of one that is not played. With a number of games that is all
+    of them at once, with a number of samples as many as seem to be missing: by the chunks that are played, else by
     those of the generation before, of `before` samples each; where nothing is known, one for each worker. Raises
     MoemctsError where games have no samples.
     """
@@ -170,12 +170,12 @@ def waves(
 def join_chunks(
     game: Game, config: GamesConfig, chunks: Sequence[Path], out: Path, *, reference: str, source: dict[str, Any]
 ) -> tuple[int, list[Played]]:
-    """Makes a dataset of parts in their order and returns the number of samples, and the games that these are of.
+    """Makes a dataset of chunks in their order and returns the number of samples, and the games that these are of.
 
     With a number of samples, what is beyond is cut off.
     """
     writer = ShardWriter(out, game, reference=reference, source=source)
-    left, parts = config.samples, []
+    left, kept = config.samples, list[Played]()
     for number, path in enumerate(chunks):
         played = read_chunk(path)
         if left is not None:
@@ -184,21 +184,21 @@ def join_chunks(
         records = played.records if left is None else played.records.first(left)
         if left is not None:
             left -= len(records)
-        parts.append(played)
+        kept.append(played)
         if number >= writer.num_shards:
             writer.append(records)
     writer.finish()
-    return writer.num_samples, parts
+    return writer.num_samples, kept
 
 
-def describe_games(parts: Sequence[Played]) -> dict[str, Any]:
+def describe_games(chunks: Sequence[Played]) -> dict[str, Any]:
     """Returns what is to be said of games: numbers, lengths, results by seat, duplicates, resignations."""
-    plies = np.concatenate([part.plies for part in parts])
-    returns = np.concatenate([part.returns for part in parts])
-    courses = np.concatenate([part.course for part in parts])
-    learner = np.concatenate([part.learner for part in parts])
-    resigner = np.concatenate([part.resigner for part in parts])
-    ending = np.concatenate([part.ending for part in parts])
+    plies = np.concatenate([chunk.plies for chunk in chunks])
+    returns = np.concatenate([chunk.returns for chunk in chunks])
+    courses = np.concatenate([chunk.course for chunk in chunks])
+    learner = np.concatenate([chunk.learner for chunk in chunks])
+    resigner = np.concatenate([chunk.resigner for chunk in chunks])
+    ending = np.concatenate([chunk.ending for chunk in chunks])
     would = np.flatnonzero(resigner >= 0)
     wrong = int((returns[would, resigner[would]] > -1).sum()) if len(would) else 0
     seated = np.flatnonzero(learner >= 0)

@@ -57,11 +57,11 @@ class Players:
             )
         return self._experts[generation]
 
-    def play_parts(
+    def play_chunks(
         self, generation: int, champion: int, chunks: Sequence[int], report: Callable[[Speed | Chunk], None]
     ) -> None:
-        """Plays parts of a generation's games by the experts of another; reports how far it is, and each part."""
-        from moemcts.learn.loop.games import Counts, play_parts
+        """Plays chunks of a generation's games by the experts of another; reports how far it is, and each chunk."""
+        from moemcts.learn.loop.games import Counts, play_chunks
         from moemcts.learn.loop.players import Usage
         from moemcts.learn.threads import torch_threads
         from moemcts.runs.selfplay_games import Chunk, chunk_bytes, numbers_of, speed_of, throttled
@@ -69,7 +69,7 @@ class Players:
         usage, started = Usage(), time.monotonic()
         counts = Counts()
         with torch_threads(1):
-            for place, played in play_parts(
+            for place, played in play_chunks(
                 self.game,
                 self._cast(champion, usage),
                 self.config.games,
@@ -172,8 +172,8 @@ class Players:
         return SearchAgent(self.game, experts, search, opponents=self.opponent_model(), name=name_of(generation))
 
 
-class PlayParts:
-    """Plays parts of a generation's games; where it is sent to, the run's folder is read, or it has what it needs."""
+class PlayChunks:
+    """Plays chunks of a generation's games; where it is sent to, the run's folder is read, or it has what it needs."""
 
     def __init__(self, players: Players, generation: int, champion: int) -> None:
         self._players = players
@@ -181,17 +181,17 @@ class PlayParts:
         self._champion = champion
 
     def __call__(self, chunks: Sequence[int], report: Report) -> None:
-        self._players.play_parts(self._generation, self._champion, chunks, report)
+        self._players.play_chunks(self._generation, self._champion, chunks, report)
 
     def __reduce__(self) -> tuple[Any, ...]:
         players, games = self._players, (self._generation, self._champion)
         if isinstance(players.config.workers, str):
-            return PlayPartsElsewhere, (players.config, players.needed(self._champion), *games)
-        return _parts_player, (players.folder.absolute(), players.config, *games)
+            return PlayChunksElsewhere, (players.config, players.needed(self._champion), *games)
+        return _chunks_player, (players.folder.absolute(), players.config, *games)
 
 
-class PlayPartsElsewhere:
-    """Plays parts of a generation's games where the run's folder cannot be read: it has the files with it."""
+class PlayChunksElsewhere:
+    """Plays chunks of a generation's games where the run's folder cannot be read: it has the files with it."""
 
     def __init__(self, config: SelfPlayConfig, files: Mapping[str, bytes], generation: int, champion: int) -> None:
         self._config = config
@@ -200,7 +200,7 @@ class PlayPartsElsewhere:
         self._champion = champion
 
     def __call__(self, chunks: Sequence[int], report: Report) -> None:
-        self._players.play_parts(self._generation, self._champion, chunks, report)
+        self._players.play_chunks(self._generation, self._champion, chunks, report)
 
     @functools.cached_property
     def _players(self) -> Players:
@@ -214,8 +214,8 @@ class PlayPartsElsewhere:
         return players
 
 
-def _parts_player(folder: Path, config: SelfPlayConfig, generation: int, champion: int) -> PlayParts:
-    return PlayParts(Players(folder, config, plugins().game(config.game)), generation, champion)
+def _chunks_player(folder: Path, config: SelfPlayConfig, generation: int, champion: int) -> PlayChunks:
+    return PlayChunks(Players(folder, config, plugins().game(config.game)), generation, champion)
 
 
 def faced_in(games: GamesConfig) -> str:

@@ -54,13 +54,13 @@ class Showing:
         )
         return Replay(game=self._game, start=start, record=record, event=f"self-play, {name_of(self._generation)}")
 
-    def openings(self, parts: Sequence[Played]) -> list[dict[str, Any]]:
+    def openings(self, chunks: Sequence[Played]) -> list[dict[str, Any]]:
         """Returns the most frequent first moves, with how many games begin so and what player 0 got in them.
 
         Only of moves that more than one game from the same start begins with.
         """
         found: dict[tuple[int, str], list[float]] = defaultdict(list)
-        for played in parts:
+        for played in chunks:
             for index in range(len(played)):
                 start = self._start(played, index)
                 texts = islice(self._texts(_course(start, played, index)), OPENING_PLIES)

@@ -16,7 +16,7 @@ from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import Game, GameSpec, Views
 from moemcts.learn.loop.config import GamesConfig
-from moemcts.learn.loop.games import Cast, Played, generation_of, play_games, play_parts
+from moemcts.learn.loop.games import Cast, Played, generation_of, play_chunks, play_games
 from moemcts.learn.loop.players import Learner
 from moemcts.plugins import plugins
 from moemcts.search import SearchConfig
@@ -78,11 +78,11 @@ def test_one_group_of_games_goes_on_while_the_positions_of_the_other_are_evaluat
     assert max(most) == 4
 
 
-def test_games_do_not_depend_on_what_part_they_are_played_in(games: Played) -> None:
+def test_games_do_not_depend_on_what_chunk_they_are_played_in(games: Played) -> None:
     assert equal(games.first(5), played(Cast(learner=learner()), range(5)))
 
 
-def test_games_of_the_next_part_take_the_places_of_those_that_are_over(games: Played) -> None:
+def test_games_of_the_next_chunk_take_the_places_of_those_that_are_over(games: Played) -> None:
     rounds: list[int] = []
 
     class Counted(UniformEvaluator):
@@ -90,20 +90,20 @@ def test_games_of_the_next_part_take_the_places_of_those_that_are_over(games: Pl
             rounds.append(len(views))
             return super().evaluate(views)
 
-    def play(*parts: range) -> list[tuple[int, Played]]:
+    def play(*chunks: range) -> list[tuple[int, Played]]:
         rounds.clear()
         agent = Learner(TICTACTOE, Counted(TICTACTOE.spec), SEARCH)
         config = GamesConfig(parallel=4)
-        return list(play_parts(TICTACTOE, Cast(learner=agent), config, parts, generation=1, seed=3))
+        return list(play_chunks(TICTACTOE, Cast(learner=agent), config, chunks, generation=1, seed=3))
 
-    parts = (range(3), range(3, 4), range(4, 12))
-    found = play(*parts)
-    in_parts = len(rounds)
-    assert [part for part, _ in found] == [0, 1, 2]
-    for (_, played_part), numbers in zip(found, parts, strict=True):
-        assert equal(played_part, played(Cast(learner=learner()), numbers))
+    chunks = (range(3), range(3, 4), range(4, 12))
+    found = play(*chunks)
+    in_chunks = len(rounds)
+    assert [chunk for chunk, _ in found] == [0, 1, 2]
+    for (_, played_chunk), numbers in zip(found, chunks, strict=True):
+        assert equal(played_chunk, played(Cast(learner=learner()), numbers))
     play(range(12))
-    assert in_parts == len(rounds)
+    assert in_chunks == len(rounds)
 
 
 def test_games_that_are_over_keep_no_trees() -> None:

@@ -32,7 +32,7 @@ from moemcts.runs.duels import Duel, in_turn
 from moemcts.runs.finishing import finish, rewrite
 from moemcts.runs.generations import PLAYED, PROMOTED
 from moemcts.runs.selfplay import SelfPlay
-from moemcts.runs.selfplay_games import Speed, SpeedOfParts, waves
+from moemcts.runs.selfplay_games import Speed, SpeedOfShares, waves
 from moemcts.runs.selfplay_players import Players
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.selfplay_showing import OPENING_PLIES, Showing
@@ -74,7 +74,7 @@ def test_processes_play_the_same_games(finished: Path, tmp_path: Path) -> None:
     assert (tmp_path / "run" / manifest).read_bytes() == (finished / manifest).read_bytes()
 
 
-def test_games_without_a_pause_between_parts_go_on_after_a_kill(finished: Path, tmp_path: Path) -> None:
+def test_games_without_a_pause_between_chunks_go_on_after_a_kill(finished: Path, tmp_path: Path) -> None:
     with pytest.raises(Killed):
         work(selfplay(tmp_path / "run", games={"continuous": True}), Deadly("generation 2: games", 2))
     ended = work(SelfPlay.load(tmp_path / "run"))
@@ -550,10 +550,10 @@ def test_games_of_an_earlier_start_count_as_done(tmp_path: Path, size: dict[str,
     assert seen[-1] == expected
 
 
-def test_the_speed_of_parts_is_that_of_their_last_reports() -> None:
-    speed = SpeedOfParts()
-    for part, num_games in ((0, 1), (3, 2), (0, 4)):
-        speed.note(part, Speed(num_games=num_games, seconds=float(num_games)))
+def test_the_speed_of_shares_is_that_of_their_last_reports() -> None:
+    speed = SpeedOfShares()
+    for share, num_games in ((0, 1), (3, 2), (0, 4)):
+        speed.note(share, Speed(num_games=num_games, seconds=float(num_games)))
     assert speed.total == Speed(num_games=6, seconds=6.0)
 
 
@@ -595,15 +595,15 @@ def test_games_without_a_sample_come_to_an_end() -> None:
     found: dict[int, int] = {}
 
     def play(config: GamesConfig, samples_of: Callable[[int], int]) -> None:
-        for parts in waves(config, 2, found.get):
-            found.update({part: samples_of(part) for part in parts})
+        for chunks in waves(config, 2, found.get):
+            found.update({chunk: samples_of(chunk) for chunk in chunks})
 
     with pytest.raises(MoemctsError, match=r"no sample in 1,000 games: .*; choose a smaller games.random_plies"):
-        play(config, lambda part: 0)
+        play(config, lambda chunk: 0)
     assert len(found) == 4
     found.clear()
     # Where few moves are searched in full, more games may have none.
-    play(config.model_copy(update={"full_share": 0.1}), lambda part: int(part >= 30))
+    play(config.model_copy(update={"full_share": 0.1}), lambda chunk: int(chunk >= 30))
     assert sum(found.values()) >= 10
 
 

@@ -13,7 +13,7 @@ import pytest
 from selfplay_for_tests import selfplay
 
 from moemcts.runs.selfplay_games import Chunk
-from moemcts.runs.selfplay_players import PlayParts
+from moemcts.runs.selfplay_players import PlayChunks
 from moemcts.work.progress import unheard
 
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is an extra")
@@ -28,7 +28,7 @@ def test_who_plays_elsewhere_has_no_files_of_its_own(
     monkeypatch.setattr(tempfile, "tempdir", str(homes))
     run = selfplay(tmp_path / "run", workers=workers)
     run.learning.start(unheard)
-    here = PlayParts(run.players, 1, 0)
+    here = PlayChunks(run.players, 1, 0)
     elsewhere = pickle.loads(pickle.dumps(here))
     expected, found = list[Any](), list[Any]()
     here([0], expected.append)
@@ -48,5 +48,5 @@ def test_who_plays_elsewhere_has_no_files_of_its_own(
 def test_processes_are_not_sent_the_files_of_experts(tmp_path: Path) -> None:
     run = selfplay(tmp_path / "run", workers=2)
     run.learning.start(unheard)
-    player = pickle.dumps(PlayParts(run.players, 1, 0))
+    player = pickle.dumps(PlayChunks(run.players, 1, 0))
     assert all(content not in player for content in run.players.needed(0).values())

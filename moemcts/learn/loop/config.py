@@ -27,9 +27,9 @@ class GamesConfig(_Section):
     """Groups of the games in one process: with 2 one half is searched while positions of the other are evaluated, by a
     core of their own or a GPU. If not given 2, but 1 on one core and for rules in Python; that is written down."""
     per_part: int = Field(default=256, ge=1)
-    """Games that one process plays in one go; an interrupted run plays unfinished ones of these again."""
+    """Games that one process plays in one go, a chunk; an interrupted run plays unfinished ones of these again."""
     continuous: Annotated[bool, LATER] = False
-    """Whether games of a process's next part take the places of those that are over, so that batches stay full. Which
+    """Whether games of a process's next chunk take the places of those that are over, so that batches stay full. Which
     positions share a batch, and so the last digits of values, then depends on the number of processes and on where a
     run was interrupted; without, games are the same to the byte whatever happens."""
     searched: bool = True

@@ -141,35 +141,35 @@ def play_games(
     legal actions, are learned from; of games with others, those of the learner. Raises AgentFailure where an agent
     fails, MoemctsError for a game that goes on after the game's `max_plies`.
     """
-    ((_, played),) = play_parts(
+    ((_, played),) = play_chunks(
         game, cast, config, [numbers], generation=generation, seed=seed, openings=openings, on_progress=on_progress
     )
     return played
 
 
-def play_parts(
+def play_chunks(
     game: Game,
     cast: Cast,
     config: GamesConfig,
-    parts: Sequence[range],
+    chunks: Sequence[range],
     *,
     generation: int,
     seed: int,
     openings: Sequence[State] = (),
     on_progress: Callable[[Counts], None] = lambda counts: None,
 ) -> Iterator[tuple[int, Played]]:
-    """Yields the games of each part, with its place, when all of them are at their end; see `play_games`.
+    """Yields the games of each chunk, with its place, when all of them are at their end; see `play_games`.
 
-    Games of the next part take the places of those that are over, so that batches are full but at the end of the last.
+    Games of the next chunk take the places of those that are over, so that batches are full but at the end of the last.
     """
     hall = _Hall(game, cast, config, generation, seed, openings)
     tables: dict[int, _Game] = {}
-    left = deque(enumerate(parts))
+    left = deque(enumerate(chunks))
     before = Counts()
-    """Of the parts that were yielded."""
+    """Of the chunks that were yielded."""
 
     def opened() -> Iterator[_Game]:
-        for numbers in parts:
+        for numbers in chunks:
             for number in numbers:
                 tables[number] = hall.open(number)
                 yield tables[number]
@@ -188,14 +188,14 @@ def play_parts(
             )
         )
         while left and all(number in tables and tables[number].is_over for number in left[0][1]):
-            part, numbers = left.popleft()
+            chunk, numbers = left.popleft()
             played = _joined(game, [tables.pop(number) for number in numbers])
             before = Counts(
                 num_games=before.num_games + len(played), num_samples=before.num_samples + len(played.records)
             )
-            yield part, played
-    for part, numbers in left:
-        yield part, _joined(game, [tables[number] for number in numbers])
+            yield chunk, played
+    for chunk, numbers in left:
+        yield chunk, _joined(game, [tables[number] for number in numbers])
 
 
 @dataclass(eq=False, kw_only=True)
@@ -240,7 +240,7 @@ class _Game(Table):
             )
         self._resign(step)
         if self.is_over:
-            # The table stays until its part is over; trees that its players kept need not.
+            # The table stays until its chunk is over; trees that its players kept need not.
             for seat in self.seats:
                 seat.memory = None
 
