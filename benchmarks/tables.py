@@ -195,10 +195,10 @@ play -109.5 to -144.7. Which part of them gains is not shown: with the single ne
 phase, half a pass together, against that network going on for half a pass with all phases: loss 2.1353 for 2.1948,
 lower in every phase, and +34.5, +40.8, +27.9, +46.1 and +52.9 Elo of 1,000 games each: +40.4 [+28.4, +52.6], corrected
 for five looks [+20.4, +60.6], by the three networks that they start from +38.3 [+14.5, +62.5], not adjusted for the
-other comparisons here; without search +17.1 [+10.8, +23.5] of 20,000. At 400 simulations no difference is shown, +16.5
-[-50.8, +85.0] of 1,500 (+46.1, +10.4, -6.9). Weighted experts from the same network, one training, play -16.7 Elo, of
-these networks [-30.6, -2.9]. From a network that had learned from 2 million experts played -30.8 Elo, of these networks
-[-46.3, -15.3].
+other comparisons here; without search +17.1 [+10.8, +23.5] of 20,000. At 400 simulations it is suggested, +29.5 [-2.9,
++62.5] of 2,500 (+46.1, +10.4, -6.9, +50.4, +48.3). Weighted experts from the same network, one training, play -16.7
+Elo, of these networks [-30.6, -2.9]. From a network that had learned from 2 million experts played -30.8 Elo, of these
+networks [-46.3, -15.3].
 
 **Chess at about equal cost**, the same network, 400,000 positions a seed, eight seeds, 1,600 games an arm: experts
 trained in stages, which takes 2.7 times the training of one network, have a lower loss than that network, 2.8246 for
