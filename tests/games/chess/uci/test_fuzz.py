@@ -15,8 +15,8 @@ import pytest
 from moemcts_chess.uci.options import VARIANTS
 from moemcts_chess.uci.session import Session
 
-NUM_LINES = int(os.environ.get("MOEMCTS_FUZZ_LINES", "20000"))
-MOST_GROWTH = 48
+NUM_LINES = int(os.environ.get("MOEMCTS_FUZZ_LINES", "6000"))
+MOST_GROWTH = 16
 """Mebibytes that a process may grow after the first quarter: libraries' caches and the allocator's fragments."""
 WORDS = re.findall(
     r"\S+",
