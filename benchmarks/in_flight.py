@@ -34,7 +34,7 @@ from moemcts.learn.inference.backends import Inference
 from moemcts.learn.inference.evaluators import make_evaluator, resolve
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import Cast, Counts, play_games
-from moemcts.learn.loop.players import SelfPlayer, Metered, Usage
+from moemcts.learn.loop.players import Metered, SelfPlayer, Usage
 from moemcts.plugins import plugins
 from moemcts.search import SearchAgent, SearchConfig
 
@@ -94,8 +94,8 @@ class Subject:
     ) -> None:
         """Plays games without an end, in so many groups, until `on_progress` raises."""
         config = GamesConfig(parallel=in_flight * self.num_trees, in_flight=in_flight, random_plies=20)
-        learner = SelfPlayer(self.game, evaluator, SearchConfig(simulations=50, leaves_per_tree=1))
-        cast = Cast(newest=learner)
+        agent = SelfPlayer(self.game, evaluator, SearchConfig(simulations=50, leaves_per_tree=1))
+        cast = Cast(newest=agent)
         play_games(self.game, cast, config, range(10**9), generation=1, seed=0, on_progress=on_progress)
 
 

@@ -24,7 +24,7 @@ from moemcts.runs.run import Part, Run
 from moemcts.runs.running import device_for, inference_for
 from moemcts.runs.selfplay_games import Chunk, Speed, SpeedOfShares
 from moemcts.runs.selfplay_judging import Judging, measurement_of
-from moemcts.runs.selfplay_learning import Learning
+from moemcts.runs.selfplay_learning import Teaching
 from moemcts.runs.selfplay_players import LEAGUE, PlayChunks, Players, faced_in
 from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.times import duration
@@ -56,7 +56,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         self.players = Players(folder, config, self.game)
         self.players.opponent_model()
         self.on_disk = self.players.on_disk
-        self.learning = Learning(config, self.game, self.gate, self.scheme, self.on_disk)
+        self.teaching = Teaching(config, self.game, self.gate, self.scheme, self.on_disk)
         self.judging = Judging(self.players, self.measured, self._crew)
         check_backend(config.games.backend, config.games.precision, config.games.device)
         if config.games.resign_value is not None:
@@ -72,7 +72,7 @@ class SelfPlay(Run[SelfPlayConfig]):
 
     @classmethod
     def prepare(cls, folder: Path, config: SelfPlayConfig) -> Self:
-        """Returns new self-play of which nothing is written yet; raises as `Run.prepare`, `Learning.beginning` and
+        """Returns new self-play of which nothing is written yet; raises as `Run.prepare`, `Teaching.beginning` and
         `read_openings`, UsageError where a file has too few openings or trainings would decide by their times, and
         MissingExtra where its games are to be played by actors of Ray, which is not installed.
         """
@@ -80,7 +80,7 @@ class SelfPlay(Run[SelfPlayConfig]):
         if isinstance(config.workers, str) and importlib.util.find_spec("ray") is None:
             raise MissingExtra("ray", "ray")
         # What it begins with is looked at here: once it is written, its settings stay as they are.
-        run.learning.beginning()
+        run.teaching.beginning()
         if config.training.compile == "auto":
             raise UsageError(
                 "expected training.compile true or false, got 'auto': each generation would decide anew, by its times, "
@@ -170,7 +170,7 @@ class SelfPlay(Run[SelfPlayConfig]):
             for key, value in gauntlet.model_dump(mode="json", exclude={"every", "parallel"}).items()
         }
         measured_by |= experts_of(gauntlet.opponents) | content.get(GAUNTLET, {})
-        parts = [Part(name=START, task=START, unit="experts", do=self.learning.start, decided_by=decided_by)]
+        parts = [Part(name=START, task=START, unit="experts", do=self.teaching.start, decided_by=decided_by)]
         measured = self.measured
         _, size_unit = self.config.games.size
         for generation in range(self.config.generations + 1):
@@ -196,7 +196,7 @@ class SelfPlay(Run[SelfPlayConfig]):
     def work(self, progress: Progress) -> None:
         """Does all parts that are not done yet; what is no longer needed is removed after each generation."""
         self._progress = progress
-        self.learning.say = progress.say
+        self.teaching.say = progress.say
         self._tidy()
         try:
             super().work(progress)
@@ -225,10 +225,10 @@ class SelfPlay(Run[SelfPlayConfig]):
     def _train(self, generation: int, advance: Advance) -> None:
         """Trains the experts of a generation, beside the next one's games where these are played ahead."""
         if not self.config.games.ahead or generation == self.config.generations:
-            self.learning.train(generation, advance)
+            self.teaching.train(generation, advance)
             return
         self._ahead = Beside(functools.partial(self._play_games, generation + 1))
-        self.learning.train(generation, advance)
+        self.teaching.train(generation, advance)
 
     def _play(self, generation: int, advance: Advance) -> None:
         """Plays the games of a generation, or waits for those that are played already."""

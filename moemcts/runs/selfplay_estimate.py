@@ -38,10 +38,10 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     config, game = run.config, run.game
     random_games = play_some(game, [RandomAgent()] * game.spec.num_players)
     states, moves = random_games.states, random_games.samples_per_game
-    learner = 1.0
+    share = 1.0
     if config.games.opponents != SELF:
-        learner -= config.games.opponent_share * (1 - 1 / game.spec.num_players)
-    samples_per_game = moves * learner * config.games.full_share
+        share -= config.games.opponent_share * (1 - 1 / game.spec.num_players)
+    samples_per_game = moves * share * config.games.full_share
     samples = config.games.samples or config.games.games * samples_per_game
     games = samples / samples_per_game
     rate, num_parameters = network_rate(game, config.network, states, min(config.games.parallel, BATCH))
@@ -53,7 +53,7 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     fast = config.games.fast_simulations or full // 4
     full = full if config.games.searched else 1
     per_move = config.games.full_share * full + (1 - config.games.full_share) * fast
-    played = config.generations * games * moves * learner * per_move * each
+    played = config.generations * games * moves * share * per_move * each
     counts = dict.fromkeys(range(1, config.generations + 1), round(samples))
     windows = [len(window(one, counts, config.replay)) for one in counts]
     drawn = [min(config.replay.drawn or samples * size, samples * size) for size in windows]

@@ -196,13 +196,13 @@ def describe_games(chunks: Sequence[Played]) -> dict[str, Any]:
     plies = np.concatenate([chunk.plies for chunk in chunks])
     returns = np.concatenate([chunk.returns for chunk in chunks])
     courses = np.concatenate([chunk.course for chunk in chunks])
-    learner = np.concatenate([chunk.learner for chunk in chunks])
+    seats = np.concatenate([chunk.seat_learned_from for chunk in chunks])
     resigner = np.concatenate([chunk.resigner for chunk in chunks])
     ending = np.concatenate([chunk.ending for chunk in chunks])
     would = np.flatnonzero(resigner >= 0)
     wrong = int((returns[would, resigner[would]] > -1).sum()) if len(would) else 0
-    seated = np.flatnonzero(learner >= 0)
-    own = returns[seated, learner[seated]]
+    seated = np.flatnonzero(seats >= 0)
+    own = returns[seated, seats[seated]]
     return {
         "games": len(plies),
         "plies": {

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from moemcts.learn.training.progress import Progress as TrainingProgress
 
 
-class Learning:
+class Teaching:
     """What generations begin with, and how each learns."""
 
     def __init__(

@@ -131,24 +131,24 @@ class Players:
         from moemcts.learn.loop.games import Cast
 
         games = self.config.games
-        learner = self._learner(champion, usage)
+        newest = self._player(champion, usage)
         if games.opponents == SELF:
-            return Cast(learner=learner)
+            return Cast(newest=newest)
         others: list[Agent]
         if games.opponents == LEAGUE:
-            others = [self._learner(one, usage) for one in self.league(champion)]
+            others = [self._player(one, usage) for one in self.league(champion)]
         else:
             others = [plugins().agent(games.opponents, self.game)]
-        return Cast(learner=learner, others=others, other_share=games.opponent_share)
+        return Cast(newest=newest, others=others, other_share=games.opponent_share)
 
-    def _learner(self, generation: int, usage: Usage) -> Agent:
-        from moemcts.learn.loop.players import Learner, Metered
+    def _player(self, generation: int, usage: Usage) -> Agent:
+        from moemcts.learn.loop.players import Metered, SelfPlayer
 
         games, evaluator = self.config.games, Metered(self.experts(generation), usage)
         if not games.searched:
             temperature = self.config.search.temperature
             return PolicyAgent(evaluator, temperature=temperature, name=name_of(generation))
-        return Learner(
+        return SelfPlayer(
             self.game,
             evaluator,
             self.config.search,

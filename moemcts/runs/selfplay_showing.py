@@ -33,7 +33,7 @@ class Showing:
         """Returns a game to go through again."""
         start = self._start(played, index)
         joints = [joint for _, joint in _course(start, played, index)]
-        learner = int(played.learner[index])
+        learned_from = int(played.seat_learned_from[index])
         opponents = self._players.config.games.opponents
         other = "earlier generation" if opponents == LEAGUE else opponents
         own = name_of(self._champion)
@@ -41,7 +41,7 @@ class Showing:
         record = GameRecord(
             index=int(played.number[index]) & (2**GAME_BITS - 1),
             label="",
-            agents=tuple(own if learner in (-1, seat) or opponents == SELF else other for seat in seats),
+            agents=tuple(own if learned_from in (-1, seat) or opponents == SELF else other for seat in seats),
             opening="",
             start_key=key_of(start),
             focus=None,

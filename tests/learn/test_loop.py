@@ -17,7 +17,7 @@ from moemcts.evaluation import Evaluation, UniformEvaluator
 from moemcts.game import Game, GameSpec, Views
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import Cast, Played, generation_of, play_chunks, play_games
-from moemcts.learn.loop.players import Learner
+from moemcts.learn.loop.players import SelfPlayer
 from moemcts.plugins import plugins
 from moemcts.search import SearchConfig
 
@@ -25,8 +25,8 @@ SEARCH = SearchConfig(simulations=8, noise_fraction=0.25, temperature=1.0, tempe
 TICTACTOE = plugins().game("tictactoe")
 
 
-def learner(**options: Any) -> Learner:
-    return Learner(TICTACTOE, UniformEvaluator(TICTACTOE.spec), SEARCH, **options)
+def self_player(**options: Any) -> SelfPlayer:
+    return SelfPlayer(TICTACTOE, UniformEvaluator(TICTACTOE.spec), SEARCH, **options)
 
 
 def played(cast: Cast, numbers: range = range(12), *, generation: int = 1, **config: Any) -> Played:
@@ -36,7 +36,7 @@ def played(cast: Cast, numbers: range = range(12), *, generation: int = 1, **con
 
 @pytest.fixture(scope="module")
 def games() -> Played:
-    return played(Cast(learner=learner()))
+    return played(Cast(newest=self_player()))
 
 
 def equal(one: Played, other: Played) -> bool:
@@ -47,13 +47,13 @@ def equal(one: Played, other: Played) -> bool:
 
 
 def test_games_do_not_depend_on_how_many_are_played_side_by_side(games: Played) -> None:
-    assert equal(games, played(Cast(learner=learner()), parallel=12))
+    assert equal(games, played(Cast(newest=self_player()), parallel=12))
 
 
 @pytest.mark.parametrize(("in_flight", "options"), [(2, {}), (3, {"full_share": 0.5}), (64, {})])
 def test_games_do_not_depend_on_how_many_groups_are_in_flight(in_flight: int, options: dict[str, Any]) -> None:
-    expected = played(Cast(learner=learner(**options)))
-    assert equal(expected, played(Cast(learner=learner(**options)), in_flight=in_flight))
+    expected = played(Cast(newest=self_player(**options)))
+    assert equal(expected, played(Cast(newest=self_player(**options)), in_flight=in_flight))
 
 
 def test_one_group_of_games_goes_on_while_the_positions_of_the_other_are_evaluated() -> None:
@@ -71,15 +71,15 @@ def test_one_group_of_games_goes_on_while_the_positions_of_the_other_are_evaluat
             self.is_busy = False
             return evaluation
 
-    agent = Learner(TICTACTOE, Watched(TICTACTOE.spec), SEARCH)
-    played(Cast(learner=agent), parallel=8, in_flight=2)
+    agent = SelfPlayer(TICTACTOE, Watched(TICTACTOE.spec), SEARCH)
+    played(Cast(newest=agent), parallel=8, in_flight=2)
     assert threads.isdisjoint({threading.main_thread()})
     assert len(threads) == 1
     assert max(most) == 4
 
 
 def test_games_do_not_depend_on_what_chunk_they_are_played_in(games: Played) -> None:
-    assert equal(games.first(5), played(Cast(learner=learner()), range(5)))
+    assert equal(games.first(5), played(Cast(newest=self_player()), range(5)))
 
 
 def test_games_of_the_next_chunk_take_the_places_of_those_that_are_over(games: Played) -> None:
@@ -92,16 +92,16 @@ def test_games_of_the_next_chunk_take_the_places_of_those_that_are_over(games: P
 
     def play(*chunks: range) -> list[tuple[int, Played]]:
         rounds.clear()
-        agent = Learner(TICTACTOE, Counted(TICTACTOE.spec), SEARCH)
+        agent = SelfPlayer(TICTACTOE, Counted(TICTACTOE.spec), SEARCH)
         config = GamesConfig(parallel=4)
-        return list(play_chunks(TICTACTOE, Cast(learner=agent), config, chunks, generation=1, seed=3))
+        return list(play_chunks(TICTACTOE, Cast(newest=agent), config, chunks, generation=1, seed=3))
 
     chunks = (range(3), range(3, 4), range(4, 12))
     found = play(*chunks)
     in_chunks = len(rounds)
     assert [chunk for chunk, _ in found] == [0, 1, 2]
     for (_, played_chunk), numbers in zip(found, chunks, strict=True):
-        assert equal(played_chunk, played(Cast(learner=learner()), numbers))
+        assert equal(played_chunk, played(Cast(newest=self_player()), numbers))
     play(range(12))
     assert in_chunks == len(rounds)
 
@@ -121,13 +121,19 @@ def test_games_that_are_over_keep_no_trees() -> None:
             most.append(len(alive))
             return super().act(views, seats)
 
-    played(Cast(learner=Remembers()), range(40), games=40, parallel=4)
+    played(Cast(newest=Remembers()), range(40), games=40, parallel=4)
     # Two players at each of four tables, and those of four games that have just ended.
     assert max(most) <= 16
 
 
+def test_files_of_games_keep_the_names_that_they_had(games: Played) -> None:
+    arrays = games.arrays()
+    assert np.array_equal(arrays["game_learner"], games.seat_learned_from)
+    assert equal(Played.of_arrays(arrays), games)
+
+
 def test_games_of_two_generations_differ(games: Played) -> None:
-    other = played(Cast(learner=learner()), generation=2)
+    other = played(Cast(newest=self_player()), generation=2)
     assert not np.array_equal(games.course, other.course)
     assert set(generation_of(games.records.game)) == {1}
     assert set(generation_of(other.records.game)) == {2}
@@ -144,7 +150,7 @@ def test_decisions_out_of_several_actions_are_learned_from(games: Played) -> Non
 
 
 def test_a_share_of_the_moves_is_searched_in_full_and_learned_from() -> None:
-    found = played(Cast(learner=learner(full_share=0.25, fast_simulations=2)), range(40))
+    found = played(Cast(newest=self_player(full_share=0.25, fast_simulations=2)), range(40))
     share = len(found.records) / found.plies.sum()
     # 40 games have about 280 moves: four standard deviations are 0.10.
     assert 0.13 < share < 0.37
@@ -152,14 +158,16 @@ def test_a_share_of_the_moves_is_searched_in_full_and_learned_from() -> None:
 
 def test_quick_searches_have_a_quarter_of_the_simulations_no_noise_and_nothing_forced() -> None:
     forcing = SEARCH.model_copy(update={"forced_playouts": 2.0})
-    one = Learner(TICTACTOE, UniformEvaluator(TICTACTOE.spec), forcing, full_share=0.5)
+    one = SelfPlayer(TICTACTOE, UniformEvaluator(TICTACTOE.spec), forcing, full_share=0.5)
     assert one._fast.config.simulations == 2
     assert one._fast.config.noise_fraction == 0
     assert (one._full.config.forced_playouts, one._fast.config.forced_playouts) == (2.0, 0.0)
     gumbel = SearchConfig(simulations=8, root="gumbel")
-    assert Learner(TICTACTOE, UniformEvaluator(TICTACTOE.spec), gumbel, full_share=0.5)._fast.config.gumbel_noise == 0
+    assert (
+        SelfPlayer(TICTACTOE, UniformEvaluator(TICTACTOE.spec), gumbel, full_share=0.5)._fast.config.gumbel_noise == 0
+    )
     with pytest.raises(ValueError, match="expected fast_simulations"):
-        Learner(TICTACTOE, UniformEvaluator(TICTACTOE.spec), SearchConfig(simulations=None, nodes=9), full_share=0.5)
+        SelfPlayer(TICTACTOE, UniformEvaluator(TICTACTOE.spec), SearchConfig(simulations=None, nodes=9), full_share=0.5)
 
 
 class Asked(UniformEvaluator):
@@ -177,7 +185,7 @@ class Asked(UniformEvaluator):
 def test_full_and_quick_searches_remember_together() -> None:
     asked = Asked(TICTACTOE.spec)
     remembering = SEARCH.model_copy(update={"cache_size": 10_000})
-    found = played(Cast(learner=Learner(TICTACTOE, asked, remembering, full_share=0.5)), range(40))
+    found = played(Cast(newest=SelfPlayer(TICTACTOE, asked, remembering, full_share=0.5)), range(40))
     assert 0 < len(found.records) < found.plies.sum()
     assert len(set(asked.keys)) == len(asked.keys)
 
@@ -195,36 +203,36 @@ def test_forced_moves_are_not_searched() -> None:
     asked = Asked(TICTACTOE.spec)
     views, seats = forced_and_open()
     before = str(seats[0].rng.bit_generator.state)
-    forced, chosen = Learner(TICTACTOE, asked, SEARCH, full_share=0.5).act(views, seats)
+    forced, chosen = SelfPlayer(TICTACTOE, asked, SEARCH, full_share=0.5).act(views, seats)
     assert (forced.action, forced.policy, forced.value, forced.simulations) == (8, None, None, 0)
     assert str(seats[0].rng.bit_generator.state) == before
     assert chosen.simulations > 0
     assert views[0].state.position_key() not in asked.keys
     views, seats = forced_and_open()
-    (alone,) = Learner(TICTACTOE, Asked(TICTACTOE.spec), SEARCH, full_share=0.5).act(views.take([1]), seats[1:])
+    (alone,) = SelfPlayer(TICTACTOE, Asked(TICTACTOE.spec), SEARCH, full_share=0.5).act(views.take([1]), seats[1:])
     assert alone == chosen
 
 
 def test_forced_moves_are_searched_where_trees_are_kept() -> None:
     views, seats = forced_and_open()
     kept = SEARCH.model_copy(update={"reuse": True})
-    forced, _ = Learner(TICTACTOE, Asked(TICTACTOE.spec), kept).act(views, seats)
+    forced, _ = SelfPlayer(TICTACTOE, Asked(TICTACTOE.spec), kept).act(views, seats)
     assert forced.value is not None
     assert all(seat.memory is not None for seat in seats)
 
 
-def test_of_games_with_others_the_learners_moves_are_learned_from() -> None:
-    found = played(Cast(learner=learner(), others=[RandomAgent()], other_share=0.5), range(30))
-    alone = found.learner >= 0
+def test_of_games_with_others_the_newest_experts_moves_are_learned_from() -> None:
+    found = played(Cast(newest=self_player(), others=[RandomAgent()], other_share=0.5), range(30))
+    alone = found.seat_learned_from >= 0
     assert 5 <= alone.sum() <= 25
-    seats = {int(number): int(seat) for number, seat in zip(found.number, found.learner, strict=True)}
+    seats = {int(number): int(seat) for number, seat in zip(found.number, found.seat_learned_from, strict=True)}
     for number, player in zip(found.records.game, found.records.player, strict=True):
         assert seats[int(number)] in (-1, int(player))
-    assert set(found.learner) == {-1, 0, 1}
+    assert set(found.seat_learned_from) == {-1, 0, 1}
 
 
 def test_games_begin_with_some_plies_at_random_that_are_not_learned_from() -> None:
-    found = played(Cast(learner=learner()), range(30), random_plies=4)
+    found = played(Cast(newest=self_player()), range(30), random_plies=4)
     first = {}
     for game, position in zip(found.records.game, found.records.position, strict=True):
         first.setdefault(int(game), int(position))
@@ -238,7 +246,7 @@ class Hopeless:
     name = "hopeless"
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        answers = learner().act(views, seats)
+        answers = self_player().act(views, seats)
         return [
             Decision(action=one.action, policy=one.policy, value=-0.95 if seat.player else 0.95)
             for one, seat in zip(answers, seats, strict=True)
@@ -246,7 +254,7 @@ class Hopeless:
 
 
 def test_who_expects_nothing_any_more_gives_up() -> None:
-    found = played(Cast(learner=Hopeless()), resign_value=0.9, resign_moves=2, played_on=0.0)
+    found = played(Cast(newest=Hopeless()), resign_value=0.9, resign_moves=2, played_on=0.0)
     assert (found.plies == 4).all()
     assert (found.ending == 1).all()
     assert (found.returns == [1, -1]).all()
@@ -284,14 +292,14 @@ def test_who_is_forced_to_a_move_neither_takes_heart_nor_loses_it() -> None:
             ]
 
     config = GamesConfig(games=2, resign_value=0.9, resign_moves=2, played_on=0.0)
-    found = play_games(CorridorGame(), Cast(learner=Despairs()), config, range(2), generation=1, seed=3)
+    found = play_games(CorridorGame(), Cast(newest=Despairs()), config, range(2), generation=1, seed=3)
     # Its moves are those after plies 1, 3, 5: the second of them is forced.
     assert found.plies.tolist() == [6, 6]
     assert found.returns.tolist() == [[1, -1], [1, -1]]
 
 
 def test_a_share_of_the_games_is_played_on() -> None:
-    found = played(Cast(learner=Hopeless()), range(40), resign_value=0.9, resign_moves=2, played_on=0.5)
+    found = played(Cast(newest=Hopeless()), range(40), resign_value=0.9, resign_moves=2, played_on=0.5)
     assert 8 <= (found.ending == 0).sum() <= 32
     assert (found.resigner[found.ending == 0] == 1).all()
     assert (found.resigner[found.ending == 1] == -1).all()
@@ -315,7 +323,7 @@ class EndlessGame(Game[Any]):
 
 
 def test_a_game_that_never_ends_is_one_clear_line() -> None:
-    cast = Cast(learner=RandomAgent())
+    cast = Cast(newest=RandomAgent())
     with pytest.raises(MoemctsError, match="goes on after 2 plies, the most that the game says"):
         play_games(EndlessGame(), cast, GamesConfig(games=1), range(1), generation=1, seed=0)
 

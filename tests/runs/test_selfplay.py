@@ -459,7 +459,7 @@ def test_no_more_moves_are_written_out_than_tell_an_opening(tmp_path: Path, monk
     monkeypatch.setattr(
         type(run.game), "format_action", lambda game, *which: written.append(1) or text_of(game, *which)
     )
-    games = play_games(run.game, Cast(learner=RandomAgent()), run.config.games, range(3), generation=1, seed=0)
+    games = play_games(run.game, Cast(newest=RandomAgent()), run.config.games, range(3), generation=1, seed=0)
     Showing(run.players, 1, 0).openings([games])
     assert len(written) == 3 * OPENING_PLIES
 

@@ -27,7 +27,7 @@ def test_who_plays_elsewhere_has_no_files_of_its_own(
     homes.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(homes))
     run = selfplay(tmp_path / "run", workers=workers)
-    run.learning.start(unheard)
+    run.teaching.start(unheard)
     here = PlayChunks(run.players, 1, 0)
     elsewhere = pickle.loads(pickle.dumps(here))
     expected, found = list[Any](), list[Any]()
@@ -47,6 +47,6 @@ def test_who_plays_elsewhere_has_no_files_of_its_own(
 
 def test_processes_are_not_sent_the_files_of_experts(tmp_path: Path) -> None:
     run = selfplay(tmp_path / "run", workers=2)
-    run.learning.start(unheard)
+    run.teaching.start(unheard)
     player = pickle.dumps(PlayChunks(run.players, 1, 0))
     assert all(content not in player for content in run.players.needed(0).values())

@@ -62,7 +62,7 @@ class GamesConfig(_Section):
     where these are an agent, else `self`."""
     ahead: Annotated[bool, LATER] = False
     """Whether the next generation's games are played while one learns, by the experts from before: nobody waits for
-    the learner, and the weights that play are one generation older. Games are played in processes of their own."""
+    the training, and the weights that play are one generation older. Games are played in processes of their own."""
     backend: str = "auto"
     """What runs the networks: torch, onnxruntime, openvino, or auto, in place of which the quickest is written down."""
     precision: Annotated[str | None, LATER] = None

@@ -41,9 +41,9 @@ def generation_of(games: IntArray) -> IntArray:
 class Cast:
     """Who plays: the newest experts, and those who may sit opposite."""
 
-    learner: Agent
+    newest: Agent
     others: Sequence[Agent] = ()
-    """One of them sits in all seats but one; where there are none, the learner sits everywhere."""
+    """One of them sits in all seats but one; where there are none, the newest sit everywhere."""
     other_share: float = 1.0
     """Share of the games with others."""
 
@@ -67,8 +67,8 @@ class Played:
     """`ENDED` or `RESIGNED`, `[G]`."""
     resigner: IntArray
     """Who would have given up where nobody may; -1 for nobody, `[G]`."""
-    learner: IntArray
-    """The learner's seat; -1 where that is every seat, `[G]`."""
+    seat_learned_from: IntArray
+    """That of the newest experts; -1 where that is every seat, `[G]`."""
     num_moves: IntArray
     """Actions of all players and of chance, `[G]`."""
     moves: IntArray
@@ -79,13 +79,13 @@ class Played:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Returns all as arrays, for a file."""
-        games = {f"game_{name}": getattr(self, name) for name in _PER_GAME}
+        games = {key: getattr(self, name) for name, key in _PER_GAME.items()}
         return self.records.arrays() | games | {"moves": self.moves}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Returns what `arrays` returned."""
-        games: dict[str, Any] = {name: arrays[f"game_{name}"] for name in _PER_GAME}
+        games: dict[str, Any] = {name: arrays[key] for name, key in _PER_GAME.items()}
         return cls(records=Records.of_arrays(arrays), moves=arrays["moves"], **games)
 
     def first(self, num_games: int) -> Self:
@@ -102,7 +102,18 @@ class Played:
         return self.moves[end - int(self.num_moves[index]) : end]
 
 
-_PER_GAME = ("number", "num_samples", "plies", "returns", "course", "ending", "resigner", "learner", "num_moves")
+_PER_GAME = {
+    "number": "game_number",
+    "num_samples": "game_num_samples",
+    "plies": "game_plies",
+    "returns": "game_returns",
+    "course": "game_course",
+    "ending": "game_ending",
+    "resigner": "game_resigner",
+    "seat_learned_from": "game_learner",
+    "num_moves": "game_num_moves",
+}
+"""What there is one of per game, as files call it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +149,7 @@ def play_games(
     """Returns the games of these numbers in their order.
 
     A game depends on the seed, the generation, its number and who plays it. Decisions with a policy, out of several
-    legal actions, are learned from; of games with others, those of the learner. Raises AgentFailure where an agent
+    legal actions, are learned from; of games with others, those of the newest. Raises AgentFailure where an agent
     fails, MoemctsError for a game that goes on after the game's `max_plies`.
     """
     ((_, played),) = play_chunks(
@@ -204,7 +215,7 @@ class _Game(Table):
 
     index: int
     log: GameLog
-    learner: Player
+    seat_learned_from: Player
     """-1 where that is every seat."""
     adjudicator: Adjudicator | None
     is_played_on: bool
@@ -229,7 +240,7 @@ class _Game(Table):
         known = [
             (player, decision)
             for player, decision, count in zip(players, decisions, step.num_legal, strict=True)
-            if player != CHANCE and self.learner in (-1, player) and count > 1 and decision.policy is not None
+            if player != CHANCE and self.seat_learned_from in (-1, player) and count > 1 and decision.policy is not None
         ]
         self.log.add(step.state, known)
         if self.paid is not None or discount != 1:
@@ -312,7 +323,7 @@ class _Hall:
         num_players = self._game.spec.num_players
         setup = self._starts.rng(index)
         state = self._starts.state(setup)
-        agents, learner = self._seating(setup, num_players)
+        agents, seat = self._seating(setup, num_players)
         table = _Game(
             state=state,
             agents=agents,
@@ -320,7 +331,7 @@ class _Hall:
             chance=np.random.default_rng(np.random.SeedSequence((*self._key, index, num_players))),
             index=index,
             log=GameLog(game_number(self._generation, index)),
-            learner=learner,
+            seat_learned_from=seat,
             adjudicator=None if self._rules is None else Adjudicator(self._rules),
             is_played_on=bool(setup.random() < self._config.played_on),
             most_plies=self._game.spec.max_plies,
@@ -331,9 +342,9 @@ class _Hall:
     def _seating(self, rng: np.random.Generator, num_players: int) -> tuple[list[Agent], Player]:
         cast = self._cast
         if not cast.others or rng.random() >= cast.other_share:
-            return [cast.learner] * num_players, -1
+            return [cast.newest] * num_players, -1
         seat, other = int(rng.integers(num_players)), cast.others[int(rng.integers(len(cast.others)))]
-        return [cast.learner if player == seat else other for player in range(num_players)], seat
+        return [cast.newest if player == seat else other for player in range(num_players)], seat
 
 
 def _joined(game: Game, tables: Sequence[_Game]) -> Played:
@@ -349,7 +360,7 @@ def _joined(game: Game, tables: Sequence[_Game]) -> Played:
         course=np.array([int.from_bytes(table.course.digest(), "little", signed=True) for table in tables]),
         ending=np.array([ENDED if table.is_open else RESIGNED for table in tables], dtype=np.int64),
         resigner=np.array([table.resigner if table.is_open else -1 for table in tables], dtype=np.int64),
-        learner=np.array([table.learner for table in tables], dtype=np.int64),
+        seat_learned_from=np.array([table.seat_learned_from for table in tables], dtype=np.int64),
         num_moves=np.array([len(table.moves) for table in tables], dtype=np.int64),
         moves=np.array([action for table in tables for action in table.moves], dtype=np.int64),
     )

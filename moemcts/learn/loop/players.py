@@ -45,7 +45,7 @@ class Metered(Wrapping):
         return evaluation
 
 
-class Learner:
+class SelfPlayer:
     """Searches moves, a share of them in full; decisions of the others have no policy, nothing to learn from.
 
     A forced move is not searched, is expected nothing of and draws nothing, unless its tree is kept for the next one.
@@ -60,7 +60,7 @@ class Learner:
         full_share: float = 1.0,
         fast_simulations: int | None = None,
         opponents: Opponents = None,
-        name: str = "learner",
+        name: str = "self-player",
     ) -> None:
         """A quick search has `fast_simulations`, a quarter of a full one's if not given, no noise and nothing forced.
 
