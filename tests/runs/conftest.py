@@ -6,12 +6,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+from figures_for_tests import no_drawing
 from runs_for_tests import SMALL, experiment
 
 from moemcts.runs import Training, TrainingConfig
 from moemcts.runs.finishing import finish
 from moemcts.runs.settings import validate
 from moemcts.work.progress import Silence
+
+__all__ = ["no_drawing"]
 
 
 @pytest.fixture(scope="module")
