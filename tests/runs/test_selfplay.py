@@ -27,6 +27,7 @@ from moemcts.learn.loop.config import GamesConfig
 from moemcts.learn.loop.games import Cast, play_games
 from moemcts.learn.weights import read_state, state_digest
 from moemcts.report.comparison import comparison
+from moemcts.runs import selfplay as selfplay_runs
 from moemcts.runs import selfplay_judging
 from moemcts.runs.duels import Duel, in_turn
 from moemcts.runs.finishing import finish, rewrite
@@ -38,7 +39,7 @@ from moemcts.runs.selfplay_settings import SelfPlayConfig
 from moemcts.runs.selfplay_showing import OPENING_PLIES, Showing
 from moemcts.runs.settings import validate
 from moemcts.store import read_json, read_toml, write_json, write_toml
-from moemcts.work import Workers
+from moemcts.work import Here, Workers
 from moemcts.work.progress import Advance, Silence, unheard
 
 
@@ -68,7 +69,8 @@ def test_a_run_that_was_killed_ends_in_the_same_bytes(finished: Path, tmp_path: 
 
 
 def test_processes_play_the_same_games(finished: Path, tmp_path: Path) -> None:
-    work(selfplay(tmp_path / "run", generations=1, workers=2))
+    judging = {"gauntlet": {"games": 0}, "promotion": {"rule": "none"}}
+    work(selfplay(tmp_path / "run", generations=1, workers=2, **judging))
     # The manifest names the samples by their hash, and the experts.
     manifest = "generations/0001/experts/manifest.toml"
     assert (tmp_path / "run" / manifest).read_bytes() == (finished / manifest).read_bytes()
@@ -84,7 +86,12 @@ def test_games_without_a_pause_between_chunks_go_on_after_a_kill(finished: Path,
 
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is an extra")
 def test_actors_of_ray_play_the_same_games(finished: Path, tmp_path: Path) -> None:
-    work(selfplay(tmp_path / "run", generations=1, workers="ray"))
+    import ray
+
+    try:
+        work(selfplay(tmp_path / "run", generations=1, workers="ray", gauntlet={"games": 0}))
+    finally:
+        ray.shutdown()
     manifest = "generations/0001/experts/manifest.toml"
     assert (tmp_path / "run" / manifest).read_bytes() == (finished / manifest).read_bytes()
 
@@ -198,6 +205,7 @@ def test_who_plays_is_kept_until_the_next_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead: bool
 ) -> None:
     promoting(monkeypatch, 1)
+    monkeypatch.setattr(selfplay_runs, "Processes", lambda count, hint: Here())
     learning, promotion = {"optimiser": "kept"}, {"goes_on": "champion"}
     changes = {"keep": 2, "gauntlet": {"games": 0}, "learning": learning, "promotion": promotion}
     run = work(selfplay(tmp_path / "run", generations=4, games={"ahead": ahead}, **changes))
