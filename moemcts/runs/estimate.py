@@ -23,6 +23,8 @@ from moemcts.runs.times import duration
 from moemcts.runs.training import Training
 from moemcts.search import SearchAgent
 
+MOMENT = 0.1
+"""Seconds of the shortest measurement; others take a few times as long."""
 BATCH = 128
 SIDE_BY_SIDE = 8
 """Games that are played at once to look at them."""
@@ -221,7 +223,7 @@ def play_some(game: Game, agents: Sequence[Agent]) -> Played:
     decisions: list[Counter[Player]] = []
     num_samples, num_learned, started = 0, 0, time.perf_counter()
     num_players = game.spec.num_players
-    while time.perf_counter() - started < 0.4 or not games:
+    while time.perf_counter() - started < 4 * MOMENT or not games:
         seeds = range(len(games), len(games) + SIDE_BY_SIDE)
         tables = [
             Table(
@@ -265,7 +267,7 @@ def network_rate(game: Game, reference: str, states: list[State], batch: int) ->
     with torch.inference_mode():
         network(planes)
         num_rows, started = 0, time.perf_counter()
-        while time.perf_counter() - started < 0.2:
+        while time.perf_counter() - started < 2 * MOMENT:
             network(planes)
             num_rows += len(planes)
     return num_rows / (time.perf_counter() - started), sum(p.numel() for p in network.parameters())
@@ -276,7 +278,7 @@ def encoding_rate(game: Game, states: list[State]) -> float:
     chosen = states[:BATCH]
     packed, players = game.pack(chosen), np.array([state.active_players[0] for state in chosen], dtype=np.int64)
     num_rows, started = 0, time.perf_counter()
-    while time.perf_counter() - started < 0.1:
+    while time.perf_counter() - started < MOMENT:
         game.unpack(packed, players).observations()
         num_rows += len(chosen)
     return num_rows / (time.perf_counter() - started)
@@ -314,7 +316,7 @@ def decision_seconds(game: Game, agent: Agent, games: Sequence[Sequence[State]])
             # The first decision of a game, and of an agent, is like no other.
             seconds = num_decisions = 0.0
         seconds, num_decisions = seconds + spent, num_decisions + len(here)
-        if turn and seconds >= 0.3:
+        if turn and seconds >= 3 * MOMENT:
             break
     return seconds / num_decisions
 
