@@ -5,24 +5,21 @@ from __future__ import annotations
 import errno
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from commands_for_tests import moemcts
 
+from moemcts.agents import RandomAgent
 from moemcts.cli.main import main
+from moemcts.learn.data.generation import generate
+from moemcts.plugins import plugins
 from moemcts.store import exclusive
 
 BIN = Path(sys.executable).parent
 TINY = ["--preset", "smoke", "--set", "training.epochs=2", "--set", "training.batch_size=64"]
-
-
-def moemcts(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [str(BIN / "moemcts"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
 
 
 def train(*arguments: object) -> dict[str, object]:
@@ -85,14 +82,12 @@ def test_a_dry_run_says_which_stages_there_will_be_and_writes_nothing(baseline: 
 
 
 def test_given_sets_are_measured_and_none_of_their_games_is_learned(baseline: Path, tmp_path: Path) -> None:
+    game = plugins().game("tictactoe")
     for name, seed in (("validation", 5), ("test", 6)):
-        train(
-            "--game", "tictactoe", "--set", "data.samples=300", "--set", "training.epochs=0.1", "--seed", seed,
-            "--out", tmp_path / name,
-        )  # fmt: skip
+        generate(game, [RandomAgent()] * 2, 300, seed=seed, out=tmp_path / name, reference="tictactoe")
     numbers = train(
         "--game", "tictactoe", "--gate", "plies", "--data", baseline / "data", "--out", tmp_path / "out",
-        "--validation", tmp_path / "validation" / "data", "--test", tmp_path / "test" / "data",
+        "--validation", tmp_path / "validation", "--test", tmp_path / "test",
     )  # fmt: skip
     assert numbers["measured_on"] == "test"
     assert numbers["losses"][-1]["counts"]["all"] == 300  # type: ignore[index]
@@ -113,40 +108,16 @@ def test_pommerman_experts_by_mixedness(tmp_path: Path) -> None:
     assert names[-1] == "mixture"
 
 
-@pytest.mark.parametrize("variant", ["chess", "chess960", "antichess"])
-def test_imported_games_of_the_chess_family(variant: str, tmp_path: Path) -> None:
-    from moemcts.agents import RandomAgent
-    from moemcts.learn.data.generation import generate
-    from moemcts.plugins import plugins
-
-    game = plugins().game(variant)
+def test_a_folder_of_parts_is_learned_from_and_measured_on_by_their_names(tmp_path: Path) -> None:
+    game = plugins().game("antichess")
     for part, seed, size in (("train", 1, 600), ("validation", 2, 200), ("test", 3, 250)):
-        generate(game, [RandomAgent()] * 2, size, seed=seed, out=tmp_path / "data" / part, reference=variant)
+        generate(game, [RandomAgent()] * 2, size, seed=seed, out=tmp_path / "data" / part, reference="antichess")
     numbers = train(
-        "--game", variant, "--gate", "lichess", "--scheme", "weighted?a=4", "--data", tmp_path / "data",
+        "--game", "antichess", "--gate", "lichess", "--scheme", "weighted?a=4", "--data", tmp_path / "data",
         "--out", tmp_path / "out", "--set", "training.epochs=1",
     )  # fmt: skip
     assert numbers["measured_on"] == "test"
     assert numbers["losses"][-1]["counts"]["all"] == 250  # type: ignore[index]
-
-
-def test_a_killed_training_is_resumed_to_the_same_experts(baseline: Path, tmp_path: Path) -> None:
-    arguments = ["--game", "tictactoe", "--gate", "plies", "--data", str(baseline / "data"), *TINY]
-    arguments += ["--set", "training.epochs=12", "--set", "training.save_interval=3"]
-    assert moemcts("train", *arguments, "--out", tmp_path / "whole").returncode == 0
-    command = [str(BIN / "moemcts"), "train", *arguments, "--out", str(tmp_path / "killed")]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 100
-    while not list((tmp_path / "killed").rglob("*.safetensors")) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    done = moemcts("train", "--resume", tmp_path / "killed")
-    assert done.returncode == 0, done.stderr
-    for path in (tmp_path / "whole").glob("experts/*.safetensors"):
-        assert path.read_bytes() == (tmp_path / "killed" / "experts" / path.name).read_bytes()
-    metrics = [(tmp_path / name / "training" / "metrics.jsonl").read_bytes() for name in ("whole", "killed")]
-    assert metrics[0] == metrics[1]
 
 
 MISTAKES = [
@@ -204,8 +175,9 @@ def test_an_empty_phase_is_named_with_the_counts(baseline: Path, tmp_path: Path)
 
 
 def test_a_folder_in_use_is_refused(baseline: Path) -> None:
+    command = [str(BIN / "moemcts"), "train", "--resume", str(baseline)]
     with exclusive(baseline):
-        done = moemcts("train", "--resume", baseline)
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     assert done.returncode == 1
     assert f"is in use by process {os.getpid()}; wait until it has ended" in done.stderr
     assert moemcts("train", "--resume", baseline).returncode == 0

@@ -1,0 +1,34 @@
+"""The command line in this process, which has imported already what a command of its own would import first."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from moemcts.cli.main import main
+from moemcts.learn.threads import torch_threads
+
+
+def moemcts(*arguments: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs a command, in a folder if one is given, with nothing to read; returns what it left behind."""
+    words = ["moemcts", *map(str, arguments)]
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(io.StringIO()) as out,
+        redirect_stderr(io.StringIO()) as error,
+        # As many as a process of its own would compute with: sums over several are in another order.
+        torch_threads(1),
+    ):
+        if folder is not None:
+            patch.chdir(folder)
+        patch.setenv("OMP_NUM_THREADS", "1")
+        patch.setattr(sys, "argv", words)
+        patch.setattr(sys, "stdin", io.StringIO())
+        with pytest.raises(SystemExit) as left:
+            main()
+    return subprocess.CompletedProcess(words, int(left.value.code or 0), out.getvalue(), error.getvalue())
