@@ -21,13 +21,17 @@ from moemcts.arena.schedules import DuelSchedule, MatchSchedule, duel_schedule, 
 from moemcts.arena.solo import SoloResult
 from moemcts.errors import UsageError
 from moemcts.game import Game
-from moemcts.naming import TIMES, Contestant, contestants, identity_of, says_more
+from moemcts.naming import TIMES, Contestant, contestants, identity_of, names_experts, says_more
 from moemcts.plugins import plugins
+from moemcts.references import parse_reference
 from moemcts.runs.environment import groups_in_flight
+from moemcts.runs.programs import program_agent
 from moemcts.work import num_cores, workers
 
 Result = DuelResult | MatchResult | SoloResult
 """What a match says: of agents that play each other, the same others, or each alone."""
+_CHOSEN = ("backend", "precision", "device")
+"""What is chosen for experts where a match begins."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +248,8 @@ def going_on(plan: MatchPlan, path: Path | None) -> MatchPlan:
 def chosen_in(path: Path, references: Sequence[str]) -> dict[str, str]:
     """Returns what was chosen for agents when a file of games was begun: references that say more, by those of users.
 
-    Of a file that is none of games nothing is said: whoever opens it does.
+    A file may be somebody else's: it chooses no program, and of experts no more than what runs their networks. Of a
+    file that is none of games nothing is said: whoever opens it does.
     """
     if not path.is_file():
         return {}
@@ -253,9 +258,18 @@ def chosen_in(path: Path, references: Sequence[str]) -> dict[str, str]:
             header = json.loads(file.readline())
         # Tables of tournaments have it as the agents' names, matches beside them.
         known = {**header.get("agents", {}), **header["identity"].get("agents", {})}
-        return {name: str(known[name]) for name in references if name in known and says_more(str(known[name]), name)}
+        told = {name: str(known[name]) for name in references if name in known}
+        return {name: more for name, more in told.items() if says_more(more, name) and _may_say(more, name)}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, UsageError):
         return {}
+
+
+def _may_say(told: str, reference: str) -> bool:
+    """Returns whether a reference that was read from a file may be made in place of a user's, of which it says more."""
+    if not names_experts(reference):
+        return not program_agent(told)
+    written, options = parse_reference(reference)[1], parse_reference(told)[1]
+    return all(option in _CHOSEN or written.get(option) == value for option, value in options.items())
 
 
 def _remade(plan: MatchPlan) -> tuple[Game, Sequence[Lineup]]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from moemcts.dotted import leaves
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
-from moemcts.runs.settings import RunConfig
+
+if TYPE_CHECKING:
+    from moemcts.runs.settings import RunConfig
 
 
 def refuse_programs(config: RunConfig, where: str) -> None:
