@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moemcts.cli.options import AllowPrograms
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
@@ -30,6 +32,7 @@ def benchmark(
     ] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes, each for one game and seed; 0: one per core.")] = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, then exit.")] = False,
+    allow_programs: AllowPrograms = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
 ) -> None:
     """Run a suite of experiments over many games and rank what helped; finished games are skipped."""
@@ -40,11 +43,11 @@ def benchmark(
     from moemcts.runs.benchmark import DoUnit, labels, read_suite
     from moemcts.store import exclusive, write_text
 
-    units = read_suite(suite, preset)
+    units = read_suite(suite, preset, allow_programs=allow_programs)
     folder = out or Path("runs") / f"suite-{preset}"
     progress = ConsoleProgress()
     progress.say(f"{folder}: {labels(units)}")
-    do = DoUnit(folder.absolute())
+    do = DoUnit(folder.absolute(), allow_programs=allow_programs)
     for unit in units:
         do.check(unit)
     if dry_run:

@@ -23,6 +23,7 @@ from moemcts.runs.experiment import Experiment
 from moemcts.runs.growth import grown, keep_growth
 from moemcts.runs.origin import origin
 from moemcts.runs.presets import layered, load_preset
+from moemcts.runs.programs import refuse_programs
 from moemcts.runs.run import CONFIG, changes
 from moemcts.runs.settings import ExperimentConfig, validate, validate_tables
 from moemcts.search import SearchAgent
@@ -134,8 +135,12 @@ class Unit:
         )
 
 
-def read_suite(file: Path, size: str) -> list[Unit]:
-    """Returns the units of a suite's file at one size; raises MoemctsError and UsageError for what is wrong there."""
+def read_suite(file: Path, size: str, *, allow_programs: bool = False) -> list[Unit]:
+    """Returns the units of a suite's file at one size.
+
+    Raises MoemctsError and UsageError for what is wrong there, UsageError also for settings that would start programs
+    unless that is allowed: a file may come from somebody else.
+    """
     if not file.exists():
         raise MoemctsError(
             f"expected a suite in {file}, there is none; benchmarks/suite.toml comes with the source code, or write one"
@@ -152,7 +157,9 @@ def read_suite(file: Path, size: str) -> list[Unit]:
         raise UsageError(f"{file}: expected different games, got one of them twice")
     for unit in units:
         with _told_of(unit):
-            unit.config()
+            config = unit.config()
+            if not allow_programs:
+                refuse_programs(config, str(file))
             for _, routing in unit.played:
                 if routing not in (known := (*ROUTINGS, QUEUE)):
                     raise unknown_name("routing", routing, known)
@@ -173,8 +180,10 @@ def _told_of(unit: Unit) -> Iterator[None]:
 class DoUnit:
     """Does a unit in its folder, as far as it is not done; returns its rows."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, allow_programs: bool = False) -> None:
+        """`allow_programs` lets the settings of experiments that were begun start programs."""
         self._folder = folder
+        self._allow_programs = allow_programs
 
     def check(self, unit: Unit) -> None:
         """Raises UsageError where a unit's experiment names something that does not exist, ForeignData where it was
@@ -198,7 +207,7 @@ class DoUnit:
                 "put the suite's file back, give another --out, or remove that folder"
             )
         if before != now and (folder / _RUN / CONFIG).exists():
-            self._grown(Experiment.load(folder / _RUN), unit)
+            self._grown(self._load(folder / _RUN), unit)
 
     def __call__(self, unit: Unit, report: Report) -> list[dict[str, Any]]:
         with _told_of(unit):
@@ -227,6 +236,9 @@ class DoUnit:
             raise DamagedFile(f"{begun} does not say with which settings this was begun; remove {begun.parent}")
         return before
 
+    def _load(self, folder: Path) -> Experiment:
+        return Experiment.load(folder, allow_programs=self._allow_programs)
+
     def _grown(self, experiment: Experiment, unit: Unit) -> Experiment:
         """Returns a unit's experiment with what the suite has gained since it was begun; writes nothing."""
         config = unit.config()
@@ -242,7 +254,7 @@ class DoUnit:
         folder, config = self._folder / unit.name / _RUN, unit.config()
         started = time.monotonic()
         fresh = not (folder / CONFIG).exists()
-        begun = Experiment.create(folder, config) if fresh else Experiment.load(folder)
+        begun = Experiment.create(folder, config) if fresh else self._load(folder)
         if (experiment := self._grown(begun, unit)) is not begun:
             keep_growth(experiment)
         with experiment.opened():

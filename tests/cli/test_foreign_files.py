@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from trained_for_tests import save_team
 
+from moemcts.errors import UsageError
+from moemcts.plugins import plugins
+from moemcts.runs.benchmark import DoUnit, read_suite
+from moemcts.runs.experiment import Experiment
 from moemcts.runs.match import MatchPlan, going_on
+from moemcts.store import write_json
 
 PROGRAM = "uci?path=/nowhere/evil.sh"
+SUITE = """
+[tiny]
+summary = "one game"
+games = [{ name = "%s", gates = ["plies"] }]
+[tiny.settings]
+"data.agent" = "%s"
+"""
 
 
 @pytest.mark.parametrize("where", ["match", "table of a tournament"])
@@ -35,3 +48,31 @@ def test_a_match_file_chooses_what_runs_networks_and_no_program(
     (tmp_path / "games.jsonl").write_text(json.dumps(header) + "\n")
     plan = MatchPlan(game="chess", agents=(written, "random"))
     assert going_on(plan, tmp_path / "games.jsonl").resolved == (agents if is_taken else {})
+
+
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_a_suite_starts_no_program_unless_that_is_allowed(moemcts, tmp_path: Path, options: list[str]) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "suite.toml").write_text(SUITE % ("chess", PROGRAM))
+    command = ["benchmark", "suite.toml", "--preset", "tiny", "--out", "out", *options]
+    code, _, error = moemcts(*command)
+    assert code == 2
+    assert f"suite.toml: data.agent = {PROGRAM!r} runs a program of this machine by agent 'uci'" in error
+    code, _, error = moemcts(*command, "--allow-programs")
+    assert code
+    assert "allow-programs" not in error
+    assert "/nowhere/evil.sh" in error
+
+
+def test_a_suite_against_programs_goes_on_where_that_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents = plugins().agents
+    monkeypatch.setitem(agents, "engine", replace(agents["random"], name="engine", runs_programs=True))
+    (tmp_path / "suite.toml").write_text(SUITE % ("tictactoe", "engine"))
+    (unit,) = read_suite(tmp_path / "suite.toml", "tiny", allow_programs=True)
+    Experiment.create(tmp_path / unit.name / "run", unit.config())
+    # As of a suite that has gained a gate since.
+    write_json(tmp_path / unit.name / "unit.json", {**unit.decided_by(), "gates": []})
+    DoUnit(tmp_path, allow_programs=True).check(unit)
+    with pytest.raises(UsageError, match="runs a program of this machine by agent 'engine'"):
+        DoUnit(tmp_path).check(unit)
