@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import torch
 from pydantic import BaseModel, Field
 from torch import nn
 
@@ -25,7 +26,7 @@ from moemcts.learn.inference.making import make
 from moemcts.learn.inference.positions import Positions
 from moemcts.learn.inference.shared_body import stacked_experts, torch_experts
 from moemcts.learn.training.ranks import device_of
-from moemcts.learn.weights import check_finite, load_state, network_state, read_state, state_bytes
+from moemcts.learn.weights import check_finite, check_state, load_state, network_state, read_state, state_bytes
 from moemcts.store import digest, read_bytes, read_toml, write_bytes, write_toml
 
 MANIFEST = "manifest.toml"
@@ -215,11 +216,12 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
         check_encoding(folder, manifest["game"], manifest["encoding"], game)
         gate = _load_gate(folder, manifest["gate"], game, makers)
         _check_gate(folder, manifest["gate"], gate, game)
-        networks: list[nn.Module] = []
-        for entry in manifest["experts"]:
-            network = makers.network(manifest["network"], game.spec.observation_shape, game.spec.num_actions)
-            _load_expert(folder / entry["file"], entry["sha256"], network)
-            networks.append(network.eval())
+
+        def make() -> nn.Module:
+            network: nn.Module = makers.network(manifest["network"], game.spec.observation_shape, game.spec.num_actions)
+            return network
+
+        networks = [_load_expert(folder / entry["file"], entry["sha256"], make).eval() for entry in manifest["experts"]]
     except (KeyError, TypeError) as error:
         raise DamagedFile(f"{folder / MANIFEST} is no manifest of experts: {error}") from error
     if len(networks) != gate.num_phases:
@@ -277,10 +279,24 @@ def _check_gate(folder: Path, saved: Mapping[str, Any], gate: PhaseGate, game: G
         )
 
 
-def _load_expert(path: Path, sha256: str, network: nn.Module) -> None:
+def _load_expert(path: Path, sha256: str, make: Callable[[], nn.Module]) -> nn.Module:
     found = digest(read_bytes(path))
     if found != sha256:
         raise DamagedFile(f"{path} is damaged: expected SHA-256 {sha256[:12]}, got {found[:12]}")
     state, _ = read_state(path)
     check_finite(state, path)
+    # Compared with a network that takes no memory: sizes that the manifest only claims are not made.
+    if (outline := _outline(make)) is not None:
+        check_state(outline, state, str(path))
+    network = make()
     load_state(network, state, str(path))
+    return network
+
+
+def _outline(make: Callable[[], nn.Module]) -> nn.Module | None:
+    """Returns a network without memory for its weights; None where it looks at numbers while it is made, or fails."""
+    try:
+        with torch.device("meta"):
+            return make()
+    except Exception:
+        return None

@@ -69,6 +69,40 @@ def test_experts_of_another_network_are_refused(tmp_path: Path) -> None:
         load_experts(tmp_path, TicTacToe(), plugins())
 
 
+class Watched:
+    """Makes what plugins make, and remembers where the weights of networks were."""
+
+    def __init__(self) -> None:
+        self.gate = plugins().gate
+        self.devices: list[str] = []
+
+    def network(self, *of: Any) -> nn.Module:
+        network: nn.Module = plugins().network(*of)
+        self.devices.append(next(network.parameters()).device.type)
+        return network
+
+
+def test_a_size_that_only_the_manifest_claims_takes_no_memory(tmp_path: Path) -> None:
+    save(tmp_path)
+    edit(tmp_path, NETWORK, "resnet?channels=5&blocks=1")
+    makers = Watched()
+    with pytest.raises(ForeignData, match="is of another network"):
+        load_networks(tmp_path, TicTacToe(), makers)
+    assert makers.devices == ["meta"]
+
+
+def test_a_network_that_looks_at_its_numbers_while_it_is_made_is_loaded(tmp_path: Path) -> None:
+    class Looking(Watched):
+        def network(self, *of: Any) -> nn.Module:
+            assert torch.ones(1).item() == 1
+            return super().network(*of)
+
+    save(tmp_path)
+    makers = Looking()
+    assert len(load_networks(tmp_path, TicTacToe(), makers).networks) == 3
+    assert makers.devices == ["cpu"] * 3
+
+
 @pytest.mark.parametrize("harm", ["flip", "cut", "remove", "no manifest", "empty manifest", "other key"])
 def test_damaged_experts_are_refused_with_one_line(tmp_path: Path, harm: str) -> None:
     save(tmp_path)
