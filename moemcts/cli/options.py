@@ -16,7 +16,8 @@ RANDOM_START = "where games always start alike, 4 by default or half of a short 
 AllowPrograms = Annotated[
     bool,
     typer.Option(
-        "--allow-programs", help="Let settings that are read from a file start programs, such as UCI engines."
+        "--allow-programs",
+        help="Let settings that are read from a file start programs, such as UCI engines, and connect to a cluster.",
     ),
 ]
 

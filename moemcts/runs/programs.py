@@ -1,4 +1,4 @@
-"""Settings that would start programs of this machine, refused where they come from a file."""
+"""Settings from a file that would start programs of this machine or let others run code here, refused."""
 
 from __future__ import annotations
 
@@ -9,18 +9,27 @@ from moemcts.dotted import leaves
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
+from moemcts.work.rays import HERE
 
 if TYPE_CHECKING:
     from moemcts.runs.settings import RunConfig
 
 
 def refuse_programs(config: RunConfig, where: str) -> None:
-    """Raises UsageError if a setting that was read from `where` names an agent that runs programs."""
+    """Raises UsageError if a setting that was read from `where` names an agent that runs programs, or a cluster."""
     refuse_programs_in(config.model_dump(), where)
 
 
 def refuse_programs_in(values: Mapping[str, Any], where: str) -> None:
-    """Raises UsageError if a value of a table that was read from `where` names an agent that runs programs."""
+    """Raises UsageError if a value of a table that was read from `where` names an agent that runs programs, or workers
+    of a cluster, whose results are unpickled.
+    """
+    workers = values.get("workers")
+    if isinstance(workers, str) and workers.startswith(f"{HERE}://"):
+        raise UsageError(
+            f"{where}: workers = {workers!r} is a cluster, from which code can be run here; "
+            "give --allow-programs if you trust where the settings come from"
+        )
     for path, value in texts(values):
         name = program_agent(value)
         if name:

@@ -76,3 +76,25 @@ def test_a_suite_against_programs_goes_on_where_that_is_allowed(
     DoUnit(tmp_path, allow_programs=True).check(unit)
     with pytest.raises(UsageError, match="runs a program of this machine by agent 'engine'"):
         DoUnit(tmp_path).check(unit)
+
+
+def test_settings_connect_to_no_cluster_unless_that_is_allowed(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "ray.toml").write_text('workers = "ray://127.0.0.1:1"\nnetwork = "mlp?width=8"\n')
+    command = ["selfplay", "--game", "tictactoe", "--config", "ray.toml", "--dry-run"]
+    code, _, error = moemcts(*command)
+    assert code == 2
+    assert (
+        "ray.toml: workers = 'ray://127.0.0.1:1' is a cluster, from which code can be run here; give --allow-pr"
+        in error
+    )
+    code, out, error = moemcts(*command, "--allow-programs")
+    assert code == 0, error
+    # Of a run that was begun, too.
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.toml").write_text(out)
+    code, _, error = moemcts("selfplay", "--resume", "run", "--dry-run")
+    assert code == 2
+    assert f"{Path('run', 'config.toml')}: workers = 'ray://127.0.0.1:1' is a cluster" in error
+    (tmp_path / "ray.toml").write_text('workers = "ray"\nnetwork = "mlp?width=8"\n')
+    code, _, error = moemcts(*command)
+    assert code == 0, error
