@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import NoReturn
 
 # Nothing else is imported here: Ctrl-C while the rest is imported is answered like any other.
@@ -14,18 +18,60 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """What a standard output that takes no more says; files have errors of their own, see `moemcts.store`."""
 _MOST_CHARACTERS = 80
 """Of a name in an error."""
+_INTERRUPTED = 128 + signal.SIGINT
+_TERMINATED = 128 + signal.SIGTERM
 
 
 def main() -> None:
     """Runs the command line.
 
-    Exit codes: 0 done, 1 failed, 2 misused, 3 an optional package is missing, 130 interrupted.
+    Exit codes: 0 done, 1 failed, 2 misused, 3 an optional package is missing, 130 interrupted, 143 by SIGTERM.
     """
+    with _terminations() as is_terminated:
+        try:
+            _main()
+        except SystemExit as left:
+            if left.code == _INTERRUPTED and is_terminated():
+                raise SystemExit(_TERMINATED) from None
+            raise
+
+
+@contextlib.contextmanager
+def _terminations() -> Iterator[Callable[[], bool]]:
+    """Within the block SIGTERM does what Ctrl-C does there, which saves what was done; the yielded function tells
+    whether it came.
+
+    What is started meanwhile has not inherited this, and who has another answer keeps it.
+    """
+    has_come = False
+
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        nonlocal has_come
+        has_come = True
+        answer = signal.getsignal(signal.SIGINT)
+        if not callable(answer):
+            # Ctrl-C is ignored by what a script has started in the background.
+            raise KeyboardInterrupt
+        answer(signal.SIGINT, frame)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield lambda: False
+        return
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield lambda: has_come
+    finally:
+        if signal.getsignal(signal.SIGTERM) is interrupt:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _main() -> None:
     try:
         _open_streams()
         _run()
     except KeyboardInterrupt:
-        _leave("interrupted", 130)
+        _leave("interrupted", _INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output has gone; nothing more can be told to anyone.
         _discard_output()
