@@ -28,6 +28,7 @@ def report(
 ) -> None:
     """Write the reports of runs again, and compare several runs in one table."""
     from moemcts.cli.consoles import print_json
+    from moemcts.cli.outputs import check_own
     from moemcts.report.comparison import comparison
     from moemcts.report.page import write_report
     from moemcts.runs.finishing import rewrite
@@ -37,6 +38,8 @@ def report(
     suites = [folder for folder in runs if (folder / "rows.jsonl").exists()]
     if suites and len(suites) < len(runs):
         raise UsageError("expected runs or suites, got both")
+    if out is not None:
+        check_own(out, "report", marks=["report.html"])
     found = {} if suites else {str(folder): rewrite(folder, allow_programs=allow_programs) for folder in runs}
     whole = _joined_suites(suites) if suites else comparison({name: one.numbers for name, one in found.items()})
     if out is not None:

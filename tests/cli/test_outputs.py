@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,11 @@ from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
 
 GENERATE = "data generate --game tictactoe --samples 20 --out"
+ROW = {
+    "suite": "tiny", "game": "a", "gate": "g", "scheme": "s", "simulations": 8, "routing": "each", "seed": 0,
+    "games": 10, "points": 3.0, "low": -1.0, "high": 7.0, "loss_single": 1.0, "loss_mixture": 0.5, "hours": 0.1,
+    "command": "c", "commit": "x", "machine": "m", "date": "d",
+}  # fmt: skip
 TOURNAMENT = "tournament --game tictactoe --agent random --agent uct?simulations=2 --games 2 --out"
 
 
@@ -85,3 +91,17 @@ def test_where_nothing_may_be_written_nothing_begins(  # type: ignore[no-untyped
     assert code == 1
     place = tmp_path / "shut"
     assert error == f"error: cannot write shut/new: nothing may be written to {place}; give another --out\n"
+
+
+def test_a_report_is_written_over_a_report_alone(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "rows.jsonl").write_text(json.dumps(ROW) + "\n")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "report.md").write_text("my own")
+    code, _, error = moemcts("report", "suite", "--out", "mine")
+    assert code == 2
+    assert "new or empty folder for the report, or one to go on in, but mine holds other things, such as rep" in error
+    assert (tmp_path / "mine" / "report.md").read_text() == "my own"
+    for _ in range(2):
+        code, _, error = moemcts("report", "suite", "--out", "joined")
+        assert code == 0, error
