@@ -32,10 +32,13 @@ def load_state(network: nn.Module, state: Mapping[str, Tensor], where: str) -> N
 
 
 def check_state(network: nn.Module, state: Mapping[str, Tensor], where: str) -> None:
-    """Raises ForeignData naming the first tensor that does not fit into a network."""
+    """Raises ForeignData naming the first tensor that does not fit into a network, by its shape or its kind of numbers.
+
+    How many digits floating-point numbers have is not compared.
+    """
     own = network.state_dict()
     for name in [*own, *state]:
-        expected, found = _shape(own.get(name)), _shape(state.get(name))
+        expected, found = _in_words(own.get(name)), _in_words(state.get(name))
         if expected != found:
             raise ForeignData(f"{where} is of another network: expected {name} {expected}, got {found}")
 
@@ -92,5 +95,10 @@ def _hash(state: Mapping[str, Tensor], content: Mapping[str, Any]) -> str:
     return result.hexdigest()
 
 
-def _shape(tensor: Tensor | None) -> str:
-    return "absent" if tensor is None else "x".join(map(str, tensor.shape)) or "scalar"
+def _in_words(tensor: Tensor | None) -> str:
+    if tensor is None:
+        return "absent"
+    shape = "x".join(map(str, tensor.shape)) or "scalar"
+    if tensor.is_complex():
+        return f"{shape} of complex numbers"
+    return shape if tensor.is_floating_point() else f"{shape} of whole numbers"

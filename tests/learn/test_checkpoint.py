@@ -14,7 +14,7 @@ from moemcts.errors import DamagedFile, ForeignData, MoemctsError
 from moemcts.experts import route_majority
 from moemcts.learn.checkpoint import load_experts, load_networks, save_experts
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator, folded
-from moemcts.learn.weights import read_state
+from moemcts.learn.weights import load_state, read_state
 from moemcts.plugins import plugins
 from moemcts.store import read_toml, write_toml
 
@@ -67,6 +67,29 @@ def test_experts_of_another_network_are_refused(tmp_path: Path) -> None:
     edit(tmp_path, NETWORK, "resnet?channels=5&blocks=1")
     with pytest.raises(ForeignData, match=r"is of another network: expected body.0.0.weight 5x2x3x3, got 4x2x3x3"):
         load_experts(tmp_path, TicTacToe(), plugins())
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [(torch.uint8, "whole"), (torch.bool, "whole"), (torch.int64, "whole"), (torch.complex64, "complex")],
+)
+def test_weights_of_another_kind_of_numbers_are_refused(kind: torch.dtype, told: str) -> None:
+    network = trained_network()
+    state = {
+        name: tensor.to(kind) if tensor.is_floating_point() else tensor for name, tensor in network.state_dict().items()
+    }
+    with pytest.raises(ForeignData, match=rf"expected body.0.0.weight 4x2x3x3, got 4x2x3x3 of {told} numbers"):
+        load_state(network, state, "a file")
+
+
+@pytest.mark.parametrize("kind", [torch.float64, torch.float16, torch.bfloat16])
+def test_weights_of_other_digits_are_taken(kind: torch.dtype) -> None:
+    network = trained_network()
+    state = {
+        name: tensor.to(kind) if tensor.is_floating_point() else tensor for name, tensor in network.state_dict().items()
+    }
+    load_state(network, state, "a file")
+    assert all(parameter.dtype == torch.float32 for parameter in network.parameters())
 
 
 class Watched:
