@@ -18,12 +18,12 @@ from moemcts.gates import PlyGate
 from moemcts.learn.checkpoint import LoadedNetworks, load_experts, load_networks
 from moemcts.learn.inference.evaluators import Inference
 from moemcts.learn.inference.export import TOLERANCE
-from moemcts.learn.inference.folder import Team, export_experts
+from moemcts.learn.inference.folder import Team, export_experts, read_models
 from moemcts.learn.inference.positions import Positions, positions_of_dataset, positions_of_play
 from moemcts.learn.inference.quantise import agreement, agreements, quantised
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.plugins import plugins
-from moemcts.store import read_toml
+from moemcts.store import read_toml, write_toml
 
 for _library in ("onnx", *EXPORTED):
     pytest.importorskip(_library)
@@ -140,6 +140,14 @@ def test_damaged_exports_are_refused_with_one_line(tmp_path: Path, harm: str) ->
         load_experts(tmp_path, TicTacToe(), plugins(), inference=Inference("onnxruntime", "int8"))
     assert str(tmp_path) in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("file", ["../expert-1.onnx", "/etc/passwd", "a\0b", 3])
+def test_a_manifest_of_models_names_files_beside_it(tmp_path: Path, file: str | int) -> None:
+    entry = {"file": "expert-0.onnx", "sha256": "", "weights": "w"}
+    write_toml(tmp_path / "int8" / "manifest.toml", {"format": 1, "experts": [entry, {**entry, "file": file}]})
+    with pytest.raises(DamagedFile, match=r"is no manifest of exported models: experts.1.file: Input should be "):
+        read_models(tmp_path, "int8", ["w", "w"])
 
 
 def test_exports_are_not_taken_for_experts_nor_written_over_them(tmp_path: Path) -> None:

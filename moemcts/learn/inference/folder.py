@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
 from torch import nn
 
 from moemcts import __version__
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
+from moemcts.learn.identity import PLAIN_FILE, Told, checked
 from moemcts.learn.inference.backends import BACKENDS, Precision, installed_version, require, run_model
 from moemcts.learn.inference.export import check_error, largest_error, onnx_bytes, torch_evaluation, with_metadata
 from moemcts.learn.inference.positions import Positions
@@ -93,29 +95,39 @@ def read_models(experts: Path, precision: Precision, weights: Sequence[str]) -> 
     command = f"moemcts export {experts} --precision {precision}"
     if not (folder / MANIFEST).exists():
         raise MoemctsError(f"{experts} has no {precision} models; make them: {command}")
-    manifest = read_toml(folder / MANIFEST)
-    try:
-        if manifest["format"] != FORMAT:
-            raise ForeignData(f"{folder} has format {manifest['format']}, this version reads {FORMAT}; {command}")
-        found = [str(entry["weights"]) for entry in manifest["experts"]]
-        if found != list(weights):
-            raise ForeignData(
-                f"{folder} was made of weights {_short(found)}, but the experts have {_short(weights)}; "
+    manifest = checked(
+        _Manifest, read_toml(folder / MANIFEST), f"{folder / MANIFEST} is no manifest of exported models"
+    )
+    if manifest.format != FORMAT:
+        raise ForeignData(f"{folder} has format {manifest.format}, this version reads {FORMAT}; {command}")
+    found = [entry.weights for entry in manifest.experts]
+    if found != list(weights):
+        raise ForeignData(
+            f"{folder} was made of weights {_short(found)}, but the experts have {_short(weights)}; "
+            f"make it again: {command}"
+        )
+    models = []
+    for entry in manifest.experts:
+        path = folder / entry.file
+        content = read_bytes(path)
+        if digest(content) != entry.sha256:
+            raise DamagedFile(
+                f"{path} is damaged: expected SHA-256 {entry.sha256[:12]}, got {digest(content)[:12]}; "
                 f"make it again: {command}"
             )
-        models = []
-        for entry in manifest["experts"]:
-            path = folder / entry["file"]
-            content = read_bytes(path)
-            if digest(content) != entry["sha256"]:
-                raise DamagedFile(
-                    f"{path} is damaged: expected SHA-256 {entry['sha256'][:12]}, got {digest(content)[:12]}; "
-                    f"make it again: {command}"
-                )
-            models.append(content)
-    except (KeyError, TypeError) as error:
-        raise DamagedFile(f"{folder / MANIFEST} is no manifest of exported models: {error}") from error
+        models.append(content)
     return models
+
+
+class _Model(Told):
+    file: str = Field(pattern=PLAIN_FILE)
+    sha256: str
+    weights: str
+
+
+class _Manifest(Told):
+    format: int
+    experts: list[_Model]
 
 
 def _float32_models(team: Team, positions: Positions, checker: str) -> list[tuple[bytes, dict[str, Any]]]:
