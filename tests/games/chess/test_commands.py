@@ -4,32 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from chess_oracle import pgn, random_pgn
+from commands_for_tests import moemcts
 from trained_for_tests import save_team
 
-from moemcts.cli.main import main
 from moemcts_chess.engine import GAMES_FOLDER
-
-
-def moemcts(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Runs a command in this process."""
-    words = ["moemcts", *map(str, arguments)]
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        redirect_stdout(StringIO()) as out,
-        redirect_stderr(StringIO()) as errors,
-    ):
-        patch.setattr(sys, "argv", words)
-        with pytest.raises(SystemExit) as left:
-            main()
-    return subprocess.CompletedProcess(words, int(left.value.code or 0), out.getvalue(), errors.getvalue())
 
 
 def engine(name: str) -> str:
