@@ -137,7 +137,9 @@ def _shortened(name: object) -> str:
 
 
 def _leave(line: str, code: int) -> NoReturn:
-    print(line, file=sys.stderr)
+    from moemcts.cli.printing import printable
+
+    print(printable(line), file=sys.stderr)
     sys.exit(code)
 
 

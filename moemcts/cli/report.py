@@ -29,6 +29,7 @@ def report(
     """Write the reports of runs again, and compare several runs in one table."""
     from moemcts.cli.consoles import print_json
     from moemcts.cli.outputs import check_own
+    from moemcts.cli.printing import printable
     from moemcts.report.comparison import comparison
     from moemcts.report.page import write_report
     from moemcts.runs.finishing import rewrite
@@ -48,10 +49,10 @@ def report(
         print_json(whole.numbers)
         return
     if len(found) == 1:
-        typer.echo(next(iter(found.values())).summary)
+        typer.echo(printable(next(iter(found.values())).summary))
         typer.echo(f"report: {runs[0] / 'report' / 'report.html'}")
         return
-    typer.echo("\n\n".join(table.text() for section in whole.sections for table in section.tables))
+    typer.echo(printable("\n\n".join(table.text() for section in whole.sections for table in section.tables)))
     if out is not None:
         typer.echo(f"report: {out / 'report.html'}")
 

@@ -56,6 +56,7 @@ def list_weights(as_json: Json = False) -> None:
 def show(experts: Named, as_json: Json = False) -> None:
     """Show how experts were made and how good they are: game, gate, network, scheme, seed, losses, Elo."""
     from moemcts.cli.consoles import print_json
+    from moemcts.cli.printing import printable
     from moemcts.errors import DamagedFile
     from moemcts.naming import experts_in
     from moemcts.store import read_toml
@@ -74,7 +75,7 @@ def show(experts: Named, as_json: Json = False) -> None:
             "experts again"
         ) from error
     if not as_json:
-        typer.echo("\n".join(lines))
+        typer.echo(printable("\n".join(lines)))
         return
     for row, strength in zip(_measured(found), strengths, strict=True):
         row |= {"of_these_games": strength} if strength else {}

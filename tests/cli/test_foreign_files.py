@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rows_for_tests import ROW
 from trained_for_tests import save_team
 
-from moemcts.errors import UsageError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.benchmark import DoUnit, read_suite
 from moemcts.runs.experiment import Experiment
@@ -17,6 +19,8 @@ from moemcts.runs.match import MatchPlan, going_on
 from moemcts.store import write_json
 
 PROGRAM = "uci?path=/nowhere/evil.sh"
+TITLE = "\x1b]0;pwn\x07"
+"""Renames a terminal's window."""
 SUITE = """
 [tiny]
 summary = "one game"
@@ -98,3 +102,31 @@ def test_settings_connect_to_no_cluster_unless_that_is_allowed(moemcts, tmp_path
     (tmp_path / "ray.toml").write_text('workers = "ray"\nnetwork = "mlp?width=8"\n')
     code, _, error = moemcts(*command)
     assert code == 0, error
+
+
+def test_a_terminal_obeys_no_manifest(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    manifest = save_team(tmp_path / "team") / "manifest.toml"
+    text = manifest.read_text()
+    manifest.write_text(re.sub("^scheme = .*$", 'scheme = "\\\\u001b]0;pwn\\\\u0007"', text, flags=re.MULTILINE))
+    code, out, error = moemcts("weights", "show", "team")
+    assert code == 0, error
+    assert TITLE not in out
+    assert "scheme     ?]0;pwn?\n" in out
+    assert json.loads(moemcts("weights", "show", "team", "--json")[1])["scheme"] == TITLE
+
+
+def test_a_terminal_obeys_no_row_of_a_suite(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "rows.jsonl").write_text(json.dumps({**ROW, "game": TITLE}) + "\n")
+    code, out, error = moemcts("report", "suite")
+    assert code == 0, error
+    assert TITLE not in out
+    assert "?]0;pwn?" in out
+
+
+def test_a_terminal_obeys_no_error(moemcts, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    def failing() -> None:
+        raise MoemctsError(f"expected Züge, got {TITLE}\nand more")
+
+    monkeypatch.setattr("moemcts.cli.app.make_app", failing)
+    assert moemcts("games") == (1, "", "error: expected Züge, got ?]0;pwn?\nand more\n")

@@ -6,17 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from rows_for_tests import ROW
 from trained_for_tests import save_team
 
 from moemcts.learn.data.generation import generate
 from moemcts.plugins import plugins
 
 GENERATE = "data generate --game tictactoe --samples 20 --out"
-ROW = {
-    "suite": "tiny", "game": "a", "gate": "g", "scheme": "s", "simulations": 8, "routing": "each", "seed": 0,
-    "games": 10, "points": 3.0, "low": -1.0, "high": 7.0, "loss_single": 1.0, "loss_mixture": 0.5, "hours": 0.1,
-    "command": "c", "commit": "x", "machine": "m", "date": "d",
-}  # fmt: skip
 TOURNAMENT = "tournament --game tictactoe --agent random --agent uct?simulations=2 --games 2 --out"
 
 
