@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import numbers
 import shlex
 import shutil
@@ -280,6 +281,9 @@ def _expect_positive(**given: float | None) -> None:
             raise ValueError(f"expected {words} as {name}, got {number!r}")
         if number is not None and not number > 0:
             raise ValueError(f"expected {name} above 0, got {number}")
+        # Nobody waits for ever.
+        if number == math.inf:
+            raise ValueError(f"expected {name} to be finite, got {number}")
 
 
 def _within(option: chess.engine.Option, value: int) -> int:
