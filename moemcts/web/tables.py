@@ -177,7 +177,7 @@ class WebTable:
             movers = state.active_players
             pairs = list(zip(movers, actions, strict=False))
             are_legal = (action in state.legal_actions(player) for player, action in pairs)
-            if len(actions) != len(movers) or not all(are_legal):
+            if not movers or len(actions) != len(movers) or not all(are_legal):
                 raise Refusal(400, f"expected moves that can be played, got {list(actions)} in round {number}")
             names = [self._game.format_action(state, *pair) for pair in pairs]
             moves = [
