@@ -88,7 +88,8 @@ class Session:
         """
         try:
             for line in lines:
-                if not self.obey(line.decode(errors="replace")):
+                # Windows shells begin what they pipe with a byte order mark.
+                if not self.obey(line.decode("utf-8-sig", errors="replace")):
                     return
         finally:
             self.close()

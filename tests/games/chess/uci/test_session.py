@@ -432,6 +432,12 @@ def test_words_before_a_command_are_skipped(talk: Talk) -> None:
     assert talk("well then isready")[-1] == "readyok"
 
 
+def test_a_byte_order_mark_hides_no_command() -> None:
+    out = io.StringIO()
+    Session(out).run([b"\xef\xbb\xbfuci\n"])
+    assert out.getvalue().splitlines()[-1] == "uciok"
+
+
 WORDS = re.findall(
     r"\S+",
     """
