@@ -90,9 +90,14 @@ pub fn search_actions<S: State<Error: Into<PyErr>>>(state: &S, player: Player) -
     Ok(actions)
 }
 
-/// Returns the position after a joint action; raises ValueError unless each active player has one legal action.
+/// Returns the position after a joint action; raises ValueError unless each active player has one legal action, and
+/// where the game is over.
 pub fn play<S: State<Error: Into<PyErr>>>(state: &S, joint: &[Action]) -> PyResult<S> {
     let players = active_players(state)?;
+    if players.is_empty() {
+        // No action for no player is what would fit, and a game does not know how to go on.
+        return Err(PyValueError::new_err("expected a position in which the game goes on, got one where it is over"));
+    }
     if joint.len() != players.len() {
         return Err(PyValueError::new_err(format!(
             "expected one action for each of the active players {:?}, got {joint:?}",
