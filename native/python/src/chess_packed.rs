@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::chess::{measure, ChessRules, ChessState, ChessViews};
-use crate::game::{encoded, no_row, packed_views, view};
+use crate::game::{encoded, packed_views, view};
 use crate::playouts::Arms;
 
 type Bytes<'py> = PyReadonlyArray1<'py, u8>;
@@ -48,11 +48,8 @@ impl ChessPackedViews {
         self.players.len()
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
-        if row >= self.players.len() {
-            return Err(no_row(row, self.players.len()));
-        }
-        let (state, player) = self.pair(row)?;
+    fn __getitem__<'py>(&self, py: Python<'py>, row: i64) -> PyResult<Bound<'py, PyAny>> {
+        let (state, player) = self.pair(crate::game::row(row, self.players.len())?)?;
         view(py, ChessState(state), player)
     }
 
@@ -79,11 +76,11 @@ impl ChessPackedViews {
     /// Returns the given rows, in that order.
     fn take(&self, rows: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut taken = Self { rules: self.rules, bytes: Vec::new(), offsets: vec![0], players: Vec::new() };
-        for row in crate::game::rows(rows)? {
-            let player = *self.players.get(row).ok_or_else(|| no_row(row, self.players.len()))?;
+        for number in crate::game::rows(rows)? {
+            let row = crate::game::row(number, self.players.len())?;
             taken.bytes.extend_from_slice(self.row(row));
             taken.offsets.push(taken.bytes.len());
-            taken.players.push(player);
+            taken.players.push(self.players[row]);
         }
         Ok(taken)
     }

@@ -330,18 +330,21 @@ pub fn num_players<S: Observe>(pairs: &[(S, Player)]) -> usize {
 }
 
 /// Returns the given rows in that order; raises IndexError where there is no such row.
-pub fn take<S: Clone>(pairs: &[(S, Player)], rows: &[usize]) -> PyResult<Vec<(S, Player)>> {
-    rows.iter().map(|&row| Ok(pairs.get(row).ok_or_else(|| no_row(row, pairs.len()))?.clone())).collect()
+pub fn take<S: Clone>(pairs: &[(S, Player)], rows: &[i64]) -> PyResult<Vec<(S, Player)>> {
+    rows.iter().map(|&number| Ok(pairs[row(number, pairs.len())?].clone())).collect()
 }
 
-pub fn no_row(row: usize, len: usize) -> PyErr {
-    pyo3::exceptions::PyIndexError::new_err(format!("expected a row below {len}, got {row}"))
+/// Returns the row of a number that Python gave; raises IndexError where there is no such row.
+pub fn row(number: i64, len: usize) -> PyResult<usize> {
+    usize::try_from(number).ok().filter(|&row| row < len).ok_or_else(|| {
+        pyo3::exceptions::PyIndexError::new_err(format!("expected a row from 0 on and below {len}, got {number}"))
+    })
 }
 
-/// Returns row numbers given as an array or a list.
-pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+/// Returns row numbers given as an array or a list, whether or not there are such rows.
+pub fn rows(object: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
     if let Ok(array) = object.cast::<PyArray1<i64>>() {
-        return Ok(array.readonly().as_array().iter().map(|&row| row as usize).collect());
+        return Ok(array.readonly().as_array().iter().copied().collect());
     }
     object.extract()
 }

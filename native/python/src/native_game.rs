@@ -109,8 +109,8 @@ macro_rules! native_game {
                 self.0.len()
             }
 
-            fn __getitem__<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyAny>> {
-                let (state, player) = self.0.get(row).ok_or_else(|| $crate::game::no_row(row, self.0.len()))?;
+            fn __getitem__<'py>(&self, py: Python<'py>, row: i64) -> PyResult<Bound<'py, PyAny>> {
+                let (state, player) = &self.0[$crate::game::row(row, self.0.len())?];
                 $crate::game::view(py, $py_state(state.clone()), *player)
             }
 

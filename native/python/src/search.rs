@@ -177,7 +177,7 @@ impl<B: Binding> Core<B> {
         <B::State as State>::Error: Send,
     {
         let (logits, value) = (evaluations.0.as_array(), evaluations.1.as_array());
-        let given = given.map(rows).transpose()?.unwrap_or_else(|| self.selected.clone().collect());
+        let given = given.map(waiting).transpose()?.unwrap_or_else(|| self.selected.clone().collect());
         if logits.nrows() != given.len() || value.shape().first() != Some(&given.len()) {
             return Err(PyValueError::new_err(format!(
                 "expected logits and value for {} views, got shapes {:?} and {:?}",
@@ -448,6 +448,15 @@ fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
         },
         num_actions: option(options, "num_actions")?,
     })
+}
+
+/// Returns numbers of rows given as an array or a list; raises ValueError where no row can have one.
+fn waiting(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+    let row = |number: i64| {
+        usize::try_from(number)
+            .map_err(|_| PyValueError::new_err(format!("row {number} waits for no evaluation, numbers are from 0 on")))
+    };
+    rows(object)?.into_iter().map(row).collect()
 }
 
 pub fn arrays<'py>(logits: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<Evaluations<'py>> {
