@@ -180,7 +180,9 @@ WON = [[0], [3], [1], [4], [2]]
 """The moves of a finished game of tic-tac-toe."""
 
 
-@pytest.mark.parametrize("moves", [[[9]], [[4], [4]], [[1, 2]], [[]], [4], [["4"]], [[True]], "4", {"a": 1}, [*WON, []]])
+@pytest.mark.parametrize(
+    "moves", [[[9]], [[4], [4]], [[1, 2]], [[]], [4], [["4"]], [[True]], "4", {"a": 1}, [*WON, []]]
+)
 def test_moves_that_were_never_played_are_refused(moves: Any, client: TestClient) -> None:
     asked = {"game": "tictactoe", "agents": ["you", "random"], "moves": moves}
     refused(client.post("/api/tables", json=asked), 400, "expected moves")
