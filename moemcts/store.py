@@ -178,13 +178,21 @@ def read_toml(path: Path) -> dict[str, Any]:
 def read_json(path: Path) -> Any:
     """Returns what a JSON file holds; raises MoemctsError where there is none and DamagedFile where it is no JSON."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise MoemctsError(f"expected a file {path}, found none") from None
     except OSError as error:
         raise MoemctsError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DamagedFile(f"{path} is not valid JSON: {error}") from None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Returns what a text of JSON says; raises ValueError where it is none, or is nested too deeply to be read."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def write_json(path: Path, values: Any) -> None:

@@ -65,7 +65,7 @@ def test_json_that_is_none_is_damaged(tmp_path: Path) -> None:
 
 def test_json_that_is_nested_too_deeply_is_damaged(tmp_path: Path) -> None:
     write_text(tmp_path / "a.json", "[" * 100_000)
-    with pytest.raises(DamagedFile, match="is not valid JSON"):
+    with pytest.raises(DamagedFile, match="is not valid JSON: it is nested too deeply"):
         read_json(tmp_path / "a.json")
 
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 from filelock import FileLock, Timeout
 
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
-from moemcts.store import as_read, read_bytes, write_bytes
+from moemcts.store import as_read, parse_json, read_bytes, write_bytes
 
 _SYNC_SECONDS = 2.0
 
@@ -115,7 +115,7 @@ class Journal:
         start = 0
         for number, raw in enumerate(data[:end].splitlines(keepends=True), start=1):
             try:
-                line = json.loads(raw)
+                line = parse_json(raw)
                 if not isinstance(line, dict):
                     raise ValueError("expected an object")
             except ValueError as error:
@@ -145,7 +145,7 @@ def put_in_order(path: Path, indices: Sequence[int]) -> None:
     """
     content = read_bytes(path)
     header, *lines = content.splitlines(keepends=True)
-    games = {json.loads(line)["index"]: line for line in lines}
+    games = {parse_json(line)["index"]: line for line in lines}
     ordered = b"".join([header, *(games[index] for index in indices)])
     if ordered != content:
         write_bytes(path, ordered)
@@ -169,10 +169,13 @@ def _difference(path: Path, found: Mapping[str, Any], expected: Mapping[str, Any
     return f"{path} holds the games of another match"
 
 
-def _told(value: Any) -> str:
-    """Returns a value of a header in words; where names stand for themselves, the names."""
+def _told(value: Any, levels: int = 8) -> str:
+    """Returns a value of a header in words; where names stand for themselves, the names. Deeper levels are left out."""
+    if not levels:
+        return "..."
     if isinstance(value, Mapping):
-        return ", ".join(key if key == told else f"{key}: {_told(told)}" for key, told in value.items()) or "none"
+        told = (key if key == one else f"{key}: {_told(one, levels - 1)}" for key, one in value.items())
+        return ", ".join(told) or "none"
     if isinstance(value, list):
-        return ", ".join(map(_told, value)) or "none"
+        return ", ".join(_told(one, levels - 1) for one in value) or "none"
     return "none" if value is None else str(value)

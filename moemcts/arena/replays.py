@@ -12,7 +12,7 @@ from moemcts.agents import Decision
 from moemcts.arena.records import THOUGHT_FIELDS, GameRecord, Lineup
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
 from moemcts.game import Game, Player, State
-from moemcts.store import write_text
+from moemcts.store import parse_json, write_text
 
 FORMAT = "moemcts replay 1"
 
@@ -83,7 +83,7 @@ def read_jsonl(path: Path, game: Game) -> list[Replay]:
     replays = []
     for number, line in enumerate(lines, start=1):
         try:
-            values = json.loads(line)
+            values = parse_json(line)
             if values["format"] != FORMAT:
                 raise ValueError(f"expected format {FORMAT!r}, got {values['format']!r}")
             if values["game"] != game.spec.name:

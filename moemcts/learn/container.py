@@ -13,7 +13,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from moemcts.errors import DamagedFile
-from moemcts.store import read_bytes
+from moemcts.store import parse_json, read_bytes
 
 _START = 8
 """Bytes that say how long the header is."""
@@ -46,8 +46,8 @@ def content_of(data: bytes, path: Path) -> dict[str, Any]:
     metadata = header_of(data, path).get("__metadata__")
     try:
         text = metadata[_CONTENT] if isinstance(metadata, dict) else ""
-        content = json.loads(text)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        content = parse_json(text)
+    except (ValueError, KeyError, TypeError) as error:
         raise DamagedFile(f"{path} is damaged: expected JSON in its header: {_in_words(error)}") from error
     if not isinstance(content, dict):
         raise DamagedFile(f"{path} is damaged: expected a dictionary in its header, got {content!r:.40}")
@@ -57,8 +57,8 @@ def content_of(data: bytes, path: Path) -> dict[str, Any]:
 def header_of(data: bytes | NDArray[np.uint8], path: Path) -> dict[str, Any]:
     """Returns the header of a safetensors file, whose bytes are given; raises DamagedFile where it is none."""
     try:
-        header = json.loads(bytes(data[_START : start_of(data)]))
-    except (ValueError, RecursionError) as error:
+        header = parse_json(bytes(data[_START : start_of(data)]))
+    except ValueError as error:
         raise DamagedFile(f"{path} is no safetensors file: {_in_words(error)}") from error
     if not isinstance(header, dict):
         raise DamagedFile(f"{path} is no safetensors file: expected a dictionary as its header, got {header!r:.40}")

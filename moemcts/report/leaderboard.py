@@ -16,6 +16,7 @@ from moemcts.arena.intervals import FEWEST_DEGREES, Interval, pooled_interval, t
 from moemcts.errors import DamagedFile, UsageError
 from moemcts.report.page import Report, Section
 from moemcts.report.tables import Cell, Table, fixed
+from moemcts.store import parse_json
 
 KEYS = ("suite", "game", "gate", "scheme", "simulations", "routing")
 """What rows of one line of the leaderboard share; they differ in their seeds."""
@@ -45,7 +46,7 @@ def read_rows(path: Path) -> list[Row]:
 
 def _row(line: str, place: str) -> Row:
     try:
-        row = json.loads(line)
+        row = parse_json(line)
     except ValueError:
         raise DamagedFile(f"{place}: expected a row of a suite as JSON, got {line[:40]!r}; {_HINT}") from None
     return checked_row(row, place)

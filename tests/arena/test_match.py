@@ -274,6 +274,22 @@ def test_a_damaged_file_is_named_with_its_line(tmp_path: Path) -> None:
             small_match(path)
 
 
+def test_a_file_that_is_nested_too_deeply_is_one_clear_line(tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    small_match(path)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:3], "[" * 100_000 + "\n", *lines[4:]]))
+    with pytest.raises(DamagedFile, match="line 4: it is nested too deeply; remove the line"):
+        small_match(path)
+    path.write_text("[" * 100_000 + "\n")
+    with pytest.raises(ForeignData, match="is no file of games"):
+        small_match(path)
+    # Python reads this, but cannot call itself so often.
+    path.write_text(f'{{"seed": {"[" * 800 + "]" * 800}}}\n')
+    with pytest.raises(ForeignData, match=r"with \w+ \S+ in place of"):
+        small_match(path)
+
+
 def test_a_file_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(MoemctsError, match=r"cannot write .*: expected a file"):
         small_match(tmp_path)

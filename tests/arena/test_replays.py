@@ -62,7 +62,7 @@ def test_other_files_are_named_by_line(tmp_path: Path) -> None:
     first, second = path.read_text().splitlines()
     empty = json.dumps(json.loads(second) | {"positions": []})
     illegal, foreign = second.replace('"action": 1', '"action": 7'), second.replace("replay 1", "x")
-    for damage in (second[:-9], "[]", empty, illegal, foreign):
+    for damage in (second[:-9], "[]", "[" * 100_000, empty, illegal, foreign):
         path.write_text(f"{first}\n{damage}\n")
         with pytest.raises(DamagedFile, match="line 2: expected a game of a match"):
             read_jsonl(path, game)

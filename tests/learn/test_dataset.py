@@ -13,6 +13,7 @@ from moemcts.game import Packed
 from moemcts.gates import PlyGate
 from moemcts.learn.data.dataset import Dataset, epoch_rows
 from moemcts.learn.data.records import Records, Visits
+from moemcts.learn.data.verified import NAME, Verified
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +151,8 @@ def test_unfinished_data_is_refused(tmp_path: Path) -> None:
     manifest.write_text(manifest.read_text().replace("complete = true", "complete = false"))
     with pytest.raises(DamagedFile, match="is unfinished, 400 samples so far"):
         Dataset.open(tmp_path, TicTacToe())
+
+
+def test_what_is_remembered_of_files_and_is_none_is_forgotten(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_text("[" * 100_000)
+    assert not Verified(tmp_path).knows(tmp_path / NAME, "")

@@ -27,7 +27,7 @@ from moemcts.learn.training.judgement import Judge, Judgement
 from moemcts.learn.training.metrics_log import read_log
 from moemcts.learn.training.progress import Progress
 from moemcts.learn.training.stage import StageRun, read_stage
-from moemcts.learn.training.trainer import Trainer, check_training
+from moemcts.learn.training.trainer import Trainer, check_training, read_identity
 
 
 @pytest.fixture(scope="module")
@@ -305,9 +305,15 @@ def test_half_a_line_of_measurements_is_cut_and_gone_on(data: Dataset, tmp_path:
     assert all(json.loads(line) for line in lines)
 
 
+def test_an_identity_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
+    (tmp_path / "identity.json").write_text("[" * 100_000)
+    with pytest.raises(DamagedFile, match=r"identity\.json is damaged: it is nested too deeply; delete it"):
+        read_identity(tmp_path)
+
+
 def test_a_line_that_is_none_is_named(tmp_path: Path) -> None:
     good = json.dumps({"stage": "all", "step": 3})
-    for harm in ("[2", "{}", "[]", "3", '{"stage": 1, "step": 2}', '{"stage": "all", "step": null}'):
+    for harm in ("[2", "[" * 100_000, "{}", "[]", "3", '{"stage": 1, "step": 2}', '{"stage": "all", "step": null}'):
         (tmp_path / "metrics.jsonl").write_text(f"{good}\n{harm}\n{good}\n")
         with pytest.raises(DamagedFile, match=r"metrics\.jsonl is damaged in line 2: "):
             read_log(tmp_path / "metrics.jsonl")

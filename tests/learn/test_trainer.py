@@ -403,7 +403,9 @@ def test_momentum_never_rises_above_its_highest(schedule: ScheduleName) -> None:
 
 def test_half_a_line_of_times_costs_nothing_but_itself(tmp_path: Path) -> None:
     path = tmp_path / "timings.jsonl"
-    path.write_text('{"stage": "all", "step": 1}\n{"stage": "al{"stage": "all", "step": 2}\n{"stage": "a')
+    path.write_text(
+        "[" * 100_000 + '\n{"stage": "all", "step": 1}\n{"stage": "al{"stage": "all", "step": 2}\n{"stage": "a'
+    )
     assert read_times(path) == [{"stage": "all", "step": 1}]
     log = MetricsLog(path)
     log.rewind(log.num_bytes)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from pathlib import Path
 
 from moemcts.errors import MoemctsError
-from moemcts.store import write_json
+from moemcts.store import parse_json, write_json
 
 NAME = ".verified.json"
 SETTLED = 2.0
@@ -25,7 +24,7 @@ class Verified:
         self._path = folder / NAME
         self._found: dict[str, list[int | str]] = {}
         with contextlib.suppress(OSError, ValueError):
-            found = json.loads(self._path.read_text(encoding="utf-8"))
+            found = parse_json(self._path.read_text(encoding="utf-8"))
             if isinstance(found, dict):
                 self._found = found
         self._is_changed = False

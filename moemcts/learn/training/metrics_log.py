@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from moemcts.errors import DamagedFile, MoemctsError
-from moemcts.store import read_bytes
+from moemcts.store import parse_json, read_bytes
 
 _ALWAYS: Mapping[str, type] = {"stage": str, "step": int}
 """What every measurement has, whatever was measured."""
@@ -54,7 +54,7 @@ def read_times(path: Path) -> list[dict[str, Any]]:
     entries = []
     for line in read_bytes(path).split(b"\n")[:-1]:
         with contextlib.suppress(ValueError, TypeError):
-            entries.append(dict(json.loads(line)))
+            entries.append(dict(parse_json(line)))
     return entries
 
 
@@ -70,7 +70,7 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     entries = []
     for number, line in enumerate(lines, 1):
         try:
-            entry = dict(json.loads(line))
+            entry = dict(parse_json(line))
         except (ValueError, TypeError) as error:
             raise DamagedFile(f"{path} is damaged in line {number}: {error}") from error
         for key, kind in _ALWAYS.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -43,7 +42,7 @@ from moemcts.learn.training.stage import (
 )
 from moemcts.learn.training.stages import PlanStep, Stage, last_steps, plan
 from moemcts.learn.weights import Weights, load_state, network_state, read_state, state_digest
-from moemcts.store import as_read, read_bytes, write_bytes, write_json
+from moemcts.store import as_read, parse_json, read_bytes, write_bytes, write_json
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,7 +316,7 @@ def read_identity(folder: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        found = json.loads(read_bytes(path))
+        found = parse_json(read_bytes(path))
     except ValueError as error:
         raise DamagedFile(f"{path} is damaged: {error}; delete it to go on without looking") from error
     return found if isinstance(found, dict) else {}
