@@ -1,7 +1,7 @@
 # The compiled core. Games take their classes from `moemcts.native.core`.
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,7 +148,10 @@ class ChessState(_State):
     @property
     def termination(self) -> str | None: ...
     def measure(self, name: str) -> int: ...
+    @overload
     def perft(self, depth: int) -> int: ...
+    @overload
+    def perft(self, depth: int, stop: Callable[[], bool]) -> int | None: ...
     @staticmethod
     def unpack(rules: ChessRules, data: bytes) -> ChessState: ...
     def board(self) -> Any: ...

@@ -170,11 +170,14 @@ impl ChessState {
     }
 
     /// Returns how many leaves the tree of legal moves has at that depth; draws end nothing.
-    fn perft(&self, py: Python<'_>, depth: u32) -> PyResult<u64> {
-        let signals = Signals::default();
+    ///
+    /// None where `stop`, which is called now and then, said to end.
+    #[pyo3(signature = (depth, stop=None))]
+    fn perft(&self, py: Python<'_>, depth: u32, stop: Option<Py<PyAny>>) -> PyResult<Option<u64>> {
+        let signals = Signals::asking(stop);
         let leaves = py.detach(|| notation::perft(&self.0, depth, &|| signals.came()));
         signals.check()?;
-        Ok(leaves.unwrap_or_default())
+        Ok(leaves)
     }
 
     /// Returns the position that was packed by `pack`.

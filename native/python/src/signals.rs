@@ -10,8 +10,10 @@ use std::time::Instant;
 /// Asking the interpreter costs a lock: this many milliseconds pass between two looks.
 const INTERVAL: u64 = 50;
 
-/// Watches for signals during one call.
+/// Watches for signals during one call, and asks who has called whether to end.
 pub struct Signals {
+    /// What is called without arguments and answers yes or no; None where nobody is asked.
+    stop: Option<Py<PyAny>>,
     started: Instant,
     looked: AtomicU64,
     has_come: AtomicBool,
@@ -20,17 +22,23 @@ pub struct Signals {
 
 impl Default for Signals {
     fn default() -> Self {
+        Self::asking(None)
+    }
+}
+
+impl Signals {
+    pub fn asking(stop: Option<Py<PyAny>>) -> Self {
         Self {
+            stop,
             started: Instant::now(),
             looked: AtomicU64::new(0),
             has_come: AtomicBool::new(false),
             raised: Mutex::new(None),
         }
     }
-}
 
-impl Signals {
-    /// Returns whether a signal's handler raised an exception; looks every now and then, on the main thread.
+    /// Returns whether to end: a signal's handler, which runs on the main thread alone, has raised an exception, or who
+    /// is asked says so. Looks every now and then.
     pub fn came(&self) -> bool {
         if self.has_come.load(Ordering::Relaxed) {
             return true;
@@ -40,12 +48,20 @@ impl Signals {
             return false;
         }
         self.looked.store(now, Ordering::Relaxed);
-        let Err(error) = Python::attach(|py| py.check_signals()) else { return false };
-        if let Ok(mut raised) = self.raised.lock() {
-            *raised = Some(error);
-        }
-        self.has_come.store(true, Ordering::Relaxed);
-        true
+        let has_come = Python::attach(|py| self.is_over(py)).unwrap_or_else(|error| {
+            if let Ok(mut raised) = self.raised.lock() {
+                *raised = Some(error);
+            }
+            true
+        });
+        // Never taken back: on other threads there is no signal.
+        self.has_come.fetch_or(has_come, Ordering::Relaxed);
+        has_come
+    }
+
+    fn is_over(&self, py: Python<'_>) -> PyResult<bool> {
+        py.check_signals()?;
+        self.stop.as_ref().map_or(Ok(false), |stop| stop.bind(py).call0()?.is_truthy())
     }
 
     /// Returns the handler's exception where the loop was interrupted, and otherwise what went wrong in it.

@@ -76,6 +76,18 @@ def _perft(board: chess.Board, depth: int) -> int:
     return count
 
 
+def test_perft_ends_where_who_asked_for_it_says_so() -> None:
+    state = ChessGame("chess").initial_state()
+    assert state.perft(3, lambda: False) == 8902
+    assert state.perft(12, lambda: True) is None
+
+    def fails() -> bool:
+        raise ZeroDivisionError("nothing to divide by")
+
+    with pytest.raises(ZeroDivisionError, match="nothing to divide by"):
+        state.perft(12, fails)
+
+
 def test_all_chess960_start_positions_are_those_of_scharnagl() -> None:
     game = ChessGame("chess960")
     for number in range(960):
