@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import signal
@@ -43,7 +44,7 @@ def uci(
             # What an interface shows of its engine, whose standard error nobody sees there.
             session.remark(f"error: {error}")
             raise
-        signal.signal(signal.SIGTERM, _end_input)
+        signal.signal(signal.SIGTERM, functools.partial(_leave, session))
         session.run(sys.stdin.buffer)
 
 
@@ -101,6 +102,7 @@ def _freeze() -> None:
     gc.freeze()
 
 
-def _end_input(number: int, frame: FrameType | None) -> None:
+def _leave(session: Session, number: int, frame: FrameType | None) -> None:
+    session.leave()
     # The read that the signal interrupted goes on, finds the end, and the session closes as it always does.
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())

@@ -16,6 +16,7 @@ from moemcts_chess.uci.clock import DEFAULT_SECONDS, fixed_time, thinking_time
 from moemcts_chess.uci.loading import EVERY_SIZE_UP_TO, Knowledge, load, one_line, warm_sizes, warm_up
 from moemcts_chess.uci.options import Options
 from moemcts_chess.uci.pace import Pace
+from moemcts_chess.uci.perft import Counting
 from moemcts_chess.uci.position import any_legal_move, playable, read_position
 from moemcts_chess.uci.report import Reporter
 from moemcts_chess.uci.thinking import Limits, Task, Thinking
@@ -25,7 +26,7 @@ BYTES_PER_NODE = {"crazyhouse": 4096}
 USUAL_BYTES_PER_NODE = 2048
 MOST_SIMULATIONS = 2**32 - 2
 DEEPEST_PERFT = 6
-"""Plies that are counted within seconds."""
+"""Plies that are counted within seconds, where there are as few moves as at the start."""
 LONGEST_REMARK = 400
 """Characters of a remark; an error can name all the moves that are legal."""
 
@@ -35,7 +36,10 @@ class Unloadable(MoemctsError):
 
 
 class Session:
-    """One interface's engine. Commands are answered at once, also while a search is going on in its thread."""
+    """One interface's engine. Commands are answered at once, also while a search or a count goes on in its thread.
+
+    What needs another position ends a search, and waits for a count, of which scripts ask for several.
+    """
 
     def __init__(
         self,
@@ -60,6 +64,8 @@ class Session:
         self._position: tuple[str, list[str]] = ("startpos", [])
         self._state: Any = None
         self._thinking: Thinking | None = None
+        self._counting: Counting | None = None
+        self._is_left = False
         self._held: str | None = None
         """The answer to an endless `go` that there was nothing to think about; `stop` or `ponderhit` lets it out."""
         self._kept: Any = None
@@ -84,13 +90,18 @@ class Session:
     def run(self, lines: Iterable[bytes]) -> None:
         """Obeys until `quit` or the last line; a search that is going on then is ended, and says its move.
 
-        Raises Unloadable where the session is strict.
+        A count is ended by `quit` and not by the last line: it is what scripts wait for. Raises Unloadable where the
+        session is strict.
         """
         try:
             for line in lines:
+                if self._is_left:
+                    return
                 # Windows shells begin what they pipe with a byte order mark.
                 if not self.obey(line.decode("utf-8-sig", errors="replace")):
                     return
+            if self._counting is not None and not self._is_left:
+                self._counting.wait()
         finally:
             self.close()
 
@@ -128,8 +139,16 @@ class Session:
         shown = printable if len(printable) <= LONGEST_REMARK else f"{printable[:LONGEST_REMARK]} ..."
         self.say(f"info string {shown}")
 
+    def leave(self) -> None:
+        """Makes `run` return before the next line; a count ends now. For handlers of signals: it waits for nothing."""
+        self._is_left = True
+        if self._counting is not None:
+            self._counting.stop()
+
     def close(self) -> None:
-        """Ends the search that is going on, if any."""
+        """Ends the search or the count that is going on, if any."""
+        if self._counting is not None:
+            self._counting.stop()
         self._finish()
 
     def _uci(self, words: Sequence[str]) -> None:
@@ -198,7 +217,7 @@ class Session:
             self._answer((), go)
             return
         if go.perft is not None:
-            self._perft(state, go.perft)
+            self._count(state, go.perft)
             return
         if not state.active_players:
             self._answer_without_moves(state, go)
@@ -219,6 +238,8 @@ class Session:
         self._let_out()
         if self._thinking is not None:
             self._thinking.stop()
+        if self._counting is not None:
+            self._counting.stop()
 
     def _ponderhit(self, words: Sequence[str]) -> None:
         self._let_out()
@@ -317,16 +338,12 @@ class Session:
             self.say(self._held)
             self._held = None
 
-    def _perft(self, state: Any, depth: int) -> None:
-        """Counts the leaves below every move, as Stockfish shows them; raises ValueError for depths that take long."""
+    def _count(self, state: Any, depth: int) -> None:
+        """Counts the leaves below every move; raises ValueError for depths that take long."""
         if depth > DEEPEST_PERFT:
             raise ValueError(f"expected perft of a depth up to {DEEPEST_PERFT}, got {depth}")
-        total = 0
-        for action in state.legal_actions(state.active_players[0]) if state.active_players and depth > 0 else ():
-            count = state.play([action]).perft(depth - 1)
-            total += count
-            self.say(f"{state.uci(action)}: {count}")
-        self.say(f"Nodes searched: {total if depth > 0 else 1}")
+        self._counting = Counting(state, depth, self.say)
+        self._counting.start()
 
     def _known(self) -> Knowledge:
         if self._knowledge is None:
@@ -372,8 +389,11 @@ class Session:
         return self._state
 
     def _finish(self) -> None:
-        """Ends the search that is going on, which says its move, and takes over its tree."""
+        """Ends the search that is going on, which says its move, and takes over its tree; waits for a count."""
         self._let_out()
+        if self._counting is not None:
+            self._counting.wait()
+            self._counting = None
         if self._thinking is not None:
             self._thinking.stop()
             self._thinking.wait()

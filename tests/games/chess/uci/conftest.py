@@ -47,6 +47,8 @@ def talk() -> Talk:
         session = Session(out, gates=["lichess", "movecount", "none"])
         for line in lines:
             assert session.obey(line)
+            if session._counting:
+                session._counting.wait()
             if line.startswith("go") and "infinite" not in line and "ponder" not in line and session._thinking:
                 session._thinking.wait()
         session.close()

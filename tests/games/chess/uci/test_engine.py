@@ -166,6 +166,21 @@ def test_it_leaves_in_the_middle_of_a_search(number: signal.Signals | None) -> N
     assert errors == ""
 
 
+def test_a_signal_ends_a_perft_that_goes_on_for_hours() -> None:
+    fen = "k2B1QK1/nn1Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/3Q4/1Q4Q1[PNBRQ] w - - 0 1"
+    process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"setoption name UCI_Variant value crazyhouse\nposition fen {fen}\ngo perft 6\nisready\n")
+    process.stdin.flush()
+    while process.stdout.readline() != "readyok\n":
+        assert process.poll() is None
+    os.kill(process.pid, signal.SIGTERM)
+    rest, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert rest == "info string perft was stopped before its end\n"
+
+
 def test_it_is_an_agent_of_our_own_arena(tmp_path: Path) -> None:
     import numpy as np
 

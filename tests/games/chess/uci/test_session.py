@@ -6,7 +6,8 @@ import io
 import random
 import re
 import shutil
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,6 +26,7 @@ from moemcts_chess.uci.session import Session
 from moemcts_chess.uci.thinking import Limits, Task, Thinking
 
 Talk = Callable[..., list[str]]
+CROWDED_FEN = "k2B1QK1/nn1Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/3Q4/1Q4Q1[PNBRQ] w - - 0 1"
 TABLES = Path(__file__).parent.parent / "syzygy"
 
 
@@ -370,6 +372,45 @@ def test_perft_is_counted(talk: Talk) -> None:
     lines = talk("position startpos", "go perft 3")
     assert "e2e4: 600" in lines
     assert lines[-1] == "Nodes searched: 8902"
+
+
+CROWDED = (b"setoption name UCI_Variant value crazyhouse", f"position fen {CROWDED_FEN}".encode())
+"""A position of which `go perft 6` goes on for hours."""
+
+
+@pytest.mark.parametrize("end", [[b"isready", b"stop", b"isready"], [b"isready", b"quit"]], ids=["stop", "quit"])
+def test_a_perft_that_goes_on_for_hours_is_ended(end: list[bytes]) -> None:
+    out = io.StringIO()
+    Session(out).run([*CROWDED, b"go perft 6", *end])
+    lines = out.getvalue().splitlines()
+    assert "readyok" in lines
+    assert lines.count("info string perft was stopped before its end") == 1
+    assert "Nodes searched" not in out.getvalue()
+
+
+def test_a_perft_that_goes_on_for_hours_is_left() -> None:
+    out = io.StringIO()
+    session = Session(out)
+
+    def lines() -> Iterator[bytes]:
+        yield from (*CROWDED, b"go perft 6")
+        # As the handler of a signal does.
+        threading.Timer(0.1, session.leave).start()
+        # Needs another position, and so waits for the count.
+        yield b"position startpos"
+        yield b"go perft 3"
+
+    session.run(lines())
+    assert "perft was stopped before its end" in out.getvalue()
+    assert "Nodes searched" not in out.getvalue()
+
+
+def test_perfts_that_are_piped_are_all_counted() -> None:
+    out = io.StringIO()
+    lines = [b"position startpos", b"go perft 2", b"position startpos moves e2e4", b"go perft 2"]
+    Session(out).run(lines)
+    totals = [line for line in out.getvalue().splitlines() if line.startswith("Nodes")]
+    assert totals == ["Nodes searched: 400", "Nodes searched: 600"]
 
 
 def test_the_raw_network_moves_without_a_search(talk: Talk, experts: Path) -> None:
