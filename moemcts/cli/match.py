@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moemcts.cli.options import RANDOM_START, check_effects
+from moemcts.cli.options import RANDOM_START, check_effects, check_num_games
 from moemcts.cli.outputs import check_outputs
 from moemcts.errors import UsageError
 
@@ -115,6 +115,8 @@ def match(
 
     if num_games is not None and pairs is not None:
         raise UsageError("expected --games or --pairs, got both")
+    check_num_games("--games", num_games)
+    check_num_games("--pairs", pairs)
     if openings_order not in (None, *ORDERS):
         raise UsageError(f"expected --openings-order {' or '.join(ORDERS)}, got {openings_order!r}")
     file = None if openings == "seeds" else Path(openings)

@@ -12,6 +12,8 @@ from moemcts.errors import UsageError
 
 RANDOM_START = "where games always start alike, 4 by default or half of a short game"
 """What is said of plies at random."""
+MOST_GAMES = 1_000_000
+"""That a command plays: openings of more take minutes and hundreds of megabytes before the first of them."""
 
 AllowPrograms = Annotated[
     bool,
@@ -37,6 +39,12 @@ Start = Annotated[
 ]
 
 TensorBoard = Annotated[bool, typer.Option("--tensorboard", help="Write event files for TensorBoard while it goes on.")]
+
+
+def check_num_games(option: str, number: int | None) -> None:
+    """Raises UsageError for more games than a command plays, which are a slip of the keyboard."""
+    if number is not None and number > MOST_GAMES:
+        raise UsageError(f"expected at most {option} {MOST_GAMES}, got {number}")
 
 
 def check_effects(options: Mapping[str, object], reason: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from moemcts.cli.options import RANDOM_START, check_effects
+from moemcts.cli.options import RANDOM_START, check_effects, check_num_games
 from moemcts.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ def tournament(
     named = Named(preset, experts, baseline, nodes, milliseconds, batch_sizes)
     _check(named, agent)
     _check_effects(named, kind, rounds)
+    check_num_games("--games", num_games)
     if openings is not None:
         check_effects({"--random-plies": random_plies}, "with --openings, games begin in the file's positions")
     if out is not None:
