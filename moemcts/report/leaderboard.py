@@ -20,6 +20,7 @@ from moemcts.store import parse_json
 
 KEYS = ("suite", "game", "gate", "scheme", "simulations", "routing")
 """What rows of one line of the leaderboard share; they differ in their seeds."""
+WORDS = ("suite", "game", "gate", "scheme", "routing")
 NUMBERS = ("simulations", "seed", "games", "points", "low", "high", "hours")
 MOST = "most"
 """The points of who wins every game; rows of older suites do not say."""
@@ -29,9 +30,13 @@ LOSSES = ("loss_single", "loss_mixture")
 ORIGIN = ("command", "commit", "machine", "date")
 EACH = "each"
 SPEED = "positions_per_second"
+MEASURES = ("agreement", "purity", "kl", SPEED)
+"""What is told of each routing."""
 Row = Mapping[str, Any]
 _RUN = ("suite", "game", "seed", "hours")
 """What rows of one run share."""
+_LARGEST = 1e15
+"""Of a number; sums of squares of such are numbers too."""
 _HINT = "remove the file, and the command that made the suite writes it again"
 
 
@@ -58,10 +63,36 @@ def checked_row(row: object, place: str) -> dict[str, Any]:
         raise DamagedFile(f"{place}: expected a row of a suite, got {json.dumps(row)[:40]!r}; {_HINT}")
     if missing := [key for key in (*KEYS, *NUMBERS, *LOSSES, *ORIGIN) if key not in row]:
         raise DamagedFile(f"{place}: expected a row of a suite, but it has no {missing[0]!r}; {_HINT}")
-    for key in (*NUMBERS, *(key for key in LOSSES if row[key] is not None), *({MOST, VARIANCE} & row.keys())):
-        if not isinstance(row[key], int | float):
-            raise DamagedFile(f"{place}: expected a number as {key!r}, got {row[key]!r}; {_HINT}")
+    for key in (*WORDS, *ORIGIN):
+        if not isinstance(row[key], str):
+            raise DamagedFile(f"{place}: expected a text as {key!r}, got {row[key]!r:.40}; {_HINT}")
+    optional = (key for key in (*LOSSES, "cost") if row.get(key) is not None)
+    for key in (*NUMBERS, *optional, *({MOST, VARIANCE} & row.keys())):
+        if not _is_number(row[key]):
+            raise DamagedFile(f"{place}: expected a number as {key!r}, got {row[key]!r:.40}; {_HINT}")
+    for key, least in {"games": 1, MOST: 0}.items():
+        if row.get(key, least) < least:
+            raise DamagedFile(f"{place}: expected {key!r} of at least {least}, got {row[key]}; {_HINT}")
+    if not _are_measured(row.get("routings", {})):
+        raise DamagedFile(
+            f"{place}: expected {', '.join(MEASURES)} of each routing and of {EACH!r}, got {row['routings']!r:.40}; "
+            f"{_HINT}"
+        )
     return row
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _LARGEST
+
+
+def _are_measured(routings: object) -> bool:
+    """Returns whether each routing has numbers, those of `MEASURES` among them, and `each` a speed to compare with."""
+    if not isinstance(routings, dict):
+        return False
+    for one in routings.values():
+        if not isinstance(one, dict) or not {*MEASURES} <= one.keys() or not all(map(_is_number, one.values())):
+            return False
+    return not routings or routings.get(EACH, {SPEED: 0})[SPEED] > 0
 
 
 def leaderboard(rows: Sequence[Row], title: str) -> Report:
@@ -149,7 +180,8 @@ def _mean_routings(found: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[s
     means: dict[str, dict[str, float]] = {}
     for routing in dict.fromkeys(name for one in found for name in one):
         known = [one for one in found if routing in one]
-        means[routing] = {key: statistics.fmean(one[routing][key] for one in known) for key in known[0][routing]}
+        keys = [key for key in known[0][routing] if all(key in one[routing] for one in known)]
+        means[routing] = {key: statistics.fmean(one[routing][key] for one in known) for key in keys}
         means[routing]["speed"] = statistics.fmean(one[routing][SPEED] / one[EACH][SPEED] for one in known)
     return means
 
