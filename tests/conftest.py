@@ -8,7 +8,9 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -29,3 +31,20 @@ if "MOEMCTS_TESTS_CACHE" not in os.environ:
 # A machine that is busy with something else must not fail a test.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+LONG = ("torture/", "test_quality", "cli/test_", "test_papers")
+"""In the names of tests that take long: they come first, so that no worker has one left when others have ended."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not any(word in item.nodeid for word in LONG))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Lets a worker without tests take over half of what another has left, unless another way is asked for."""
+    if config.getoption("dist") != "load":
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)

@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pytest
 import typer
 from driving import Driver, digests, effort
 from hypothesis import HealthCheck, given, settings
@@ -145,7 +144,6 @@ def _furnish(folder: Path) -> None:
     (folder / "folder" / "notes.txt").write_text("keep me")
 
 
-@pytest.mark.xdist_group("torture")
 @settings(
     max_examples=60 * effort(),
     deadline=None,
