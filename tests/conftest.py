@@ -2,11 +2,13 @@
 
 import atexit
 import contextlib
+import functools
 import os
 import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,3 +50,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _machine_is_small_and_soon_known() -> Iterator[None]:
+    """Has work of no given number of processes done in one, and speeds measured in moments.
+
+    Tests beside this one want the other cores, and no result depends on either. Whatever has not loaded torch by now
+    neither works nor measures for long.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if "torch" in sys.modules:
+            from moemcts.learn.inference import choice, measurement
+            from moemcts.runs import estimate, experiment, match, selfplay
+
+            for module in (experiment, match, selfplay):
+                patch.setattr(module, "num_cores", lambda: 1)
+            patch.setattr(choice, "measure", functools.partial(measurement.measure, budget=0.05))
+            patch.setattr(estimate, "MOMENT", 0.005)
+        yield

@@ -21,9 +21,12 @@ WARM = ("moemcts.cli.app", "moemcts.report.page", "moemcts.runs.experiment", "mo
 def serve() -> None:
     import torch
 
+    from moemcts.runs import estimate
+
     for module in WARM:
         importlib.import_module(module)
     torch.set_num_threads(1)
+    estimate.MOMENT = 0.005
     for line in sys.stdin:
         order = json.loads(line)
         child = os.fork()
