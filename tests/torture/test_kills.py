@@ -15,14 +15,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from driving import digests, effort
+from driving import Driver, digests, effort
 
 from moemcts.learn.data.verified import NAME as VERIFIED
 
 START = [sys.executable, "-c", "from moemcts.cli.main import main; main()"]
 SAMPLES = ["--set", "data.samples=600"]
 RUN = ["run", "--game", "tictactoe", "--gate", "plies", "--preset", "smoke", "--out", "made", *SAMPLES]
-RUN += ["--set", "match.games=8", "--set", "num_seeds=2"]
+RUN += ["--set", "match.games=8", "--set", "match.raw_games=4", "--set", "num_seeds=1"]
 MATCH = ["--game", "tictactoe", "--agent", "uct?simulations=300", "--agent", "flat?playouts=200", "--games", "40"]
 PLAYED = ["--game", "connect-four", "--agent", "uct?simulations=200", "--samples", "3000"]
 TIMES = ("timings.jsonl", "times.json", "env.json", "done.json", ".html", ".png", ".svg", ".lock", ".holder", ".md")
@@ -30,10 +30,6 @@ TIMES += (VERIFIED,)
 """What depends on the clock, or is drawn anew."""
 
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {
-    "run": (
-        [*RUN, "--set", "workers=1"],
-        ["run", "--resume", "made"],
-    ),
     "run, two workers": (
         [*RUN, "--set", "workers=2"],
         ["run", "--resume", "made"],
@@ -77,6 +73,44 @@ def finish(arguments: Sequence[str], folder: Path) -> None:
     assert process.returncode == 0, f"{arguments}\n{said[-3000:]}"
 
 
+def kill(process: subprocess.Popen[bytes], seconds: float, chance: random.Random) -> bool:
+    """Kills a command, or one of the processes that it has started, after some seconds.
+
+    Returns whether it was still at work; then all of it has ended.
+    """
+    at = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < at:
+        time.sleep(0.02)
+    workers = family(process.pid)
+    victim = chance.choice([process.pid, *workers])
+    is_at_work = process.poll() is None
+    if is_at_work and victim == process.pid:
+        process.kill()
+        process.wait(timeout=60)
+        deadline = time.monotonic() + 60
+        while any(map(is_alive, workers)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not any(map(is_alive, workers)), "workers outlive the process that started them"
+    elif is_at_work:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
+        process.wait(timeout=300)
+    assert process.stdout is not None
+    process.stdout.close()
+    return is_at_work
+
+
+def next_of(first: list[str], again: list[str], folder: Path) -> list[str]:
+    """Returns the command that goes on, or the first one where there is nothing yet to go on with."""
+    made = folder / "made"
+    if (made / "config.toml").exists():
+        return again
+    if again[0] in ("run", "train"):
+        shutil.rmtree(made)
+        made.mkdir()
+    return first
+
+
 def family(process: int) -> list[int]:
     """Returns the processes that a process has started, and those that they have."""
     try:
@@ -108,10 +142,9 @@ def result(folder: Path) -> dict[str, str]:
     return found
 
 
-@pytest.mark.xdist_group("torture")
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up under /proc")
 @pytest.mark.parametrize("name", COMMANDS)
-def test_killed_work_ends_as_unbroken_work_does(name: str, tmp_path: Path) -> None:
+def test_killed_work_ends_as_unbroken_work_does(name: str, driver: Driver, tmp_path: Path) -> None:
     first, again = COMMANDS[name]
     if name == "import":
         write_games(tmp_path / "games.pgn")
@@ -124,28 +157,19 @@ def test_killed_work_ends_as_unbroken_work_does(name: str, tmp_path: Path) -> No
     chance = random.Random(f"{name} {effort()}")
     for number in range(effort()):
         folder = tmp_path / f"broken {number}"
-        (folder / "made").mkdir(parents=True)
-        for _ in range(2):
-            has_begun = (folder / "made" / "config.toml").exists()
-            process = start(again if has_begun else first, folder)
-            time.sleep(chance.uniform(0.3, 0.9) * seconds)
-            workers = family(process.pid)
-            victim = chance.choice([process.pid, *workers])
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(victim, signal.SIGKILL)
-            if victim == process.pid:
-                process.wait(timeout=60)
-                deadline = time.monotonic() + 20
-                while any(map(is_alive, workers)) and time.monotonic() < deadline:
-                    time.sleep(0.1)
-                assert not any(map(is_alive, workers)), "workers outlive the process that started them"
-            else:
-                process.wait(timeout=300)
-            assert process.stdout is not None
-            process.stdout.close()
-            if not has_begun and not (folder / "made" / "config.toml").exists() and again[0] in ("run", "train"):
-                shutil.rmtree(folder / "made")
-                (folder / "made").mkdir()
+        for share in (1.0, 0.5, 0.25, 0.1):
+            # What is quicker than the whole was, as the machine has less to do, is killed earlier.
+            shutil.rmtree(folder, ignore_errors=True)
+            (folder / "made").mkdir(parents=True)
+            if kill(start(first, folder), share * chance.uniform(0.3, 0.9) * seconds, chance):
+                break
+        else:
+            pytest.fail(f"{name}, number {number}: all was done before it was killed")
+        if effort() > 1 or "workers" in name:
+            # Of several processes, another one may be killed than before.
+            process = start(next_of(first, again, folder), folder)
+            kill(process, chance.uniform(0.3, 0.9) * seconds, chance)
         if not (folder / "made" / "data" / "import.json").exists():
-            finish(again if (folder / "made" / "config.toml").exists() else first, folder)
+            done = driver.run(next_of(first, again, folder), folder, limit=600)
+            assert done.code == 0, done
         assert result(folder) == expected, f"{name}, number {number}"
