@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import signal
 import sys
@@ -121,14 +122,18 @@ def _exit_code(app: Callable[..., object]) -> object:
 
 
 def _open_streams() -> None:
-    """Opens those standard streams that are closed, and lets all of them write what they cannot encode as `?`."""
+    """Opens those standard streams that are closed; what they cannot encode is written as `?`, and what they cannot
+    decode is read as characters that are in no name.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
-            reconfigure(errors="replace")
+            # Whoever has read from it before goes on as he began.
+            with contextlib.suppress(io.UnsupportedOperation):
+                reconfigure(errors="replace")
 
 
 def _shortened(name: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
@@ -73,3 +74,25 @@ def test_simulations_are_those_of_an_agent_without_a_network_too(
 ) -> None:
     assert run("--game tictactoe --against uct --simulations 3 --seat 1", monkeypatch, ["quit"]) == 0
     assert "(uct?simulations=3" in capsys.readouterr().out
+
+
+def test_what_is_no_text_is_asked_again(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    typed = io.BytesIO(b"\xff\xfe\nquit\n")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(typed, encoding="utf-8"))
+    monkeypatch.setattr(sys, "argv", ["moemcts", "play", "--game", "tictactoe", "--against", "random"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    shown = capsys.readouterr().err
+    assert "got '\ufffd\ufffd'" in shown
+    assert "crash" not in shown
+
+
+def test_a_standard_input_that_was_read_from_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = io.TextIOWrapper(io.BytesIO(b"first\nquit\n"), encoding="utf-8")
+    assert typed.readline() == "first\n"
+    monkeypatch.setattr(sys, "stdin", typed)
+    monkeypatch.setattr(sys, "argv", ["moemcts", "play", "--game", "tictactoe", "--against", "random"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
