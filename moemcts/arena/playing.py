@@ -11,7 +11,7 @@ from typing import Any
 
 from moemcts.arena.games import Conditions, Progress, play_games
 from moemcts.arena.journal import Journal
-from moemcts.arena.records import GameRecord, Lineup, key_of
+from moemcts.arena.records import GameRecord, Lineup, check_moves, key_of
 from moemcts.arena.schedules import Remake, Schedule
 from moemcts.errors import DamagedFile, ForeignData
 from moemcts.game import Game
@@ -217,8 +217,13 @@ def _check(path: Path, number: int, record: GameRecord, game: Game, lineup: Line
             f"{path}, line {number}: expected game {record.index} to be {expected}, got {found}; these are games of "
             "another match, or from other openings: give another file or remove this one"
         )
-    if record.start_key != key_of(lineup.start(game)):
+    start = lineup.start(game)
+    if record.start_key != key_of(start):
         raise ForeignData(
             f"{path} holds the games of another match: line {number} began elsewhere than at {lineup.opening_name}; "
             "give another file or remove this one"
         )
+    try:
+        check_moves(start, record.moves)
+    except ValueError as error:
+        raise DamagedFile(f"{path}, line {number}: {error}; remove the line to play the game again") from error

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from moemcts.agents import Agent, Decision
 from moemcts.arena.openings import guarded
@@ -90,6 +90,11 @@ class GameRecord:
         for name in ("index", "plies"):
             if type(read[name]) is not int or read[name] < 0:
                 raise ValueError(f"expected {name} as a whole number, got {read[name]!r}")
+        for name in ("label", "opening", "termination", "failure"):
+            if not isinstance(read.get(name, ""), str):
+                raise ValueError(f"expected {name} as a text, got {read[name]!r:.40}")
+        if read["outcome"] is not None and read["outcome"] not in get_args(Outcome):
+            raise ValueError(f"expected an outcome {', '.join(get_args(Outcome))} or none, got {read['outcome']!r:.40}")
         read["start_key"] = int(values["start_key"], 16)
         read["agents"] = tuple(values["agents"])
         read["returns"] = tuple(map(float, values["returns"]))
@@ -103,6 +108,18 @@ class GameRecord:
             for joint, known in zip(read["moves"] if thoughts else (), thoughts, strict=True)
         )
         return cls(**read)
+
+
+def check_moves(start: State, moves: Sequence[Sequence[Action]]) -> None:
+    """Raises ValueError naming the first joint action that cannot be played from a start position on."""
+    state = start
+    for ply, joint in enumerate(moves):
+        players = state.active_players
+        if len(players) != len(joint) or any(
+            action not in state.legal_actions(player) for player, action in zip(players, joint, strict=True)
+        ):
+            raise ValueError(f"illegal actions {joint} after {ply} plies")
+        state = state.play(joint)
 
 
 def key_of(start: State) -> int:
@@ -189,6 +206,8 @@ def _decision(action: Action, thought: Sequence[Any] | None) -> Decision:
     if thought is None:
         return Decision(action=action)
     value, simulations, nodes, depth, phase, expert = thought
+    if not math.isfinite(float(value)):
+        raise ValueError(f"expected a finite value, got {value}")
     return Decision(
         action=action,
         value=float(value),

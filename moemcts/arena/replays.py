@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from moemcts.agents import Decision
-from moemcts.arena.records import THOUGHT_FIELDS, GameRecord, Lineup
+from moemcts.arena.records import THOUGHT_FIELDS, GameRecord, Lineup, check_moves
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError
 from moemcts.game import Game, Player, State
 from moemcts.store import parse_json, write_text
@@ -131,14 +131,8 @@ def _from_json(values: dict[str, Any], game: Game) -> Replay:
             "thoughts": thoughts if any(any(joint) for joint in thoughts) else [],
         }
     )
-    state = start = game.parse_state(values["positions"][0]["position"])
-    for ply, joint in enumerate(record.moves):
-        players = state.active_players
-        if len(players) != len(joint) or any(
-            action not in state.legal_actions(player) for player, action in zip(players, joint, strict=True)
-        ):
-            raise ValueError(f"illegal actions {joint} after {ply} plies")
-        state = state.play(joint)
+    start = game.parse_state(values["positions"][0]["position"])
+    check_moves(start, record.moves)
     return Replay(game=game, start=start, record=record, event=values["event"])
 
 

@@ -274,6 +274,28 @@ def test_a_damaged_file_is_named_with_its_line(tmp_path: Path) -> None:
             small_match(path)
 
 
+@pytest.mark.parametrize(
+    "harm",
+    [
+        {"moves": "0,1 2"},
+        {"moves": "0 0"},
+        {"moves": "-1,0,0,0"},
+        {"moves": "99999999999999999999,0,0,0"},
+        {"termination": ["x"]},
+        {"failure": 3},
+        {"outcome": {}},
+        {"moves": "0,0,0,0", "thoughts": [[[float("nan"), 1, 1, 1, "", None], None, None, None]]},
+    ],
+)
+def test_a_game_that_cannot_have_been_played_is_named_with_its_line(harm: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "match.jsonl"
+    small_match(path, num_games=4)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:3], json.dumps(json.loads(lines[3]) | harm) + "\n", *lines[4:]]))
+    with pytest.raises(DamagedFile, match=r"line 4: (illegal actions|expected a game).*; remove the line"):
+        small_match(path, num_games=4)
+
+
 def test_a_file_that_is_nested_too_deeply_is_one_clear_line(tmp_path: Path) -> None:
     path = tmp_path / "match.jsonl"
     small_match(path)
