@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from moemcts.play import Table
 
 QUIT = ("quit", "exit")
+LIST = "?"
+"""Lists the moves."""
+_FEW = 12
+"""So many moves are listed without being asked for."""
 
 
 def register(app: typer.Typer) -> None:
@@ -47,7 +51,7 @@ def play(
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the page's address, open nothing.")] = False,
 ) -> None:
-    """Play against agents in the terminal or the browser, or watch them; `quit` leaves the game."""
+    """Play against agents in the terminal or the browser, or watch them; `?` lists moves, `quit` leaves the game."""
     if web:
         _serve(game, against, simulations, seat, seed, port, no_browser)
         return
@@ -163,19 +167,25 @@ class Person:
 
     def _ask(self, state: State, player: Player) -> Action:
         names = [self._game.format_action(state, player, action) for action in state.legal_actions(player)]
+        listed = " ".join(names)
+        told = f"or {QUIT[0]} ({listed})" if len(names) <= _FEW else f"{LIST} for all {len(names)}, or {QUIT[0]}"
         while True:
             try:
-                text = input(f"player {player}, your move, or {QUIT[0]} ({' '.join(names)}): ").strip()
+                text = input(f"player {player}, your move, {told}: ").strip()
             except (EOFError, RuntimeError):
                 # Without a standard input there is a RuntimeError. The prompt is left on a line of its own.
                 typer.echo()
                 raise _Left("expected a move, the input has ended") from None
             if text.lower() in QUIT and text not in names:
                 raise _Left
+            if text == LIST and text not in names:
+                typer.echo(listed)
+                continue
             try:
                 return self._game.parse_action(state, player, text)
-            except ValueError as error:
-                typer.echo(f"{error}; or {QUIT[0]}", err=True)
+            except ValueError:
+                # What a game says of it lists the moves.
+                typer.echo(f"expected one of the moves that {LIST} lists, or {QUIT[0]}, got {text!r}", err=True)
 
 
 def _show(game: Game, state: State) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from moemcts.cli.main import main
+from moemcts.plugins import plugins
 
 
 def run(text: str, monkeypatch: pytest.MonkeyPatch, answers: list[str] | None = None) -> int:
@@ -96,3 +97,29 @@ def test_a_standard_input_that_was_read_from_is_left_as_it_is(monkeypatch: pytes
     with pytest.raises(SystemExit) as ended:
         main()
     assert not ended.value.code
+
+
+@pytest.mark.parametrize(("game", "is_listed"), [("tictactoe", True), ("chess", False)])
+def test_moves_are_listed_where_they_are_few_or_asked_for(
+    game: str, is_listed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = plugins().game(game)
+    start = made.initial_state(0)
+    moves = " ".join(made.format_action(start, 0, action) for action in start.legal_actions(0))
+    prompts: list[str] = []
+    given = iter(["nonsense", "?", "quit"])
+
+    def answer(prompt: str) -> str:
+        prompts.append(prompt)
+        return next(given)
+
+    monkeypatch.setattr("builtins.input", answer)
+    monkeypatch.setattr(sys, "argv", ["moemcts", "play", "--game", game, "--against", "random"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
+    shown = capsys.readouterr()
+    assert shown.err == "expected one of the moves that ? lists, or quit, got 'nonsense'\n"
+    assert shown.out.endswith(f"\n{moves}\n")
+    assert [moves in prompt for prompt in prompts] == [is_listed] * 3
+    assert is_listed or prompts[0] == "player 0, your move, ? for all 20, or quit: "
