@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import http.client
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError
+from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError, first_line
 from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.references import parse_reference
@@ -29,12 +30,19 @@ CARD = "card.toml"
 """What is told of experts that come with a plugin, beside their manifest: how they were made, how good they are."""
 LARGEST = 2**30
 """Bytes that a downloaded file may have."""
+LARGEST_MANIFEST = 2**20
+LARGEST_SUM = 2**32
+"""Bytes that all files of downloaded experts may have together."""
+MOST_FILES = 64
+"""Files that downloaded experts may have beside their manifest."""
 _FILE = re.compile(r"[A-Za-z0-9][\w-]*\.safetensors")
 _SCHEME = re.compile(r"^(https?):/+")
 _TIMEOUT = 60.0
+_HERE = ("localhost", "127.0.0.1", "::1")
 
-Fetch = Callable[[str], bytes]
-"""Returns a file of experts that are elsewhere, by its name."""
+Fetch = Callable[[str, int], bytes]
+"""Returns a file of experts that are elsewhere, by its name and how many bytes it may have; raises MoemctsError where
+it has more, or cannot be had."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +139,11 @@ def _downloaded(reference: str, source: Callable[[], Fetch]) -> Path:
     if (folder / MANIFEST).exists():
         return folder
     fetch = source()
-    content = fetch(MANIFEST)
+    content = fetch(MANIFEST, LARGEST_MANIFEST)
+    left = LARGEST_SUM
     for file, sha256 in _files(reference, content).items():
-        weights = fetch(file)
+        weights = fetch(file, min(LARGEST, left))
+        left -= len(weights)
         if sha256 and digest(weights) != sha256:
             raise DamagedFile(f"{reference}: expected {file} with SHA-256 {sha256[:12]}, got {digest(weights)[:12]}")
         write_bytes(folder / file, weights)
@@ -143,7 +153,7 @@ def _downloaded(reference: str, source: Callable[[], Fetch]) -> Path:
 
 def _files(reference: str, manifest: bytes) -> dict[str, str]:
     """Returns the files that a manifest names with their SHA-256, empty for a gate, whose fingerprint is checked when
-    it is loaded; raises DamagedFile for anything but safetensors beside it.
+    it is loaded; raises DamagedFile for anything but safetensors beside it, and for more than `MOST_FILES`.
     """
     try:
         told = tomllib.loads(manifest.decode())
@@ -152,6 +162,8 @@ def _files(reference: str, manifest: bytes) -> dict[str, str]:
             files[str(told["gate"]["file"])] = ""
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError) as error:
         raise DamagedFile(f"{reference}: {MANIFEST} is no manifest of experts: {error}") from error
+    if len(files) > MOST_FILES:
+        raise DamagedFile(f"{reference}: expected at most {MOST_FILES} files beside the manifest, got {len(files)}")
     for file in files:
         if not _FILE.fullmatch(file):
             raise DamagedFile(f"{reference}: expected files *.safetensors beside the manifest, got {file!r}")
@@ -159,20 +171,18 @@ def _files(reference: str, manifest: bytes) -> dict[str, str]:
 
 
 def _from_url(url: str) -> Fetch:
-    _check_secure(url)
-    opener = urllib.request.build_opener(_SecureRedirects)
+    opener = urllib.request.build_opener(_SecureRedirects(may_lead_here=_check_secure(url, may_be_here=True)))
 
-    def fetch(file: str) -> bytes:
+    def fetch(file: str, largest: int) -> bytes:
         place = f"{url.rstrip('/')}/{file}"
         try:
             with opener.open(place, timeout=_TIMEOUT) as response:
-                content: bytes = response.read(LARGEST + 1)
+                content: bytes = response.read(largest + 1)
                 announced = int(response.headers.get("Content-Length", len(content)))
         except (OSError, ValueError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or str(error) or type(error).__name__
             raise MoemctsError(f"cannot download {place}: {reason}") from error
-        if len(content) > LARGEST:
-            raise MoemctsError(f"cannot download {place}: it is larger than {LARGEST:,} bytes")
+        _check_size(place, len(content), largest)
         if len(content) < announced:
             raise MoemctsError(f"cannot download {place}: it ended after {len(content):,} of {announced:,} bytes")
         return content
@@ -180,20 +190,34 @@ def _from_url(url: str) -> Fetch:
     return fetch
 
 
-def _check_secure(url: str) -> None:
+def _check_size(place: str, size: int, largest: int) -> None:
+    if size > largest:
+        raise MoemctsError(f"cannot download {place}: it has more than the {largest:,} bytes that are taken of it")
+
+
+def _check_secure(url: str, *, may_be_here: bool) -> bool:
+    """Returns whether an address is one of this machine.
+
+    Raises UsageError for one without protection, unless it is of this machine and may be.
+    """
     try:
         parts = urllib.parse.urlsplit(url)
     except ValueError as error:
         raise UsageError(f"expected an address, got {url!r}: {error}") from None
-    if parts.scheme != "https" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+    is_here = parts.hostname in _HERE
+    if parts.scheme != "https" and not (is_here and may_be_here):
         raise UsageError(f"expected https://, got {url!r}: what comes over {parts.scheme} may be anybody's")
+    return is_here
 
 
 class _SecureRedirects(urllib.request.HTTPRedirectHandler):
-    """Is led on to nowhere that would not have been asked in the first place."""
+    """Is led on to nowhere that would not have been asked in the first place, from elsewhere not to this machine."""
+
+    def __init__(self, *, may_lead_here: bool) -> None:
+        self._may_lead_here = may_lead_here
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
-        _check_secure(newurl)
+        _check_secure(newurl, may_be_here=self._may_lead_here)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -208,14 +232,24 @@ def _from_hub(name: str) -> Fetch:
     except ImportError:
         raise MissingExtra("huggingface_hub", "hub") from None
 
-    def fetch(file: str) -> bytes:
+    def fetch(file: str, largest: int) -> bytes:
+        place = f"{file} of {HUB + name}"
+        where: dict[str, Any] = {
+            "repo_id": f"{owner}/{repository}",
+            "filename": file,
+            "subfolder": folder or None,
+            "revision": revision or None,
+        }
+        size = None
+        # Without a connection the hub's own cache may have the file; whatever else is wrong the download says.
+        with contextlib.suppress(Exception):
+            size = huggingface_hub.get_hf_file_metadata(huggingface_hub.hf_hub_url(**where)).size
+        _check_size(place, size or 0, largest)
         try:
-            path = huggingface_hub.hf_hub_download(
-                f"{owner}/{repository}", file, subfolder=folder or None, revision=revision or None
-            )
+            path = Path(huggingface_hub.hf_hub_download(**where))
         except Exception as error:
-            first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise MoemctsError(f"cannot download {file} of {HUB + name}: {first}") from error
-        return Path(path).read_bytes()
+            raise MoemctsError(f"cannot download {place}: {first_line(error)}") from error
+        _check_size(place, path.stat().st_size, largest)
+        return path.read_bytes()
 
     return fetch

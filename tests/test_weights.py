@@ -7,12 +7,13 @@ import json
 import re
 import sys
 import threading
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -136,6 +137,38 @@ def test_nothing_is_fetched_from_where_an_address_leads_without_protection() -> 
         weights.folder_of(f"{address}/team")
 
 
+def test_nobody_elsewhere_leads_to_this_machine() -> None:
+    asked = urllib.request.Request("https://example.org/team/manifest.toml")
+    elsewhere = weights._SecureRedirects(may_lead_here=False)
+    with pytest.raises(UsageError, match=r"expected https://, got 'http://localhost:80/x'"):
+        elsewhere.redirect_request(asked, None, 302, "", {}, "http://localhost:80/x")
+    assert elsewhere.redirect_request(asked, None, 302, "", {}, "https://example.org/x") is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "told"),
+    [
+        ("LARGEST_MANIFEST", 10, r"manifest\.toml: it has more than the 10 bytes that are taken of it"),
+        ("LARGEST", 100, r"expert-0\.safetensors: it has more than the 100 bytes"),
+        ("MOST_FILES", 2, "expected at most 2 files beside the manifest, got 3"),
+    ],
+)
+def test_downloads_are_bounded(
+    name: str, most: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_team(tmp_path / "team")
+    monkeypatch.setattr(weights, name, most)
+    with served(tmp_path) as address, pytest.raises(MoemctsError, match=told):
+        weights.folder_of(f"{address}/team")
+
+
+def test_downloads_are_bounded_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = (save_team(tmp_path / "team") / "expert-0.safetensors").stat().st_size
+    monkeypatch.setattr(weights, "LARGEST_SUM", size + 10)
+    with served(tmp_path) as address, pytest.raises(MoemctsError, match=r"expert-1\.safetensors: .* the 10 bytes"):
+        weights.folder_of(f"{address}/team")
+
+
 @pytest.mark.parametrize("file", ["expert-1.safetensors", "manifest.toml"])
 def test_what_is_not_as_its_manifest_says_is_refused(file: str, tmp_path: Path) -> None:
     team = save_team(tmp_path / "team")
@@ -187,16 +220,41 @@ def test_nothing_but_safetensors_beside_the_manifest_is_fetched(file: str, tmp_p
         weights.folder_of(f"{address}/team")
 
 
-def test_a_hub_is_asked_for_these_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    team, asked = save_team(tmp_path / "team"), []
+def with_hub(team: Path, monkeypatch: pytest.MonkeyPatch, *, tells_sizes: bool = True) -> list[tuple[str | None, ...]]:
+    """Lets a folder be on a hub; returns what is downloaded."""
+    asked = []
 
-    def hf_hub_download(repository: str, file: str, *, subfolder: str | None, revision: str | None) -> str:
-        asked.append((repository, file, subfolder, revision))
-        return str(team / file)
+    def hf_hub_url(*, repo_id: str, filename: str, subfolder: str | None, revision: str | None) -> str:
+        return filename
+
+    def get_hf_file_metadata(url: str) -> SimpleNamespace:
+        if not tells_sizes:
+            raise ConnectionError
+        return SimpleNamespace(size=(team / url).stat().st_size)
+
+    def hf_hub_download(*, repo_id: str, filename: str, subfolder: str | None, revision: str | None) -> str:
+        asked.append((repo_id, filename, subfolder, revision))
+        return str(team / filename)
 
     hub = ModuleType("huggingface_hub")
-    hub.hf_hub_download = hf_hub_download  # type: ignore[attr-defined]
+    for function in (hf_hub_url, get_hf_file_metadata, hf_hub_download):
+        setattr(hub, function.__name__, function)
     monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
+    return asked
+
+
+@pytest.mark.parametrize("tells_sizes", [True, False])
+def test_a_file_of_a_hub_is_bounded_too(tells_sizes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = with_hub(save_team(tmp_path / "team"), monkeypatch, tells_sizes=tells_sizes)
+    monkeypatch.setattr(weights, "LARGEST", 100)
+    with pytest.raises(MoemctsError, match=r"expert-0\.safetensors of hf:someone/noughts: it has more than the 100"):
+        weights.folder_of("hf:someone/noughts")
+    assert len(asked) == 1 + (not tells_sizes), "what is known to be too large is not downloaded"
+
+
+def test_a_hub_is_asked_for_these_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    team = save_team(tmp_path / "team")
+    asked = with_hub(team, monkeypatch)
     folder = weights.folder_of("hf:someone/noughts/large@v2")
     assert (folder / "expert-2.safetensors").read_bytes() == (team / "expert-2.safetensors").read_bytes()
     files = ["manifest.toml", "expert-0.safetensors", "expert-1.safetensors", "expert-2.safetensors"]
