@@ -19,7 +19,8 @@ from typing import Any
 from moemcts.errors import MissingExtra, MoemctsError, UsageError
 from moemcts.plugins import plugins
 from moemcts.web.offers import Offers
-from moemcts.web.tables import Refusal, Seen, Tables
+from moemcts.web.table import Refusal
+from moemcts.web.tables import Seen, Tables
 
 try:
     from starlette.applications import Starlette

@@ -12,7 +12,7 @@ from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.references import format_reference, parse_reference
 from moemcts.report.style import PHASE_COLOURS
-from moemcts.web.tables import Refusal, WebTable
+from moemcts.web.table import Refusal, WebTable
 from moemcts.weights import WEIGHTS
 
 YOU = "you"

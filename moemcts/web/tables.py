@@ -1,331 +1,18 @@
-"""Games that pages play: who sits where, what was played, what was thought."""
+"""All games that pages play: which there are, and who may go on with one."""
 
 from __future__ import annotations
 
-import secrets
 import threading
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections import OrderedDict, defaultdict
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from moemcts.agents import Agent, Decision, Seat
-from moemcts.drawing import Board, Drawing
-from moemcts.errors import MoemctsError
-from moemcts.game import CHANCE, Action, FloatArray, Game, Player, State, Views
-from moemcts.gates import PhaseGate
-from moemcts.play import Step, Table, paid_by, play, seats_of
-from moemcts.web.insight import Watched, phase_of, plain, thought
+from moemcts.game import Action
+from moemcts.web.insight import Watched
+from moemcts.web.table import Refusal, WebTable
 
 MOST_TABLES = 64
 """Games that are kept; the one that was asked for longest ago goes first."""
-
-
-class Refusal(MoemctsError):
-    """What a page asked for and cannot have; `status` is HTTP's word for why."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-
-
-class Person:
-    """Whoever sits at the page."""
-
-    name = "you"
-    choice: Action | None = None
-
-    def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        if self.choice is None:
-            raise Refusal(409, "expected an action: it is your move")
-        return [Decision(action=self.choice)] * len(seats)
-
-
-@dataclass
-class Played:
-    """A position, and how it was reached."""
-
-    state: State
-    moves: list[dict[str, Any]] = field(default_factory=list)
-    last: dict[Player, Action] = field(default_factory=dict)
-    paid: FloatArray | None = None
-    """What all steps until here have paid the players; None in games without rewards."""
-
-    @property
-    def returns(self) -> FloatArray:
-        """What the players have got so far, `[P]`."""
-        returns = self.state.returns()
-        return returns if self.paid is None else returns + self.paid
-
-
-class WebTable:
-    """A game that a page follows round by round; nothing is computed unless it asks."""
-
-    def __init__(
-        self,
-        game: Game,
-        reference: str,
-        agents: Sequence[Agent | None],
-        *,
-        board: Board | None,
-        gate: PhaseGate,
-        seed: int,
-        asked: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Takes an agent per player, None for the person, the gate that tells phases where no agent has one, and what
-        a page asked for to get this game, as it can again where this program has ended.
-        """
-        self.id = secrets.token_urlsafe(9)
-        self.revision = 0
-        """How often the game was changed: what a page has seen is told by it, as moves may be taken back and others
-        played."""
-        self.reference = reference
-        self._asked = dict(asked or {})
-        self._has_resigned = False
-        self._side: Player | None = None
-        self._game = game
-        self._board = board
-        self._seed = seed
-        self._person = Person()
-        self.agents: list[Watched | Person] = [self._person if agent is None else Watched(agent) for agent in agents]
-        own = [agent.gate for agent in self.agents if isinstance(agent, Watched) and agent.gate is not None]
-        self._gate = own[0] if own else gate
-        self._history = [Played(game.initial_state(seed))]
-        self._table, self._rounds = self._seated(self._history[0].state)
-
-    @property
-    def state(self) -> State:
-        return self._history[-1].state
-
-    @property
-    def step(self) -> int:
-        """How many rounds were played."""
-        return len(self._history) - 1
-
-    @property
-    def viewer(self) -> Player:
-        """Through whose eyes the page looks: the person's, else the first player's."""
-        return next((player for player, agent in enumerate(self.agents) if agent is self._person), 0)
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether the game waits for the person."""
-        return any(self.agents[player] is self._person for player in self.state.active_players if player != CHANCE)
-
-    @property
-    def side(self) -> Player:
-        """Whose side of the board is below."""
-        return self.viewer if self._side is None else self._side
-
-    @property
-    def is_over(self) -> bool:
-        return self._has_resigned or not self.state.active_players
-
-    @property
-    def is_duel(self) -> bool:
-        """Whether what one player wins the other loses."""
-        return self._game.spec.num_players == 2 and self._game.spec.utility_sum == 0
-
-    def read(self, text: str) -> Action:
-        """Returns the action that the person means; raises Refusal for a text that names none."""
-        if not self.is_asked:
-            raise Refusal(409, "it is not your move")
-        try:
-            return int(self._game.parse_action(self.state, self.viewer, text))
-        except ValueError as error:
-            raise Refusal(409, str(error)) from None
-
-    def after(self, action: Action | None) -> Played:
-        """Returns what one round leads to, with `action` where the person moves; the game stays as it is until `keep`.
-
-        Raises Refusal where the game is over, the action is not legal or missing, MoemctsError where an agent fails.
-        """
-        state = self.state
-        if self.is_over:
-            raise Refusal(409, "the game is over")
-        if self.is_asked:
-            legal = [int(legal) for legal in state.legal_actions(self.viewer)]
-            if action is None:
-                raise Refusal(409, "expected an action: it is your move")
-            if action not in legal:
-                names = ", ".join(self._game.format_action(state, self.viewer, one) for one in legal[:8])
-                raise Refusal(409, f"expected a legal action, such as {names}, got {action}")
-        self._person.choice = action
-        (step,) = next(self._rounds)
-        if step.failures:
-            player, failure = next(iter(step.failures.items()))
-            self._table, self._rounds = self._seated(state)
-            raise MoemctsError(f"player {player} ({self.agents[player].name}), {failure.kind}: {failure.reason}")
-        moves = [self._move(state, *pair) for pair in zip(step.players, step.decisions, strict=True)]
-        last = {player: one.action for player, one in zip(step.players, step.decisions, strict=True)}
-        return Played(self._table.state, moves, last, self._table.paid)
-
-    def keep(self, played: Played) -> None:
-        """Goes on to where a round has led."""
-        self.revision += 1
-        self._history.append(played)
-
-    def replay(self, rounds: Sequence[Sequence[Action]]) -> None:
-        """Plays what was played before this program was started, an action per player who moved in each round.
-
-        Raises Refusal for what cannot have been played.
-        """
-        for number, actions in enumerate(rounds):
-            state = self.state
-            movers = state.active_players
-            pairs = list(zip(movers, actions, strict=False))
-            are_legal = (action in state.legal_actions(player) for player, action in pairs)
-            if not movers or len(actions) != len(movers) or not all(are_legal):
-                raise Refusal(400, f"expected moves that can be played, got {list(actions)} in round {number}")
-            names = [self._game.format_action(state, *pair) for pair in pairs]
-            moves = [
-                {"player": player, "action": action, "name": name}
-                for (player, action), name in zip(pairs, names, strict=True)
-            ]
-            after = state.play(list(actions))
-            self._history.append(Played(after, moves, dict(pairs), paid_by(after, self._history[-1].paid)))
-        self._table, self._rounds = self._seated(self.state)
-
-    def resign(self) -> None:
-        """Gives the game up for the person; raises Refusal where that is nobody's win."""
-        if self.is_over:
-            raise Refusal(409, "the game is over")
-        if not self.is_duel or self._person not in self.agents:
-            raise Refusal(409, "expected a person against one other: nobody else can resign")
-        self.revision += 1
-        self._has_resigned = True
-
-    def turn(self) -> None:
-        """Turns the board round, for a look from the other side."""
-        self._side = (self.side + 1) % self._game.spec.num_players
-
-    def back(self) -> None:
-        """Takes back to where the person, or without one anybody, moved last; first of all a resignation."""
-        if self._has_resigned:
-            self.revision += 1
-            self._has_resigned = False
-            return
-        if len(self._history) == 1:
-            raise Refusal(409, "there is nothing to take back")
-        self.revision += 1
-        self._history.pop()
-        while len(self._history) > 1 and self.viewer not in self.state.active_players:
-            self._history.pop()
-        self._table, self._rounds = self._seated(self.state)
-
-    def snapshot(self, step: int | None = None) -> dict[str, Any]:
-        """Returns all that a page shows after so many rounds, by default after all, as JSON values."""
-        step = self.step if step is None else step
-        played, is_last = self._history[step], step == self.step
-        state = played.state
-        movers = [player for player in state.active_players if player != CHANCE]
-        drawing = self._drawing(state)
-        is_asked = is_last and self.is_asked and not self.is_over
-        is_resigned = is_last and self._has_resigned
-        returns = played.returns.tolist()
-        if is_resigned:
-            returns = [-1.0 if player == self.viewer else 1.0 for player in range(2)]
-        return {
-            "id": self.id,
-            "made": self._asked,
-            "game": self.reference,
-            "seed": self._seed,
-            "step": step,
-            "revision": self.revision,
-            "ply": state.ply,
-            "over": is_last and self.is_over,
-            "resigned": is_resigned,
-            "returns": [round(value, 4) for value in returns],
-            "scores": [round(value * self._game.spec.score_unit, 4) for value in returns],
-            "seats": [self._seat(player) for player in range(self._game.spec.num_players)],
-            "zero_sum": self.is_duel,
-            "turns": self._is_turned(state, drawing),
-            "side": self.side,
-            "active": movers,
-            "viewer": self.viewer,
-            "asked": is_asked,
-            "drawing": {key: value for key, value in asdict(drawing).items() if key not in ("spots", "keys", "marks")},
-            "page": self._game.spec.name if self._board is not None and self._board.page is not None else None,
-            "actions": self._actions(state, drawing) if is_asked else [],
-            "phases": {player: phase_of(self._game, self._gate, state, player) for player in movers},
-            "moves": self._drawn(self._history[step - 1].state, played.moves) if step else [],
-        }
-
-    def rounds(self) -> list[dict[str, Any]]:
-        """Returns the snapshots of all rounds so far."""
-        return [self.snapshot(step) for step in range(len(self._history))]
-
-    def _is_turned(self, state: State, drawing: Drawing) -> bool:
-        """Returns whether the board looks another way from the other side."""
-        if self._board is None or not self.is_duel:
-            return False
-        other = self._board.draw(state, 1 - self.side)
-        return (other.svg, other.data) != (drawing.svg, drawing.data)
-
-    def _drawn(self, state: State, moves: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Returns moves with where on the board they, and the actions that were weighed against them, are shown."""
-        drawing = self._drawing(state)
-
-        def placed(row: Mapping[str, Any]) -> dict[str, Any]:
-            spots, mark = drawing.spots.get(row["action"], ()), drawing.marks.get(row["action"])
-            return {**row, "spots": (mark,) if mark is not None else spots}
-
-        return [
-            placed(move) | ({"actions": [placed(row) for row in move["actions"]]} if "actions" in move else {})
-            for move in moves
-        ]
-
-    def _seated(self, state: State) -> tuple[Table, Iterator[list[Step[Table]]]]:
-        num_players, round_number = self._game.spec.num_players, len(self._history)
-        table = Table(
-            state=state,
-            agents=self.agents,
-            seats=seats_of(num_players, self._seed, round_number),
-            chance=np.random.default_rng([self._seed, num_players, round_number]),
-        )
-        table.paid = self._history[-1].paid
-        return table, play(self._game, [table])
-
-    def _seat(self, player: Player) -> dict[str, Any]:
-        board = self._board
-        name = board.seats[player] if board is not None else f"player {player}"
-        colour = (
-            board.colours[player] if board is not None else ("#f4f1ea", "#3a3a3a", "#4b86c6", "#c66b4b")[player % 4]
-        )
-        made = self._asked.get("agents", ())
-        asked = made[player] if player < len(made) else self.agents[player].name
-        return {"name": name, "colour": colour, "agent": asked, "title": self.agents[player].name}
-
-    def _drawing(self, state: State) -> Drawing:
-        if self._board is not None:
-            return self._board.draw(state, self.side)
-        return Drawing(width=0, height=0, data={"text": self._game.render(state)})
-
-    def _actions(self, state: State, drawing: Drawing) -> list[dict[str, Any]]:
-        player = self.viewer
-        return [
-            {
-                "action": int(action),
-                "name": self._game.format_action(state, player, action),
-                "spots": drawing.spots.get(int(action), ()),
-                "key": drawing.keys.get(int(action)),
-            }
-            for action in state.legal_actions(player)
-        ]
-
-    def _move(self, state: State, player: Player, decision: Decision) -> dict[str, Any]:
-        name = self._game.format_action(state, player, decision.action)
-        move: dict[str, Any] = {"player": player, "action": int(decision.action), "name": name}
-        if player == CHANCE:
-            return move
-        agent = self.agents[player]
-        result = agent.thoughts.get(player) if isinstance(agent, Watched) else None
-        told = thought(self._game, state, player, decision, result)
-        own = agent.gate if isinstance(agent, Watched) else None
-        phase = phase_of(self._game, own or self._gate, state, player)
-        return plain(move | told | {"gate": phase})
 
 
 class Seen(NamedTuple):
@@ -342,12 +29,18 @@ class Seen(NamedTuple):
 
 
 class Tables:
-    """All games that pages play; one is advanced at a time, as agents' searches are shared, others can be looked at."""
+    """All games that pages play; an agent thinks for one of them at a time, as its searches are shared.
+
+    Meanwhile all games can be looked at, and others played. A game that is changed while a round of it is played stays
+    as it was changed.
+    """
 
     def __init__(self) -> None:
         self._tables: OrderedDict[str, WebTable] = OrderedDict()
-        self._lock, self._playing = threading.Lock(), threading.Lock()
-        """Held while games are looked at or changed; and, taken first, while a round is played and until it is kept."""
+        self._lock = threading.Lock()
+        """Held while games are looked at or changed."""
+        self._thinking: defaultdict[int, threading.Lock] = defaultdict(threading.Lock)
+        """Held while an agent is asked for a move, by the agent's identity."""
 
     def add(self, table: WebTable) -> dict[str, Any]:
         """Adds a game and returns its snapshot."""
@@ -371,18 +64,22 @@ class Tables:
 
         Raises Refusal where the game has gone on since.
         """
-        with self._playing:
+        with ExitStack() as held:
+            for lock in self._locks(table, seen):
+                held.enter_context(lock)
             with self._lock:
+                # Whoever had the locks before may have gone on.
                 found = self._of(table, seen)
+                before = Seen(found.step, found.revision)
                 chosen = found.read(action) if isinstance(action, str) else action
             played = found.after(chosen)
             with self._lock:
-                found.keep(played)
+                self._of(table, before).keep(played)
                 return found.snapshot()
 
     def resign(self, table: str, seen: Seen) -> dict[str, Any]:
         """Gives a game up for the person; raises as `advance`."""
-        with self._playing, self._lock:
+        with self._lock:
             found = self._of(table, seen)
             found.resign()
             return found.snapshot()
@@ -396,10 +93,17 @@ class Tables:
 
     def back(self, table: str, seen: Seen) -> dict[str, Any]:
         """Takes a move back; raises as `advance`."""
-        with self._playing, self._lock:
+        with self._lock:
             found = self._of(table, seen)
             found.back()
             return found.snapshot()
+
+    def _locks(self, table: str, seen: Seen) -> list[threading.Lock]:
+        """Returns what is held while a round is played, always in the same order: the table's, and its agents'."""
+        with self._lock:
+            found = self._of(table, seen)
+            agents = sorted({id(one.agent) for one in found.agents if isinstance(one, Watched)})
+            return [found.playing, *(self._thinking[agent] for agent in agents)]
 
     def _of(self, name: str, seen: Seen | None = None) -> WebTable:
         if name not in self._tables:

@@ -31,8 +31,9 @@ TestClient: Any = pytest.importorskip(
 ).TestClient
 pages: Any = pytest.importorskip("moemcts.web.app")
 offered: Any = pytest.importorskip("moemcts.web.offers")
-tables: Any = pytest.importorskip("moemcts.web.tables")
+laid_table: Any = pytest.importorskip("moemcts.web.table")
 LARGEST_BODY, make_app, serve, Offers = pages.LARGEST_BODY, pages.make_app, pages.serve, offered.Offers
+Refusal, WebTable = laid_table.Refusal, laid_table.WebTable
 
 HOME = "http://localhost"
 
@@ -115,7 +116,7 @@ def test_what_was_paid_stays_when_moves_are_taken_back_or_the_program_is_started
     game = Savings()
 
     def laid() -> Any:
-        return tables.WebTable(game, "savings", [None], board=None, gate=SinglePhase(), seed=3)
+        return WebTable(game, "savings", [None], board=None, gate=SinglePhase(), seed=3)
 
     table = laid()
     for action in (1, 1, 0, 0):
@@ -190,10 +191,10 @@ def test_moves_that_were_never_played_are_refused(moves: Any, client: TestClient
 
 def test_dice_that_were_never_rolled_are_refused() -> None:
     def laid() -> Any:
-        return tables.WebTable(Pig(20, 6), "pig", [None, None], board=None, gate=SinglePhase(), seed=0)
+        return WebTable(Pig(20, 6), "pig", [None, None], board=None, gate=SinglePhase(), seed=0)
 
     for moves in ([[ROLL], [99]], [[ROLL], [0]], [[ROLL], [-1]], [[ROLL], [4], [ROLL], [7]]):
-        with pytest.raises(tables.Refusal, match=rf"that can be played, got \[{moves[-1][0]}\]") as raised:
+        with pytest.raises(Refusal, match=rf"that can be played, got \[{moves[-1][0]}\]") as raised:
             laid().replay(moves)
         assert raised.value.status == 400
     table = laid()
@@ -415,6 +416,69 @@ def test_other_pages_wait_for_no_search() -> None:
     may_end.set()
     thread.join(20)
     assert found[0]["step"] == 1
+
+
+def test_who_leaves_a_search_keeps_no_other_agent_waiting() -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    class Slow:
+        name = "slow"
+
+        def act(self, views: Any, seats: Any) -> Any:
+            begun.set()
+            assert may_end.wait(20)
+            return [Decision(action=int(views[row].state.legal_actions(0)[0])) for row in range(len(views))]
+
+    offers = Offers(game="tictactoe", agents=["random"])
+    offers._agents["tictactoe", "random"] = Slow()  # type: ignore[assignment]
+    client = TestClient(make_app(offers), base_url=HOME)
+    left, other = begin(client, "random", "you"), begin(client, "uct", "you", simulations=2)
+    answers: list[Any] = []
+    place = f"/api/tables/{left['id']}"
+    thread = threading.Thread(target=lambda: answers.append(client.post(f"{place}/advance", json={"step": 0})))
+    thread.start()
+    try:
+        assert begun.wait(20)
+        assert advance(client, other)["step"] == 1
+        resigned = client.post(f"{place}/resign", json={"step": 0}).json()
+        assert resigned["resigned"]
+        back = client.post(f"{place}/back", json={"step": 0}).json()
+        assert not back["over"]
+    finally:
+        may_end.set()
+        thread.join(20)
+    refused(answers[0], 409, "the game has gone on elsewhere")
+    assert client.get(place).json() == back
+    # What was searched in vain is no part of the game.
+    now = advance(client, back)
+    assert (now["step"], now["ply"], len(now["moves"])) == (1, 1, 1)
+    assert advance(client, now, now["actions"][0]["action"])["ply"] == 2
+
+
+def test_an_agent_is_asked_for_one_game_at_a_time() -> None:
+    running: list[int] = [0, 0]
+
+    class Shared:
+        name = "shared"
+
+        def act(self, views: Any, seats: Any) -> Any:
+            running[0] += 1
+            running[1] = max(running)
+            time.sleep(0.1)
+            running[0] -= 1
+            return [Decision(action=int(views[row].state.legal_actions(0)[0])) for row in range(len(views))]
+
+    offers = Offers(game="tictactoe", agents=["random"])
+    offers._agents["tictactoe", "random"] = Shared()  # type: ignore[assignment]
+    client = TestClient(make_app(offers), base_url=HOME)
+    games = [begin(client, "random", "you") for _ in range(3)]
+    threads = [threading.Thread(target=advance, args=(client, now)) for now in games]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert [client.get(f"/api/tables/{now['id']}").json()["step"] for now in games] == [1, 1, 1]
+    assert running == [0, 1]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent")
