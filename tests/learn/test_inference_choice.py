@@ -45,6 +45,8 @@ def choose_backend(network: nn.Module, shape: tuple[int, int, int], **options: A
 
 
 def test_the_choice_is_measured_once_and_remembered(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Other tests may keep this machine busy.
+    monkeypatch.setattr(choice, "DISTURBED", np.inf)
     network = trained_network()
     first = choose_backend(network, (2, 3, 3))
     assert set(first.rates) == {str(pair) for pair in PAIRS if pair.precision != "int8" and is_able(pair)}
@@ -91,6 +93,43 @@ def test_the_quickest_that_is_worth_it_is_taken(
 ) -> None:
     monkeypatch.setattr(choice, "measure", lambda *_, **__: RATES)
     assert str(choose_backend(trained_network(), (2, 3, 3), **options).inference) == expected
+
+
+DISTURBED = {"torch": {1: 536.7, 8: 45.9, 64: 234.5}}
+
+
+def test_rates_of_a_busy_machine_are_measured_twice_and_not_remembered(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = {"torch": {1: 500.0, 8: 60.0, 64: 900.0}}
+    answers = iter([DISTURBED, second])
+    monkeypatch.setattr(choice, "measure", lambda *_, **__: next(answers))
+    found = choose_backend(trained_network(), (2, 3, 3))
+    assert found.rates == {"torch": {1: 536.7, 8: 60.0, 64: 900.0}}
+    assert remembered() == []
+    assert not own_cache.exists()
+    monkeypatch.setattr(choice, "measure", lambda *_, **__: RATES)
+    assert choose_backend(trained_network(), (2, 3, 3)).rates == RATES
+    assert [entry["rates"] for entry in remembered()] == [RATES]
+
+
+def test_a_machine_that_was_busy_for_a_moment_is_measured_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    second = {"torch": {1: 500.0, 8: 600.0, 64: 900.0}}
+    answers = iter([DISTURBED, second])
+    monkeypatch.setattr(choice, "measure", lambda *_, **__: next(answers))
+    choose_backend(trained_network(), (2, 3, 3))
+    assert [entry["rates"] for entry in remembered()] == [{"torch": {1: 536.7, 8: 600.0, 64: 900.0}}]
+
+
+def test_rates_of_a_busy_machine_that_were_remembered_are_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "measure", lambda *_, **__: DISTURBED)
+    with monkeypatch.context() as context:
+        context.setattr(choice, "DISTURBED", np.inf)
+        choose_backend(trained_network(), (2, 3, 3))
+    assert [entry["rates"] for entry in remembered()] == [DISTURBED]
+    monkeypatch.setattr(choice, "measure", lambda *_, **__: RATES)
+    assert choose_backend(trained_network(), (2, 3, 3)).rates == RATES
+    assert [entry["rates"] for entry in remembered()] == [RATES]
 
 
 def test_a_device_that_is_neither_a_cpu_nor_a_gpu_of_cuda_is_measured_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import platform
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,8 @@ from moemcts.store import cache_folder, read_json, write_json
 
 BATCH_SIZE = 16
 """Views in the batches that a choice is for, where the caller does not know better."""
+DISTURBED = 2.0
+"""How many times as fast as a larger batch a smaller one has to be for the machine to have been busy in between."""
 WORTH = 1.2
 """How many times as fast as the quickest float32 fewer digits have to be to be taken by themselves."""
 NUM_RANDOM = 64
@@ -71,7 +74,8 @@ def choose(
     Any precision is float32, unless one with fewer digits is `WORTH` times as fast and keeps the policy, see
     `Fidelity`; int8 is among them where there are models for it. Rates are measured the first time that a network of
     this architecture is asked for, fidelity the first time for these weights; after that both come from files in
-    `cache_folder`, so that everything on this machine that asks gets the same answer.
+    `cache_folder`, so that everything on this machine that asks gets the same answer. Rates that show that the machine
+    was busy meanwhile, see `DISTURBED`, are measured once more, and where these show it too, decide this once only.
     """
     possible = [
         pair
@@ -134,12 +138,35 @@ def _rates(subject: Networks) -> Rates:
         "machine": _machine(),
     }
 
-    def answer() -> dict[str, Any]:
+    def rates() -> Rates:
         model = subject.quantised[0] if subject.quantised else None
-        found = measure(network, subject.observation_shape, quantised=model, device=subject.device)
+        return measure(network, subject.observation_shape, quantised=model, device=subject.device)
+
+    def answer() -> dict[str, Any]:
+        found = rates()
+        if _are_disturbed(found):
+            found = _quickest(found, rates())
         return {"rates": {pair: {str(size): rate for size, rate in row.items()} for pair, row in found.items()}}
 
-    return _numbered(_known("inference", asked, answer)["rates"])
+    known = _known("inference", asked, answer, is_kept=lambda found: not _are_disturbed(_numbered(found["rates"])))
+    return _numbered(known["rates"])
+
+
+def _are_disturbed(rates: Rates) -> bool:
+    """Returns whether some rates can only be those of a machine that did something else as well."""
+    for row in rates.values():
+        in_order = [row[size] for size in sorted(row)]
+        if any(smaller > DISTURBED * larger for smaller, larger in itertools.combinations(in_order, 2)):
+            return True
+    return False
+
+
+def _quickest(first: Rates, second: Rates) -> Rates:
+    """Returns the better of two measurements of the same, as whatever else the machine does only makes them worse."""
+    return {
+        pair: {size: max(rate, second.get(pair, {}).get(size, 0.0)) for size, rate in row.items()}
+        for pair, row in first.items()
+    }
 
 
 def _fidelity(subject: Networks, pair: Inference) -> Fidelity:
@@ -171,15 +198,22 @@ def _random_positions(subject: Networks) -> Positions:
     return Positions(planes, np.ones((NUM_RANDOM, num_actions), np.bool_), np.zeros(NUM_RANDOM, np.int64))
 
 
-def _known(kind: str, asked: Mapping[str, Any], answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Returns the answer that is remembered, or else finds it and remembers it."""
+def _known(
+    kind: str,
+    asked: Mapping[str, Any],
+    answer: Callable[[], dict[str, Any]],
+    is_kept: Callable[[Mapping[str, Any]], bool] = lambda found: True,
+) -> dict[str, Any]:
+    """Returns the answer that is remembered, or else finds it and remembers it where it is one to be kept."""
     path = cache_folder() / kind / f"{_digest(asked)}.json"
-    if (known := _read(path, asked)) is not None:
+    if (known := _read(path, asked)) is not None and is_kept(known):
         return known
     found = answer()
     # Of processes that measure at the same time the first to finish decides for all.
-    if (known := _read(path, asked)) is not None:
+    if (known := _read(path, asked)) is not None and is_kept(known):
         return known
+    if not is_kept(found):
+        return found
     # Where nothing can be written the next process measures again.
     with contextlib.suppress(MoemctsError):
         write_json(path, {"format": FORMAT, "for": asked, **found})
