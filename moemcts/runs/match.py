@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -26,6 +25,7 @@ from moemcts.plugins import plugins
 from moemcts.references import parse_reference
 from moemcts.runs.environment import groups_in_flight
 from moemcts.runs.programs import program_agent
+from moemcts.store import parse_json
 from moemcts.work import num_cores, workers
 
 Result = DuelResult | MatchResult | SoloResult
@@ -255,7 +255,7 @@ def chosen_in(path: Path, references: Sequence[str]) -> dict[str, str]:
         return {}
     try:
         with path.open("rb") as file:
-            header = json.loads(file.readline())
+            header = parse_json(file.readline())
         # Tables of tournaments have it as the agents' names, matches beside them.
         known = {**header.get("agents", {}), **header["identity"].get("agents", {})}
         told = {name: str(known[name]) for name in references if name in known}

@@ -37,6 +37,7 @@ from moemcts.arena.records import boards_of
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.evaluation import UniformEvaluator
 from moemcts.game import FloatArray
+from moemcts.runs.match import chosen_in
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.work import Here
 from moemcts.work.workers import Item, Result, Task, ignore
@@ -306,6 +307,7 @@ def test_a_file_that_is_nested_too_deeply_is_one_clear_line(tmp_path: Path) -> N
     path.write_text("[" * 100_000 + "\n")
     with pytest.raises(ForeignData, match="is no file of games"):
         small_match(path)
+    assert chosen_in(path, ["single"]) == {}
     # Python reads this, but cannot call itself so often.
     path.write_text(f'{{"seed": {"[" * 800 + "]" * 800}}}\n')
     with pytest.raises(ForeignData, match=r"with \w+ \S+ in place of"):
