@@ -159,9 +159,10 @@ def match(
     result = _play(played, out, keep_thoughts=bool(formats))
     # Whatever happens to the files, the result is there.
     if as_json:
-        print_json({"seed": seed, **played.beginnings.to_json(), **result.to_json()})
+        others = {} if against is None else {"against": against}
+        print_json({"seed": seed, **others, **played.beginnings.to_json(), **result.to_json()})
     else:
-        print_result(result, played.beginnings)
+        print_result(result, played.beginnings, against=against)
     for path, write in formats:
         from moemcts.arena.replays import replays_of
 

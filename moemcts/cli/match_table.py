@@ -21,8 +21,12 @@ FEWEST_PAIRS = 10
 """Below so many pairs their deviation is not known well enough to measure a difference in it."""
 
 
-def print_result(result: DuelResult | MatchResult | SoloResult, beginnings: Beginnings) -> None:
-    """Prints who is better, what there is to know about the games, and how they begin."""
+def print_result(
+    result: DuelResult | MatchResult | SoloResult, beginnings: Beginnings, *, against: str | None = None
+) -> None:
+    """Prints who is better, who sits in all other seats if anybody, what there is to know about the games, and how they
+    begin.
+    """
     console = table_console()
     if not result.records:
         console.print("no games were played")
@@ -32,7 +36,7 @@ def print_result(result: DuelResult | MatchResult | SoloResult, beginnings: Begi
         lines = _evidence(result) if result.is_even else _few_games(len(result.telling))
     else:
         print_table(_arms(result) if isinstance(result, MatchResult) else _alone(result))
-        lines = _verdicts(result)
+        lines = [*([] if against is None else [f"in all other seats: {against}"]), *_verdicts(result)]
     num_counted = len(result.telling) if isinstance(result, DuelResult) else len(result.records)
     for line in [*lines, *_games(result.records, num_counted), str(beginnings)]:
         console.print(line, soft_wrap=True, markup=False)
