@@ -182,6 +182,8 @@ def _ending(exitcode: int | None) -> str:
 def _work(parent: int, pipe: Any, breath: Any) -> None:
     # What must be saved first, as the state of a training, is saved by whoever takes the signal over while that is so.
     signal.signal(signal.SIGINT, lambda *_: os._exit(_INTERRUPTED))
+    # Schedulers send it to every process of a job: what to end, and how, says the one that was started.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if hasattr(os, "setpgrp"):
         # Ctrl-C reaches a whole group. Here it comes once, from the process that was started, which says what there
         # is to say.

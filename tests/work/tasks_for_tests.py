@@ -46,6 +46,12 @@ def process(item: int, report: Report) -> int:
     return os.getpid()
 
 
+def terminated(item: int, report: Report) -> int:
+    """Is told to end, as a scheduler tells every process of a job."""
+    os.kill(os.getpid(), signal.SIGTERM)
+    return item
+
+
 def threads(item: int, report: Report) -> str | None:
     return os.environ.get("OMP_NUM_THREADS")
 

@@ -89,6 +89,10 @@ def test_a_process_that_ends_early_is_noticed_at_once(how: str, ending: str) -> 
     assert time.monotonic() - started < 300
 
 
+def test_whether_a_job_ends_says_the_process_that_was_started() -> None:
+    assert Processes(2).map(tasks.terminated, [3, 4]) == [3, 4]
+
+
 def start(folder: Path) -> tuple[subprocess.Popen[bytes], list[int]]:
     process = subprocess.Popen(
         [sys.executable, tasks.__file__, str(folder)], stderr=subprocess.PIPE, start_new_session=True
