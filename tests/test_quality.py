@@ -43,12 +43,11 @@ def test_rooms_import_only_what_they_may() -> None:
     "command",
     [
         ["fmt", "--check"],
-        ["clippy", "--quiet", "--all-targets", "--", "-D", "warnings"],
-        ["test", "--quiet", "--release"],
+        ["clippy", "--quiet", "--release", "--all-targets", "--", "-D", "warnings"],
+        ["test", "--quiet", "--release", "--tests"],
     ],
     ids=lambda command: command[0],
 )
-@pytest.mark.xdist_group("cargo")
 def test_rust_is_formatted_clean_and_right(command: list[str]) -> None:
     run(tool("cargo"), *command, folder=ROOT / "native")
 
