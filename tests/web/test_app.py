@@ -36,6 +36,8 @@ LARGEST_BODY, make_app, serve, Offers = pages.LARGEST_BODY, pages.make_app, page
 Refusal, WebTable = laid_table.Refusal, laid_table.WebTable
 
 HOME = "http://localhost"
+PATIENCE = 300.0
+"""Seconds that a busy machine may take."""
 
 
 @pytest.fixture
@@ -392,61 +394,59 @@ def test_an_agent_that_fails_is_one_line_and_the_game_stays(client: TestClient, 
         refused(answer, 400, "player 0 (broken), crash: ZeroDivisionError: nothing to divide by")
 
 
+class Slow:
+    """An agent that has no answer before it may have one."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.begun, self.may_end = threading.Event(), threading.Event()
+
+    def act(self, views: Any, seats: Any) -> Any:
+        self.begun.set()
+        assert self.may_end.wait(PATIENCE)
+        return [Decision(action=int(views[row].state.legal_actions(0)[0])) for row in range(len(views))]
+
+    def client(self) -> TestClient:
+        """Returns a client of a page where it is called `random`."""
+        offers = Offers(game="tictactoe", agents=["random"])
+        offers._agents["tictactoe", "random"] = self  # type: ignore[assignment]
+        return TestClient(make_app(offers), base_url=HOME)
+
+
 def test_other_pages_wait_for_no_search() -> None:
-    begun, may_end = threading.Event(), threading.Event()
-
-    class Slow:
-        name = "slow"
-
-        def act(self, views: Any, seats: Any) -> Any:
-            begun.set()
-            assert may_end.wait(20)
-            return [Decision(action=int(views[row].state.legal_actions(0)[0])) for row in range(len(views))]
-
-    offers = Offers(game="tictactoe", agents=["random"])
-    offers._agents["tictactoe", "random"] = Slow()  # type: ignore[assignment]
-    client = TestClient(make_app(offers), base_url=HOME)
+    slow = Slow()
+    client = slow.client()
     searching, other = begin(client, "random", "you"), begin(client, "you", "random")
     found: list[dict[str, Any]] = []
     thread = threading.Thread(target=lambda: found.append(advance(client, searching)))
     thread.start()
-    assert begun.wait(20)
+    assert slow.begun.wait(PATIENCE)
     for now in (searching, other):
         assert client.get(f"/api/tables/{now['id']}").json()["step"] == 0
-    may_end.set()
-    thread.join(20)
+    slow.may_end.set()
+    thread.join(PATIENCE)
     assert found[0]["step"] == 1
 
 
 def test_who_leaves_a_search_keeps_no_other_agent_waiting() -> None:
-    begun, may_end = threading.Event(), threading.Event()
-
-    class Slow:
-        name = "slow"
-
-        def act(self, views: Any, seats: Any) -> Any:
-            begun.set()
-            assert may_end.wait(20)
-            return [Decision(action=int(views[row].state.legal_actions(0)[0])) for row in range(len(views))]
-
-    offers = Offers(game="tictactoe", agents=["random"])
-    offers._agents["tictactoe", "random"] = Slow()  # type: ignore[assignment]
-    client = TestClient(make_app(offers), base_url=HOME)
+    slow = Slow()
+    client = slow.client()
     left, other = begin(client, "random", "you"), begin(client, "uct", "you", simulations=2)
     answers: list[Any] = []
     place = f"/api/tables/{left['id']}"
     thread = threading.Thread(target=lambda: answers.append(client.post(f"{place}/advance", json={"step": 0})))
     thread.start()
     try:
-        assert begun.wait(20)
+        assert slow.begun.wait(PATIENCE)
         assert advance(client, other)["step"] == 1
         resigned = client.post(f"{place}/resign", json={"step": 0}).json()
         assert resigned["resigned"]
         back = client.post(f"{place}/back", json={"step": 0}).json()
         assert not back["over"]
     finally:
-        may_end.set()
-        thread.join(20)
+        slow.may_end.set()
+        thread.join(PATIENCE)
     refused(answers[0], 409, "the game has gone on elsewhere")
     assert client.get(place).json() == back
     # What was searched in vain is no part of the game.
@@ -476,7 +476,7 @@ def test_an_agent_is_asked_for_one_game_at_a_time() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE)
     assert [client.get(f"/api/tables/{now['id']}").json()["step"] for now in games] == [1, 1, 1]
     assert running == [0, 1]
 
