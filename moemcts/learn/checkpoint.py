@@ -217,11 +217,15 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
         gate = _load_gate(folder, manifest["gate"], game, makers)
         _check_gate(folder, manifest["gate"], gate, game)
 
-        def make() -> nn.Module:
+        def blank() -> nn.Module:
             network: nn.Module = makers.network(manifest["network"], game.spec.observation_shape, game.spec.num_actions)
             return network
 
-        networks = [_load_expert(folder / entry["file"], entry["sha256"], make).eval() for entry in manifest["experts"]]
+        outline = _outline(blank)
+        networks = [
+            _load_expert(folder / entry["file"], entry["sha256"], blank, outline).eval()
+            for entry in manifest["experts"]
+        ]
     except (KeyError, TypeError) as error:
         raise DamagedFile(f"{folder / MANIFEST} is no manifest of experts: {error}") from error
     if len(networks) != gate.num_phases:
@@ -279,24 +283,24 @@ def _check_gate(folder: Path, saved: Mapping[str, Any], gate: PhaseGate, game: G
         )
 
 
-def _load_expert(path: Path, sha256: str, make: Callable[[], nn.Module]) -> nn.Module:
+def _load_expert(path: Path, sha256: str, blank: Callable[[], nn.Module], outline: nn.Module | None) -> nn.Module:
     found = digest(read_bytes(path))
     if found != sha256:
         raise DamagedFile(f"{path} is damaged: expected SHA-256 {sha256[:12]}, got {found[:12]}")
     state, _ = read_state(path)
     check_finite(state, path)
     # Compared with a network that takes no memory: sizes that the manifest only claims are not made.
-    if (outline := _outline(make)) is not None:
+    if outline is not None:
         check_state(outline, state, str(path))
-    network = make()
+    network = blank()
     load_state(network, state, str(path))
     return network
 
 
-def _outline(make: Callable[[], nn.Module]) -> nn.Module | None:
+def _outline(blank: Callable[[], nn.Module]) -> nn.Module | None:
     """Returns a network without memory for its weights; None where it looks at numbers while it is made, or fails."""
     try:
         with torch.device("meta"):
-            return make()
+            return blank()
     except Exception:
         return None
