@@ -1,0 +1,93 @@
+"""Who is promoted plays the next games, and who may be needed is kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from selfplay_for_tests import selfplay, work
+
+from moemcts.runs import selfplay as selfplay_runs
+from moemcts.runs import selfplay_judging
+from moemcts.runs.duels import in_turn
+from moemcts.runs.generations import PLAYED, PROMOTED
+from moemcts.runs.selfplay import SelfPlay
+from moemcts.store import read_json, read_toml, write_json, write_toml
+from moemcts.work import Here
+
+
+def test_who_is_not_promoted_does_not_play(tmp_path: Path) -> None:
+    run = selfplay(tmp_path / "run", generations=2, promotion={"score": 0.999}, gauntlet={"games": 0})
+    work(run)
+    assert [run.on_disk.champion(one) for one in (0, 1, 2)] == [0, 0, 0]
+    assert read_toml(run.on_disk.games(2) / "manifest.toml")["source"]["champion"] == 0
+
+
+@pytest.mark.parametrize("rule", [{"rule": "score", "score": 0.4}, {"rule": "sprt", "elo0": 0.0, "elo1": 400.0}])
+def test_equals_of_a_game_of_four_have_as_many_seats_where_one_is_to_be_promoted(
+    tmp_path: Path, rule: dict[str, Any]
+) -> None:
+    changes = {"game": "pommerman?max_steps=20", "gate": "none", "generations": 1, "gauntlet": {"games": 0}}
+    run = work(selfplay(tmp_path / "run", **changes, promotion={"games": 4, **rule}, search={"simulations": 2}))
+    records = [json.loads(line) for line in (tmp_path / "run/matches/promote-0001.jsonl").read_text().splitlines()]
+    seats = {tuple(record["agents"]) for record in records if "moves" in record}
+    assert seats == {("generation 1", "generation 0") * 2, ("generation 0", "generation 1") * 2}
+    _, drawn, won = counts = run.on_disk.said(1, PROMOTED)["counts"]
+    assert sum(counts) == 4
+    # Four games are too few for a sequential test between 0 and 400 Elo.
+    assert run.on_disk.champion(1) == int(rule["rule"] == "score" and won + drawn / 2 > 0.4 * 4)
+
+
+def test_nobody_is_promoted_where_two_agents_cannot_have_as_many_seats() -> None:
+    three: Any = SimpleNamespace(spec=SimpleNamespace(num_players=3, sides=((0,), (1,), (2,))))
+    with pytest.raises(ValueError, match="as many seats each, got one of 3"):
+        in_turn(three, "newest", "champion")
+
+
+def promoting(monkeypatch: pytest.MonkeyPatch, *generations: int) -> None:
+    """Lets promotion matches end so that these generations are promoted, and no others."""
+    names = {f"generation {one}" for one in generations}
+    monkeypatch.setattr(selfplay_judging, "is_promoted", lambda result, name, **rule: name in names)
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_who_plays_is_kept_until_the_next_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead: bool
+) -> None:
+    promoting(monkeypatch, 1)
+    monkeypatch.setattr(selfplay_runs, "Processes", lambda count, hint: Here())
+    learning, promotion = {"optimiser": "kept"}, {"goes_on": "champion"}
+    changes = {"keep": 2, "gauntlet": {"games": 0}, "learning": learning, "promotion": promotion}
+    run = work(selfplay(tmp_path / "run", generations=4, games={"ahead": ahead}, **changes))
+    assert [run.on_disk.champion(one) for one in range(5)] == [0, 1, 1, 1, 1]
+    kept = [path.parent.name for path in sorted((tmp_path / "run").glob("generations/*/experts"))]
+    assert kept == ["0000", "0001", "0002", "0004"]
+    # A generation learns on from the champion, with what its optimisers have gathered.
+    gathered = [path.parent.name for path in sorted((tmp_path / "run").glob("generations/*/optimisers"))]
+    assert gathered == ["0001", "0004"]
+
+
+def test_who_may_sit_opposite_a_later_champion_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    promoting(monkeypatch, 1, 4)
+    games = {"opponents": "league", "league": 2}
+    work(selfplay(tmp_path / "run", generations=3, keep=9, games=games, gauntlet={"games": 0}))
+    values = read_toml(tmp_path / "run" / "config.toml")
+    write_toml(tmp_path / "run" / "config.toml", values | {"generations": 5})
+    run = work(SelfPlay.load(tmp_path / "run"))
+    # The fifth generation's games are those of the fourth against the second, which was not promoted, and the third.
+    assert run.on_disk.said(5, PLAYED)["played_by"] == 4
+
+
+def test_a_promotion_that_was_said_but_not_noted_is_not_judged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    promoting(monkeypatch, 1, 2)
+    run = work(selfplay(tmp_path / "run", generations=2, keep=9, gauntlet={"games": 0}))
+    note = tmp_path / "run" / "parts" / "promote-0002.json"
+    write_json(note, read_json(note) | {"done": False})
+    # The generation that was beaten is gone.
+    assert not run.on_disk.experts(1).exists()
+    assert not work(SelfPlay.load(tmp_path / "run")).waiting()
