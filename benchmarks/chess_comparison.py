@@ -40,6 +40,7 @@ from moemcts.runs.sources import Sources
 from moemcts.work import num_cores
 
 SCHEMES = ["separated", "staged", "weighted?a=4", "weighted?a=10"]
+GATES = ["lichess"]
 LARGE = "rise-v3.3"
 SMALL = "resnet?channels=32&blocks=4&value_channels=4&value_hidden=64"
 
@@ -65,7 +66,7 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         training["channels_last"] = True
     return {
         "game": "chess",
-        "gates": ["lichess"],
+        "gates": options.gate or GATES,
         "schemes": options.scheme or SCHEMES,
         "network": options.network or (LARGE if on_gpu else SMALL),
         **({"other_networks": options.other_networks} if options.other_networks else {}),
@@ -112,10 +113,11 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
     arms = {arm.name: arm for arm in experiment.arms}
 
     def of(name: str) -> dict[str, object]:
-        """Returns whose row it is; arms of the first network do not name it."""
+        """Returns whose row it is; arms of the first network do not name it, nor those by Lichess' gate that."""
         arm = arms[name]
-        said = arm.scheme if arm.network == config.network else f"{arm.scheme} {arm.network}"
-        return common | {"arm": said, "scheme": arm.scheme, "network": arm.network}
+        further = [] if arm.is_single or arm.gate_name in GATES else ["by", arm.gate_name]
+        further += [] if arm.network == config.network else [arm.network]
+        return common | {"arm": " ".join([arm.scheme, *further]), "scheme": arm.scheme, "network": arm.network}
 
     for name, networks in numbers["losses"].items():
         for row in networks:
@@ -287,6 +289,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--start", type=Path, help="a single network that all trainings begin with")
     parser.add_argument("--start-samples", type=int, default=0, help="from how many it has learned, for the rows")
+    parser.add_argument("--gate", action="append", help=f"one of several gates; {', '.join(GATES)} by default")
     parser.add_argument("--scheme", action="append", help=f"one of several schemes; {', '.join(SCHEMES)} by default")
     parser.add_argument("--device", help="cpu or cuda; by default the experiment's, of a new one cuda where it is")
     parser.add_argument(

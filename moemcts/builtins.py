@@ -11,7 +11,7 @@ from moemcts.agents import RandomAgent
 from moemcts.arena.replays import WriteReplays, write_jsonl
 from moemcts.errors import UsageError
 from moemcts.game import Game, random_action
-from moemcts.gates import PhaseGate, PlyGate, SinglePhase
+from moemcts.gates import PhaseGate, PlyGate, RoundRobinGate, SinglePhase
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts.learn.networks import catalogue
 from moemcts.learn.schemes import catalogue as schemes
@@ -34,6 +34,7 @@ def register_gates() -> Sequence[Registration]:
         Registration(
             "plies", _plies, "cuts by plies played; three equal parts of a long game by default", found=("cuts",)
         ),
+        Registration("round-robin", _round_robin, "each ply another phase, in turn: a control, for it means nothing"),
         Registration("kmeans", _kmeans, "clusters of positions; `moemcts gate fit` makes its file", is_learned=True),
         Registration("learned", _learned, "a network trained with its experts, scheme mixture", is_learned=True),
     ]
@@ -104,6 +105,10 @@ def _plies(game: Game, *, cuts: Sequence[int] = ()) -> PlyGate:
     if late := [cut for cut in cuts if cut >= longest]:
         raise ValueError(f"expected cuts below {longest}, the longest game of {game.spec.name} in plies, got {late[0]}")
     return PlyGate(cuts or _thirds(game), ())
+
+
+def _round_robin(game: Game, *, phases: int = 3) -> RoundRobinGate:
+    return RoundRobinGate(phases)
 
 
 def _thirds(game: Game) -> tuple[int, int]:

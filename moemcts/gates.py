@@ -158,3 +158,26 @@ class PlyGate(CutGate):
 
     def numbers(self, views: Views) -> IntArray:
         return views.plies()
+
+
+class RoundRobinGate(HardGate):
+    """Phases that mean nothing, a control: position by position of a game each is the next one's in turn.
+
+    What experts by it gain over one network they owe to being several, not to the phases of the game. With two players
+    in turn and an even number of phases, every expert sees the turns of one player alone, which means something.
+    """
+
+    name = "round-robin"
+
+    def __init__(self, num_phases: int = 3) -> None:
+        """Raises ValueError of fewer than two phases."""
+        if num_phases < 2:
+            raise ValueError(f"expected at least 2 phases, got {num_phases}")
+        self.phase_names = tuple(f"turn {i}" for i in range(num_phases))
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return {"phases": self.num_phases}
+
+    def phases(self, views: Views) -> IntArray:
+        return views.plies() % self.num_phases

@@ -23,7 +23,7 @@ from moemcts.plugins import Plugins
 PAGES = Path(__file__).parent.parent / "docs" / "games"
 TABLE = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- /table -->)", re.DOTALL)
 HEAD = ("`--game`", "players", "actions", "observation", "longest game", "symmetries", "gates", "agents", "weights")
-ANY = ("plies", "kmeans", "learned", "none", "random", "flat", "uct")
+ANY = {one.name for one in [*builtins.register_gates(), *builtins.register_agents()]}
 """What every game has, left out."""
 MODULES = (
     builtins,

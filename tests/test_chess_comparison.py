@@ -171,7 +171,9 @@ def test_arms_of_equal_cost_have_rows_of_their_own(data: Path, tmp_path: Path, m
     assert channels == {arm: f"resnet?channels={2 if arm in others else 4}" for arm in cells if arm != "single"}
 
 
-def test_a_comparison_begins_with_one_network(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_comparison_begins_with_one_network_and_names_what_is_no_phase(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import chess_comparison
     import game_tables
     import record
@@ -183,13 +185,17 @@ def test_a_comparison_begins_with_one_network(data: Path, tmp_path: Path, monkey
     monkeypatch.setattr(chess_comparison, "num_cores", lambda: 1)
     start = save_team(tmp_path / "single", game="chess", gate="none")
     words = ["--samples", 600, "--seeds", 1, "--scheme", "separated", "--games", 2, "--simulations", 2]
+    words += ["--gate", "lichess", "--gate", "round-robin"]
     words += ["--start", start, "--start-samples", 5000, "--device", "cpu", "--record"]
     called("chess_comparison", monkeypatch, data, tmp_path / "run", *words)
     rows = [json.loads(line) for line in (tmp_path / "chess.jsonl").read_text().splitlines()]
     assert {row["start_samples"] for row in rows} == {5000}
     assert all(str(tmp_path) not in row["command"] for row in rows)
     assert "600 positions per pass, beginning with one network that had learned from 5,000," in game_tables.comparison()
-    assert "600 positions after 5,000 by one network, 1 seed" in chess_summary()
+    summary = chess_summary()
+    for arm in ("separated", "separated by round-robin"):
+        assert f"experts, `{arm}`, 600 positions after 5,000 by one network, 1 seed" in summary
+    assert len({row["name"] for row in rows}) == len(rows)
     assert chess_comparison.SMALL not in {row["network"] for row in rows}
 
 

@@ -21,7 +21,7 @@ from moemcts.evaluation import (
 )
 from moemcts.experts import ExpertSet, Routing, route_each, route_majority, route_mixture
 from moemcts.game import Packed, Views
-from moemcts.gates import PlyGate, SinglePhase
+from moemcts.gates import PlyGate, RoundRobinGate, SinglePhase
 from moemcts.plugins import plugins
 from moemcts.references import format_reference, parse_reference
 from moemcts.testing import check_agent, check_evaluator, check_game, check_gate
@@ -62,6 +62,14 @@ def test_plies_are_cut_where_games_are_though_they_could_last_much_longer() -> N
     game.spec = replace(game.spec, max_plies=300)
     first, second = plugins().gate("plies", game).cuts  # type: ignore[attr-defined]
     assert 1 <= first < second < 6
+
+
+def test_a_control_gives_each_ply_to_another_phase() -> None:
+    gate = plugins().gate("round-robin?phases=4", plugins().game("tictactoe"))
+    assert (gate.name, gate.phase_names) == ("round-robin", ("turn 0", "turn 1", "turn 2", "turn 3"))
+    assert list(RoundRobinGate().phases(some_views("", "0", "0 1", "0 1 2", "0 1 2 3"))) == [0, 1, 2, 0, 1]
+    with pytest.raises(ValueError, match="expected at least 2 phases, got 1"):
+        RoundRobinGate(1)
 
 
 @pytest.mark.parametrize(("cuts", "names"), [([], []), ([5, 5], []), ([6, 3], []), ([3], ["only one"])])
@@ -221,6 +229,7 @@ def test_games_gates_and_evaluators_that_keep_the_laws_pass() -> None:
         assert len(check_game(game)) > 10
         check_gate(PlyGate([2, 4]), game)
         check_gate(SinglePhase(), game)
+        check_gate(RoundRobinGate(), game)
         check_evaluator(UniformEvaluator(game.spec), game)
         check_evaluator(RolloutEvaluator(game.spec), game)
 
