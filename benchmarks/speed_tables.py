@@ -87,9 +87,10 @@ def _others() -> Iterator[tuple[str, str, str]]:
         found = [row["ratio"] for name, row in trained.items() if name.endswith(way) and "ratio" in row]
         yield f"training in {way}, against float32", _range(found, "times"), "–"
     losses = latest("cross_entropy")
-    for precision in ("float32", "bf16"):
-        label = f"cross-entropy of 256 policies of chess in training, {precision}, against PyTorch's"
-        yield label, _both(losses, "256 x 4,864", f"{precision}, against PyTorch's", 1, "times"), "–"
+    for held, against in (("actions played", "actions, "), ("shares of 30", "actions, shares of 30, ")):
+        for precision in ("float32", "bf16"):
+            label = f"cross-entropy of 256 policies of chess and {held}, {precision}, against PyTorch's"
+            yield label, _both(losses, f"256 x 4,864 {against}{precision}", "against PyTorch's", 1, "times"), "–"
     one_tree = "search, chess, middlegame, loss, 1 tree x 8 leaves, {}"
     rates = [
         speeds[one_tree.format(num)]["value"] for num in ("100,000", "1,000,000") if one_tree.format(num) in speeds

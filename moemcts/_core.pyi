@@ -326,12 +326,14 @@ def pommerman_decisions(
 def gather_rows(
     data: Sequence[_Bytes], offsets: Sequence[IntArray], parts: IntArray, rows: IntArray
 ) -> tuple[_Bytes, IntArray]: ...
+_Shares = tuple[IntArray, IntArray, FloatArray]
+
 def cross_entropy(
-    logits: _Logits, actions: IntArray, num_threads: int
-) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]: ...
+    logits: _Logits, targets: _Shares, num_threads: int
+) -> tuple[FloatArray, IntArray, IntArray, FloatArray, FloatArray]: ...
 def cross_entropy_gradient(
     logits: _Logits,
-    actions: IntArray,
+    targets: _Shares,
     sums: tuple[FloatArray, FloatArray],
     factors: FloatArray,
     out: _Logits,

@@ -80,9 +80,10 @@ def test_visits_turn_with_the_board() -> None:
     for symmetry in game.symmetries():
         batch = dataset.batch(np.zeros(20, dtype=np.int64), np.ones(1, dtype=np.float32), [symmetry])
         assert batch.policy is not None
-        for action, policy in zip(batch.actions, batch.policy, strict=True):
-            assert policy[action] == 0.75
-            assert policy.sum() == 1
+        actions, shares = batch.policy.actions.reshape(20, 2), batch.policy.shares.reshape(20, 2)
+        assert (shares == share).all()
+        assert (actions[:, 1] == batch.actions).all()
+        assert {tuple(row) for row in actions} == {(0, 1), tuple(symmetry.actions[[0, 1]])}
 
 
 def test_phase_weights_are_the_gate_of_the_views(data: Dataset) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moemcts.learn.networks.outputs import Outputs, value_of
-from moemcts.learn.training.cross_entropy import policy_loss
+from moemcts.learn.training.cross_entropy import PolicyTargets, policy_loss
 from moemcts.learn.training.losses import Losses, Targets, sample_losses, total_loss
 from moemcts.learn.training.schedule import FINAL, one_cycle, pace
 
@@ -78,33 +78,53 @@ def test_weight_two_is_the_sample_twice() -> None:
 
 def test_one_hot_visits_equal_the_action() -> None:
     made, wanted = outputs(), targets()
-    visits = torch.nn.functional.one_hot(wanted.actions, 5).double()
-    by_action, by_visits = sample_losses(made, wanted), sample_losses(made, wanted._replace(policy=visits))
+    visited = wanted._replace(policy=PolicyTargets.of(wanted.actions))
+    by_action, by_visits = sample_losses(made, wanted), sample_losses(made, visited)
     assert torch.allclose(by_action.policy, by_visits.policy, atol=1e-12, rtol=0)
     assert (by_action.correct == by_visits.correct).all()
 
 
+def drawn_targets(num_actions: int, num: int, generator: torch.Generator) -> PolicyTargets:
+    """Returns rows of one to six actions."""
+    counts = torch.randint(1, 7, (num,), generator=generator)
+    actions = [torch.randperm(num_actions, generator=generator)[:count] for count in counts]
+    shares = [torch.softmax(torch.randn(int(count), generator=generator), 0) for count in counts]
+    return PolicyTargets(
+        torch.cat([torch.zeros(1, dtype=torch.int64), counts.cumsum(0)]), *map(torch.cat, (actions, shares))
+    )
+
+
+@pytest.mark.parametrize("is_searched", [False, True], ids=["played", "searched"])
 @pytest.mark.parametrize("num_actions", [6, 4864])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_native_cross_entropy_is_that_of_pytorch(dtype: torch.dtype, num_actions: int) -> None:
+def test_the_native_cross_entropy_is_that_of_pytorch(dtype: torch.dtype, num_actions: int, is_searched: bool) -> None:
     generator = torch.Generator().manual_seed(3)
     # As a network hands them over: cells of planes whose channels lie next to one another.
     drawn = 3 * torch.randn(num_actions, 32, generator=generator).t()
     logits = drawn.to(dtype).requires_grad_(True)
     exact = logits.detach().double().requires_grad_(True)
     actions = torch.randint(num_actions, (64,), generator=generator)[::2]
+    targets = drawn_targets(num_actions, 32, generator) if is_searched else actions
     factors = torch.rand(32, generator=generator)
-    found = policy_loss(logits, actions)
-    wanted = torch.nn.functional.cross_entropy(exact, actions, reduction="none")
-    assert torch.allclose(found.losses.double(), wanted, atol=2e-6, rtol=1e-6)
+    found, wanted = policy_loss(logits, targets), policy_loss(exact, targets)
+    assert torch.allclose(found.losses.double(), wanted.losses, atol=2e-6, rtol=1e-6)
     assert found.best.tolist() == exact.argmax(dim=1).tolist()
+    assert found.wanted.tolist() == wanted.wanted.tolist()
     (found.losses * factors).sum().backward()
-    (wanted * factors).sum().backward()
+    (wanted.losses * factors).sum().backward()
     assert logits.grad is not None
     assert exact.grad is not None
     assert logits.grad.dtype == dtype
     rounding = 1e-5 if dtype is torch.float32 else 2**-8
     assert torch.allclose(logits.grad.double(), exact.grad, atol=2e-6, rtol=rounding)
+
+
+def test_the_first_of_equally_many_visits_is_wanted() -> None:
+    targets = PolicyTargets(
+        torch.tensor([0, 3, 5]), torch.tensor([4, 1, 2, 3, 0]), torch.tensor([0.4, 0.4, 0.2, 0.5, 0.5])
+    )
+    for dtype in (torch.float32, torch.float64):
+        assert policy_loss(torch.zeros(2, 5, dtype=dtype), targets).wanted.tolist() == [1, 0]
 
 
 def test_logits_that_the_core_does_not_know_are_those_of_pytorch() -> None:

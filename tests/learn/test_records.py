@@ -42,7 +42,7 @@ def test_joined_records_are_the_parts_one_after_the_other() -> None:
     rows = [joined.positions.take(np.array([i])).data.tobytes().decode() for i in (1, 6)]
     assert rows == ["0", "4"]
     assert joined.visits is not None
-    assert joined.visits.dense(np.array([6, 5]), 9).argmax(axis=1).tolist() == [0, 4]
+    assert joined.visits.take(np.array([6, 5])).actions.tolist() == [0, 4]
 
 
 def test_the_first_samples_survive_the_way_to_disk_and_back() -> None:
@@ -54,9 +54,15 @@ def test_the_first_samples_survive_the_way_to_disk_and_back() -> None:
     assert copy.visits.offsets.tolist() == [0, 1, 2, 3]
 
 
-def test_dense_visits_hold_the_shares_of_their_row() -> None:
-    visits = Visits.of([(np.array([1, 3]), np.array([0.25, 0.75])), (np.array([0]), np.array([1.0]))])
-    assert visits.dense(np.array([1, 0]), 4).tolist() == [[1, 0, 0, 0], [0, 0.25, 0, 0.75]]
+def test_rows_of_visits_are_taken_in_any_order_and_those_without_are_what_was_played() -> None:
+    nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
+    visits = Visits.of([(np.array([1, 3]), np.array([0.25, 0.75])), nothing, (np.array([0]), np.array([1.0])), nothing])
+    taken = visits.take(np.array([3, 2, 1, 1, 0]))
+    assert taken.offsets.tolist() == [0, 0, 1, 1, 1, 3]
+    known = taken.where_known(np.array([9, 8, 7, 6, 5]))
+    assert known.offsets.tolist() == [0, 1, 2, 3, 4, 6]
+    assert known.actions.tolist() == [9, 0, 7, 6, 1, 3]
+    assert known.shares.tolist() == [1, 1, 1, 1, 0.25, 0.75]
 
 
 def test_rows_with_and_without_visits_and_values_stay_apart() -> None:
@@ -81,8 +87,8 @@ def test_rows_with_and_without_visits_and_values_stay_apart() -> None:
         # Without visits, all that is known of a policy is what was played.
         batch = data.batch(rows, np.ones(10, dtype=np.float32))
         assert batch.policy is not None
-        assert (batch.policy.argmax(axis=1) == batch.actions).all()
-        assert (batch.policy.sum(axis=1) == 1).all()
+        assert (batch.policy.actions == batch.actions).all()
+        assert (batch.policy.shares == 1).all()
         for values in (copy.values, data.values(rows)):
             assert np.flatnonzero(~np.isnan(values)).tolist() == [2 + 5 * (parts[0] is known)]
         assert np.isnan(copy.first(2).values).all() if copy.first(2).values is not None else False
@@ -104,7 +110,7 @@ def test_visits_take_two_bytes_per_action_where_these_hold_it_and_four_elsewhere
         joined = Visits.join([visits, visits])
         assert stored.dtype == joined.actions.dtype == kind
         assert stored.tolist() == actions.tolist() * 5
-        assert joined.dense(np.array([9]), largest + 1).nonzero()[1].tolist() == [0, largest]
+        assert joined.take(np.array([9])).actions.tolist() == [0, largest]
 
 
 def test_visits_in_files_from_before_have_eight_bytes_per_action_and_are_read_alike() -> None:
@@ -115,4 +121,5 @@ def test_visits_in_files_from_before_have_eight_bytes_per_action_and_are_read_al
     batches = [one.batch(np.arange(10), np.ones(10, dtype=np.float32)) for one in data]
     assert batches[0].policy is not None
     assert batches[1].policy is not None
-    assert (batches[0].policy == batches[1].policy).all()
+    for name in ("offsets", "actions", "shares"):
+        assert (getattr(batches[0].policy, name) == getattr(batches[1].policy, name)).all()

@@ -13,7 +13,7 @@ from moemcts.errors import MoemctsError
 from moemcts.game import BoolArray, FloatArray, Game, IntArray, Packed, Symmetry, Views
 from moemcts.gates import PhaseGate
 from moemcts.learn.data.phase_weights import PhaseWeights
-from moemcts.learn.data.records import PER_SAMPLE, Records, join_values, join_visits
+from moemcts.learn.data.records import PER_SAMPLE, Records, Visits, join_values, join_visits
 from moemcts.learn.data.shards import dataset_id, read_shards
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.native import core
@@ -30,9 +30,9 @@ class Batch:
     """`[B, *observation_shape]`."""
     actions: IntArray
     """What was played, `[B]`."""
-    policy: FloatArray | None
-    """The search's visits, `[B, A]`, rows summing to one: all on the action played where they are not known, None where
-    they are known of no sample of the dataset."""
+    policy: Visits | None
+    """The search's visits, B rows that sum to one: all on the action played where they are not known, None where they
+    are known of no sample of the dataset."""
     returns: FloatArray
     """`[B, P]`, column 0 for the viewing player."""
     plies_to_end: IntArray
@@ -210,7 +210,8 @@ class Dataset:
                 planes[chosen] = symmetry.planes(planes[chosen])
                 actions[chosen] = symmetry.actions[actions[chosen]]
                 if policy is not None:
-                    policy[np.ix_(chosen, symmetry.actions)] = policy[chosen]
+                    visited = np.repeat(drawn == i, np.diff(policy.offsets))
+                    policy.actions[visited] = symmetry.actions[policy.actions[visited]]
         return Batch(
             planes=planes,
             actions=actions,
@@ -221,14 +222,9 @@ class Dataset:
             values=None if self._samples.targets is None else self._samples.targets[samples],
         )
 
-    def _policy(self, samples: IntArray, actions: IntArray) -> FloatArray | None:
+    def _policy(self, samples: IntArray, actions: IntArray) -> Visits | None:
         visits = self._samples.visits
-        if visits is None:
-            return None
-        policy = visits.dense(samples, self.game.spec.num_actions)
-        unknown = np.flatnonzero(~visits.are_known(samples))
-        policy[unknown, actions[unknown]] = 1.0
-        return policy
+        return None if visits is None else visits.take(samples).where_known(actions)
 
 
 def epoch_rows(weights: FloatArray, size: int, seed: int) -> list[IntArray]:

@@ -28,7 +28,7 @@ from moemcts.game import (
 class Visits:
     """Shares of a search's visits, one ragged row per sample: a policy target richer than one action.
 
-    The row of a sample whose player weighed no actions is empty.
+    The row of a sample whose player weighed no actions is empty; no row has an action twice.
     """
 
     offsets: IntArray
@@ -37,14 +37,23 @@ class Visits:
     """Of any type of integers."""
     shares: FloatArray
 
-    def dense(self, rows: IntArray, num_actions: int) -> FloatArray:
-        """Returns the rows over all actions, `[len(rows), A]`; one without shares is zero everywhere."""
+    def take(self, rows: IntArray) -> Visits:
+        """Returns the given rows, in that order."""
         counts = self.offsets[rows + 1] - self.offsets[rows]
-        starts = np.cumsum(counts) - counts
-        index = np.arange(counts.sum()) + np.repeat(self.offsets[rows] - starts, counts)
-        policy = np.zeros((len(rows), num_actions), dtype=np.float32)
-        policy[np.repeat(np.arange(len(rows)), counts), self.actions[index]] = self.shares[index]
-        return policy
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        index = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], counts)
+        return Visits(offsets, self.actions[index], self.shares[index])
+
+    def where_known(self, played: IntArray) -> Visits:
+        """Returns the same, but all on the action played, `[N]`, in rows without shares."""
+        counts = np.diff(self.offsets)
+        unknown = np.flatnonzero(counts == 0)
+        places = self.offsets[unknown]
+        return Visits(
+            np.concatenate([[0], np.cumsum(np.maximum(counts, 1))]),
+            np.insert(self.actions.astype(np.int64), places, played[unknown]),
+            np.insert(self.shares, places, 1.0),
+        )
 
     def are_known(self, rows: IntArray) -> BoolArray:
         """Returns which of the rows have shares."""

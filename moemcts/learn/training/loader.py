@@ -15,6 +15,7 @@ from torch import Tensor
 from moemcts.game import FloatArray, IntArray, Symmetry
 from moemcts.learn.data.dataset import Batch, Dataset, epoch_rows, num_batches
 from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.cross_entropy import PolicyTargets
 from moemcts.learn.training.losses import Targets
 from moemcts.learn.training.ranks import Ranks
 
@@ -34,7 +35,9 @@ class Tensors(NamedTuple):
             made = torch.from_numpy(array)
             return made.pin_memory() if is_pinned else made
 
-        policy = None if batch.policy is None else tensor(batch.policy)
+        policy = None
+        if (visits := batch.policy) is not None:
+            policy = PolicyTargets(tensor(visits.offsets), tensor(visits.actions), tensor(visits.shares))
         values = None if batch.values is None else tensor(batch.values)
         targets = Targets(tensor(batch.actions), policy, tensor(batch.returns), tensor(batch.plies_to_end), values)
         return cls(tensor(batch.planes), targets, tensor(batch.weights))
@@ -45,7 +48,9 @@ class Tensors(NamedTuple):
         def place(tensor: Tensor) -> Tensor:
             return tensor.to(device, non_blocking=True)
 
-        targets = Targets(*(None if part is None else place(part) for part in self.targets))  # type: ignore[arg-type]
+        actions, policy, *others = self.targets
+        policy = policy and PolicyTargets(*map(place, policy))
+        targets = Targets(place(actions), policy, *(None if one is None else place(one) for one in others))  # type: ignore[arg-type]
         return Tensors(place(self.planes), targets, place(self.weights))
 
 

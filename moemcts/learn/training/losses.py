@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from moemcts.learn.networks.outputs import DRAW, MAX_PLIES, Outputs
-from moemcts.learn.training.cross_entropy import PolicyLoss, policy_loss
+from moemcts.learn.training.cross_entropy import PolicyTargets, policy_loss
 
 
 class Targets(NamedTuple):
@@ -18,8 +18,8 @@ class Targets(NamedTuple):
 
     actions: Tensor
     """What was played, `[B]`."""
-    policy: Tensor | None
-    """The search's visits where they are known, `[B, A]`, rows summing to one."""
+    policy: PolicyTargets | None
+    """The search's visits where they are known, rows summing to one."""
     returns: Tensor
     """`[B, P]`, column 0 for the viewing player."""
     plies_to_end: Tensor
@@ -58,12 +58,11 @@ def sample_losses(outputs: Outputs, targets: Targets) -> Losses:
     logits, value, wdl, plies = outputs
     returns = targets.returns[:, 0] if value.ndim == 1 else targets.returns
     values = targets.returns if targets.values is None else targets.values
-    policy, best = _policy_loss(logits, targets)
-    likeliest = targets.actions if targets.policy is None else targets.policy.argmax(dim=1)
+    policy, best, wanted = policy_loss(logits, targets.actions if targets.policy is None else targets.policy)
     return Losses(
         policy=policy,
         value=_over_players((value - (values[:, 0] if value.ndim == 1 else values)).square()),
-        correct=(best == likeliest).to(policy.dtype),
+        correct=(best == wanted).to(policy.dtype),
         wdl=None if wdl is None else _over_players(_outcome_loss(wdl, returns)),
         plies=None if plies is None else (plies - targets.plies_to_end.clamp(0, MAX_PLIES) / MAX_PLIES).square(),
     )
@@ -77,13 +76,6 @@ def total_loss(losses: Losses, weights: Tensor, shares: Mapping[str, float]) -> 
     """
     total = sum((shares[name] * part for name, part in losses.terms().items()), start=torch.zeros_like(losses.policy))
     return torch.mean(weights * total)
-
-
-def _policy_loss(logits: Tensor, targets: Targets) -> PolicyLoss:
-    if targets.policy is None:
-        return policy_loss(logits, targets.actions)
-    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    return PolicyLoss(functional.cross_entropy(logits, targets.policy, reduction="none"), logits.argmax(dim=1))
 
 
 def _outcome_loss(wdl: Tensor, returns: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
-//! Cross-entropy of policies against the actions that were played, and its gradient, in as few passes as possible.
+//! Cross-entropy of policies against the shares that actions are to have, and its gradient, in as few passes as possible.
 //!
-//! With thousands of actions, most of the numbers that a small network computes are its logits.
+//! With thousands of actions, most of the numbers that a small network computes are its logits; few have a share.
 
 use crate::lanes;
 use crate::number::Number;
@@ -8,40 +8,112 @@ use crate::number::Number;
 /// A thread has as many logits at least: fewer are not worth starting one.
 const WORTH_A_THREAD: usize = 1 << 16;
 
-/// Logits `[N, A]` by rows, and the action that each row is held against.
+/// What policies are held against: row `i` is `offsets[i]..offsets[i + 1]` of actions and shares.
+///
+/// A row has no action twice; an action that was played has a share of one.
+#[derive(Clone, Copy)]
+pub struct Targets<'a> {
+    offsets: &'a [i64],
+    actions: &'a [i64],
+    shares: &'a [f32],
+}
+
+impl<'a> Targets<'a> {
+    /// Checks that the rows lie one behind the other; else says what is wrong.
+    pub fn new(offsets: &'a [i64], actions: &'a [i64], shares: &'a [f32]) -> Result<Self, String> {
+        let whole = offsets.first() == Some(&0) && offsets.last() == i64::try_from(actions.len()).ok().as_ref();
+        if !whole || !offsets.is_sorted() || shares.len() != actions.len() {
+            let ends = (offsets.first(), offsets.last());
+            let (num_actions, num_shares) = (actions.len(), shares.len());
+            return Err(format!("expected rows of {num_actions} actions, got {num_shares} shares, offsets {ends:?}"));
+        }
+        Ok(Self { offsets, actions, shares })
+    }
+
+    fn num_rows(self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    fn split(self, num_rows: usize) -> (Self, Self) {
+        (Self { offsets: &self.offsets[..=num_rows], ..self }, Self { offsets: &self.offsets[num_rows..], ..self })
+    }
+
+    fn rows(self) -> impl Iterator<Item = Row<'a>> {
+        self.offsets.windows(2).map(move |ends| {
+            let range = ends[0] as usize..ends[1] as usize;
+            Row { actions: &self.actions[range.clone()], shares: &self.shares[range] }
+        })
+    }
+}
+
+/// The shares of one policy.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    actions: &'a [i64],
+    shares: &'a [f32],
+}
+
+impl<'a> Row<'a> {
+    fn iter(self) -> impl Iterator<Item = (usize, f32)> + 'a {
+        self.actions.iter().map(|&action| action as usize).zip(self.shares.iter().copied())
+    }
+
+    fn total(self) -> f32 {
+        self.shares.iter().sum()
+    }
+
+    /// Returns the first action of the largest share.
+    fn wanted(self) -> i64 {
+        let before = |(most, first): (f32, usize), (action, share): (usize, f32)| {
+            if share > most || (share == most && action < first) {
+                (share, action)
+            } else {
+                (most, first)
+            }
+        };
+        self.iter().fold((0.0, 0), before).1 as i64
+    }
+}
+
+/// Logits `[N, A]` by rows, and what each row is held against.
 #[derive(Clone, Copy)]
 pub struct Policies<'a, T> {
     logits: &'a [T],
-    actions: &'a [i64],
+    targets: Targets<'a>,
     num_actions: usize,
 }
 
 impl<'a, T: Number> Policies<'a, T> {
-    /// Checks that there is an action for each row, and that each is one of the row's; else says what is wrong.
-    pub fn new(logits: &'a [T], actions: &'a [i64], num_actions: usize) -> Result<Self, String> {
-        if num_actions == 0 || logits.len() != actions.len() * num_actions {
-            return Err(format!("expected an action per row, got {} for {} logits", actions.len(), logits.len()));
+    /// Checks that there are targets for each row, and that each action is one of the row's; else says what is wrong.
+    pub fn new(logits: &'a [T], targets: Targets<'a>, num_actions: usize) -> Result<Self, String> {
+        if num_actions == 0 || logits.len() != targets.num_rows() * num_actions {
+            let num = targets.num_rows();
+            return Err(format!("expected a target per row, got {num} for {} logits", logits.len()));
         }
-        match actions.iter().find(|&&action| !usize::try_from(action).is_ok_and(|action| action < num_actions)) {
+        match targets.actions.iter().find(|&&action| !usize::try_from(action).is_ok_and(|one| one < num_actions)) {
             Some(action) => Err(format!("expected actions below {num_actions}, got {action}")),
-            None => Ok(Self { logits, actions, num_actions }),
+            None => Ok(Self { logits, targets, num_actions }),
         }
+    }
+
+    fn num_rows(self) -> usize {
+        self.targets.num_rows()
     }
 
     /// Returns how many rows each of so many threads does, of which there are fewer where there is little to do.
     fn share(self, num_threads: usize) -> usize {
         let num_threads = num_threads.clamp(1, (self.logits.len() / WORTH_A_THREAD).max(1));
-        self.actions.len().div_ceil(num_threads).max(1)
+        self.num_rows().div_ceil(num_threads).max(1)
     }
 
     fn split(self, num_rows: usize) -> (Self, Self) {
         let (first, others) = self.logits.split_at(num_rows * self.num_actions);
-        let (of_first, of_others) = self.actions.split_at(num_rows);
-        (Self { logits: first, actions: of_first, ..self }, Self { logits: others, actions: of_others, ..self })
+        let (of_first, of_others) = self.targets.split(num_rows);
+        (Self { logits: first, targets: of_first, ..self }, Self { logits: others, targets: of_others, ..self })
     }
 
-    fn rows(self) -> impl Iterator<Item = (&'a [T], usize)> {
-        self.logits.chunks_exact(self.num_actions).zip(self.actions.iter().map(|&action| action as usize))
+    fn rows(self) -> impl Iterator<Item = (&'a [T], Row<'a>)> {
+        self.logits.chunks_exact(self.num_actions).zip(self.targets.rows())
     }
 }
 
@@ -50,7 +122,7 @@ impl<'a, T: Number> Policies<'a, T> {
 /// The logarithm of a row's sum is in two parts: added up, they would lose the digits of small sums beside large logits.
 #[derive(Debug, PartialEq)]
 pub struct Losses {
-    /// `-log p(action)`.
+    /// `-log p(action)`, weighed by the shares.
     pub losses: Vec<f32>,
     /// The largest logit.
     pub largest: Vec<f32>,
@@ -58,13 +130,16 @@ pub struct Losses {
     pub log_sums: Vec<f32>,
     /// The first of the likeliest actions.
     pub best: Vec<i64>,
+    /// The first of those that are to have the largest share.
+    pub wanted: Vec<i64>,
 }
 
 /// Returns the losses of policies, computed by so many threads.
 pub fn losses<T: Number>(policies: Policies<T>, num_threads: usize) -> Losses {
-    let num = policies.actions.len();
+    let num = policies.num_rows();
     let zeros = || vec![0.0; num];
-    let mut found = Losses { losses: zeros(), largest: zeros(), log_sums: zeros(), best: vec![0; num] };
+    let wanted = policies.targets.rows().map(Row::wanted).collect();
+    let mut found = Losses { losses: zeros(), largest: zeros(), log_sums: zeros(), best: vec![0; num], wanted };
     let share = policies.share(num_threads);
     let sums = found.largest.chunks_mut(share).zip(found.log_sums.chunks_mut(share));
     let parts = found.losses.chunks_mut(share).zip(found.best.chunks_mut(share)).zip(sums);
@@ -88,7 +163,7 @@ pub fn gradient<T: Number>(
     out: &mut [T],
     num_threads: usize,
 ) -> Result<(), String> {
-    let num = policies.actions.len();
+    let num = policies.num_rows();
     let lengths = [largest.len(), log_sums.len(), factors.len()];
     if lengths != [num; 3] || out.len() != policies.logits.len() {
         return Err(format!("expected {num} rows, got {lengths:?} and {} numbers to write", out.len()));
@@ -124,11 +199,11 @@ fn losses_of_rows<T: Number>(
     largest: &mut [f32],
     log_sums: &mut [f32],
 ) {
-    for (i, (row, action)) in policies.rows().enumerate() {
+    for (i, (row, target)) in policies.rows().enumerate() {
         let most = lanes::largest(row);
         largest[i] = most;
         log_sums[i] = lanes::sum_of_exps(row, most).ln();
-        losses[i] = (most - row[action].widen()) + log_sums[i];
+        losses[i] = target.iter().map(|(action, share)| share * ((most - row[action].widen()) + log_sums[i])).sum();
         best[i] = row.iter().position(|logit| logit.widen() == most).unwrap_or(0) as i64;
     }
 }
@@ -143,12 +218,15 @@ fn gradient_of_rows<T: Number>(
 ) {
     let outs = out.chunks_exact_mut(policies.num_actions).zip(factors);
     let sums = largest.iter().zip(log_sums);
-    for (((row, action), (out, &factor)), (&most, &log_sum)) in policies.rows().zip(outs).zip(sums) {
-        let probability = |logit: T| lanes::exp((logit.widen() - most) - log_sum);
+    for (((row, target), (out, &factor)), (&most, &log_sum)) in policies.rows().zip(outs).zip(sums) {
+        let total = target.total();
+        let probability = |logit: T| total * lanes::exp((logit.widen() - most) - log_sum);
         for (gradient, &logit) in out.iter_mut().zip(row) {
             *gradient = T::narrow(factor * probability(logit));
         }
-        out[action] = T::narrow(factor * (probability(row[action]) - 1.0));
+        for (action, share) in target.iter() {
+            out[action] = T::narrow(factor * (probability(row[action]) - share));
+        }
     }
 }
 
@@ -201,7 +279,7 @@ mod vectorised {
 
 #[cfg(test)]
 mod tests {
-    use super::{gradient, losses, Policies};
+    use super::{gradient, losses, Policies, Targets};
     use crate::number::{Bf16, Number};
 
     const NUM_ACTIONS: usize = 37;
@@ -217,13 +295,16 @@ mod tests {
         (sum.ln() - f64::from(row[action]), gradient)
     }
 
+    const OFFSETS: [i64; 6] = [0, 1, 2, 3, 4, 5];
     const ACTIONS: [i64; 5] = [0, 36, 16, 15, 20];
+    const SHARES: [f32; 5] = [1.0; 5];
+    const PLAYED: Targets = Targets { offsets: &OFFSETS, actions: &ACTIONS, shares: &SHARES };
     const FACTORS: [f32; 5] = [1.0, 0.5, 0.0, 2.0, -1.0];
 
     #[test]
     fn they_are_what_the_definition_says() {
         let logits = logits();
-        let policies = Policies::new(&logits, &ACTIONS, NUM_ACTIONS).unwrap();
+        let policies = Policies::new(&logits, PLAYED, NUM_ACTIONS).unwrap();
         let found = losses(policies, 1);
         let mut out = vec![0.0; logits.len()];
         gradient(policies, &found.largest, &found.log_sums, &FACTORS, &mut out, 1).unwrap();
@@ -237,13 +318,43 @@ mod tests {
         }
     }
 
+    /// Returns an action a row, each with a share of one.
+    fn played<'a>(offsets: &'a [i64], actions: &'a [i64]) -> Targets<'a> {
+        Targets::new(offsets, actions, &[1.0; 100][..actions.len()]).unwrap()
+    }
+
+    #[test]
+    fn shares_of_several_actions_are_weighed() {
+        let logits = logits();
+        let (offsets, actions) = ([0, 3, 4, 4, 6, 7], [5, 0, 30, 36, 9, 2, 20]);
+        // The third row has no target; that of the last does not sum to one, as rounded shares do not.
+        let shares = [0.25, 0.5, 0.25, 1.0, 0.5, 0.5, 0.75];
+        let policies = Policies::new(&logits, Targets::new(&offsets, &actions, &shares).unwrap(), NUM_ACTIONS).unwrap();
+        let found = losses(policies, 1);
+        assert_eq!(found.wanted, [0, 36, 0, 2, 20]);
+        let mut out = vec![0.0; logits.len()];
+        gradient(policies, &found.largest, &found.log_sums, &FACTORS, &mut out, 1).unwrap();
+        for (i, row) in logits.chunks(NUM_ACTIONS).enumerate() {
+            let (mut loss, mut gradient) = (0.0, [0.0; NUM_ACTIONS]);
+            for j in offsets[i] as usize..offsets[i + 1] as usize {
+                let (of_action, by_action) = wanted(row, actions[j] as usize);
+                loss += f64::from(shares[j]) * of_action;
+                gradient.iter_mut().zip(by_action).for_each(|(sum, one)| *sum += f64::from(shares[j]) * one);
+            }
+            assert!((f64::from(found.losses[i]) - loss).abs() < 3e-6);
+            for (one, wanted) in out[i * NUM_ACTIONS..].iter().zip(gradient) {
+                assert!((f64::from(*one) - wanted * f64::from(FACTORS[i])).abs() < 1e-6);
+            }
+        }
+    }
+
     #[test]
     fn halves_of_the_digits_are_rounded_once() {
         let rounded: Vec<Bf16> = logits().iter().map(|&logit| Bf16::narrow(logit)).collect();
         let exact: Vec<f32> = rounded.iter().map(|logit| logit.widen()).collect();
         let (short, long) = (
-            Policies::new(&rounded, &ACTIONS, NUM_ACTIONS).unwrap(),
-            Policies::new(&exact, &ACTIONS, NUM_ACTIONS).unwrap(),
+            Policies::new(&rounded, PLAYED, NUM_ACTIONS).unwrap(),
+            Policies::new(&exact, PLAYED, NUM_ACTIONS).unwrap(),
         );
         let found = losses(short, 1);
         assert_eq!(found, losses(long, 1));
@@ -256,7 +367,7 @@ mod tests {
     #[test]
     fn far_from_zero_the_gradient_still_sums_to_nothing() {
         let row: Vec<f32> = (0..1000).map(|i| 1e4 + (i * 7919 % 1000) as f32 / 250.0).collect();
-        let policies = Policies::new(&row, &[500], 1000).unwrap();
+        let policies = Policies::new(&row, played(&[0, 1], &[500]), 1000).unwrap();
         let found = losses(policies, 1);
         let (loss, _) = wanted(&row.iter().map(|logit| logit - 1e4).collect::<Vec<_>>(), 500);
         assert!((f64::from(found.losses[0]) - loss).abs() < 3e-6);
@@ -271,7 +382,8 @@ mod tests {
         let logits: Vec<f32> = (0..num_rows * num_actions).map(|i| (i * 7919 % 10007) as f32 / 900.0).collect();
         let actions: Vec<i64> = (0..num_rows as i64).map(|i| i * 71).collect();
         let factors: Vec<f32> = (0..num_rows).map(|i| i as f32 / 7.0).collect();
-        let policies = Policies::new(&logits, &actions, num_actions).unwrap();
+        let offsets: Vec<i64> = (0..=num_rows as i64).collect();
+        let policies = Policies::new(&logits, played(&offsets, &actions), num_actions).unwrap();
         assert_eq!(policies.share(3), 23);
         let alone = losses(policies, 1);
         let mut out = vec![0.0; logits.len()];
@@ -287,13 +399,13 @@ mod tests {
     #[test]
     fn little_is_done_by_one_thread() {
         let logits = logits();
-        assert_eq!(Policies::new(&logits, &ACTIONS, NUM_ACTIONS).unwrap().share(32), ACTIONS.len());
+        assert_eq!(Policies::new(&logits, PLAYED, NUM_ACTIONS).unwrap().share(32), ACTIONS.len());
     }
 
     #[test]
     fn equal_logits_have_their_first_as_the_best() {
-        let found = losses(Policies::new(&[1.0, 3.0, 3.0], &[2], 3).unwrap(), 1);
-        assert_eq!(found.best, [1]);
+        let found = losses(Policies::new(&[1.0, 3.0, 3.0], played(&[0, 1], &[2]), 3).unwrap(), 1);
+        assert_eq!((found.best, found.wanted), (vec![1], vec![2]));
     }
 
     #[test]
@@ -301,23 +413,27 @@ mod tests {
         let mut logits = logits();
         logits[3] = f32::NAN;
         logits[NUM_ACTIONS] = f32::INFINITY;
-        let found = losses(Policies::new(&logits, &ACTIONS, NUM_ACTIONS).unwrap(), 1);
+        let found = losses(Policies::new(&logits, PLAYED, NUM_ACTIONS).unwrap(), 1);
         assert!(found.losses[0].is_nan() && !found.losses[1].is_finite() && found.losses[2].is_finite());
     }
 
     #[test]
     fn what_does_not_fit_is_an_error() {
-        assert!(Policies::new(&[0.0; 6], &[0], 3).is_err());
-        assert!(Policies::new(&[0.0; 6], &[0, 3], 3).is_err());
-        assert!(Policies::new(&[0.0; 6], &[0, -1], 3).is_err());
-        let policies = Policies::new(&[0.0; 6], &[0, 1], 3).unwrap();
+        assert!(Policies::new(&[0.0; 6], played(&[0, 1], &[0]), 3).is_err());
+        assert!(Policies::new(&[0.0; 6], played(&[0, 1, 2], &[0, 3]), 3).is_err());
+        assert!(Policies::new(&[0.0; 6], played(&[0, 1, 2], &[0, -1]), 3).is_err());
+        for offsets in [&[][..], &[0, 1], &[1, 2], &[0, 2, 1, 2], &[-1, 2]] {
+            assert!(Targets::new(offsets, &[0, 1], &[1.0; 2]).is_err());
+        }
+        assert!(Targets::new(&[0, 2], &[0, 1], &[1.0]).is_err());
+        let policies = Policies::new(&[0.0; 6], played(&[0, 1, 2], &[0, 1]), 3).unwrap();
         assert!(gradient(policies, &[0.0], &[0.0; 2], &[1.0; 2], &mut [0.0; 6], 1).is_err());
         assert!(gradient(policies, &[0.0; 2], &[0.0; 2], &[1.0; 2], &mut [0.0; 5], 1).is_err());
     }
 
     #[test]
     fn no_rows_are_no_losses() {
-        let policies = Policies::<f32>::new(&[], &[], 3).unwrap();
+        let policies = Policies::<f32>::new(&[], played(&[0], &[]), 3).unwrap();
         assert!(losses(policies, 2).losses.is_empty());
         gradient(policies, &[], &[], &[], &mut [], 2).unwrap();
     }

@@ -6,5 +6,5 @@ pub mod cross_entropy;
 mod lanes;
 mod number;
 
-pub use cross_entropy::{gradient, losses, Losses, Policies};
+pub use cross_entropy::{gradient, losses, Losses, Policies, Targets};
 pub use number::{Bf16, Number};

@@ -1,6 +1,6 @@
 //! Cross-entropy of policies for PyTorch's tensors on a CPU, as arrays of their memory.
 
-use moemcts_learn::{Bf16, Losses, Number, Policies};
+use moemcts_learn::{Bf16, Losses, Number, Policies, Targets};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,22 +21,29 @@ pub enum Gradient<'py> {
 
 /// Numbers of each row, `[N]`.
 type Column<'py> = Bound<'py, PyArray1<f32>>;
+/// Of each row, `[N]`.
+type Actions<'py> = Bound<'py, PyArray1<i64>>;
+/// Where the rows begin and end, `[N + 1]`, their actions, and the shares of these.
+type Shares<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f32>);
 
-/// Returns `-log p(action)` of each row, its first best action, its largest logit, and the logarithm of the sum of the
-/// exponentials of its logits less the largest.
+/// Returns `-log p(action)` of each row, weighed by the shares of its actions, its first best action, the first that is to
+/// have the largest share, its largest logit, and the logarithm of the sum of the exponentials of its logits less the
+/// largest.
 #[pyfunction]
 pub fn cross_entropy<'py>(
     py: Python<'py>,
     logits: Logits<'py>,
-    actions: PyReadonlyArray1<'py, i64>,
+    targets: Shares<'py>,
     num_threads: usize,
-) -> PyResult<(Column<'py>, Bound<'py, PyArray1<i64>>, Column<'py>, Column<'py>)> {
+) -> PyResult<(Column<'py>, Actions<'py>, Actions<'py>, Column<'py>, Column<'py>)> {
     let found = match &logits {
-        Logits::Single(logits) => losses(py, logits, &actions, num_threads)?,
-        Logits::Brain(logits) => losses(py, logits, &actions, num_threads)?,
+        Logits::Single(logits) => losses(py, logits, &targets, num_threads)?,
+        Logits::Brain(logits) => losses(py, logits, &targets, num_threads)?,
     };
     let column = |numbers| PyArray1::from_vec(py, numbers);
-    Ok((column(found.losses), PyArray1::from_vec(py, found.best), column(found.largest), column(found.log_sums)))
+    let actions = |found| PyArray1::from_vec(py, found);
+    let (best, wanted) = (actions(found.best), actions(found.wanted));
+    Ok((column(found.losses), best, wanted, column(found.largest), column(found.log_sums)))
 }
 
 /// Writes the gradient of the sum over rows of `factors` times cross-entropy into `out`; `sums` are the last two columns
@@ -45,7 +52,7 @@ pub fn cross_entropy<'py>(
 pub fn cross_entropy_gradient<'py>(
     py: Python<'py>,
     logits: Logits<'py>,
-    actions: PyReadonlyArray1<'py, i64>,
+    targets: Shares<'py>,
     sums: (PyReadonlyArray1<'py, f32>, PyReadonlyArray1<'py, f32>),
     factors: PyReadonlyArray1<'py, f32>,
     out: Gradient<'py>,
@@ -54,11 +61,11 @@ pub fn cross_entropy_gradient<'py>(
     let (largest, log_sums, factors) = (sums.0.as_slice()?, sums.1.as_slice()?, factors.as_slice()?);
     match (&logits, out) {
         (Logits::Single(logits), Gradient::Single(mut out)) => {
-            let (policies, out) = (policies(logits, &actions)?, out.as_slice_mut()?);
+            let (policies, out) = (policies(logits, &targets)?, out.as_slice_mut()?);
             py.detach(|| moemcts_learn::gradient(policies, largest, log_sums, factors, out, num_threads))
         }
         (Logits::Brain(logits), Gradient::Brain(mut out)) => {
-            let (policies, out) = (policies(logits, &actions)?, out.as_slice_mut()?);
+            let (policies, out) = (policies(logits, &targets)?, out.as_slice_mut()?);
             py.detach(|| moemcts_learn::gradient(policies, largest, log_sums, factors, out, num_threads))
         }
         _ => Err("expected a gradient of as many bits as the logits".to_owned()),
@@ -69,17 +76,19 @@ pub fn cross_entropy_gradient<'py>(
 fn losses<'py, T: Number + numpy::Element>(
     py: Python<'py>,
     logits: &PyReadonlyArray2<'py, T>,
-    actions: &PyReadonlyArray1<'py, i64>,
+    targets: &Shares<'py>,
     num_threads: usize,
 ) -> PyResult<Losses> {
-    let policies = policies(logits, actions)?;
+    let policies = policies(logits, targets)?;
     Ok(py.detach(|| moemcts_learn::losses(policies, num_threads)))
 }
 
 fn policies<'a, T: Number + numpy::Element>(
     logits: &'a PyReadonlyArray2<'_, T>,
-    actions: &'a PyReadonlyArray1<'_, i64>,
+    (offsets, actions, shares): &'a Shares<'_>,
 ) -> PyResult<Policies<'a, T>> {
-    let num_actions = logits.shape()[1];
-    Policies::new(logits.as_slice()?, actions.as_slice()?, num_actions).map_err(PyValueError::new_err)
+    let (numbers, num_actions) = (logits.as_slice()?, logits.shape()[1]);
+    Targets::new(offsets.as_slice()?, actions.as_slice()?, shares.as_slice()?)
+        .and_then(|targets| Policies::new(numbers, targets, num_actions))
+        .map_err(PyValueError::new_err)
 }
