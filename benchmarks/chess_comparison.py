@@ -106,9 +106,7 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
     common |= {"value_weight": config.training.value_weight, "precision": config.training.precision}
     if config.start:
         common["start_samples"] = start_samples
-    last = config.seed + config.num_seeds - 1
-    seeds = f"seed {config.seed}" if config.num_seeds == 1 else f"seeds {config.seed} to {last}"
-    which = f"{round(seen):,} positions, {seeds}"
+    which = f"{round(seen):,} positions, {seeds_of(config.seed, config.num_seeds)}"
     found: list[dict[str, object]] = []
     arms = {arm.name: arm for arm in experiment.arms}
 
@@ -146,6 +144,11 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
             one |= {"own_score_variance": tally["own_score_variance"]}
             found.append(one | {"simulations": config.search.simulations if kind == "searched" else 0})
     return found
+
+
+def seeds_of(first: int, num_seeds: int) -> str:
+    """Returns in words which seeds trainings have."""
+    return f"seed {first}" if num_seeds == 1 else f"seeds {first} to {first + num_seeds - 1}"
 
 
 def score_of(result: Mapping[str, Any], arm: str) -> float:

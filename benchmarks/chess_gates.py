@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from chess_comparison import SMALL, settings
+from chess_comparison import SMALL, seeds_of, settings
 from expert_duels import finished, summary
 from published import VALUE_WEIGHT, chess_loss
 from record import add_option, append
@@ -193,7 +193,8 @@ def played(options: argparse.Namespace, name: str, rival: str, network: str) -> 
         against = "" if rival == SINGLE else f"-{file_label(rival)}"
         path = options.out / "games" / f"{file_label(name)}{against}-{seed}.jsonl"
         results.append(finished(plan, path, f"{name}, {seed}"))
-    said = summary(f"chess, experts by {name} against {RIVALS[rival]}, {options.samples:,} positions", results)
+    which = f", {seeds_of(options.seed, options.seeds)}" if options.seed else ""
+    said = summary(f"chess, experts by {name} against {RIVALS[rival]}, {options.samples:,} positions{which}", results)
     said |= {"gate": name, "network": network, "samples": options.samples}
     return said | {"simulations": options.simulations, "seed": options.seed}
 

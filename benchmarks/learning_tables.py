@@ -74,6 +74,7 @@ def chess_gates() -> str:
             [
                 of[0]["scheme"] if gate.startswith("none") else f"{of[0]['scheme']}, `{gate}`",
                 " / ".join(f"{100 * share:.0f}" for share in of[0]["shares"]),
+                len(of),
                 f"{statistics.fmean(losses[gate, row['seed']] for row in of):.4f}",
                 "–" if gate == "none" else ", ".join(more),
                 f"{100 * statistics.fmean(row['accuracy'] for row in of):.1f}",
@@ -86,7 +87,7 @@ def chess_gates() -> str:
     )
     if any(row["scheme"] == "mixture" for row in rows):
         note += " With `mixture` every expert learns from all of them."
-    heads = "chess | phases, % of positions | loss | more than the single network, by seed | accuracy %"
+    heads = "chess | phases, % of positions | seeds | loss | more than the single network, by seed | accuracy %"
     return "\n\n".join([table(heads, cells), note, origin(rows)])
 
 

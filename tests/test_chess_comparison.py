@@ -231,7 +231,7 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
     monkeypatch.setattr(chess_gates, "num_cores", lambda: 1)
     words = ["--gate", "movecount?phases=2", "--gate", "kmeans", "--gate", "learned", "--gate", "none?epochs=3"]
     words += ["--network", NETWORK]
-    words += ["--samples", 600, "--seeds", 1, "--out", tmp_path / "out", "--record"]
+    words += ["--samples", 600, "--seeds", 1, "--seed", 3, "--out", tmp_path / "out", "--record"]
     words += ["--games", 2, "--simulations", 4]
     called("chess_gates", monkeypatch, data, *words)
     monkeypatch.setattr(chess_gates, "trained", None)
@@ -251,8 +251,9 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
     assert duels[:4] == duels[4:]
     assert {row["gate"] for row in duels} == {"movecount?phases=2", "kmeans", "learned"}
     longer = [row["name"] for row in duels if "three times as long" in row["name"]]
-    assert longer == ["chess, experts by learned against one network trained three times as long, 600 positions"] * 2
-    assert all((row["games"], sum(row["counts"]), row["seed"]) == (2, 2, 0) for row in duels)
+    one = "one network trained three times as long, 600 positions, seed 3"
+    assert longer == [f"chess, experts by learned against {one}"] * 2
+    assert all((row["games"], sum(row["counts"]), row["seed"]) == (2, 2, 3) for row in duels)
     assert all("--out OUT" in row["command"] for row in written)
     lines = shown().splitlines()
     assert "–" in lines[2]
@@ -264,20 +265,20 @@ def test_gates_learn_from_as_many_positions_the_best_play_and_all_goes_on(
         ("precision was 'float32' and is 'bf16'; give", "--precision", "bf16"),
         ("value_weight was 0.01 and is 0.2; policy_weight was 0.99 and is 0.8", "--value-weight", 0.2),
     ):
-        with pytest.raises(SystemExit, match=f"none-0 was begun with other settings: {told}"):
+        with pytest.raises(SystemExit, match=f"none-3 was begun with other settings: {told}"):
             called("chess_gates", monkeypatch, data, *words, *more)
     for path in (tmp_path / "out").glob("*/row.json"):
         path.unlink()
     smaller = ("--network", NETWORK.replace("channels=4", "channels=2"))
     for told, *more in (("samples was 600 and is 700; epochs was", "--samples", 700), ("network was", *smaller)):
-        with pytest.raises(SystemExit, match=f"none-0 was begun with other settings: {told}"):
+        with pytest.raises(SystemExit, match=f"none-3 was begun with other settings: {told}"):
             called("chess_gates", monkeypatch, data, *words, *more)
     for path in (tmp_path / "out").glob("*/begun.json"):
         path.unlink()
-    with pytest.raises(SystemExit, match=r"none-0 was begun with other settings: epochs was .* and is"):
+    with pytest.raises(SystemExit, match=r"none-3 was begun with other settings: epochs was .* and is"):
         called("chess_gates", monkeypatch, data, *words, "--samples", 700)
     monkeypatch.setattr(chess_gates, "trained", trained)
-    with pytest.raises(SystemExit, match=r"none-0/training was begun with initial_weights .* another folder$"):
+    with pytest.raises(SystemExit, match=r"none-3/training was begun with initial_weights .* another folder$"):
         called("chess_gates", monkeypatch, data, *words[:-5], *smaller)
     assert len((tmp_path / "chess_gates.jsonl").read_text().splitlines()) == 10
 
