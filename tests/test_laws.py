@@ -75,7 +75,15 @@ def nothing_more(state: TreeState) -> Any:
     ("methods", "law"),
     [
         ({"legal_actions": lambda self, player: []}, "every active player has a legal action"),
-        ({"legal_actions": lambda self, player: [2, 1]}, "legal actions ascend"),
+        ({"legal_actions": lambda self, player: [2, 1]}, r"whole numbers from 0 on, ascending: got \[2, 1\]"),
+        ({"legal_actions": lambda self, player: [-1, 0]}, r"whole numbers from 0 on, ascending: got \[-1, 0\]"),
+        ({"legal_actions": lambda self, player: [0.0, 1.0]}, r"whole numbers from 0 on, .*: got \[0\.0, 1\.0\]"),
+        ({"legal_actions": lambda self, player: [False, True]}, r"whole numbers from 0 on, .*: got \[False, True\]"),
+        ({"legal_actions": lambda self, player: np.array([[0], [1]])}, r"from 0 on, .*: got \[\[0\], \[1\]\]"),
+        (
+            {"active_players": property(lambda self: (0.0,) * (self.ply < 3))},
+            r"active players ascend .*: got \(0\.0,\)",
+        ),
         (
             {"legal_actions": lambda self, player: [0, 9]},
             r"legal actions are below num_actions: got \[0, 9\]",
@@ -99,7 +107,7 @@ def nothing_more(state: TreeState) -> Any:
         ({"is_decided": lambda self, player: False}, "all are decided at the end"),
         ({"is_decided": lambda self, player: self.ply % 2 == 0 or not self.active_players}, "never active again"),
         ({"returns": rising, "is_decided": decided_in_turn}, "decided return is final"),
-        ({"rewards": lambda self: np.zeros(3, np.float32)}, "rewards are one per player: got .* of 2"),
+        ({"rewards": lambda self: np.zeros(3, np.float32)}, r"rewards are one per player: expected \(2,\), got \(3,\)"),
         ({"rewards": lambda self: np.ones(2, np.float32)}, "rewards sum to zero"),
         ({"rewards": paid(1.5), "returns": nothing_more}, r"values are in \[-1, 1\] where steps pay: .* at ply 0"),
         ({"active_players": property(lambda self: (CHANCE, 0) if self.ply < 3 else ())}, "chance moves alone"),
@@ -118,6 +126,10 @@ def nothing_more(state: TreeState) -> Any:
         ({"observation": lambda self, player: [0.0]}, "expected ndarray of observation, got "),
         ({"rewards": lambda self: [0.0, 0.0]}, "expected ndarray of rewards, got "),
         ({"returns": lambda self: np.full(2, np.nan, np.float32)}, r"returns are numbers: got \[nan nan\]"),
+        (
+            {"returns": lambda self: nothing_more(self) + np.float32(0 if self.ply < 2 else np.nan)},
+            r"returns are numbers: got \[",
+        ),
     ],
 )
 def test_broken_states_are_found(methods: dict[str, Any], law: str) -> None:
@@ -202,13 +214,23 @@ def test_a_record_that_loses_something_is_found() -> None:
         check_game(Game(RULES))
 
 
-def test_symmetries_that_are_none_are_found() -> None:
-    class Game(HashedTree):
-        def symmetries(self) -> Sequence[Symmetry]:
-            return [Symmetry("twice the first", lambda planes: planes, np.zeros(4, dtype=np.int64))]
+def twice(actions: Any) -> list[Symmetry]:
+    return [Symmetry("twice", lambda planes: planes, actions)]
 
-    with pytest.raises(BrokenLaw, match="symmetries permute actions"):
-        check_game(Game(RULES))
+
+@pytest.mark.parametrize(
+    ("symmetries", "law"),
+    [
+        (twice(np.zeros(4, dtype=np.int64)), r"symmetries permute actions: twice maps to \[0, 0, 0, 0\]"),
+        (twice([0, 1, 2, 3]), r"expected ndarray of symmetries, got \[0, 1, 2, 3\]"),
+        (["twice"], "expected Symmetry of symmetries, got 'twice'"),
+        (None, "expected Sequence of symmetries, got None"),
+    ],
+)
+def test_symmetries_that_are_none_are_found(symmetries: Any, law: str) -> None:
+    game = type("Game", (HashedTree,), {"symmetries": lambda self: symmetries})(RULES)
+    with pytest.raises(BrokenLaw, match=law):
+        check_game(game)
 
 
 @pytest.mark.parametrize("broken_part", ["actions", "planes"])

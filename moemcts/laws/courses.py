@@ -67,11 +67,12 @@ def check_course(game: Game, course: Course, seed: int, laws: Laws) -> None:
 def check_symmetries(game: Game, course: Course, laws: Laws) -> None:
     """Checks that symmetries map a game to one that could have been played as well."""
     states, joints = course.states, course.joints
-    for symmetry in game.symmetries():
+    for symmetry in returned("symmetries", game.symmetries(), Sequence):
+        actions = returned("symmetries", returned("symmetries", symmetry, Symmetry).actions, np.ndarray)
         laws.expect(
             "symmetries permute actions",
-            sorted(int(action) for action in symmetry.actions) == list(range(game.spec.num_actions)),
-            f"{symmetry.name} maps to {list(symmetry.actions)}",
+            np.array_equal(np.sort(actions, axis=None), np.arange(game.spec.num_actions)),
+            f"{symmetry.name} maps to {actions.tolist()}",
         )
         planes = np.stack([state.observation(0) for state in states])
         laws.expect(

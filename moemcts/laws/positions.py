@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +24,10 @@ class Seen(NamedTuple):
     active_players: tuple[Player, ...]
     legal_actions: tuple[tuple[int, ...], ...]
     """By active player."""
-    chances: tuple[float, ...]
-    returns: tuple[float, ...]
-    rewards: tuple[float, ...]
+    chances: tuple[float | None, ...]
+    """None for what is no number, here and below: it is not equal to itself."""
+    returns: tuple[float | None, ...]
+    rewards: tuple[float | None, ...]
     observations: tuple[bytes, ...]
     """A hash of each player's."""
     key: int
@@ -42,9 +45,9 @@ def seen(game: Game, state: State) -> Seen:
         state.ply,
         players,
         tuple(tuple(int(action) for action in state.legal_actions(player)) for player in players),
-        tuple(float(chance) for chance in state.chances()) if players == (CHANCE,) else (),
-        tuple(float(value) for value in state.returns()),
-        tuple(float(value) for value in state.rewards()),
+        _comparable(state.chances()) if players == (CHANCE,) else (),
+        _comparable(state.returns()),
+        _comparable(state.rewards()),
         tuple(_digest(state.observation(player)) for player in range(game.spec.num_players)),
         state.key(),
     )
@@ -56,8 +59,7 @@ def check_position(game: Game, state: State, laws: Laws) -> Seen:
     is_chance = players == (CHANCE,)
     laws.expect(
         "active players ascend below num_players, chance moves alone",
-        is_chance
-        or (list(players) == sorted(set(players)) and all(0 <= player < game.spec.num_players for player in players)),
+        is_chance or (_ascend(players) and all(player < game.spec.num_players for player in players)),
         f"got {players} of {game.spec.num_players}",
     )
     _check_paid(game, state, laws)
@@ -151,17 +153,18 @@ def _check_paid(game: Game, state: State, laws: Laws) -> None:
 
 def _numbers(what: str, found: Any, num_players: int, laws: Laws) -> Any:
     numbers = returned(what, found, np.ndarray)
-    laws.expect(f"{what} are one per player", numbers.shape == (num_players,), f"got {numbers} of {num_players}")
+    is_each = numbers.shape == (num_players,)
+    laws.expect(f"{what} are one per player", is_each, f"expected {(num_players,)}, got {numbers.shape}")
     laws.expect(f"{what} are float32", numbers.dtype == np.float32, f"got {numbers.dtype}")
     laws.expect(f"{what} are numbers", bool(np.isfinite(numbers).all()), f"got {numbers}")
     return numbers
 
 
 def _check_chance(state: State, laws: Laws) -> None:
-    outcomes, chances = [int(outcome) for outcome in state.legal_actions(CHANCE)], np.asarray(state.chances())
+    outcomes, chances = list(state.legal_actions(CHANCE)), np.asarray(state.chances())
     laws.expect(
-        "outcomes of chance ascend",
-        bool(outcomes) and outcomes == sorted(set(outcomes)) and outcomes[0] >= 0,
+        "outcomes of chance are whole numbers from 0 on, ascending",
+        bool(outcomes) and _ascend(outcomes),
         f"got {outcomes}",
     )
     laws.expect(
@@ -173,9 +176,9 @@ def _check_chance(state: State, laws: Laws) -> None:
 
 def _check_legal_actions(game: Game, state: State, player: Player, laws: Laws) -> None:
     given = returned("legal_actions", state.legal_actions(player), Sequence, np.ndarray)
-    legal = [int(action) for action in given]
+    legal = given.tolist() if isinstance(given, np.ndarray) else list(given)
     laws.expect("every active player has a legal action", bool(legal), f"player {player} has none")
-    laws.expect("legal actions ascend", legal == sorted(set(legal)) and legal[0] >= 0, f"got {legal}")
+    laws.expect("legal actions are whole numbers from 0 on, ascending", _ascend(legal), f"got {legal}")
     num_actions = game.spec.num_actions
     laws.expect("legal actions are below num_actions", legal[-1] < num_actions, f"got {legal}, but only {num_actions}")
     searched = [int(action) for action in state.search_actions(player)]
@@ -253,6 +256,16 @@ def _check_views(game: Game, state: State, laws: Laws) -> None:
             laws.expect(f"{what}: legal actions as the state's", same, f"of player {player} in {text}")
             same = View(*views[row]).state.key() == state.key()
             laws.expect(f"{what}: keys as the state's", same, f"of player {player} in {text}")
+
+
+def _ascend(indices: Sequence[Any]) -> bool:
+    """Returns whether these are whole numbers of 0 or more, each larger than the one before."""
+    is_whole = all(isinstance(index, Integral) and not isinstance(index, bool) for index in indices)
+    return is_whole and all(before < after for before, after in itertools.pairwise((-1, *indices)))
+
+
+def _comparable(numbers: Any) -> tuple[float | None, ...]:
+    return tuple(None if np.isnan(number) else float(number) for number in numbers)
 
 
 def _digest(planes: Any) -> bytes:
