@@ -11,7 +11,7 @@ import math
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from operator import index
@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from moemcts.agents import Agent, Decision, Seat, at_once, thought_of
+from moemcts.agents import Agent, Decision, Policy, Seat, at_once, thought_of
 from moemcts.errors import AgentFailure, Failure, GameFailure, UnlawfulGame, UsageError, one_line, outside
 from moemcts.game import CHANCE, NO_REWARDS, FloatArray, Game, Player, State, Views, random_action
 from moemcts.thoughts import Flight, Thought, think
@@ -241,8 +241,9 @@ def _heard(thought: Thought[Sequence[Decision]]) -> Thought[tuple[Sequence[Decis
 
 
 def _checked(decisions: Sequence[Decision], failures: Mapping[int, Failure], num_views: int) -> list[Answer]:
-    if len(decisions) != num_views:
-        raise ValueError(f"expected {num_views} decisions, one per view, got {len(decisions)}")
+    found = len(decisions) if isinstance(decisions, Sized) else type(decisions).__name__
+    if found != num_views:
+        raise ValueError(f"expected {num_views} decisions, one per view, got {found}")
     answers = [failures.get(row, decision) for row, decision in enumerate(decisions)]
     for answer in answers:
         if not isinstance(answer, Decision | Failure):
@@ -252,7 +253,9 @@ def _checked(decisions: Sequence[Decision], failures: Mapping[int, Failure], num
 
 def _plain(decision: Decision) -> Answer:
     """Returns a decision in numbers of Python's own, as files keep them, or what is wrong with its numbers."""
-    value, expert = decision.value, decision.expert
+    value, expert, policy = decision.value, decision.expert, decision.policy
+    if policy is not None and not (isinstance(policy, Policy) and len(policy.actions) == len(policy.shares)):
+        return Failure("crash", f"expected a Policy, with a share for each of its actions, got {policy!r:.80}")
     numbers = (decision.action, decision.simulations, decision.nodes, decision.depth, 0 if expert is None else expert)
     if {*map(type, numbers)} == {int} and (value is None or (type(value) is float and math.isfinite(value))):
         # Most are plain already and need not be made anew.

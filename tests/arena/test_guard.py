@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from games_for_tests import NativeTicTacToe
 
-from moemcts.agents import Decision, RandomAgent, Seat
+from moemcts.agents import Decision, Policy, RandomAgent, Seat
 from moemcts.arena import Conditions, GameRecord, Lineup, duel_schedule, play_games, play_match
 from moemcts.errors import AgentFailure, Failure, UsageError
 from moemcts.game import Views
@@ -95,14 +95,31 @@ def test_an_agent_that_answers_too_little_loses_and_stops_nothing() -> None:
     class Mute:
         name = "mute"
 
-        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-            return []
+        def __init__(self, answer: Any) -> None:
+            self.answer = answer
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> Any:
+            return self.answer
 
     game = NativeTicTacToe()
-    lineups = [Lineup(agents=[RandomAgent(), Mute()], seed=seed) for seed in range(3)]
-    for record in play_games(game, lineups):
-        assert record.failure == "mute in seat 1: ValueError: expected 1 decisions, one per view, got 0"
-        assert record.returns == (1, -1)
+    for answer, got in (([], "0"), (None, "NoneType"), (Decision(action=0), "Decision")):
+        lineups = [Lineup(agents=[RandomAgent(), Mute(answer)], seed=seed) for seed in range(3)]
+        for record in play_games(game, lineups):
+            assert record.failure == f"mute in seat 1: ValueError: expected 1 decisions, one per view, got {got}"
+            assert record.returns == (1, -1)
+
+
+@pytest.mark.parametrize("policy", [[0.5, 0.5], Policy(np.array([0, 1]), np.array([0.2, 0.3, 0.5], np.float32))])
+def test_a_policy_that_is_none_is_a_failure(policy: Any) -> None:
+    class Listing:
+        name = "listing"
+
+        def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
+            return [Decision(action=0, policy=policy)] * len(seats)
+
+    (record,) = play_games(NativeTicTacToe(), [Lineup(agents=[Listing(), RandomAgent()], seed=0)])
+    assert record.failure is not None
+    assert "in seat 0: expected a Policy, with a share for each of its actions, got " in record.failure
 
 
 class Valuer(RandomAgent):
