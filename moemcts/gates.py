@@ -74,15 +74,16 @@ class HardGate(ABC):
 def named(gate: PhaseGate, reference: str) -> PhaseGate:
     """Returns the gate of a reference; raises MoemctsError where it has no name and names of its phases."""
     name, phases = getattr(gate, "name", None), getattr(gate, "phase_names", None)
-    if not isinstance(name, str) or not isinstance(phases, tuple) or not phases:
+    is_named = isinstance(phases, tuple) and len(phases) > 0 and all(isinstance(phase, str) for phase in phases)
+    if not isinstance(name, str) or not is_named:
         got = f"{name!r} and {phases!r}"
-        raise MoemctsError(f"gate {reference!r} is wrong: expected a name and a tuple of phase_names, got {got}")
+        raise MoemctsError(f"gate {reference!r} is wrong: expected a name and phase_names, a tuple of text, got {got}")
     return gate
 
 
-def row_that_is_wrong(weights: FloatArray) -> str:
+def row_that_is_wrong(weights: FloatArray, tolerance: float = TOLERANCE) -> str:
     """Returns the first row of `[N, K]` that has something negative or does not sum to one; nothing of none."""
-    wrong = ~((weights >= 0).all(axis=1) & (np.abs(weights.sum(axis=1) - 1) <= TOLERANCE))
+    wrong = ~((weights >= 0).all(axis=1) & (np.abs(weights.sum(axis=1) - 1) <= tolerance))
     return ", ".join(f"{weight:g}" for weight in weights[wrong.argmax()]) if wrong.any() else ""
 
 
@@ -144,7 +145,11 @@ class CutGate(HardGate):
         return {self.name: self.numbers(views)}
 
     def phases(self, views: Views) -> IntArray:
-        return np.searchsorted(self.cuts, self.numbers(views), side="right").astype(np.int64)
+        numbers = np.asarray(self.numbers(views))
+        if num_unknown := np.isnan(numbers).sum():
+            told = f"got NaN for {num_unknown} of {len(views)} views"
+            raise MoemctsError(f"gate {self.name!r} is wrong: expected numbers to cut, {told}")
+        return np.searchsorted(self.cuts, numbers, side="right").astype(np.int64)
 
 
 class PlyGate(CutGate):

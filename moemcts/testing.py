@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 
-from moemcts.agents import Agent
+from moemcts.agents import Agent, Seat
 from moemcts.drawing import Board, Drawing
 from moemcts.evaluation import Evaluator, UniformEvaluator
 from moemcts.game import Game, IntArray
-from moemcts.gates import PhaseGate
+from moemcts.gates import PhaseGate, row_that_is_wrong
 from moemcts.laws import TOLERANCE, BrokenLaw, Law, Laws, random_game, random_pairs, returned
 from moemcts.laws.copies import check_copies
 from moemcts.laws.courses import Keys, check_course, check_symmetries, checked_course
@@ -64,7 +64,7 @@ def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 
     laws.expect(
         "weights are in [0, 1] and sum to one",
         bool((weights >= 0).all() and np.allclose(weights.sum(axis=1), 1, atol=TOLERANCE)),
-        f"row sums from {weights.sum(axis=1).min()} to {weights.sum(axis=1).max()}",
+        f"got {row_that_is_wrong(weights, TOLERANCE)} for one",
     )
     names = gate.phase_names
     laws.expect(
@@ -128,7 +128,7 @@ def check_board(board: Board, game: Game, *, num_games: int = 3, seed: int = 0) 
 
 
 def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) -> list[Law]:
-    """Asserts that an agent plays legal actions from every seat."""
+    """Asserts that an agent plays legal actions from every seat, and that it answers many views at once."""
     laws = Laws()
     for index in range(num_games):
         num_players = game.spec.num_players
@@ -143,6 +143,15 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
                 failure = step.failures.get(player)
                 found = "" if failure is None else f"player {player}, {failure.kind}: {failure.reason}"
                 laws.expect("actions are legal", failure is None, found)
+    starts = [game.initial_state(index) for index in range(num_games + 1)]
+    pairs = [(state, player) for state in starts for player in state.active_players]
+    seats = [Seat(player, np.random.default_rng([seed, row])) for row, (_, player) in enumerate(pairs)]
+    num_answers = len(agent.act(game.views(pairs), seats))
+    laws.expect(
+        "every view has a decision, however many are asked about at once",
+        num_answers == len(pairs),
+        f"{num_answers} decisions for {len(pairs)} views; games are played many at once",
+    )
     return laws.checked
 
 

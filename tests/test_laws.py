@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from games_for_tests import HashedHeaps, HashedTree, Heap, Heaps, TreeGame, TreeState
 
-from moemcts.agents import Decision
+from moemcts.agents import Decision, RandomAgent
 from moemcts.drawing import Drawing
+from moemcts.errors import MoemctsError
 from moemcts.evaluation import Evaluation
 from moemcts.game import CHANCE, Packed, State, Symmetry, Views
-from moemcts.gates import PhaseGate, PlyGate
+from moemcts.gates import PhaseGate, PlyGate, named
 from moemcts.plugins import plugins
 from moemcts.testing import BrokenLaw, check_agent, check_board, check_evaluator, check_game, check_gate
 
@@ -285,8 +286,21 @@ def test_broken_gates_evaluators_and_agents_are_found() -> None:
         def weights(self, views: Views) -> Any:  # type: ignore[misc]
             return np.full((len(views), 2), 0.25, np.float32)
 
-    with pytest.raises(BrokenLaw, match="sum to one"):
+    with pytest.raises(BrokenLaw, match=r"sum to one: got 0\.25, 0\.25 for one"):
         check_gate(Half([2]), game)
+
+    class Unknown(PlyGate):
+        def numbers(self, views: Views) -> Any:
+            return np.where(views.plies() > 2, np.nan, views.plies())
+
+    with pytest.raises(MoemctsError, match=r"gate 'plies' is wrong: expected numbers to cut, got NaN for \d+ of \d+ v"):
+        check_gate(Unknown([2]), game)
+    numbered = PlyGate([2])
+    numbered.phase_names = (0, 1)  # type: ignore[assignment]
+    with pytest.raises(
+        MoemctsError, match=r"expected a name and phase_names, a tuple of text, got 'plies' and \(0, 1\)"
+    ):
+        named(numbered, "plies")
 
     class Loud:
         def evaluate(self, views: Views) -> Evaluation:
@@ -303,6 +317,15 @@ def test_broken_gates_evaluators_and_agents_are_found() -> None:
 
     with pytest.raises(BrokenLaw, match="actions are legal"):
         check_agent(Cheat(), game)
+
+    class Lone(RandomAgent):
+        """Answers the first view that it is asked about, and no other."""
+
+        def act(self, views: Views, seats: Any) -> Any:
+            return super().act(views.take([0]), seats[:1])
+
+    with pytest.raises(BrokenLaw, match=r"however many are asked about at once: 1 decisions for \d+ views; "):
+        check_agent(Lone(), game)
 
 
 def test_answers_that_depend_on_the_batch_are_found() -> None:

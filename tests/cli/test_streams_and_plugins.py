@@ -116,7 +116,9 @@ def register_gates():
     network = "resnet?channels=4&blocks=1"
     done = call("check", "tictactoe", "--games", "1", "--network", network, plugins=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.startswith("error: gate 'nameless' is wrong: expected a name and a tuple of phase_names, got ")
+    assert done.stderr.startswith(
+        "error: gate 'nameless' is wrong: expected a name and phase_names, a tuple of text, got "
+    )
     assert re.search(r"; gate 'beyond' is wrong: expected phases \[\d+\] below 2, got 2 to 2\n$", done.stderr)
     assert "agent random\n  ok" in done.stdout
     assert f"network {network}\n  ok  logits are [N, A]" in done.stdout

@@ -14,7 +14,7 @@ TOLERANCE = 1e-5
 
 
 def check_network(network: object, spec: GameSpec) -> None:
-    """Looks at what a network answers to two positions without anything on them.
+    """Looks at what a network answers to one position, and to two, without anything on them.
 
     Raises MoemctsError where that is not what `Outputs` says of a network for the game, so that it is known before
     hours of training. What is no number is left to trainings, which say where it began.
@@ -22,25 +22,33 @@ def check_network(network: object, spec: GameSpec) -> None:
     name = f"network {type(network).__name__}"
     if not isinstance(network, nn.Module):
         raise MoemctsError(f"{name} is wrong: expected a torch.nn.Module")
-    was_training, num_players = network.training, spec.num_players
-    asked = [2, *spec.observation_shape]
+    was_training = network.training
     try:
-        with torch.no_grad():
-            answer = network.eval()(torch.zeros(asked))
-    except Exception as error:
-        raise MoemctsError(f"{name} is wrong: of observations {asked} it raised {one_line(error)}") from error
+        for count in (2, 1):
+            _check_answer(network.eval(), name, spec, count)
     finally:
         network.train(was_training)
+
+
+def _check_answer(network: nn.Module, name: str, spec: GameSpec, count: int) -> None:
+    asked = [count, *spec.observation_shape]
+    try:
+        with torch.no_grad():
+            answer = network(torch.zeros(asked))
+    except Exception as error:
+        raise MoemctsError(f"{name} is wrong: of observations {asked} it raised {one_line(error)}") from error
     if not isinstance(answer, tuple) or len(answer) not in range(2, 5):
         raise MoemctsError(f"{name} is wrong: expected a tuple of logits and value, got {type(answer).__name__}")
     outputs = Outputs(*answer)
-    value_shapes = [[2], [2, num_players]]
-    expected = {"logits": [[2, spec.num_actions]], "value": value_shapes, "wdl": [[2, 3], [2, num_players, 3]]}
-    for part, shapes in {**expected, "plies": [[2]]}.items():
+    values = [[count], [count, spec.num_players]]
+    expected = {"logits": [[count, spec.num_actions]], "value": values, "wdl": [[*shape, 3] for shape in values]}
+    for part, shapes in {**expected, "plies": [[count]]}.items():
         found = getattr(outputs, part)
         shape = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
         if shape not in shapes and (found is not None or part in ("logits", "value")):
             words = " or ".join(map(str, shapes))
-            raise MoemctsError(f"{name} is wrong: expected {part} {words} of 2 positions of {spec.name}, got {shape}")
+            raise MoemctsError(
+                f"{name} is wrong: expected {part} {words} of observations {asked} of {spec.name}, got {shape}"
+            )
     if bool((outputs.value.abs() > 1 + TOLERANCE).any()):
         raise MoemctsError(f"{name} is wrong: expected values in [-1, 1], got {outputs.value.flatten().tolist()}")
