@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from moemcts.agents import RandomAgent
-from moemcts.arena.replays import WriteReplays, write_jsonl
 from moemcts.errors import UsageError
-from moemcts.game import Game, random_action
-from moemcts.gates import PhaseGate, PlyGate, RoundRobinGate, SinglePhase
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts.learn.networks import catalogue
 from moemcts.learn.schemes import catalogue as schemes
 from moemcts.learn.schemes.mixture import Mixture
 from moemcts.references import format_reference
-from moemcts.search.playouts import PlayoutAgent
+
+if TYPE_CHECKING:
+    from moemcts.agents import RandomAgent
+    from moemcts.arena.replays import WriteReplays
+    from moemcts.game import Game
+    from moemcts.gates import PhaseGate, PlyGate, RoundRobinGate, SinglePhase
+    from moemcts.search.playouts import PlayoutAgent
 
 DEFAULT_PLAYOUTS = 512
 """The smaller of the Antichess thesis' two numbers of iterations."""
@@ -97,10 +98,14 @@ def _resnet_of(blocks: int) -> Registration:
 
 
 def _single_phase(game: Game) -> SinglePhase:
+    from moemcts.gates import SinglePhase
+
     return SinglePhase()
 
 
 def _plies(game: Game, *, cuts: Sequence[int] = ()) -> PlyGate:
+    from moemcts.gates import PlyGate
+
     longest = game.spec.max_plies
     if late := [cut for cut in cuts if cut >= longest]:
         raise ValueError(f"expected cuts below {longest}, the longest game of {game.spec.name} in plies, got {late[0]}")
@@ -108,12 +113,18 @@ def _plies(game: Game, *, cuts: Sequence[int] = ()) -> PlyGate:
 
 
 def _round_robin(game: Game, *, phases: int = 3) -> RoundRobinGate:
+    from moemcts.gates import RoundRobinGate
+
     return RoundRobinGate(phases)
 
 
 def _thirds(game: Game) -> tuple[int, int]:
     """Returns cuts into thirds: of the longest game there can be, or where that is far from what is played, of the
     mean of some games at random."""
+    import numpy as np
+
+    from moemcts.game import random_action
+
     longest = game.spec.max_plies
     late = min(2 * longest // 3, _ENDLESS)
     lengths = []
@@ -129,6 +140,8 @@ def _thirds(game: Game) -> tuple[int, int]:
 
 
 def _jsonl(game: Game) -> WriteReplays:
+    from moemcts.arena.replays import write_jsonl
+
     return write_jsonl
 
 
@@ -146,12 +159,16 @@ def _learned(game: Game, *, phases: int = 3, channels: int = 32) -> PhaseGate:
 
 
 def _random(game: Game) -> RandomAgent:
+    from moemcts.agents import RandomAgent
+
     return RandomAgent()
 
 
 def _flat(
     game: Game, *, playouts: int | None = None, seconds: float | None = None, c: float | None = None
 ) -> PlayoutAgent:
+    from moemcts.search.playouts import PlayoutAgent
+
     if playouts is None and seconds is None:
         playouts = DEFAULT_PLAYOUTS
     name = format_reference("flat", _given(playouts=playouts, seconds=seconds, c=c))
@@ -166,6 +183,8 @@ def _uct(
     c: float = 1.4,
     depth: int | None = None,
 ) -> PlayoutAgent:
+    from moemcts.search.playouts import PlayoutAgent
+
     if simulations is None and seconds is None:
         simulations = DEFAULT_PLAYOUTS
     name = format_reference("uct", _given(simulations=simulations, seconds=seconds, c=c, depth=depth))

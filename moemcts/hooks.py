@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pluggy
@@ -16,51 +16,50 @@ COMMANDS = "commands"
 
 
 class Hooks:
-    """The hooks of plugins, by module."""
+    """The hooks of one plugin."""
 
-    def __init__(self, modules: Iterable[tuple[str, Any]]) -> None:
+    def __init__(self, plugin: str, module: Any) -> None:
         """Raises UsageError for a hook that there is not, one without its mark, and a module that implements none."""
+        self.plugin = plugin
         self._pluggy = pluggy.PluginManager("moemcts")
         self._pluggy.add_hookspecs(hookspecs)
-        self._counts: dict[str, dict[str, int]] = {}
-        for name, module in modules:
-            try:
-                self._pluggy.register(module, name=name)
-            except pluggy.PluginValidationError as error:
-                raise UsageError("; ".join(filter(None, map(str.strip, str(error).splitlines())))) from error
-            self._check(module)
-            self._counts[name] = {}
+        try:
+            self._pluggy.register(module, name=plugin)
+        except pluggy.PluginValidationError as error:
+            raise UsageError("; ".join(filter(None, map(str.strip, str(error).splitlines())))) from error
+        self._check(module)
 
-    def registrations(self, what: str) -> Iterator[Registration]:
-        """Yields what the hooks `register_<what>` return, in the order of plugins.
+    def registrations(self, what: str) -> Sequence[Registration]:
+        """Returns what the hook `register_<what>` returns, nothing where the plugin has none.
 
         Raises UsageError for a hook that returns something else than a list of registrations.
         """
         return self._returned(what, Registration, "registrations")
 
-    def tables(self, what: str) -> Iterator[Mapping[str, Any]]:
-        """Yields likewise what hooks return that do not return registrations but tables."""
+    def tables(self, what: str) -> Sequence[Mapping[str, Any]]:
+        """Returns likewise what a hook returns that does not return registrations but tables."""
         return self._returned(what, Mapping, "tables")
 
-    def commands(self) -> list[tuple[str, Callable[..., Any], Sequence[str]]]:
-        """Returns the plugins that add commands, what does it, and the names of the arguments that it takes."""
-        return [(one.plugin_name, one.function, one.argnames) for one in self._implementations(COMMANDS)]
+    @property
+    def has_commands(self) -> bool:
+        """Whether the plugin adds commands."""
+        return bool(self._implementations(COMMANDS))
 
-    def counts(self, plugin: str) -> Mapping[str, int]:
-        """Returns how much a plugin has registered so far, by what it is."""
-        adds = any(name == plugin for name, _, _ in self.commands())
-        return self._counts[plugin] | ({COMMANDS: 1} if adds else {})
+    def add_commands(self, groups: Mapping[str, Any]) -> None:
+        """Lets the plugin add commands to those of the groups that its hook takes."""
+        for implementation in self._implementations(COMMANDS):
+            implementation.function(**{name: groups[name] for name in implementation.argnames})
 
-    def _returned(self, what: str, kind: Any, noun: str) -> Iterator[Any]:
+    def _returned(self, what: str, kind: Any, noun: str) -> Sequence[Any]:
+        entries: list[Any] = []
         for implementation in self._implementations(what):
-            plugin, found = implementation.plugin_name, implementation.function()
+            found = implementation.function()
             if not isinstance(found, list | tuple) or not all(isinstance(entry, kind) for entry in found):
                 raise UsageError(
-                    f"plugin {plugin!r}: expected register_{what} to return a list of {noun}, got {found!r:.80}"
+                    f"plugin {self.plugin!r}: expected register_{what} to return a list of {noun}, got {found!r:.80}"
                 )
-            if found:
-                self._counts[plugin][what] = len(found)
-            yield from found
+            entries += found
+        return entries
 
     def _implementations(self, what: str) -> list[Any]:
         return list(getattr(self._pluggy.hook, f"register_{what}").get_hookimpls())

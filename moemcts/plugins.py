@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moemcts.errors import MoemctsError, UsageError, one_line, unknown_name
-from moemcts.hooks import Hooks
+from moemcts.hooks import COMMANDS, Hooks
 from moemcts.options import option_types
 from moemcts.references import extend_reference, parse_reference
 from moemcts.registry import Registry, RegistryByGame
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     import typer
 
     from moemcts.agents import Agent
@@ -55,27 +56,39 @@ class PluginInfo:
 class Plugins:
     """All that is registered, by kind and name."""
 
-    def __init__(self, modules: Iterable[tuple[str, Any]], infos: Iterable[PluginInfo] = ()) -> None:
-        """Raises UsageError where two plugins register one name, for gates, formats, readers and boards in one game.
+    def __init__(self, modules: Iterable[tuple[str, Any]]) -> None:
+        """Raises UsageError as `add`."""
+        self.infos: list[PluginInfo] = []
+        self.games = Registry("game")
+        self.gates = RegistryByGame("gate")
+        self.agents = Registry("agent")
+        self.networks = Registry("network")
+        self.replay_formats = RegistryByGame("replay format")
+        self.readers = RegistryByGame("reader")
+        self.schemes = Registry("scheme")
+        self.weights = Registry("weights")
+        self.boards = RegistryByGame("board")
+        self.papers: list[Mapping[str, Any]] = []
+        self._hooks: list[Hooks] = []
+        for name, module in modules:
+            self.add(name, module)
 
-        So for a module whose hooks are not what `hookspecs` has.
+    def add(self, plugin: str, module: Any) -> Mapping[str, int]:
+        """Adds all that a module registers; returns how much, by what it is: `{"games": 1, "gates": 1}`.
+
+        Raises UsageError, having added nothing, where its hooks are not what `hookspecs` has, or two plugins register
+        one name, for gates, formats, readers and boards in one game.
         """
-        self.infos = tuple(infos)
-        self._hooks = Hooks(modules)
-        self.games = Registry("game", self._hooks.registrations("games"))
-        self.gates = RegistryByGame("gate", self._hooks.registrations("gates"))
-        self.agents = Registry("agent", self._hooks.registrations("agents"))
-        self.networks = Registry("network", self._hooks.registrations("networks"))
-        self.replay_formats = RegistryByGame("replay format", self._hooks.registrations("replay_formats"))
-        self.readers = RegistryByGame("reader", self._hooks.registrations("readers"))
-        self.schemes = Registry("scheme", self._hooks.registrations("schemes"))
-        self.papers = list(self._hooks.tables("papers"))
-        self.weights = Registry("weights", self._hooks.registrations("weights"))
-        self.boards = RegistryByGame("board", self._hooks.registrations("boards"))
-
-    def registers(self, plugin: str) -> Mapping[str, int]:
-        """Returns how much a plugin registers, by what it is: `{"games": 1, "gates": 1}`."""
-        return self._hooks.counts(plugin)
+        hooks = Hooks(plugin, module)
+        registries = {what: value for what, value in vars(self).items() if isinstance(value, Registry)}
+        found = {what: hooks.registrations(what) for what in registries}
+        grown = {what: registry.grown(found[what]) for what, registry in registries.items()}
+        papers = hooks.tables("papers")
+        vars(self).update(grown)
+        self.papers += papers
+        self._hooks.append(hooks)
+        counts = {what: len(entries) for what, entries in {**found, "papers": papers}.items() if entries}
+        return counts | ({COMMANDS: 1} if hooks.has_commands else {})
 
     def game(self, reference: str) -> Game:
         """Returns the game that a user names, such as `pommerman?env=PommeFFA-v1`.
@@ -241,38 +254,34 @@ class Plugins:
         Returns what went wrong, by plugin; the others are not harmed.
         """
         problems, groups = {}, {"app": app, "data": data}
-        for plugin, add, groups_taken in self._hooks.commands():
+        for hooks in self._hooks:
             try:
-                add(**{name: groups[name] for name in groups_taken})
+                hooks.add_commands(groups)
             except (Exception, SystemExit) as error:
-                problems[plugin] = one_line(error)
+                problems[hooks.plugin] = one_line(error)
         return problems
 
 
 @functools.cache
 def plugins() -> Plugins:
     """Returns the plugins of this installation, each loaded once; one that fails to import does no harm to others."""
+    from importlib.metadata import entry_points
+
     from moemcts import builtins
 
-    modules: list[tuple[str, Any]] = [("builtins", builtins)]
-    infos: list[PluginInfo] = []
-    for point in sorted(importlib.metadata.entry_points(group=GROUP), key=_own_first):
+    found = Plugins([("builtins", builtins)])
+    for point in sorted(entry_points(group=GROUP), key=_own_first):
         distribution = (point.dist.name, point.dist.version) if point.dist else ("?", "?")
         error, details, registers = None, "", dict[str, int]()
         try:
-            module = point.load()
-            # A module that loads but registers nonsense must not take the others down either.
-            found = Plugins([*modules, (point.name, module)])
-            registers = dict(found.registers(point.name))
+            registers = dict(found.add(point.name, point.load()))
         except (Exception, SystemExit) as problem:
             error = str(problem).partition("\n")[0] if isinstance(problem, MoemctsError) else one_line(problem)
             details = traceback.format_exc()
-        else:
-            modules.append((point.name, module))
-        infos.append(PluginInfo(point.name, point.value, *distribution, error, details, registers))
-    return Plugins(modules, infos)
+        found.infos.append(PluginInfo(point.name, point.value, *distribution, error, details, registers))
+    return found
 
 
-def _own_first(point: importlib.metadata.EntryPoint) -> tuple[bool, str]:
+def _own_first(point: EntryPoint) -> tuple[bool, str]:
     """Returns a plugin's place: where two want a name, what comes with the framework has it."""
     return point.dist is None or point.dist.name != DISTRIBUTION, point.name

@@ -32,6 +32,10 @@ class Registry(dict[str, Registration]):
         self.check_default(entry)
         self[entry.name] = entry
 
+    def grown(self, entries: Iterable[Registration]) -> Self:
+        """Returns a registry with these entries behind its own; raises UsageError as `add`."""
+        return type(self)(self.kind, [*self.values(), *entries])
+
     def check_default(self, entry: Registration) -> None:
         """Raises UsageError for a default of a game that has one: which is taken would be chance."""
         for other in self.values() if entry.default else ():

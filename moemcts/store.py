@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from filelock import FileLock, Timeout
 
 from moemcts.errors import DamagedFile, MoemctsError, UsageError
 
@@ -54,6 +53,8 @@ def exclusive(folder: Path) -> Iterator[None]:
     What writers that were killed have left half-written in it is removed. Raises MoemctsError if another process has
     the folder, or it cannot be written.
     """
+    from filelock import FileLock, Timeout
+
     check_path(folder)
     lock = FileLock(folder / ".lock", timeout=_PATIENCE)
     try:

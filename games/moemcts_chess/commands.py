@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moemcts.arena.verdict import counted
 from moemcts.errors import UsageError
 from moemcts_chess.uci.command import uci
 
@@ -178,6 +177,7 @@ def _with_progress(
     split: Split,
     threads: int,
 ) -> ImportReport:
+    from moemcts.arena.verdict import counted
     from moemcts.cli.progress import ConsoleProgress
     from moemcts_chess.imports import import_pgn
 
@@ -212,6 +212,8 @@ def _chess(reference: str) -> ChessGame:
 
 
 def _report(report: ImportReport, out: Path) -> str:
+    from moemcts.arena.verdict import counted
+
     lines = [
         f"{out}: {counted(report.num_games, 'game')}, {counted(report.num_positions, 'position')} "
         f"in {report.seconds:,.1f} s, {report.num_positions / max(report.seconds, 1e-9):,.0f} positions/s"
@@ -228,6 +230,7 @@ def _report(report: ImportReport, out: Path) -> str:
 
 
 def _print_statistics(summary: Mapping[str, Any], *, is_paper: bool) -> None:
+    from moemcts.arena.verdict import counted
     from moemcts.cli.consoles import add_row, plain_table, table_console
     from moemcts_chess.statistics import PAPER
 

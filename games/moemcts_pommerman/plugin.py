@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moemcts.errors import UsageError
-from moemcts.evaluation import UniformEvaluator
 from moemcts.game import Game
 from moemcts.hookspecs import Registration, hookimpl
-from moemcts.search import SearchAgent, SearchConfig
 from moemcts_pommerman.agents import ScriptedAgent
 from moemcts_pommerman.game import GAME_NAMES, Corners, Pommerman, Timeout, variant
 from moemcts_pommerman.gates import MixednessGate, OpponentGate, StepGate
 
 if TYPE_CHECKING:
+    from moemcts.search import SearchAgent
     from moemcts_pommerman.pageboard import PommermanBoard
 
 _GAMES = tuple(GAME_NAMES.values())
@@ -195,5 +194,8 @@ def _scripted(script: str, game: Game) -> ScriptedAgent:
 def _planner(
     game: Game, *, simulations: int = 50, rollout_plies: int = PLANNED_PLIES, opponents: str = "simple"
 ) -> SearchAgent:
+    from moemcts.evaluation import UniformEvaluator
+    from moemcts.search import SearchAgent, SearchConfig
+
     config = SearchConfig(simulations=simulations, rollout_plies=rollout_plies)
     return SearchAgent(game, UniformEvaluator(game.spec), config, opponents=ScriptedAgent(opponents), name="planner")

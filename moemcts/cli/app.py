@@ -1,9 +1,8 @@
-"""Puts the commands together, those of plugins too."""
+"""Puts the commands together."""
 
 from __future__ import annotations
 
 import logging
-import sys
 from typing import Annotated
 
 import typer
@@ -30,20 +29,21 @@ from moemcts.cli import (
     train,
     weights,
 )
-from moemcts.plugins import plugins
+from moemcts.cli.helps import ROOT, Group
 
 START = (run, train, selfplay, reproduce, play)
 MEASURE = (match, tournament, benchmark, report, explain)
-COMMANDS = (*START, *MEASURE, export, gate, lists, weights, new_game_command, check, doctor, docs)
+COMMANDS = (*START, *MEASURE, export, gate, lists, weights, new_game_command, check, doctor, docs, data)
 
 
 def make_app() -> typer.Typer:
-    """Returns the command line; a plugin whose commands cannot be added is named on standard error and left out."""
+    """Returns the command line."""
     app = typer.Typer(
-        name="moemcts",
+        name=ROOT,
+        cls=Group,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        rich_markup_mode="markdown",
+        rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
         help="""AlphaZero-style search with a team of phase experts, for any game.
 
@@ -61,8 +61,6 @@ Start here:
     app.callback()(_root)
     for module in COMMANDS:
         module.register(app)
-    for plugin, error in plugins().register_commands(app, data.register(app)).items():
-        print(f"plugin {plugin}: its commands are left out: {error}", file=sys.stderr)
     return app
 
 

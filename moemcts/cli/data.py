@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moemcts.cli.helps import DATA, Group
 from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,13 +19,11 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
-def register(app: typer.Typer) -> typer.Typer:
-    """Adds the group and returns it, for what plugins add to it."""
-    group = typer.Typer(help="Games in, datasets out.", no_args_is_help=True)
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(cls=Group, help="Games in, datasets out.", no_args_is_help=True)
     group.command()(generate)
     group.command()(stats)
-    app.add_typer(group, name="data", rich_help_panel="Games and data")
-    return group
+    app.add_typer(group, name=DATA, rich_help_panel="Games and data")
 
 
 def generate(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import platform
 import shutil
@@ -64,6 +63,8 @@ def doctor(
 
 def examine() -> dict[str, dict[str, Any]]:
     """Returns what there is, by section."""
+    import importlib.metadata
+
     import torch
 
     from moemcts.hooks import shown_counts
@@ -136,6 +137,8 @@ def _quickest(rates: Mapping[str, Mapping[int, float]], size: int) -> str:
 
 
 def _version_or_hint(package: str, extra: str) -> str:
+    import importlib.metadata
+
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moemcts.cli.helps import Group
 from moemcts.cli.lists import Json
 from moemcts.errors import MoemctsError, UsageError, unknown_name
 
@@ -20,7 +21,7 @@ Data = Annotated[Path, typer.Option(help="A dataset, as imports and runs write i
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Learn gates from data, and look at what gates do.", no_args_is_help=True)
+    group = typer.Typer(cls=Group, help="Learn gates from data, and look at what gates do.", no_args_is_help=True)
     group.command()(fit)
     group.command()(show)
     app.add_typer(group, name="gate", rich_help_panel="Start here")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from moemcts.cli.helps import Group
 from moemcts.cli.lists import Json
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _COUNT = re.compile(r"(?P<number>\d+|no) (?P<what>win|draw|loss)(e?s)?")
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help="Trained experts to play with, and where they are.")
+    group = typer.Typer(cls=Group, help="Trained experts to play with, and where they are.")
     group.callback(invoke_without_command=True)(_default)
     group.command("list")(list_weights)
     group.command()(show)

@@ -79,14 +79,6 @@ def test_a_wrong_option_is_misuse() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_help_answers_without_torch() -> None:
-    code = "import sys; sys.argv = ['moemcts', '--help']\nfrom moemcts.cli.main import main\ntry: main()\n"
-    code += "except SystemExit: print('torch' in sys.modules, file=sys.stderr)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr.strip().endswith("False")
-    assert "run" in done.stdout
-
-
 def test_lists_speak_json() -> None:
     games = {row["game"]: row for row in json.loads(moemcts("games", "--json").stdout)}
     assert games["pommerman"]["players"] == 4

@@ -117,8 +117,6 @@ MISTAKES = [
 def plain_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "dumb")
-    monkeypatch.setattr("typer.rich_utils.FORCE_TERMINAL", False)
-    monkeypatch.setattr("typer.rich_utils.MAX_WIDTH", 80)
     monkeypatch.chdir(tmp_path)
 
 

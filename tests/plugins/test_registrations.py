@@ -191,9 +191,11 @@ def test_a_registration_of_wrong_types_is_refused(values: dict[str, Any], line: 
 
 
 def test_what_a_plugin_registers_is_counted() -> None:
-    plugins = found(module(games=[Registration("noughts", NativeTicTacToe, "a game")], gates=[gate("go"), gate("ka")]))
-    assert plugins.registers("plugin 0") == {"games": 1, "gates": 2}
-    assert shown_counts(plugins.registers("plugin 0")) == "1 game, 2 gates"
+    registers = found().add(
+        "counted", module(games=[Registration("noughts", NativeTicTacToe, "a game")], gates=[gate("go"), gate("ka")])
+    )
+    assert registers == {"games": 1, "gates": 2}
+    assert shown_counts(registers) == "1 game, 2 gates"
     assert shown_counts({"weights": 1, "replay_formats": 2, "commands": 1}) == "1 weights, 2 replay formats, commands"
 
 

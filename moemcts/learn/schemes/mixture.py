@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from moemcts.errors import UsageError
-from moemcts.gates import PhaseGate, SinglePhase
-from moemcts.learn.data.dataset import Dataset, chunks_of
-from moemcts.learn.gates.network_gate import NetworkGate, has_to_learn, make_gate_network
 from moemcts.learn.schemes.catalogue import check_positive
 from moemcts.learn.schemes.scheme import MakeNetwork, Scheme, Team
 from moemcts.learn.training.stages import Stage
 
 if TYPE_CHECKING:
+    from moemcts.gates import PhaseGate
+    from moemcts.learn.data.dataset import Dataset
+    from moemcts.learn.gates.network_gate import NetworkGate
     from moemcts.learn.networks.gate import GateNetwork
     from moemcts.learn.training.trainer import Trainer
 
@@ -74,6 +72,8 @@ class Mixture(Scheme):
         """
         import torch
 
+        from moemcts.gates import SinglePhase
+        from moemcts.learn.gates.network_gate import NetworkGate, make_gate_network
         from moemcts.learn.networks.mixture import MixtureNetwork
 
         size = _learning(gate)
@@ -97,6 +97,8 @@ class Mixture(Scheme):
 
 def _learning(gate: PhaseGate) -> NetworkGate:
     """Returns the gate as one that is to be trained; raises UsageError for any other."""
+    from moemcts.learn.gates.network_gate import NetworkGate, has_to_learn
+
     if isinstance(gate, NetworkGate) and has_to_learn(gate):
         return gate
     raise UsageError(f"scheme 'mixture' trains its own gate: expected --gate learned, got {gate.name!r}")
@@ -104,7 +106,10 @@ def _learning(gate: PhaseGate) -> NetworkGate:
 
 def _order(gate: GateNetwork, dataset: Dataset) -> list[int]:
     """Returns the phases by the mean ply of positions spread over a dataset, each weighed by the phase."""
+    import numpy as np
     import torch
+
+    from moemcts.learn.data.dataset import chunks_of
 
     rows = np.linspace(0, len(dataset) - 1, min(len(dataset), ORDERING)).astype(np.int64)
     plies = np.zeros(gate.last.out_features)

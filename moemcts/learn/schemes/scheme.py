@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from moemcts.errors import MoemctsError, UsageError
-from moemcts.gates import PhaseGate
-from moemcts.learn.gates.network_gate import has_to_learn
 from moemcts.learn.training.stages import Stage, plan
 
 if TYPE_CHECKING:
     from torch import nn
 
+    from moemcts.gates import PhaseGate
     from moemcts.learn.data.dataset import Dataset
     from moemcts.learn.training.trainer import Trained, Trainer
 
@@ -77,6 +76,8 @@ class StagedScheme(Scheme):
 
     @final
     def check(self, gate: PhaseGate) -> None:
+        from moemcts.learn.gates.network_gate import has_to_learn
+
         if has_to_learn(gate):
             raise UsageError(
                 f"gate {gate.name!r} is trained together with its experts: "

@@ -1,0 +1,80 @@
+"""Groups of commands and their helps: in plain text, which narrow terminals and logs show as wide ones do."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_group
+
+from moemcts.plugins import plugins
+
+ROOT = "moemcts"
+DATA = "data"
+OPEN = (ROOT, DATA)
+"""The groups that plugins may add commands to."""
+_MOST_COLUMNS = 80
+_LEAST_COLUMNS = 24
+_NARROW = 60
+"""Columns below which what is said of an option stands below it."""
+
+
+class Formatter(typer.Context.formatter_class):  # type: ignore[misc, valid-type]
+    """Writes helps that are as wide as the terminal, up to 80 columns."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self._columns = max(_LEAST_COLUMNS, min(shutil.get_terminal_size().columns, _MOST_COLUMNS))
+        super().__init__(width=self._columns - 2)
+
+    def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl(rows, 2 if self._columns < _NARROW else col_max, col_spacing)
+
+
+class _Context(typer.Context):
+    formatter_class = Formatter
+
+
+class Group(TyperGroup):
+    """Commands under the headings of their panels, ours before those of plugins.
+
+    Plugins are not imported where one of ours is called.
+    """
+
+    context_class = _Context
+
+    @property
+    def commands(self) -> dict[str, Any]:
+        theirs = _of_plugins()[self.name] if self.name in OPEN else {}
+        return self._ours | {name: theirs[name] for name in theirs if name not in self._ours}
+
+    @commands.setter
+    def commands(self, ours: Mapping[str, Any]) -> None:
+        for command in ours.values():
+            command.context_class = _Context
+        self._ours = dict(ours)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return self._ours.get(cmd_name) or super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            row = (name, command.get_short_help_str(limit=sys.maxsize))
+            panels.setdefault(command.rich_help_panel or "Commands", []).append(row)
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(rows)
+
+
+@functools.cache
+def _of_plugins() -> Mapping[str | None, Mapping[str, Any]]:
+    """Returns what plugins add to each group; one whose commands cannot be added is named on standard error."""
+    groups = {name: typer.Typer(cls=Group, rich_markup_mode=None) for name in OPEN}
+    for plugin, error in plugins().register_commands(groups[ROOT], groups[DATA]).items():
+        print(f"plugin {plugin}: its commands are left out: {error}", file=sys.stderr)
+    return {name: get_group(group).commands for name, group in groups.items()}
