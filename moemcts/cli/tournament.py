@@ -91,6 +91,7 @@ def tournament(
     _check(named, agent)
     _check_effects(named, kind, rounds)
     check_num_games("--games", num_games)
+    check_num_games("--rounds times --games", (rounds or 1) * num_games)
     if openings is not None:
         check_effects({"--random-plies": random_plies}, "with --openings, games begin in the file's positions")
     if out is not None:

@@ -21,3 +21,10 @@ def test_too_many_games_are_refused_at_once(  # type: ignore[no-untyped-def]
     monkeypatch.setattr(next_step, lambda *_, **__: pytest.fail("they would take all memory"))
     told = (2, "", f"error: expected at most {option} 1000000, got 99999999999999\n")
     assert moemcts(command, *AGENTS, option, "99999999999999") == told
+
+
+def test_too_many_rounds_are_refused_at_once(moemcts, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr("moemcts.arena.openings.starts", lambda *_, **__: pytest.fail("they would take all memory"))
+    told = (2, "", "error: expected at most --rounds times --games 1000000, got 400000000000000\n")
+    ladder = ("--kind", "ladder", "--games", "4", "--rounds", "100000000000000")
+    assert moemcts("tournament", *AGENTS, *ladder) == told
