@@ -67,6 +67,15 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     judged = full if config.gauntlet.simulations is None else max(config.gauntlet.simulations, 1)
     deciding = config.promotion.games * config.generations * (config.promotion.rule != "none")
     promoting = full if config.promotion.simulations is None else max(config.promotion.simulations, 1)
+    judges = workers if isinstance(config.workers, int) and not config.games.ahead else 1
+
+    def playing(num_games: int, parallel: int) -> int:
+        """Returns how many processes share a match."""
+        return max(1, min(judges, -(-num_games // parallel)))
+
+    searched = matches * judged / playing(config.gauntlet.games, config.gauntlet.parallel)
+    together = config.promotion.parallel or config.games.parallel
+    searched += deciding * promoting / playing(config.promotion.games, together)
     packed = game.pack(states)
     legal = sum(len(state.legal_actions(state.active_players[0])) for state in states) / len(states)
     per_sample = packed.offsets[-1] / len(states) + BYTES_PER_SAMPLE + BYTES_PER_ACTION * legal
@@ -74,7 +83,7 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     return Estimate(
         data=played / workers,
         training=learned * TRAINING_COST / rate,
-        matches=(matches * judged + deciding * promoting) * moves * each,
+        matches=searched * moves * each,
         report=6 * FIGURE,
         num_bytes=int(samples * (max(windows) + 1) * per_sample + num_experts * num_parameters * 4),
     )

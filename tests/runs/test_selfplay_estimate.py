@@ -1,0 +1,32 @@
+"""How long self-play will take, before anything is played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selfplay_for_tests import selfplay
+
+from moemcts.agents import RandomAgent
+from moemcts.plugins import plugins
+from moemcts.runs import selfplay_estimate
+from moemcts.runs.estimate import play_some
+
+
+def test_matches_take_less_time_where_processes_share_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = play_some(plugins().game("tictactoe"), [RandomAgent()] * 2)
+    monkeypatch.setattr(selfplay_estimate, "play_some", lambda *_: played)
+    monkeypatch.setattr(selfplay_estimate, "decision_seconds", lambda *_: 1.0)
+
+    def seconds(**changes: Any) -> float:
+        run = selfplay(tmp_path / str(len([*tmp_path.iterdir()])), gauntlet={"parallel": 1}, **changes)
+        return selfplay_estimate.selfplay_estimate(run).matches or 0.0
+
+    # Of four games each: a promotion is one share by default, a gauntlet here four.
+    alone = seconds(workers=1)
+    assert seconds(workers=1, promotion={"parallel": 1}) == seconds(workers=8, games={"ahead": True}) == alone
+    gauntlets = (alone - seconds(workers=2)) * 2
+    assert 0 < gauntlets < alone
+    assert seconds(workers=8) == pytest.approx(alone - gauntlets * 3 / 4)
+    assert seconds(workers=2, promotion={"parallel": 1}) == pytest.approx(alone / 2)
