@@ -59,10 +59,13 @@ def _named_by(experts: str | None) -> list[tuple[str, str]]:
     """Returns the options that a folder of experts means, the game they play included."""
     from moemcts.weights import folder_of
     from moemcts_chess.uci.loading import game_of
-    from moemcts_chess.uci.options import VARIANTS
+    from moemcts_chess.uci.options import SHIPPED, VARIANTS
 
     if experts is None:
         return []
+    if experts == SHIPPED:
+        # Whatever game is played.
+        return [("Model_Directory", SHIPPED)]
     name, _ = game_of(folder_of(experts))
     variants = {ours: theirs for theirs, ours in VARIANTS.items()} | {"chess960": "chess"}
     if name not in variants:

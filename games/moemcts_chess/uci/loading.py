@@ -77,6 +77,10 @@ def load(
     named = options.text("Model_Directory")
     if named == SHIPPED:
         named = _shipped(options.game)
+        if not named:
+            remark(f"no experts come with {options.game}")
+    if options.flag("UCI_Chess960") and options.game != "chess960":
+        remark(f"UCI_Chess960 changes nothing in {options.game}: only chess is played from other starts")
     game, experts = ChessGame(options.game, max_plies=NO_END), None
     if named:
         try:

@@ -14,6 +14,9 @@ from moemcts.search.config import FirstPlayUrgency
 Value = bool | int | str
 EMPTY = "<empty>"
 MOST = 2**31 - 1
+BYTES_PER_NODE = {"crazyhouse": 4096}
+"""Memory of a node with its edges and its position, measured in middlegames and rounded up."""
+USUAL_BYTES_PER_NODE = 2048
 GATE_OF_THE_EXPERTS = "experts"
 AS_THE_GAME = "game"
 """What leaves a setting to the game that is played."""
@@ -140,6 +143,11 @@ class Options:
     def overhead(self) -> float:
         """Seconds that a move may take on its way to the other side."""
         return self.number("Move_Overhead") / 1000
+
+    def most_nodes(self, wanted: int | None = None) -> int:
+        """Returns how many nodes a tree may have: what memory holds, unless so many are wanted."""
+        held = self.number("Hash") * 2**20 // BYTES_PER_NODE.get(self.game, USUAL_BYTES_PER_NODE)
+        return min(filter(None, (wanted or held, self.number("Nodes_Limit"))))
 
     def search_config(self, nodes: int, simulations: int, searched: Mapping[str, Any]) -> SearchConfig:
         """Returns the numbers of a search with these limits; what no option says is as the game is `searched`."""

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 from moemcts import __version__
 from moemcts.errors import MoemctsError
+from moemcts.game import Action
 from moemcts_chess.uci import protocol
 from moemcts_chess.uci.clock import DEFAULT_SECONDS, fixed_time, thinking_time
 from moemcts_chess.uci.loading import EVERY_SIZE_UP_TO, Knowledge, load, one_line, warm_sizes, warm_up
@@ -21,9 +22,6 @@ from moemcts_chess.uci.position import any_legal_move, playable, read_position
 from moemcts_chess.uci.report import Reporter
 from moemcts_chess.uci.thinking import Limits, Task, Thinking
 
-BYTES_PER_NODE = {"crazyhouse": 4096}
-"""Memory of a node with its edges and its position, measured in middlegames and rounded up."""
-USUAL_BYTES_PER_NODE = 2048
 MOST_SIMULATIONS = 2**32 - 2
 DEEPEST_PERFT = 6
 """Plies that are counted within seconds, where there are as few moves as at the start."""
@@ -180,7 +178,8 @@ class Session:
         if remark := self.options.remark(option):
             self.remark(remark)
         if option.loads:
-            self._knowledge = self._state = None
+            # The last search holds on to its networks, and to let go of them takes as long as a quick move.
+            self._knowledge = self._state = self._thinking = None
             self._pace = Pace()
             self._warm_for = ()
         if not option.keeps_tree:
@@ -213,6 +212,8 @@ class Session:
         try:
             state = self._read_position()
         except ValueError as error:
+            if go.perft is not None:
+                raise
             self.remark(f"error: {one_line(error)}")
             self._answer((), go)
             return
@@ -229,7 +230,7 @@ class Session:
             self.say,
             num_lines=self.options.number("MultiPV"),
             shows_wdl=self.options.flag("UCI_ShowWDL"),
-            most_nodes=self._room(),
+            most_nodes=self.options.most_nodes(),
         )
         self._thinking = Thinking(task, reporter, self.say)
         self._thinking.start()
@@ -268,10 +269,11 @@ class Session:
 
     def _task(self, go: protocol.Go, knowledge: Knowledge, state: Any) -> Task:
         limits = self._limits(go, state)
-        legal = {str(state.uci(action)): action for action in state.legal_actions(state.active_players[0])}
-        actions = [state.action(move) for move in go.searchmoves if move in legal]
+        actions: set[Action] = set()
         for move in go.searchmoves:
-            if move not in legal:
+            try:
+                actions.add(state.action(move))
+            except ValueError:
                 self.remark(f"error: searchmoves {move!r} is not legal here")
         self._set_threads()
         return Task(
@@ -279,7 +281,7 @@ class Session:
             state=state,
             config=self.options.search_config(limits.nodes, limits.simulations, knowledge.search),
             limits=limits,
-            actions=sorted(set(actions)) or None,
+            actions=sorted(actions) or None,
             is_raw=self.options.flag("Use_Raw_Network"),
             seed=self.options.number("Seed"),
             pace=self._pace,
@@ -306,19 +308,13 @@ class Session:
         is_game = clock is not None and not options.flag("UCI_AnalyseMode")
         is_forced = is_game and len(state.legal_actions(state.active_players[0])) == 1
         return Limits(
-            nodes=self._room(wanted),
+            nodes=options.most_nodes(wanted),
             simulations=min(simulations, MOST_SIMULATIONS),
             seconds=None if go.infinite or not times else 0.0 if is_forced else min(times),
             depth=go.depth,
             waits=go.infinite or go.ponder,
             may_stop_early=is_game and options.flag("Allow_Early_Stopping"),
         )
-
-    def _room(self, wanted: int | None = None) -> int:
-        """Returns how many nodes a tree may have: what memory holds, unless so many are wanted."""
-        options = self.options
-        held = options.number("Hash") * 2**20 // BYTES_PER_NODE.get(options.game, USUAL_BYTES_PER_NODE)
-        return min(filter(None, (wanted or held, options.number("Nodes_Limit"))))
 
     def _answer_without_moves(self, state: Any, go: protocol.Go) -> None:
         line = any_legal_move(state)

@@ -95,7 +95,7 @@ class Thinking:
 
     def ponderhit(self) -> None:
         """Begins to count its time: the move it pondered on was played."""
-        if self._task.limits.seconds is not None:
+        if self._task.limits.seconds is not None and self._seconds is None:
             self._seconds = time.monotonic() - self._started + self._task.limits.seconds
         self._may_answer.set()
 

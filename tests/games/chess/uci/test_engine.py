@@ -111,6 +111,13 @@ def test_experts_are_loaded_from_the_command_line(experts: Path) -> None:
         assert info["nodes"] >= 100
 
 
+def test_experts_that_come_with_it_are_those_of_the_game_that_is_played() -> None:
+    said = "setoption name UCI_Variant value atomic\nisready\nquit\n"
+    words = [*COMMAND, "--experts", "weights"]
+    done = subprocess.run(words, input=said, capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert done.stdout.splitlines()[0] == "info string no experts come with atomic"
+
+
 def test_options_of_the_command_line_do_what_setoption_does(tmp_path: Path) -> None:
     log = tmp_path / "session.log"
     words = [*COMMAND, "--set", f"Log_File={log}"]

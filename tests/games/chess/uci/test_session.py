@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -129,6 +130,16 @@ def test_what_an_untried_move_is_worth_can_be_said() -> None:
     assert options.search_config(9, 9, game).first_play_urgency == "loss"
 
 
+def test_experts_are_let_go_of_once_others_are_named(experts: Path) -> None:
+    session = Session(io.StringIO())
+    for line in (f"setoption name Model_Directory value {experts}", "go nodes 10"):
+        session.obey(line)
+    assert session._knowledge is not None
+    named = weakref.ref(session._knowledge.evaluator)
+    session.obey("setoption name Expert_Routing value mixture")
+    assert named() is None
+
+
 def test_the_folder_of_a_training_means_its_experts(talk: Talk, experts: Path, tmp_path: Path) -> None:
     shutil.copytree(experts, tmp_path / "training" / "experts")
     lines = talk(f"setoption name Model_Directory value {tmp_path / 'training'}", "isready", "go nodes 10")
@@ -193,7 +204,7 @@ def test_the_papers_match_script_is_understood(talk: Talk, experts: Path) -> Non
     warm, phase = remarks(lines).splitlines()
     assert warm.startswith("info string 3 experts are warm for batches of 1 to 64 positions after ")
     assert phase == "info string phase=opening expert=0"
-    (nodes,) = {int(re.findall(r" nodes (\d+)", line)[0]) for line in lines if " pv " in line}
+    *_, nodes = (int(re.findall(r" nodes (\d+)", line)[0]) for line in lines if " pv " in line)
     assert 100 <= nodes <= 164
     assert answer(lines)
 
@@ -223,6 +234,15 @@ def test_searchmoves_are_the_only_ones_searched(talk: Talk) -> None:
     lines = talk("position startpos", "go nodes 100 searchmoves a2a3 h2h4 e2e5")
     assert answer(lines) in ("a2a3", "h2h4")
     assert "searchmoves 'e2e5' is not legal here" in remarks(lines)
+
+
+@pytest.mark.parametrize(("chess960", "move"), [("false", "e1g1"), ("true", "e1h1")])
+@pytest.mark.parametrize("written", ["e1g1", "e1h1"])
+def test_castling_is_understood_in_both_notations(talk: Talk, chess960: str, move: str, written: str) -> None:
+    fen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1"
+    setup = f"setoption name UCI_Chess960 value {chess960}"
+    assert answer(talk(setup, f"position fen {fen}", f"go nodes 20 searchmoves {written}")) == move
+    assert "4k3/8/8/8/8/8/8/5RK1 b - - 1 1" in talk(setup, f"position fen {fen} moves {written}", "d")
 
 
 @pytest.mark.parametrize(
@@ -354,6 +374,11 @@ def test_chess960_castles_as_king_takes_rook(talk: Talk) -> None:
     assert answer(lines) == "f1h1"
 
 
+def test_a_variant_without_other_starts_says_so(talk: Talk) -> None:
+    lines = talk("setoption name UCI_Chess960 value true", "setoption name UCI_Variant value atomic", "isready")
+    assert "UCI_Chess960 changes nothing in atomic" in remarks(lines)
+
+
 def test_tables_choose_at_the_root_and_are_counted_below_it(talk: Talk) -> None:
     setup = f"setoption name SyzygyPath value {TABLES}"
     lines = talk(setup, "position fen 8/8/8/8/3k4/8/8/KQ6 w - - 0 1", "go nodes 50")
@@ -372,6 +397,11 @@ def test_perft_is_counted(talk: Talk) -> None:
     lines = talk("position startpos", "go perft 3")
     assert "e2e4: 600" in lines
     assert lines[-1] == "Nodes searched: 8902"
+
+
+def test_a_perft_of_no_position_is_one_remark(talk: Talk) -> None:
+    lines = talk("position startpos moves e2e5", "go perft 2")
+    assert lines[-1].startswith("info string error: expected one of a2a3")
 
 
 CROWDED = (b"setoption name UCI_Variant value crazyhouse", f"position fen {CROWDED_FEN}".encode())
@@ -427,6 +457,20 @@ def test_an_infinite_search_answers_when_it_is_stopped(talk: Talk) -> None:
 def test_pondering_answers_after_the_move_was_played(talk: Talk) -> None:
     lines = talk("position startpos moves e2e4 e7e5", "go ponder wtime 3000 btime 3000", "isready", "ponderhit", "stop")
     assert answer(lines)
+
+
+def test_only_who_ponders_gets_time_at_ponderhit() -> None:
+    session = Session(io.StringIO())
+    session.obey("go movetime 100000")
+    thinking = session._thinking
+    assert thinking is not None
+    before = thinking._left()
+    session.obey("ponderhit")
+    after = thinking._left()
+    session.close()
+    assert before is not None
+    assert after is not None
+    assert after < before
 
 
 @pytest.mark.parametrize(("reuse", "is_kept"), [("true", True), ("false", False)])
