@@ -10,11 +10,15 @@ import typer
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 _NAME = 12
 """Columns that names have at least where they are wrapped."""
+_WORD = 20
+"""Columns that the words of a list have at least."""
+_GAP = 2
 _WIDE = 10_000
 """Columns where no terminal says how many there are."""
 
@@ -46,12 +50,29 @@ def add_row(table: Table, cells: Iterable[object], *, style: str | None = None) 
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Prints rows as a table, columns in the order in which they are met."""
+    """Prints rows as a table, columns in the order in which they are met; where a terminal is too narrow for that, each
+    row as lines of its own. Nothing is cut.
+    """
     columns = list(dict.fromkeys(key for row in rows for key in row))
     table = plain_table(columns)
     for row in rows:
         add_row(table, (_cell(row.get(column, "")) for column in columns))
-    table_console().print(table)
+    least = -_GAP
+    for number, column in enumerate(table.columns):
+        column.no_wrap, column.overflow = number == 0, "fold"
+        longest = max(map(cell_len, " ".join(map(str, (column.header, *column.cells))).split()))
+        least += _GAP + (longest if column.no_wrap else min(longest, _WORD))
+    console = table_console()
+    if least <= console.width:
+        console.print(table)
+        return
+    first, *others = columns
+    for row in rows:
+        console.print(Text(_cell(row.get(first, "")), style="bold"))
+        below = Table.grid(padding=(0, 2))
+        for other in others:
+            below.add_row(other, Text(_cell(row.get(other, "")), overflow="fold"))
+        console.print(Padding(below, (0, 0, 0, 2)))
 
 
 def _cell(value: Any) -> str:

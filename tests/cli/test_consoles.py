@@ -33,6 +33,22 @@ def test_brackets_in_names_are_no_markup(make, capsys: pytest.CaptureFixture[str
     assert "runs/[bold]/x" in shown
 
 
+@pytest.mark.parametrize("width", [30, 60, 80])
+def test_no_word_of_a_list_is_cut(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(consoles, "table_console", lambda: Console(highlight=False, width=width))
+    row = {"reference": "weights:connect-four", "summary": "uct?simulations=512&c=1.4, or seconds=0.1", "games": "all"}
+    consoles.print_rows([row, {**row, "games": "a-game-with-a-long-name"}])
+    shown = capsys.readouterr().out
+    # A word that is wider than the terminal goes on in the next line.
+    joined = "".join(shown.split())
+    for word in ("weights:connect-four", "uct?simulations=512", "seconds=0.1", "a-game-with-a-long-name"):
+        assert word in (joined if len(word) + 11 > width else shown)
+    assert max(map(len, shown.splitlines())) <= width
+    assert "…" not in shown
+
+
 def test_lists_keep_brackets(capsys: pytest.CaptureFixture[str]) -> None:
     consoles.print_rows([{"game": "mine[x]", "summary": "takes [/] and [bold]"}])
     shown = capsys.readouterr().out
