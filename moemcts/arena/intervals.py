@@ -5,6 +5,7 @@ Nothing here returns inf or nan. An interval from too few or all equal observati
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -90,6 +91,32 @@ def effective_number(observations: Iterable[Hashable]) -> float:
     """
     weights = Counter(observations).values()
     return sum(weights) ** 2 / sum(weight**2 for weight in weights) if weights else 0.0
+
+
+def share_interval(are_hits: Sequence[bool], observations: Sequence[Hashable]) -> Interval:
+    """Returns the 95 % interval of the share of hits, of which those of equal observations are one; (0, 1) of none.
+
+    The unit is the share of hits in one observation. Where that has two values, such as 0 and 1/3 for three seats of
+    which one can win a game, it is Wilson's interval of how often it has the larger one, from `effective_number`
+    trials; where it has others, from as many trials as vary so little. Where all observations agree, which says nothing
+    of how much they vary, 0 and 1 are these values.
+    """
+    weights, hits = Counter(observations), Counter(itertools.compress(observations, are_hits))
+    if not weights:
+        return 0.0, 1.0
+    shares = np.array([hits[one] / weight for one, weight in weights.items()])
+    mean, number = sum(are_hits) / len(are_hits), effective_number(observations)
+    least, most = float(shares.min()), float(shares.max())
+    others = bool(((shares > least) & (shares < most)).any())
+    if least == most:
+        least, most = 0.0, 1.0
+    width = most - least
+    part = _within((mean - least) / width, (0.0, 1.0))
+    if others:
+        variance = np.average(((shares - mean) / width) ** 2, weights=[*weights.values()])
+        number *= part * (1 - part) / float(variance)
+    low, high = wilson_interval(part * number, number)
+    return least + width * low, least + width * high
 
 
 def mcnemar_test(num_only_first: int, num_only_second: int) -> float:

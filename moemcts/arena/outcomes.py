@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from moemcts.arena.intervals import Interval, effective_number, wilson_interval
+from moemcts.arena.intervals import Interval, effective_number, share_interval
 from moemcts.game import FloatArray, Player
 
 Outcome = Literal["win", "tie", "loss"]
@@ -43,7 +43,7 @@ def points(outcome: Outcome | None, tie_value: float = 0.5) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """Wins, ties and losses, each share with its 95 % Wilson interval."""
+    """Wins, ties and losses, each share with its 95 % interval, see `share_interval`."""
 
     num_games: int
     """Results that are counted: games, or all seats that one agent had in them."""
@@ -51,42 +51,33 @@ class Tally:
     ties: int
     losses: int
     num_effective: float
-    """Games on which the intervals rest: fewer than all where some repeat others, or are of one agent's seats in the
-    same game, see `effective_number`."""
+    """Games that say as much as these: fewer than all where some repeat others, or are of one agent's seats in the same
+    game, see `effective_number`."""
+    win_interval: Interval
+    tie_interval: Interval
+    loss_interval: Interval
 
     @property
     def win_rate(self) -> float:
         """Wins over games; 0 without games."""
         return self.wins / self.num_games if self.num_games else 0.0
 
-    @property
-    def win_interval(self) -> Interval:
-        return self._interval(self.wins)
-
-    @property
-    def tie_interval(self) -> Interval:
-        return self._interval(self.ties)
-
-    @property
-    def loss_interval(self) -> Interval:
-        return self._interval(self.losses)
-
     @classmethod
     def of(cls, outcomes: Sequence[Outcome | None], observations: Iterable[Hashable] | None = None) -> Tally:
         """Counts the outcomes; those of which the `observations` are equal are one, by default none."""
+        apart = list(range(len(outcomes)) if observations is None else observations)
         return cls(
             num_games=len(outcomes),
             wins=outcomes.count("win"),
             ties=outcomes.count("tie"),
             losses=outcomes.count("loss"),
-            num_effective=len(outcomes) if observations is None else effective_number(observations),
+            num_effective=len(outcomes) if observations is None else effective_number(apart),
+            win_interval=share_interval([outcome == "win" for outcome in outcomes], apart),
+            tie_interval=share_interval([outcome == "tie" for outcome in outcomes], apart),
+            loss_interval=share_interval([outcome == "loss" for outcome in outcomes], apart),
         )
 
     def to_json(self) -> dict[str, Any]:
         """Returns counts and shares with intervals as JSON values."""
         intervals = {name: list(getattr(self, name)) for name in ("win_interval", "tie_interval", "loss_interval")}
         return asdict(self) | {"win_rate": self.win_rate} | intervals
-
-    def _interval(self, count: int) -> Interval:
-        share = count / self.num_games if self.num_games else 0.0
-        return wilson_interval(share * self.num_effective, self.num_effective)

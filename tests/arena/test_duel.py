@@ -64,14 +64,20 @@ def test_a_free_for_all_of_two_agents_is_won_by_the_agent_of_the_winner() -> Non
 def test_seats_of_one_game_are_one_observation() -> None:
     """200 matches of 60 games, of which three in ten tie all seats; 95 % +- 4.6 points, three errors."""
     rng = np.random.default_rng(5)
-    covered = 0
+    covered = won = 0
     for _ in range(200):
         winners = np.where(rng.random(60) < 0.3, -1, rng.integers(4, size=60))
         result = ended(FREE_FOR_ALL, [[1.0 if seat == winner else -1.0 for seat in range(4)] for winner in winners])
         low, high = result.tally("a").tie_interval
         covered += low <= 0.3 <= high
+        low, high = result.tally("a").win_interval
+        won += low <= 0.7 / 4 <= high
     # With both seats as games of their own it was 82 %.
     assert covered / 200 == pytest.approx(0.95, abs=0.046)
+    # Of its two seats one at most has won: with both as one that is wins or not it was 100 %.
+    assert won / 200 == pytest.approx(0.95, abs=0.046)
+    wins = result.tally("a").wins
+    assert result.tally("a").win_interval == pytest.approx([end / 2 for end in wilson_interval(wins, 60)])
     ties = result.tally("a").ties
     assert result.tally("a").tie_interval == wilson_interval(ties / 2, 60)
     assert result.tally("a", 0).num_effective == 30

@@ -16,6 +16,7 @@ from moemcts.arena.intervals import (
     mean_interval,
     pooled_interval,
     seed_interval,
+    share_interval,
     sign_flip_test,
     t_quantile,
     wilson_interval,
@@ -55,6 +56,27 @@ def test_observations_that_come_several_times_are_no_further_ones() -> None:
     assert effective_number("") == 0
     # A broken number of trials lies between the whole ones.
     assert wilson_interval(2, 4)[0] < wilson_interval(2.25, 4.5)[0] < wilson_interval(2.5, 5)[0]
+
+
+def test_the_share_of_one_observation_is_the_unit_of_an_interval() -> None:
+    assert share_interval([], []) == (0, 1)
+    assert share_interval([True, False, False], "abc") == wilson_interval(1, 3)
+    assert share_interval([True, True, False, False], "aabc") == wilson_interval(0.5 * 16 / 6, 16 / 6)
+    games = [game for game in range(20) for _ in range(3)]
+    # Three seats, of which one has won in so many of twenty games.
+    for number in (1, 12, 19):
+        won = [seat == 0 and game < number for game in range(20) for seat in range(3)]
+        low, high = (3 * end for end in share_interval(won, games))
+        assert (low, high) == pytest.approx(wilson_interval(number, 20))
+        lost = share_interval([not one for one in won], games)
+        assert lost == pytest.approx((1 - high / 3, 1 - low / 3))
+    always = share_interval([seat == 0 for _ in range(20) for seat in range(3)], games)
+    assert always == pytest.approx(wilson_interval(20 / 3, 20))
+    # None, one, two or three of three, as if each were for itself: about as wide as of all sixty.
+    rng = np.random.default_rng(3)
+    widths = [high - low for low, high in (share_interval(list(rng.random(60) < 0.5), games) for _ in range(200))]
+    low, high = wilson_interval(30, 60)
+    assert np.mean(widths) == pytest.approx(high - low, rel=0.1)
 
 
 def test_more_successes_than_trials_are_refused() -> None:
