@@ -48,9 +48,9 @@ def check(
     for gate in saved or ():
         gate_of(gate)
     name = _guarded("game", game, lambda: made.spec.name)
-    _report("game", name, lambda: check_game(made, num_games=num_games, seed=seed))
     gates = dict.fromkeys([*plugins().gates.for_game(name), *(saved or ())])
     checks: list[tuple[str, str, Callable[[], list[Law]]]] = [
+        ("game", name, functools.partial(check_game, made, num_games=num_games, seed=seed)),
         *(("gate", gate, lambda gate=gate: _check_gate(gate, gate_of(gate), made, seed)) for gate in gates),
         *(
             ("agent", agent, lambda agent=agent: check_agent(resolve_agent(agent, made, QUICK), made, seed=seed))
@@ -60,15 +60,22 @@ def check(
         *(("board", board, functools.partial(_check_board, made, seed)) for board in plugins().boards.for_game(name)),
         *(("network", network, functools.partial(_check_network, network, made, seed)) for network in networks or ()),
     ]
-    problems = []
+    problems, is_broken = list[str](), False
     for kind, what, do in checks:
+        if is_broken and kind != "registration":
+            # It plays the game, and would be blamed for it, or never end.
+            typer.echo(f"{kind} {what}\n  not checked: the game is to be mended first")
+            continue
         try:
             _report(kind, what, do)
         except (UsageError, MissingExtra) as error:
+            if kind == "game":
+                raise
             # It is not for everybody: it needs options, or what is not installed here.
             typer.echo(f"{kind} {what}\n  not checked: {error}")
         except MoemctsError as error:
             problems.append(str(error))
+            is_broken |= kind == "game"
     if problems:
         raise MoemctsError("; ".join(problems))
 

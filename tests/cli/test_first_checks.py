@@ -139,6 +139,21 @@ def test_check_reads_what_is_registered_with_a_game(
     assert "board tictactoe\n  ok  every player has a name" in out
 
 
+def test_check_goes_on_with_what_does_not_play_a_game_that_breaks_a_law(  # type: ignore[no-untyped-def]
+    moemcts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    games = plugins().games
+    wrong = {"search": {"simulatoins": 3}}
+    monkeypatch.setitem(games, "tictactoe", replace(games["tictactoe"], **wrong))
+    monkeypatch.setattr(type(plugins().game("tictactoe")), "format_state", lambda *_: "nowhere")
+    code, out, error = moemcts("check", "tictactoe", "--games", "1")
+    assert code == 1
+    assert "game tictactoe " in error
+    assert "; game tictactoe is registered with what there is not: search: no setting" in error
+    assert out.startswith("gate none\n  not checked: the game is to be mended first\n")
+    assert "ok" not in out
+
+
 def test_check_says_that_a_gate_calls_itself_otherwise(  # type: ignore[no-untyped-def]
     moemcts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
