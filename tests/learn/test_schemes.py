@@ -13,7 +13,7 @@ from moemcts.learn.training.stages import Stage, last_steps, plan
 from moemcts.plugins import plugins
 
 
-@pytest.mark.parametrize("stages", [[], None, [Stage(weights=(1.0,))]])
+@pytest.mark.parametrize("stages", [[], None, [Stage(weights=(1.0,))], Stage(weights=(1.0, 1.0, 1.0))])
 def test_a_scheme_without_stages_is_refused(stages: Any) -> None:
     class Idle(StagedScheme):
         def stages(self, phase: int, num_phases: int) -> Any:
@@ -21,6 +21,32 @@ def test_a_scheme_without_stages_is_refused(stages: Any) -> None:
 
     with pytest.raises(MoemctsError, match="scheme Idle is wrong: expected stages for phase 0 with weights of 3"):
         Idle().all_stages(3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (
+            {"weights": [1.0, 1.0]},
+            r"expected weights as a tuple of numbers of 0 or more, not all 0, got \[1\.0, 1\.0\]",
+        ),
+        ({"weights": (1.0, -1.0)}, r"expected weights .*, got \(1\.0, -1\.0\)"),
+        ({"weights": (0.0, float("nan"))}, r"expected weights .*, got \(0\.0, nan\)"),
+        ({"weights": (0.0, 0.0)}, r"expected weights .*, got \(0\.0, 0\.0\)"),
+        ({"epochs": 0.0}, r"expected a positive epochs, got 0\.0"),
+        ({"learning_rate": -1}, "expected a positive learning_rate, got -1"),
+        ({"half_life": 0}, "expected a positive half_life, got 0"),
+        ({"trains": "tail"}, "expected trains to be 'all' or 'heads', got 'tail'"),
+    ],
+)
+def test_a_stage_in_which_nothing_is_learned_is_refused_before_anything_is(wrong: dict[str, Any], told: str) -> None:
+    class Careless(StagedScheme):
+        def stages(self, phase: int, num_phases: int) -> Any:
+            return [Stage(**{"weights": (1.0, 1.0), **wrong})]
+
+    line = rf"scheme Careless is wrong: asked for the stages of phase 0 it raised ValueError: {told} in stages \(test_"
+    with pytest.raises(MoemctsError, match=line):
+        Careless().cost(2)
 
 
 def order(phase: int, num_phases: int) -> list[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.errors import MoemctsError, UsageError, one_line
 from moemcts.learn.training.stages import Stage, plan
 
 if TYPE_CHECKING:
@@ -86,7 +86,21 @@ class StagedScheme(Scheme):
 
     @final
     def stages_of(self, phase: int, num_phases: int) -> Sequence[Stage]:
-        return self.stages(phase, num_phases)
+        """Returns the stages of the expert for `phase`; raises MoemctsError where it has none."""
+        name = f"scheme {type(self).__name__}"
+        try:
+            found = self.stages(phase, num_phases)
+        except Exception as error:
+            raise MoemctsError(
+                f"{name} is wrong: asked for the stages of phase {phase} it raised {one_line(error)}"
+            ) from error
+        is_right = isinstance(found, Sequence) and len(found) > 0
+        if not is_right or not all(isinstance(one, Stage) and len(one.weights) == num_phases for one in found):
+            raise MoemctsError(
+                f"{name} is wrong: expected stages for phase {phase} with weights of {num_phases} phases each, "
+                f"got {found!r}"
+            )
+        return found
 
     @final
     def cost(self, num_phases: int) -> float:
@@ -148,14 +162,7 @@ class StagedScheme(Scheme):
     @final
     def all_stages(self, num_phases: int) -> list[Sequence[Stage]]:
         """Returns the stages of every expert, in the order of phases; raises MoemctsError where one has none."""
-        found = [self.stages(phase, num_phases) for phase in range(num_phases)]
-        for phase, stages in enumerate(found):
-            if not stages or not all(isinstance(one, Stage) and len(one.weights) == num_phases for one in stages):
-                raise MoemctsError(
-                    f"scheme {type(self).__name__} is wrong: expected stages for phase {phase} with weights of "
-                    f"{num_phases} phases each, got {stages!r}"
-                )
-        return found
+        return [self.stages_of(phase, num_phases) for phase in range(num_phases)]
 
 
 def checked_scheme(scheme: Scheme, reference: str) -> Scheme:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -22,6 +23,18 @@ class Stage:
     the nearest sample of their game in a phase that counts."""
     trains: Literal["all", "heads"] = "all"
     """What it changes: all weights, or those of the heads alone, on a body that stays as it is."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for weights of which nothing counts, and for what is no length, rate or part."""
+        weights = self.weights
+        if not isinstance(weights, tuple) or not any(weights) or not all(0 <= weight < math.inf for weight in weights):
+            raise ValueError(f"expected weights as a tuple of numbers of 0 or more, not all 0, got {weights!r}")
+        for name in ("epochs", "learning_rate", "half_life"):
+            factor = getattr(self, name)
+            if factor is not None and not 0 < factor < math.inf:
+                raise ValueError(f"expected a positive {name}, got {factor!r}")
+        if self.trains not in ("all", "heads"):
+            raise ValueError(f"expected trains to be 'all' or 'heads', got {self.trains!r}")
 
     def passes(self) -> float:
         """Returns how often it sees the data, in passes of the configured epochs, were all phases equally large.
