@@ -140,7 +140,10 @@ class State(ABC):
 
     @abstractmethod
     def observation(self, player: Player) -> FloatArray:
-        """Returns what a network sees when it plays for `player`, as `GameSpec.observation_shape` says."""
+        """Returns what a network sees when it plays for `player`, as `GameSpec.observation_shape` says.
+
+        It is asked for every player in every position: also for who does not move, where chance moves, and at the end.
+        """
 
     @abstractmethod
     def key(self) -> int:
