@@ -7,6 +7,7 @@ import contextlib
 import json
 import mimetypes
 import os
+import signal
 import socket
 import sys
 import threading
@@ -14,6 +15,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from importlib.resources import files
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from moemcts.errors import MissingExtra, MoemctsError, UsageError
@@ -132,15 +134,23 @@ def serve(offers: Offers, port: int | None, on_ready: Callable[[str], None]) -> 
     config = uvicorn.Config(
         make_app(offers), log_config=None, log_level="critical", access_log=False, timeout_graceful_shutdown=1
     )
+    ending = signal.SIGINT
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            nonlocal ending
+            ending = signal.Signals(sig)
+            super().handle_exit(sig, frame)
+
     with _bound(port) as bound:
         on_ready(f"http://127.0.0.1:{bound.getsockname()[1]}/")
         try:
-            uvicorn.Server(config).run(sockets=[bound])
+            Server(config).run(sockets=[bound])
         except KeyboardInterrupt:
             if any(thread.name == _THREAD for thread in threading.enumerate()):
                 # A search hears no signal in its thread, and the interpreter would wait for it.
                 print("interrupted", file=sys.stderr, flush=True)
-                os._exit(130)
+                os._exit(128 + ending)
             raise
 
 

@@ -482,7 +482,8 @@ def test_an_agent_is_asked_for_one_game_at_a_time() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent")
-def test_an_interrupt_ends_the_program_while_an_agent_thinks() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_program_while_an_agent_thinks(number: signal.Signals) -> None:
     command = [Path(sys.executable).parent / "moemcts", "play", "--web", "--no-browser", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
@@ -504,13 +505,13 @@ def test_an_interrupt_ends_the_program_while_an_agent_thinks() -> None:
         thread = threading.Thread(target=think)
         thread.start()
         time.sleep(1)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, said = process.communicate(timeout=30)
         thread.join(30)
     finally:
         process.kill()
         process.wait()
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert said.splitlines()[-1] == "interrupted"
     assert "Traceback" not in said
 
