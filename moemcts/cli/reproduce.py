@@ -73,8 +73,11 @@ def reproduce(
 def _prepared(
     papers: PaperList, name: str, preset: str, data: Path | None, out: Path | None, changes: Sequence[str]
 ) -> Reproduction:
+    from moemcts.cli.outputs import check_place
     from moemcts.runs.reproduction import Reproduction
 
+    if out is not None:
+        check_place(out)
     if data is not None and not data.exists():
         raise UsageError(f"expected a file of games or a dataset, there is nothing at {data}")
     sizes = papers.size(preset, changes)

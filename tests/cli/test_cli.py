@@ -51,6 +51,8 @@ TINY += ["--set", "search.simulations=4", "--set", "training.epochs=1", "--set",
         ("export nowhere --precision int4", 2, "no precision named 'int4'; did you mean 'int8'?"),
         ("check pomerman", 2, "did you mean 'pommerman'?"),
         ("gates --game pomerman", 2, "did you mean 'pommerman'?"),
+        ("check tictactoe --games 1 --network resnt", 2, "no network named 'resnt'; did you mean 'resnet'?"),
+        ("reproduce losses --dry-run --out /dev/null", 2, "expected a folder to write to, but /dev/null is a file"),
     ],
 )
 def test_mistakes_get_one_line(
