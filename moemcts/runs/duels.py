@@ -52,11 +52,6 @@ class Duel:
     remake: Remake | None = None
     """What other processes need to play it."""
 
-    @property
-    def num_shares(self) -> int:
-        """Among how many workers its games can be shared."""
-        return 1 if self.remake is None else -(-len(self.schedule.lineups) // self.parallel)
-
     @cached_property
     def schedule(self) -> DuelSchedule | MatchSchedule:
         """The games; in a game of one player each agent alone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.util
 import time
@@ -198,12 +199,14 @@ class SelfPlay(Run[SelfPlayConfig]):
         self._progress = progress
         self.teaching.say = progress.say
         self._tidy()
-        try:
-            super().work(progress)
-        finally:
-            if self._ahead is not None:
-                self._ahead.stop()
-                self._ahead = None
+        # Games ahead are played by processes of a thread, which end with it.
+        with contextlib.nullcontext() if self.config.games.ahead else self._processes.kept():
+            try:
+                super().work(progress)
+            finally:
+                if self._ahead is not None:
+                    self._ahead.stop()
+                    self._ahead = None
         self._tidy()
 
     def do(self, name: str, advance: Advance) -> None:
@@ -326,21 +329,28 @@ class SelfPlay(Run[SelfPlayConfig]):
         known = begun.get("done") and begun["decided_by"].get("start experts")
         return str(known) if known else manifest_digest(Path(self.config.start))
 
-    def _workers(self) -> Workers:
-        count, hint = self.config.workers or num_cores(), f"go on with moemcts selfplay --resume {self.folder}"
-        if self.config.games.ahead and isinstance(count, int):
-            # This process learns meanwhile.
-            return Processes(count, hint=hint)
-        return workers(count, hint=f"{hint}, or set workers=1")
-
-    def _crew(self, num_shares: int) -> Workers:
-        """Returns who plays a match of so many shares."""
+    @functools.cached_property
+    def _processes(self) -> Processes:
+        """Those that play here; with games ahead, as this one learns meanwhile, even one."""
         count = self.config.workers
-        if self._ahead is not None or isinstance(count, str):
+        return Processes(count if isinstance(count, int) and count else num_cores(), hint=self._hint)
+
+    @property
+    def _hint(self) -> str:
+        hint = f"go on with moemcts selfplay --resume {self.folder}"
+        return hint if self.config.games.ahead else f"{hint}, or set workers=1"
+
+    def _workers(self) -> Workers:
+        if isinstance(self.config.workers, str):
+            return workers(self.config.workers, hint=self._hint)
+        return self._processes if self._processes.count > 1 or self.config.games.ahead else Here()
+
+    def _crew(self) -> Workers:
+        """Returns who plays a match."""
+        if self._ahead is not None or isinstance(self.config.workers, str) or self._processes.count == 1:
             # Every core has games already, or whoever would play has not this folder.
             return Here()
-        hint = f"go on with moemcts selfplay --resume {self.folder}, or set workers=1"
-        return workers(min(count or num_cores(), num_shares), hint=hint)
+        return self._processes
 
     def _tidy(self) -> None:
         """Removes what later generations do not need."""

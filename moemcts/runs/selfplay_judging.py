@@ -37,11 +37,8 @@ _SEEDS = LARGEST_SEED + 1
 class Judging:
     """The matches of generations."""
 
-    def __init__(
-        self, players: Players, measured: Sequence[int], crew: Callable[[int], Workers] = lambda num_shares: Here()
-    ) -> None:
-        """`measured` are the generations that are measured, in their order; `crew` returns who plays a match of so many
-        shares.
+    def __init__(self, players: Players, measured: Sequence[int], crew: Callable[[], Workers] = Here) -> None:
+        """`measured` are the generations that are measured, in their order; `crew` returns who plays a match.
 
         Raises UsageError for a promotion's test that makes no sense, or not in this game.
         """
@@ -68,7 +65,7 @@ class Judging:
         if self.on_disk.said(generation, PROMOTED):
             return
         newest, duel = name_of(generation), self.promotion(generation)
-        result = duel.play(self._crew(duel.num_shares), advance)
+        result = duel.play(self._crew(), advance)
         self.on_disk.say(
             generation,
             PROMOTED,
@@ -106,7 +103,7 @@ class Judging:
         for number, other in enumerate(others):
             duel = self.measurement(generation, number)
             result = duel.play(
-                self._crew(duel.num_shares),
+                self._crew(),
                 lambda done, total, n=number: advance(n * total + done, len(others) * total),  # type: ignore[misc]
             )
             found.append(

@@ -41,6 +41,22 @@ class Processes:
         """Takes what to do where a process dies, as the end of the message."""
         self.count = count
         self._hint = hint
+        self._is_kept = False
+        self._idle: list[_Member] = []
+
+    @contextlib.contextmanager
+    def kept(self) -> Iterator[None]:
+        """Within the block processes that have done their items wait for those of the next `map`, which starts at once.
+
+        All these are called by one thread: on Linux a process ends with the thread that has started it.
+        """
+        self._is_kept = True
+        try:
+            yield
+        finally:
+            self._is_kept = False
+            _stop(self._idle, ())
+            self._idle = []
 
     def map(
         self,
@@ -54,7 +70,7 @@ class Processes:
         results: dict[int, Any] = {}
         waiting = iter(enumerate(items))
         pickled = pickle.dumps(task)
-        crew = _start(min(self.count, len(items)))
+        crew = self._gather(min(self.count, len(items)))
         busy = {member.pipe: member for member in crew}
         try:
             for member in crew:
@@ -75,9 +91,21 @@ class Processes:
                     on_done(number, value)
                     if not member.give(next(waiting, None)):
                         del busy[ready]
+                        if not self._is_kept:
+                            member.leave()
         finally:
-            _stop(crew, list(busy.values()))
+            # Who has failed is on its way out.
+            if self._is_kept and not busy and len(results) == len(items):
+                self._idle += crew
+            else:
+                _stop(crew, list(busy.values()))
         return [results[number] for number in range(len(items))]
+
+    def _gather(self, count: int) -> list[_Member]:
+        """Returns so many processes: those that wait, as far as they are still there, and new ones."""
+        alive = [member for member in self._idle if member.process.is_alive()]
+        waiting, self._idle = alive[:count], alive[count:]
+        return [*waiting, *_start(count - len(waiting))]
 
     def _hear(self, member: _Member) -> tuple[str, int, Any]:
         try:
@@ -101,13 +129,18 @@ class _Member:
         """Hands over the task of all items; waits until the process is there where that is a large one."""
         # Whoever has died is found when it is listened to.
         with contextlib.suppress(OSError):
-            self.pipe.send_bytes(pickled)
+            self.pipe.send(pickled)
 
     def give(self, item: tuple[int, Any] | None) -> bool:
         """Hands over a numbered item, or says that there is none; whether there was one."""
         with contextlib.suppress(OSError):
             self.pipe.send(item)
         return item is not None
+
+    def leave(self) -> None:
+        """Ends the process, which has no items left."""
+        with contextlib.suppress(OSError):
+            self.pipe.send(None)
 
     def close(self) -> None:
         self.pipe.close()
@@ -133,8 +166,10 @@ def _start(count: int) -> list[_Member]:
 
 def _stop(crew: Sequence[_Member], busy: Sequence[_Member]) -> None:
     """Ends the processes: those that still work are interrupted, the others leave; who takes too long is killed."""
-    for member in busy:
-        if member.process.is_alive():
+    for member in crew:
+        if member not in busy:
+            member.leave()
+        elif member.process.is_alive():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(member.process.pid, signal.SIGINT)
     deadline = time.monotonic() + SECONDS_TO_STOP
@@ -191,20 +226,23 @@ def _work(parent: int, pipe: Any, breath: Any) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _end_with(parent, breath)
     collect_rarely()
-    task: Any = None
-    number = -1
     try:
-        task = pickle.loads(pipe.recv_bytes())
-        while (given := pipe.recv()) is not None:
-            number, item = given
-            pipe.send(("done", number, task(item, partial(_report, pipe, number))))
+        while (pickled := pipe.recv()) is not None:
+            _do_items(pickle.loads(pickled), pipe)
     except KeyboardInterrupt:
         os._exit(_INTERRUPTED)
     except (EOFError, BrokenPipeError):
         os._exit(1)
     except Exception as error:
-        pipe.send(("failed", number, _sendable(error)))
+        pipe.send(("failed", -1, _sendable(error)))
     pipe.close()
+
+
+def _do_items(task: Any, pipe: Any) -> None:
+    # What the task holds is let go with the last item: others may need the memory while this process waits.
+    while (given := pipe.recv()) is not None:
+        number, item = given
+        pipe.send(("done", number, task(item, partial(_report, pipe, number))))
 
 
 def _report(pipe: Any, number: int, message: Any) -> None:

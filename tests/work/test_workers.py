@@ -42,6 +42,27 @@ def test_one_worker_is_this_process() -> None:
     assert os.getpid() not in others
 
 
+def test_processes_that_are_kept_do_the_next_items_too_and_leave_in_the_end(tmp_path: Path) -> None:
+    crew = Processes(2)
+    with crew.kept():
+        first = crew.map(tasks.process, range(2))
+        assert crew.map(tasks.square, [3, 4, 5]) == [9, 16, 25]
+        assert set(crew.map(tasks.process, range(2))) == set(first)
+        (one,) = crew.map(tasks.process, [0])
+        assert one in first
+        # One that has died meanwhile is missed by nobody.
+        os.kill(one, signal.SIGKILL)
+        assert have_ended([one])
+        assert len({one, *crew.map(tasks.process, range(2)), *first}) == 3
+        crew.map(tasks.furnishes, [str(tmp_path)])
+        with pytest.raises(UsageError, match="expected another item"):
+            crew.map(tasks.fails, [0, 1])
+        again = crew.map(tasks.process, range(2))
+        assert not {*again} & {*first}
+    assert have_ended([*first, *again], seconds=0)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
 def test_no_process_waits_for_another_before_it_starts(tmp_path: Path) -> None:
     task = tasks.Heavy(str(tmp_path / "pickled"))
