@@ -161,6 +161,8 @@ def _connected(address: str, count: int | None) -> Any:
 
     # Under `uv run` Ray would send the folder it runs in to every worker, which then builds this package anew.
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+    # Otherwise it tells its makers what is run.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
     if ray.is_initialized():

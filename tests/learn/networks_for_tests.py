@@ -26,6 +26,15 @@ GATE = "plies?cuts=3,6"
 EXPORTED = [backend for backend in BACKENDS if backend != "torch"]
 
 
+def skip_without_libraries() -> None:
+    """Skips a file of tests where not all is installed that writes and runs exported networks.
+
+    Nothing is imported: OpenVINO would tell its makers.
+    """
+    if missing := [name for name in ("onnx", *EXPORTED) if importlib.util.find_spec(name) is None]:
+        pytest.skip(f"expected {', '.join(missing)}, not installed", allow_module_level=True)
+
+
 def trained_network(shape: tuple[int, int, int] = (2, 3, 3), num_actions: int = 9, **options: Any) -> nn.Module:
     """Returns a network whose batch norms have seen something."""
     network = catalogue.resnet(shape, num_actions, **{"channels": 4, "blocks": 1, **options})
@@ -80,9 +89,7 @@ def is_able(pair: Inference) -> bool:
     """Returns whether this processor computes in a pair's precision."""
     if pair != Inference("openvino", "bf16"):
         return True
-    import openvino
-
-    return "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    return "BF16" in backends._openvino_core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 
 
 def without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from learning_games import GreedyAgent, TicTacToe, make_data, thirds
-from networks_for_tests import EXPORTED, damage, positions, save, trained_network
+from networks_for_tests import EXPORTED, damage, positions, save, skip_without_libraries, trained_network
 
 from moemcts.agents import RandomAgent
 from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
@@ -25,8 +25,7 @@ from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.plugins import plugins
 from moemcts.store import read_toml, write_toml
 
-for _library in ("onnx", *EXPORTED):
-    pytest.importorskip(_library)
+skip_without_libraries()
 
 
 def exported(folder: Path, precision: Any, *, num: int = 40) -> tuple[LoadedNetworks, dict[str, Any]]:

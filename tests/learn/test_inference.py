@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,16 @@ import numpy as np
 import pytest
 import torch
 from learning_games import TicTacToe
-from networks_for_tests import EXPORTED, is_able, network_of, positions, save, trained_network, without
+from networks_for_tests import (
+    EXPORTED,
+    is_able,
+    network_of,
+    positions,
+    save,
+    skip_without_libraries,
+    trained_network,
+    without,
+)
 from torch import Tensor, nn
 
 from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError
@@ -32,8 +42,7 @@ from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.planes import random_planes
 from moemcts.plugins import plugins
 
-for _library in ("onnx", *EXPORTED):
-    pytest.importorskip(_library)
+skip_without_libraries()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -89,8 +98,12 @@ def test_batches_of_every_size_are_computed_row_by_row(num: int) -> None:
     assert largest_error(torch_evaluation(network, planes), evaluator.evaluate_planes(planes)) < 1e-5
 
 
+def test_openvino_tells_nobody_that_it_was_imported() -> None:
+    backends._openvino_core()
+    assert sys.modules["openvino_telemetry"] is None
+
+
 def test_openvino_does_not_tie_the_threads_of_all_processes_to_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("openvino")
     core, made = backends._openvino_core(), []
 
     class Watched:

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 import torch
 from learning_games import TicTacToe, thirds
-from networks_for_tests import EXPORTED, GATE, is_able, positions, save, trained_network, without
+from networks_for_tests import (
+    EXPORTED,
+    GATE,
+    is_able,
+    positions,
+    save,
+    skip_without_libraries,
+    trained_network,
+    without,
+)
 from torch import Tensor, nn
 
 from moemcts.agents import RandomAgent
@@ -29,8 +38,7 @@ from moemcts.learn.weights import network_state, state_digest
 from moemcts.plugins import plugins
 from moemcts.store import read_toml
 
-for _library in ("onnx", *EXPORTED):
-    pytest.importorskip(_library)
+skip_without_libraries()
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import importlib.util
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from types import ModuleType
+from typing import Any, Literal, Protocol, cast, get_args
 
 import numpy as np
 
@@ -245,6 +247,8 @@ _OPENVINO_SETTINGS = {
 
 @functools.cache
 def _openvino_core() -> Any:
+    # Its import tells its makers that it was imported, unless it finds nothing by this name.
+    sys.modules.setdefault("openvino_telemetry", cast(ModuleType, None))
     import openvino
 
     return openvino.Core()
