@@ -140,6 +140,30 @@ def test_a_draw_is_proven_where_all_else_loses(moves: str) -> None:
     assert (result.values[result.proven] <= 0).all()
 
 
+class Drawn(TreeState):
+    """A draw at once, or one after one more move; zero as the last mover counts it, so that it has a sign."""
+
+    @property
+    def active_players(self) -> tuple[int, ...]:
+        return {(): (0,), ((1,),): (1,)}.get(self.path, ())
+
+    def legal_actions(self, player: int) -> list[int]:
+        return [0] if self.path else [0, 1]
+
+    def returns(self) -> FloatArray:
+        return np.array([0.0, -0.0], np.float32) * np.float32(1 if self.ply == 1 else -1)
+
+
+def test_of_draws_the_latest_is_proven_whatever_sign_their_zeros_have() -> None:
+    game = HashedTree(TreeGame(seed=0, num_players=2, branching=2, depth=2, simultaneous=False))
+    root = Drawn(game.rules)
+    assert [np.signbit(root.play([0]).returns()[0]), np.signbit(root.play([1]).play([0]).returns()[0])] == [False, True]
+    config = SearchConfig(simulations=20, solver=True)
+    _, _, _, expected, result = searched_alike(game, config, 0, root=root)
+    assert result.plies_left == expected.root.plies_left == 2
+    assert result.principal_variation == [[1], [0]]
+
+
 def test_a_win_in_one_ends_the_search() -> None:
     result = solved("0 3 1 4")
     assert result.best_action == 2

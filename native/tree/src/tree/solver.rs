@@ -79,7 +79,9 @@ impl<S: State, A: Agent<S>> Tree<S, A> {
         let (value_a, value_b) = (self.value_of(child_a, node), self.value_of(child_b, node));
         let [plies_a, plies_b] = [child_a, child_b].map(|child| self.details[child as usize].plies_left);
         let better = if value_a > 0.0 { plies_b.cmp(&plies_a) } else { plies_a.cmp(&plies_b) };
-        value_a.total_cmp(&value_b).then(better).then(self.action(seat, b).cmp(&self.action(seat, a)))
+        // A draw may be a zero of either sign.
+        let worth = value_a.partial_cmp(&value_b).unwrap_or(Ordering::Equal);
+        worth.then(better).then(self.action(seat, b).cmp(&self.action(seat, a)))
     }
 
     /// Returns a node's value for the only player who is active at another.
