@@ -151,7 +151,7 @@ impl<S: State, A: Agent<S>> Search<S, A> {
         Ok(leaves)
     }
 
-    /// Does what `select` does with all cores; the result is the same.
+    /// Does what `select` does with all cores, where there are several trees; the result is the same.
     ///
     /// This thread asks `stop` meanwhile, the others do not; an answer that comes after the last leaf counts too.
     pub fn select_parallel(&mut self, stop: Stop<'_>) -> Result<Range<usize>, SearchError<S::Error>>
@@ -162,6 +162,9 @@ impl<S: State, A: Agent<S>> Search<S, A> {
     {
         if self.has_failed {
             return Err(SearchError::Failed);
+        }
+        if self.trees.len() == 1 {
+            return self.select(stop);
         }
         let config = &self.config;
         let started = self.started;

@@ -4,6 +4,7 @@ mod toy;
 
 use moemcts_tree::{Action, Agent, Player, Players, Rng, Search, Tree};
 use std::convert::Infallible;
+use std::thread::{self, ThreadId};
 use std::time::Instant;
 use toy::{config, run, Shape, Toy, NUM_PLAYERS, WIDE};
 
@@ -68,4 +69,34 @@ fn trees_that_are_descended_in_turns_are_those_descended_alone() {
         assert_eq!(together, alone, "{shape:?}, against dice: {is_against}, {leaves} leaves");
         assert!(search.trees.iter().map(|tree| tree.nodes.len()).sum::<usize>() > 9000);
     }
+}
+
+/// Acts in one thread only.
+#[derive(Clone)]
+struct AtHome(ThreadId);
+
+impl Agent<Toy> for AtHome {
+    fn act(&mut self, _: &Toy, _: Player, _: &mut Rng) -> Result<Action, Infallible> {
+        assert_eq!(thread::current().id(), self.0);
+        Ok(0)
+    }
+
+    fn plays_like(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+#[test]
+fn a_tree_alone_is_descended_by_the_thread_that_asks() {
+    let mut search: Search<Toy, AtHome> = Search::new(config());
+    let mut tree = Tree::default();
+    let agents = vec![(0, AtHome(thread::current().id()))];
+    tree.plant(Toy::new(WIDE, 9, 0), NUM_PLAYERS, Players::one(1), agents, Rng::new(0), &search.config).unwrap();
+    search.reset(vec![tree], Instant::now());
+    for _ in 0..3 {
+        for row in search.select_parallel(&|| false).unwrap() {
+            search.receive(row, |_| 0.0, &[0.0]).unwrap();
+        }
+    }
+    assert_eq!(search.trees[0].nodes.len(), 3);
 }
