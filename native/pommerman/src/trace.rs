@@ -43,11 +43,7 @@ impl Trace<'_> {
     pub fn state(&self, row: usize) -> Result<State, String> {
         let n = self.rules.board_size;
         let cells = n as usize * n as usize;
-        // What is not on the board becomes no cell of it, which `from_parts` reports.
-        let cell = |row: i8, column: i8| match (u8::try_from(row), u8::try_from(column)) {
-            (Ok(row), Ok(column)) if row < n && column < n => row * n + column,
-            _ => OFF,
-        };
+        let cell = |row, column| cell(n, row, column);
         let num_players = self.rules.num_players();
         let agent = |numbers: &[i8]| Agent {
             cell: cell(numbers[0], numbers[1]),
@@ -179,7 +175,7 @@ impl Decisions<'_> {
     /// Returns the exact distribution of one decision, ordered by its rows.
     pub fn distribution(&self, sample: usize) -> Result<Vec<DecisionRow>, String> {
         let cells = self.size as usize * self.size as usize;
-        let cell = |place: &[i8]| place[0] as u8 * self.size + place[1] as u8;
+        let cell = |place: &[i8]| cell(self.size, place[0], place[1]);
         let enemies = part(self.enemies, 3 * sample, 3 * sample + 3, "enemies")?;
         let enemies: Vec<u8> = enemies.iter().copied().filter(|&value| value != 0).collect();
         let number = |numbers: &[i8]| numbers.get(sample).copied().ok_or("expected one number per sample");
@@ -191,7 +187,8 @@ impl Decisions<'_> {
             number(self.blast_strength)? as u8,
             &enemies,
         )?;
-        let recent = part(self.recent, 12 * sample, 12 * sample + 2 * number(self.recent_len)? as usize, "recent")?;
+        let num_recent = usize::try_from(number(self.recent_len)?).map_err(|_| "expected recent_len of at least 0")?;
+        let recent = part(self.recent, 12 * sample, 12 * sample + 2 * num_recent, "recent")?;
         let recent: Vec<u8> = recent.chunks_exact(2).map(cell).collect();
         let memory = Memory::new(number(self.prev_direction)?.max(0) as u8, &recent)?;
         let direction = |previous: u8| if previous == 0 { -1 } else { previous as i8 };
@@ -204,6 +201,46 @@ impl Decisions<'_> {
     }
 }
 
+/// Returns a cell; where the board has none there, `OFF`, which whoever makes a state or a sight of it reports.
+fn cell(size: u8, row: i8, column: i8) -> u8 {
+    match (u8::try_from(row), u8::try_from(column)) {
+        (Ok(row), Ok(column)) if row < size && column < size => row * size + column,
+        _ => OFF,
+    }
+}
+
 fn part<'a, T>(array: &'a [T], start: usize, end: usize, name: &str) -> Result<&'a [T], String> {
     array.get(start..end).ok_or_else(|| format!("expected {name} up to number {end}, got {}", array.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decision<'a>(position: &'a [i8], recent_len: &'a [i8]) -> Decisions<'a> {
+        Decisions {
+            size: 3,
+            board: &[0, 0, 0, 0, 10, 0, 0, 0, 0],
+            bomb_blast_strength: &[0; 9],
+            position,
+            ammo: &[1],
+            blast_strength: &[2],
+            enemies: &[11, 0, 0],
+            prev_direction: &[-1],
+            recent: &[1; 12],
+            recent_len,
+        }
+    }
+
+    #[test]
+    fn decisions_off_the_board_are_errors() {
+        let probabilities = |rows: Vec<DecisionRow>| rows.iter().map(|row| row.3).sum::<f64>();
+        assert!((probabilities(decision(&[1, 1], &[1]).distribution(0).unwrap()) - 1.0).abs() < 1e-12);
+        for wrong in [[1, 3], [3, 1], [-1, 1], [1, -1], [0, 4], [86, 2]] {
+            assert!(decision(&wrong, &[1]).distribution(0).is_err(), "{wrong:?}");
+        }
+        for wrong in [-1, 7] {
+            assert!(decision(&[1, 1], &[wrong]).distribution(0).is_err(), "{wrong}");
+        }
+    }
 }
