@@ -9,6 +9,7 @@ mod cross_entropy;
 mod game;
 mod kept_tree;
 mod native_game;
+mod options;
 mod packed;
 mod playouts;
 mod pommerman;

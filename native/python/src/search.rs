@@ -2,20 +2,18 @@
 
 use crate::game::{rows, search_error, Binding};
 use crate::kept_tree::{KeptTree, Outside, Terms};
+use crate::options::{config, option};
 use crate::playouts::checked;
 use crate::signals::Signals;
 use moemcts_tree::tree::{Line, Status};
-use moemcts_tree::{
-    Action, Config, EarlyEnd, Exploration, GumbelRoot, Limits, Player, Players, Rng, Search, SearchError, State, Tree,
-    Unpruning, CHANCE,
-};
+use moemcts_tree::{Action, Player, Players, Rng, Search, SearchError, State, Tree, CHANCE};
 use numpy::{PyArray1, PyReadonlyArray2, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Nodes of a tree from which on it is freed on the side: that takes as long as a quick move has.
 const LARGE: usize = 10_000;
@@ -193,7 +191,6 @@ impl<B: Binding> Core<B> {
                 logits.ncols()
             )));
         }
-        // A column of values for the viewer alone is a matrix of one column.
         if value.ndim() == 2 && value.len() != given.len() * self.num_players {
             return Err(PyValueError::new_err(format!(
                 "expected value [{n}] or [{n}, {players}], got shape {shape:?}",
@@ -202,6 +199,7 @@ impl<B: Binding> Core<B> {
                 shape = value.shape()
             )));
         }
+        // A value for the viewer alone is a row of one.
         let value = value
             .to_shape((given.len(), value.len() / given.len().max(1)))
             .map_err(|e| PyValueError::new_err(e.to_string()))?;
@@ -388,67 +386,6 @@ fn has_threads() -> bool {
 }
 
 type SearchOf<B> = Search<<B as Binding>::State, <B as Binding>::Agent>;
-
-fn option<'py, T>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<T>
-where
-    T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
-{
-    let value = options
-        .get_item(name)?
-        .ok_or_else(|| PyValueError::new_err(format!("expected the search option {name}, got none")))?;
-    value.extract().map_err(Into::into)
-}
-
-fn config(options: &Bound<'_, PyDict>) -> PyResult<Config> {
-    Ok(Config {
-        exploration: Exploration::new(option(options, "c_init")?, option(options, "c_base")?),
-        fpu_parent: option(options, "fpu_parent")?,
-        fpu_offset: option(options, "fpu_offset")?,
-        fpu_reduction: option(options, "fpu_reduction")?,
-        virtual_loss: option(options, "virtual_loss")?,
-        policy_temperature: option(options, "policy_temperature")?,
-        uniform_share: option(options, "uniform_share")?,
-        forced_playouts: option(options, "forced_playouts")?,
-        gumbel: option::<Option<(u32, f64, f64, f64, u32)>>(options, "gumbel")?.map(
-            |(considered, visit_offset, value_scale, noise, simulations)| GumbelRoot {
-                considered,
-                visit_offset,
-                value_scale,
-                noise,
-                simulations,
-            },
-        ),
-        unpruning: option::<Option<(u32, u32, Vec<f64>)>>(options, "unpruning")?
-            .map(|(visits, moves, thresholds)| Unpruning { visits, moves, thresholds: thresholds.into() }),
-        early_end: option::<Option<(u32, u32, u32, f64)>>(options, "early_end")?
-            .map(|(simulations, interval, least, tolerance)| EarlyEnd { simulations, interval, least, tolerance }),
-        smart_pruning: option(options, "smart_pruning")?,
-        noise_fraction: option(options, "noise_fraction")?,
-        noise_alpha: option(options, "noise_alpha")?,
-        solver: option(options, "solver")?,
-        proof_interval: option(options, "proof_interval")?,
-        leaves_per_tree: option(options, "leaves_per_tree")?,
-        limits: Limits {
-            simulations: option::<Option<u32>>(options, "simulations")?.unwrap_or(u32::MAX),
-            nodes: option::<Option<u32>>(options, "nodes")?.unwrap_or(u32::MAX),
-            // More than a duration holds is no limit.
-            time: option::<Option<f64>>(options, "seconds")?.and_then(|limit| Duration::try_from_secs_f64(limit).ok()),
-            entries: Limits::ENTRIES,
-        },
-        utility_sum: option(options, "utility_sum")?,
-        teams: option::<Vec<Vec<Player>>>(options, "teams")?
-            .into_iter()
-            .map(|team| team.into_iter().collect())
-            .collect(),
-        discount: option(options, "discount")?,
-        draws_replies: match option::<String>(options, "replies")?.as_str() {
-            "drawn" => true,
-            "kept" => false,
-            other => return Err(PyValueError::new_err(format!("expected replies kept or drawn, got {other:?}"))),
-        },
-        num_actions: option(options, "num_actions")?,
-    })
-}
 
 /// Returns numbers of rows given as an array or a list; raises ValueError where no row can have one.
 fn waiting(object: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {

@@ -1,4 +1,4 @@
-//! The random numbers of the search and of scripted agents: SplitMix64, the same in `search/reference.py`.
+//! The random numbers of the search and of scripted agents: SplitMix64, the same in `moemcts/splitmix.py`.
 
 /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 #[derive(Clone, Debug, PartialEq, Eq)]

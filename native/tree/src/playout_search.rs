@@ -1,0 +1,276 @@
+//! Searches that know nothing but the rules: flat Monte Carlo and UCT.
+
+use crate::error::SearchError;
+use crate::game::{playing, step_discount, Action, Player, Players, State, CHANCE};
+use crate::playouts::{settled, Scratch, Stop};
+use crate::rng::Rng;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// How playouts are spent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlayoutConfig {
+    /// Playouts from one root.
+    pub playouts: u32,
+    /// Time for one root.
+    pub time: Option<Duration>,
+    /// UCB1's constant `c`: an action is worth its mean result plus `c * sqrt(ln(visits of the node) / visits)`
+    /// (Kocsis and Szepesvari 2006); without it all actions get equally many playouts.
+    pub exploration: Option<f64>,
+    /// How many plies below the root keep statistics: 1 is flat Monte Carlo, no bound is UCT.
+    pub depth: u32,
+    /// What a value is worth one step before.
+    pub discount: f64,
+}
+
+/// What the playouts through one action gave the player who chose it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arm {
+    pub action: Action,
+    pub visits: u32,
+    pub value_sum: f64,
+}
+
+/// Returns the statistics of the actions of `player` at the root, which it must be active at, ascending.
+///
+/// In UCT every active player of a node chooses by its own statistics, and their actions together name the child;
+/// each playout adds one node. In a flat search all others play at random from the root on. Chance always draws.
+pub fn playout_search<S: State>(
+    root: &S,
+    player: Player,
+    num_players: usize,
+    config: &PlayoutConfig,
+    rng: &mut Rng,
+    stop: Stop<'_>,
+) -> Result<Vec<Arm>, SearchError<S::Error>> {
+    let started = Instant::now();
+    let active = root.active_players()?;
+    if active.contains(CHANCE) {
+        return Err(SearchError::ChanceRoot);
+    }
+    if !active.contains(player) {
+        return Err(SearchError::NotActive { player, active: active.iter().collect() });
+    }
+    let mut tree = Tree {
+        player,
+        num_players,
+        nodes: Vec::new(),
+        children: HashMap::new(),
+        scratch: Scratch::default(),
+        way: Way::default(),
+    };
+    tree.nodes.push(tree.node(root, 0, config)?);
+    for number in 0..config.playouts {
+        // One playout is the least that tells anything.
+        if number > 0 && config.time.is_some_and(|limit| started.elapsed() >= limit) {
+            break;
+        }
+        if stop() {
+            return Err(SearchError::Interrupted);
+        }
+        tree.run(root.clone(), config, rng)?;
+    }
+    let arms = tree.nodes.swap_remove(0).seats.into_iter().find(|seat| seat.player == player);
+    arms.map(|seat| seat.arms).ok_or(SearchError::NoAction(player))
+}
+
+struct Seat {
+    player: Player,
+    arms: Vec<Arm>,
+}
+
+/// The seats of those who choose by statistics here; none at the end of a game and where chance moves.
+struct Node {
+    seats: Vec<Seat>,
+    /// The child behind each arm, where one seat's choice is all that names it; others are in the tree's table.
+    behind: Vec<u32>,
+    visits: u32,
+    is_chance: bool,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The nodes gone through, what their seats chose, and what the steps from them paid and left of later values.
+#[derive(Default)]
+struct Way {
+    nodes: Vec<u32>,
+    /// One per seat of each node.
+    chosen: Vec<usize>,
+    /// `num_players` per node, where a game has rewards.
+    rewards: Vec<f32>,
+    /// `num_players` per node, where values are discounted.
+    factors: Vec<f64>,
+    values: Vec<f64>,
+}
+
+struct Tree {
+    player: Player,
+    num_players: usize,
+    nodes: Vec<Node>,
+    children: HashMap<(u32, Vec<Action>), u32>,
+    scratch: Scratch,
+    way: Way,
+}
+
+impl Tree {
+    /// Goes down by the statistics, adds a node, plays to the end at random and updates the way.
+    fn run<S: State>(
+        &mut self,
+        mut state: S,
+        config: &PlayoutConfig,
+        rng: &mut Rng,
+    ) -> Result<(), SearchError<S::Error>> {
+        self.way.clear();
+        let mut index = 0;
+        loop {
+            let node = &self.nodes[index as usize];
+            if node.seats.is_empty() && !node.is_chance {
+                break;
+            }
+            let first = self.way.chosen.len();
+            self.way.chosen.extend(node.seats.iter().map(|seat| choose(seat, node.visits, config, rng)));
+            let chosen = &self.way.chosen[first..];
+            let of = |player: Player| {
+                let mut seats = node.seats.iter().zip(chosen);
+                seats.find(|(seat, _)| seat.player == player).map(|(seat, &choice)| seat.arms[choice].action)
+            };
+            self.scratch.draw_joint(&state, state.active_players()?, of, rng)?;
+            let settled = settled(&state, self.num_players, config.discount)?;
+            state.play(&self.scratch.joint)?;
+            self.way.nodes.push(index);
+            self.way.note(&state, settled, self.num_players, config)?;
+            let depth = self.way.nodes.len() as u32;
+            if depth >= config.depth {
+                break;
+            }
+            let child = self.child(index, self.way.chosen[first..].first().copied());
+            if child != NONE {
+                index = child;
+                continue;
+            }
+            let grown = self.node(&state, depth, config)?;
+            self.link(index, self.way.chosen[first..].first().copied());
+            self.nodes.push(grown);
+            break;
+        }
+        let watched = if config.depth == 1 { Players::one(self.player) } else { Players::all(self.num_players) };
+        let Way { nodes, chosen, rewards, factors, values } = &mut self.way;
+        values.clear();
+        values.resize(self.num_players, 0.0);
+        self.scratch.playout(&mut state, watched, config.discount, values, rng)?;
+        let mut chosen = chosen.as_slice();
+        for (step, &index) in nodes.iter().enumerate().rev() {
+            let players = step * self.num_players..(step + 1) * self.num_players;
+            if config.discount != 1.0 {
+                values.iter_mut().zip(&factors[players.clone()]).for_each(|(value, factor)| *value *= factor);
+            }
+            if S::HAS_REWARDS {
+                values.iter_mut().zip(&rewards[players]).for_each(|(value, &reward)| *value += f64::from(reward));
+            }
+            let node = &mut self.nodes[index as usize];
+            node.visits += 1;
+            let (before, choices) = chosen.split_at(chosen.len() - node.seats.len());
+            chosen = before;
+            for (seat, &choice) in node.seats.iter_mut().zip(choices) {
+                seat.arms[choice].visits += 1;
+                seat.arms[choice].value_sum += values[seat.player];
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the child of a node behind the joint action just played, `NONE` where there is none yet.
+    fn child(&self, node: u32, choice: Option<usize>) -> u32 {
+        match (choice, self.nodes[node as usize].behind.as_slice()) {
+            (Some(choice), behind @ [_, ..]) => behind[choice],
+            _ => self.children.get(&(node, self.scratch.joint.clone())).copied().unwrap_or(NONE),
+        }
+    }
+
+    /// Puts the node that is added next behind the joint action just played.
+    fn link(&mut self, node: u32, choice: Option<usize>) {
+        let child = self.nodes.len() as u32;
+        match (choice, self.nodes[node as usize].behind.as_mut_slice()) {
+            (Some(choice), behind @ [_, ..]) => behind[choice] = child,
+            _ => drop(self.children.insert((node, self.scratch.joint.clone()), child)),
+        }
+    }
+
+    fn node<S: State>(&self, state: &S, depth: u32, config: &PlayoutConfig) -> Result<Node, SearchError<S::Error>> {
+        let mut seats = Vec::new();
+        let is_below = depth < config.depth;
+        let players = playing(state, self.num_players)?;
+        let is_chance = is_below && players.contains(CHANCE);
+        for player in players.iter().filter(|&player| is_below && !is_chance && self.chooses(player, config)) {
+            let mut actions = Vec::new();
+            state.search_actions(player, &mut actions)?;
+            if actions.is_empty() {
+                return Err(SearchError::NoAction(player));
+            }
+            let arms = actions.into_iter().map(|action| Arm { action, visits: 0, value_sum: 0.0 }).collect();
+            seats.push(Seat { player, arms });
+        }
+        let behind = match (seats.as_slice(), players.len()) {
+            ([only], 1) => vec![NONE; only.arms.len()],
+            _ => Vec::new(),
+        };
+        Ok(Node { seats, behind, visits: 0, is_chance })
+    }
+
+    fn chooses(&self, player: Player, config: &PlayoutConfig) -> bool {
+        config.depth > 1 || player == self.player
+    }
+}
+
+impl Way {
+    fn clear(&mut self) {
+        self.nodes.clear();
+        self.chosen.clear();
+        self.rewards.clear();
+        self.factors.clear();
+    }
+
+    /// Notes what the step to a state paid, and left of later values for those that were not `settled` before.
+    fn note<S: State>(
+        &mut self,
+        state: &S,
+        settled: Players,
+        num_players: usize,
+        config: &PlayoutConfig,
+    ) -> Result<(), SearchError<S::Error>> {
+        if S::HAS_REWARDS {
+            let first = self.rewards.len();
+            self.rewards.resize(first + num_players, 0.0);
+            state.rewards(&mut self.rewards[first..])?;
+        }
+        if config.discount != 1.0 {
+            let factor = step_discount(state, config.discount)?;
+            self.factors.extend((0..num_players).map(|player| if settled.contains(player) { 1.0 } else { factor }));
+        }
+        Ok(())
+    }
+}
+
+/// Returns the arm that a seat plays next: one of the least tried until all are tried, then that of the highest bound.
+fn choose(seat: &Seat, visits: u32, config: &PlayoutConfig, rng: &mut Rng) -> usize {
+    let least = seat.arms.iter().map(|arm| arm.visits).min().unwrap_or(0);
+    let Some(exploration) = config.exploration.filter(|_| least > 0) else {
+        // Drawn, not in order: seats that took turns in step would never see most joint actions.
+        let ties = seat.arms.iter().enumerate().filter(|(_, arm)| arm.visits == least);
+        let pick = rng.below(ties.clone().count());
+        return ties.map(|(index, _)| index).nth(pick).unwrap_or(0);
+    };
+    let log = f64::from(visits).ln();
+    let bound = |arm: &Arm| {
+        let visits = f64::from(arm.visits);
+        arm.value_sum / visits + exploration * (log / visits).sqrt()
+    };
+    let mut best = (0, f64::NEG_INFINITY);
+    for (index, arm) in seat.arms.iter().enumerate() {
+        let worth = bound(arm);
+        if worth > best.1 {
+            best = (index, worth);
+        }
+    }
+    best.0
+}
