@@ -64,6 +64,15 @@ pub fn player(number: i64) -> PyResult<Player> {
     }
 }
 
+/// Returns the player of a number that Python gave; raises ValueError unless it plays the state's game.
+pub fn seat<S: Observe>(state: &S, number: i64) -> PyResult<Player> {
+    let num_players = state.dimensions().num_players;
+    usize::try_from(number)
+        .ok()
+        .filter(|&player| player < num_players)
+        .ok_or_else(|| PyValueError::new_err(format!("expected a player below {num_players}, got {number}")))
+}
+
 /// Returns the actions of numbers that Python gave; whether they are legal is another question.
 pub fn joint(numbers: &[i64]) -> PyResult<Vec<Action>> {
     let action = |&number: &i64| Action::try_from(number).map_err(|_| number);
@@ -140,17 +149,16 @@ pub fn chances<'py, S: State<Error: Into<PyErr>>>(py: Python<'py>, state: &S) ->
     Ok(PyArray1::from_vec(py, out))
 }
 
-pub fn is_decided<S: Observe<Error: Into<PyErr>>>(state: &S, player: Player) -> PyResult<bool> {
-    check_player(state, player)?;
-    state.is_decided(player).map_err(Into::into)
+pub fn is_decided<S: Observe<Error: Into<PyErr>>>(state: &S, player: i64) -> PyResult<bool> {
+    state.is_decided(seat(state, player)?).map_err(Into::into)
 }
 
 pub fn observation<'py, S: Observe<Error: Into<PyErr>>>(
     py: Python<'py>,
     state: &S,
-    player: Player,
+    player: i64,
 ) -> PyResult<Bound<'py, PyArray3<f32>>> {
-    check_player(state, player)?;
+    let player = seat(state, player)?;
     let shape = state.dimensions().observation;
     let mut out = vec![0.0; shape.iter().product()];
     state.observe(player, &mut out).map_err(Into::into)?;
@@ -239,12 +247,12 @@ pub fn legal_mask<'py, S: Observe<Error: Into<PyErr> + Send> + Sync>(
     PyArray1::from_vec(py, mask.map_err(Into::into)?).reshape([pairs.len(), num_actions])
 }
 
-/// Returns positions and who views them; raises ValueError for a player who is not there, and positions of two sizes.
-pub fn pairs<S: Observe>(given: impl Iterator<Item = (S, Player)>) -> PyResult<Vec<(S, Player)>> {
+/// Returns positions and who views them; raises ValueError for positions of two sizes.
+pub fn pairs<S: Observe>(given: impl Iterator<Item = PyResult<(S, Player)>>) -> PyResult<Vec<(S, Player)>> {
     let mut found = Vec::with_capacity(given.size_hint().0);
     let mut first = None;
-    for (state, player) in given {
-        check_player(&state, player)?;
+    for pair in given {
+        let (state, player) = pair?;
         let dimensions = state.dimensions();
         let expected = *first.get_or_insert(dimensions);
         if dimensions != expected {
@@ -321,7 +329,7 @@ pub fn unpack_rows<S: Observe + Send>(
     };
     let named = |(row, view)| pair(view).map_err(|error: String| format!("row {row}: {error}"));
     let found: Result<Vec<_>, _> = py.detach(|| views.iter().enumerate().map(named).collect());
-    pairs(found.map_err(PyValueError::new_err)?.into_iter())
+    pairs(found.map_err(PyValueError::new_err)?.into_iter().map(Ok))
 }
 
 /// Returns the number of players of the game that views are of, 0 where there are no views.
@@ -372,14 +380,6 @@ fn check_active<S: State<Error: Into<PyErr>>>(state: &S, player: Player) -> PyRe
     }
     let (players, got) = (numbered(players), numbered(Players::one(player)));
     Err(PyValueError::new_err(format!("expected one of the active players {players:?}, got {}", got[0])))
-}
-
-pub fn check_player<S: Observe>(state: &S, player: Player) -> PyResult<()> {
-    let num_players = state.dimensions().num_players;
-    if player < num_players {
-        return Ok(());
-    }
-    Err(PyValueError::new_err(format!("expected a player below {num_players}, got {player}")))
 }
 
 /// Refuses agents for games that bring none.

@@ -44,7 +44,7 @@ macro_rules! native_game {
                 $crate::game::rewards(py, &self.0)
             }
 
-            fn is_decided(&self, player: usize) -> PyResult<bool> {
+            fn is_decided(&self, player: i64) -> PyResult<bool> {
                 $crate::game::is_decided(&self.0, player)
             }
 
@@ -57,7 +57,7 @@ macro_rules! native_game {
             }
 
             fn observation<'py>(&self, py: Python<'py>, player: i64) -> PyResult<Bound<'py, numpy::PyArray3<f32>>> {
-                $crate::game::observation(py, &self.0, $crate::game::player(player)?)
+                $crate::game::observation(py, &self.0, player)
             }
 
             fn key(&self) -> PyResult<u64> {
@@ -85,8 +85,12 @@ macro_rules! native_game {
         impl $py_views {
             /// Makes views of pairs of a state and a player.
             #[new]
-            fn new(pairs: Vec<(PyRef<'_, $py_state>, usize)>) -> PyResult<Self> {
-                $crate::game::pairs(pairs.into_iter().map(|(state, player)| (state.0.clone(), player))).map(Self)
+            fn new(pairs: Vec<(PyRef<'_, $py_state>, i64)>) -> PyResult<Self> {
+                let pairs = pairs.iter().map(|(state, player)| {
+                    let player = $crate::game::seat(&state.0, *player)?;
+                    Ok((state.0.clone(), player))
+                });
+                $crate::game::pairs(pairs).map(Self)
             }
 
             #[allow(clippy::type_complexity)]

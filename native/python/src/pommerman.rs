@@ -1,6 +1,6 @@
 //! Pommerman: its rules, states, views and scripted agents, and what its tests replay.
 
-use crate::game::{pack_rows, unpack_rows, PackedRows};
+use crate::game::{pack_rows, seat, unpack_rows, PackedRows};
 use crate::native_game;
 use moemcts_pommerman::planes::PLANE_NAMES;
 use moemcts_pommerman::trace::Trace;
@@ -163,9 +163,8 @@ impl PommermanState {
     }
 
     /// What `player` observes: the maps of the reference's dictionary as uint8, its numbers and lists.
-    fn observed<'py>(&self, py: Python<'py>, player: usize) -> PyResult<Bound<'py, PyDict>> {
-        crate::game::check_player(&self.0, player)?;
-        let seen = self.0.observation(player);
+    fn observed<'py>(&self, py: Python<'py>, player: i64) -> PyResult<Bound<'py, PyDict>> {
+        let seen = self.0.observation(seat(&self.0, player)?);
         let dict = PyDict::new(py);
         for (name, map) in [
             ("board", &seen.board),
@@ -189,9 +188,8 @@ impl PommermanState {
     }
 
     /// The state as `player` may know it: no hidden items, and in fog nothing out of sight.
-    fn perceived(&self, player: usize) -> PyResult<Self> {
-        crate::game::check_player(&self.0, player)?;
-        Ok(Self(self.0.perceived(player)))
+    fn perceived(&self, player: i64) -> PyResult<Self> {
+        Ok(Self(self.0.perceived(seat(&self.0, player)?)))
     }
 
     /// The image of the state under a symmetry of the board, 0..8.
@@ -201,9 +199,8 @@ impl PommermanState {
     }
 
     /// Manhattan distance to the nearest living opponent that `player` sees.
-    fn nearest_opponent(&self, player: usize) -> PyResult<u8> {
-        crate::game::check_player(&self.0, player)?;
-        Ok(self.0.nearest_opponent(player))
+    fn nearest_opponent(&self, player: i64) -> PyResult<u8> {
+        Ok(self.0.nearest_opponent(seat(&self.0, player)?))
     }
 
     fn pack<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {

@@ -1,6 +1,7 @@
 //! Scripted agents in searches, in seats, and in whole games between themselves.
 
 use super::{value_error, PommermanRules, PommermanState};
+use crate::game::seat;
 use crate::signals::Signals;
 use moemcts_pommerman::simple_agent::Memory;
 use moemcts_pommerman::{Corners, Scripted, State};
@@ -61,8 +62,8 @@ impl PommermanPlayer {
     }
 
     /// The action of this player in a state.
-    fn choose(&mut self, state: &PommermanState, player: usize) -> PyResult<u8> {
-        crate::game::check_player(&state.0, player)?;
+    fn choose(&mut self, state: &PommermanState, player: i64) -> PyResult<u8> {
+        let player = seat(&state.0, player)?;
         Ok(self.choose_on(&state.0, player))
     }
 }
