@@ -1,8 +1,8 @@
-"""What the chess family adds to the command line: `analyze`, `uci`, `bishops`, `data import` and `data figures`."""
+"""What the chess family adds to the command line: commands for positions and games, the engine, and data of games."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,9 @@ from moemcts.errors import UsageError
 from moemcts_chess.uci.command import uci
 
 if TYPE_CHECKING:
+    from moemcts.agents import Agent
+    from moemcts.gates import PhaseGate
+    from moemcts_chess.annotation import JudgedMove
     from moemcts_chess.game import ChessGame
     from moemcts_chess.imports import Filter, ImportReport, Split
 
@@ -29,6 +32,7 @@ Out = Annotated[Path, typer.Option(help="A new folder for what is written.")]
 def register(app: typer.Typer, data: typer.Typer) -> None:
     """Adds the commands; those about data go into the group `data`."""
     app.command(rich_help_panel=PANEL)(analyze)
+    app.command("annotate", rich_help_panel=PANEL)(annotate_games)
     app.command(rich_help_panel="Measure")(uci)
     app.command(rich_help_panel=PANEL)(bishops)
     data.command("import")(import_games)
@@ -60,6 +64,89 @@ def analyze(
         print_json(found)
     else:
         typer.echo(text(made, state, found))
+
+
+def annotate_games(
+    games: Annotated[Path, typer.Argument(help="A PGN file.")],
+    out: Annotated[Path, typer.Option(help="A new PGN file.")],
+    game: GameOption = "chess",
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            help="Who judges: `weights:chess?simulations=400`, a folder of experts, or an agent; by default the "
+            "experts that come with the game."
+        ),
+    ] = None,
+    gate: Annotated[str, typer.Option(help="Says the phase where the agent has no gate of its own.")] = "lichess",
+    seed: Annotated[int, typer.Option(min=0, help="Decides what the agent draws.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Judge the games of a PGN file: evaluation, phase and expert of every move, and what the moves of each phase cost.
+
+    Costs are losses of expected score, from 0 to 2, by which Lichess judges: 0.1 is an inaccuracy, 0.2 a mistake, 0.3 a
+    blunder. Games that cannot be read are named and left out.
+    """
+    from moemcts import naming
+    from moemcts.cli.consoles import print_json
+    from moemcts.plugins import plugins
+    from moemcts.store import write_text
+    from moemcts.weights import default_weights
+    from moemcts_chess.annotation import table, written
+    from moemcts_chess.openings import pgn_games, quiet_builder
+
+    made = _chess(game)
+    if out.exists():
+        raise UsageError(f"expected a new file, got --out {out}, which exists")
+    if not (judge := agent or default_weights(made)):
+        raise UsageError(f"no experts come with {made.variant}: name an --agent")
+    try:
+        found = list(pgn_games(games, quiet_builder()))
+    except OSError as error:
+        raise UsageError(f"cannot read {games}: {error.strerror}") from None
+    by, phases = naming.resolve_agent(judge, made), plugins().gate(gate, made)
+    done: list[Any] = []
+    moves: list[JudgedMove] = []
+    try:
+        for read, judged in _judged(found, made, by, phases, seed):
+            done.append(read)
+            moves += judged
+    finally:
+        # What was judged before an interruption is kept.
+        if done:
+            write_text(out, written(done))
+    if not done:
+        raise UsageError(f"expected games of {made.variant} in {games}, found none that can be played")
+    if as_json:
+        print_json({"games": len(done), "left out": len(found) - len(done), "agent": by.name, "rows": table(moves)})
+    else:
+        _print_judged(table(moves), f"{out}: {len(done)} of {len(found)} games, by {by.name}")
+
+
+def _judged(
+    found: Sequence[Any], game: ChessGame, agent: Agent, gate: PhaseGate, seed: int
+) -> Iterator[tuple[Any, Sequence[JudgedMove]]]:
+    """Yields the games that can be played, with comments, and their moves."""
+    from moemcts.cli.progress import ConsoleProgress
+    from moemcts_chess.annotation import annotate
+    from moemcts_chess.openings import positions
+
+    progress = ConsoleProgress()
+    with progress.task("annotate", "games") as advance:
+        for number, read in enumerate(found, start=1):
+            try:
+                states = positions(game, read)
+            except ValueError as error:
+                progress.say(f"game {number} is left out: {error}")
+            else:
+                yield read, annotate(game, read, states, agent, gate, seed=seed)
+            advance(number, len(found))
+
+
+def _print_judged(rows: Sequence[Mapping[str, Any]], title: str) -> None:
+    from moemcts.cli.consoles import print_rows
+
+    typer.echo(title)
+    print_rows(rows)
 
 
 def bishops(

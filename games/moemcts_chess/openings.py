@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moemcts.errors import MoemctsError
-from moemcts.game import Start, State
+from moemcts.game import Start
 from moemcts_chess.board import board, python_chess
 
 if TYPE_CHECKING:
@@ -43,18 +43,45 @@ def read_pgn(game: ChessGame, path: Path, plies: int | None) -> Iterator[Start]:
 
     Raises MoemctsError where the file holds no text.
     """
-    library, builder = python_chess(), _builder()
+    for number, read in enumerate(pgn_games(path, _builder()), start=1):
+        if not read.variations and dict(read.headers) == dict(python_chess().pgn.Headers()):
+            yield Start(f"game {number}", None, fault="expected tags and moves, found neither")
+            continue
+        try:
+            yield Start(f"game {number}", positions(game, read, plies)[-1], _title(read))
+        except ValueError as error:
+            yield Start(f"game {number}", None, fault=str(error))
+
+
+def pgn_games(path: Path, builder: Any) -> Iterator[PgnGame]:
+    """Yields the games of a PGN file as a builder of python-chess makes them, with their errors.
+
+    Raises MoemctsError where the file holds no text.
+    """
     with io.StringIO(_text(path)) as file:
-        number = 0
-        while (read := library.pgn.read_game(file, Visitor=builder)) is not None:
-            number += 1
-            if not read.variations and dict(read.headers) == dict(library.pgn.Headers()):
-                yield Start(f"game {number}", None, fault="expected tags and moves, found neither")
-                continue
-            try:
-                yield Start(f"game {number}", _end(game, read, plies), _title(read))
-            except ValueError as error:
-                yield Start(f"game {number}", None, fault=str(error))
+        while (read := python_chess().pgn.read_game(file, Visitor=builder)) is not None:
+            yield read
+
+
+def positions(game: ChessGame, read: PgnGame, plies: int | None = None) -> list[Any]:
+    """Returns the positions of a game's main line, or of `plies` moves of it, from its start on.
+
+    Raises ValueError where it is none of the game's variant, or cannot be played.
+    """
+    moves = list(read.mainline_moves())
+    if read.errors and (plies is None or len(moves) < plies):
+        raise ValueError(str(read.errors[0]))
+    start = read.board()
+    expected = type(board(game.variant, game.initial_state().fen()))
+    if type(start) is not expected:
+        raise ValueError(f"expected a game of {game.variant}, got one of {type(start).uci_variant}")
+    states: list[Any] = [game.parse_state(read.headers.get("FEN", "startpos"))]
+    for ply, move in enumerate(moves[:plies]):
+        state = states[-1]
+        if not state.active_players:
+            raise ValueError(f"the game is over after {ply} plies, {state.termination}, and {move.uci()} follows")
+        states.append(state.play([game.parse_action(state, state.active_players[0], move.uci())]))
+    return states
 
 
 def _text(path: Path) -> str:
@@ -82,32 +109,23 @@ def _epd(game: ChessGame, place: str, line: str) -> Start:
     return Start(place, state, name["name"] if name else "")
 
 
-def _end(game: ChessGame, read: PgnGame, plies: int | None) -> State:
-    moves = list(read.mainline_moves())
-    if read.errors and (plies is None or len(moves) < plies):
-        raise ValueError(str(read.errors[0]))
-    start = read.board()
-    expected = type(board(game.variant, game.initial_state().fen()))
-    if type(start) is not expected:
-        raise ValueError(f"expected a game of {game.variant}, got one of {type(start).uci_variant}")
-    state = game.parse_state(read.headers.get("FEN", "startpos"))
-    for ply, move in enumerate(moves[:plies]):
-        if not state.active_players:
-            raise ValueError(f"the game is over after {ply} plies, {state.termination}, and {move.uci()} follows")
-        player = state.active_players[0]
-        state = state.play([game.parse_action(state, player, move.uci())])
-    return state
+@functools.cache
+def quiet_builder() -> Any:
+    """Returns what makes games for python-chess, whose errors are kept, not logged."""
+
+    class Builder(python_chess().pgn.GameBuilder):  # type: ignore[misc]
+        def handle_error(self, error: Exception) -> None:
+            self.game.errors.append(error)
+
+    return Builder
 
 
 @functools.cache
 def _builder() -> Any:
-    """Returns what makes games for python-chess, of their main lines alone; errors are kept, not logged."""
+    """Returns what makes games for python-chess, of their main lines alone."""
     pgn = python_chess().pgn
 
-    class Builder(pgn.GameBuilder):  # type: ignore[name-defined, misc]
-        def handle_error(self, error: Exception) -> None:
-            self.game.errors.append(error)
-
+    class Builder(quiet_builder()):  # type: ignore[misc]
         def begin_variation(self) -> Any:
             return pgn.SKIP
 

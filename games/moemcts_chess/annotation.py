@@ -1,0 +1,141 @@
+"""Games as an agent sees them: what it expected before and after each move, by which expert, and what the move cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from moemcts.agents import Agent, Decision, Seat
+from moemcts.errors import UsageError
+from moemcts.gates import PhaseGate
+from moemcts_chess.board import python_chess
+from moemcts_chess.score import centipawns
+
+if TYPE_CHECKING:
+    import chess.pgn
+
+    from moemcts_chess.game import ChessGame
+
+JUDGEMENTS = {"blunder": 0.3, "mistake": 0.2, "inaccuracy": 0.1}
+"""What a move of each kind costs at least, a difference of values in [-1, 1]: so Lichess judges differences of winning
+chances (lichess-org/lila, Advice.scala).
+"""
+GLYPHS = {"blunder": 4, "mistake": 2, "inaccuracy": 6}
+"""Their numeric annotation glyphs in the PGN standard: ??, ? and ?!."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedMove:
+    """A move as an agent sees it."""
+
+    player: str
+    """By name, as the game has it."""
+    phase: str
+    """In which it was made."""
+    cost: float
+    """By how much what can be expected fell by it, from 0 to 2; 0 where it rose, too."""
+    agrees: bool
+    """Whether the agent would have played it."""
+
+    @property
+    def judgement(self) -> str:
+        """Its kind in `JUDGEMENTS`; empty where it is none of these."""
+        return next((name for name, least in JUDGEMENTS.items() if self.cost >= least), "")
+
+
+def annotate(
+    game: ChessGame, read: chess.pgn.Game, states: Sequence[Any], agent: Agent, gate: PhaseGate, *, seed: int = 0
+) -> list[JudgedMove]:
+    """Writes into a game what an agent thinks of its main line, whose positions are `states`, and returns its moves.
+
+    Comments have the phase and the expert of the position that a move was made in, and the evaluation of the one that
+    it led to, from White's side, as Lichess writes it. Where a move is judged, what the agent would have played is a
+    variation. `gate` names phases where the agent does not. Raises UsageError for an agent that values no positions.
+    """
+    decisions = _decisions(game, states, agent, gate, seed)
+    values = [_value_for_white(*one) for one in zip(states, decisions, strict=True)]
+    board, moves = read.board(), []
+    for i, node in enumerate(read.mainline()):
+        decision, side = cast(Decision, decisions[i]), 1 if states[i].active_players[0] == 0 else -1
+        own = board.parse_uci(states[i].uci(decision.action))
+        move = JudgedMove(
+            player=read.headers["White" if side > 0 else "Black"],
+            phase=decision.phase,
+            cost=max(side * (values[i] - values[i + 1]), 0.0),
+            agrees=own == node.move,
+        )
+        if move.judgement:
+            node.nags.add(GLYPHS[move.judgement])
+            if not move.agrees and not node.parent.has_variation(own):
+                node.parent.add_variation(own)
+        _comment(node, decision, values[i + 1] if states[i + 1].active_players else None, game.variant)
+        board.push(node.move)
+        moves.append(move)
+    return moves
+
+
+def table(moves: Iterable[JudgedMove]) -> list[dict[str, Any]]:
+    """Returns a row per player and phase: how many moves, the share of them that the agent would have played, their
+    mean cost, and how many were judged.
+    """
+    rows: dict[tuple[str, str], list[JudgedMove]] = {}
+    for move in moves:
+        rows.setdefault((move.player, move.phase), []).append(move)
+    return [
+        {
+            "player": player,
+            "phase": phase,
+            "moves": len(those),
+            "agreement": round(sum(move.agrees for move in those) / len(those), 4),
+            "mean cost": round(sum(move.cost for move in those) / len(those), 4),
+            **{name: sum(move.judgement == name for move in those) for name in reversed(JUDGEMENTS)},
+        }
+        for (player, phase), those in rows.items()
+    ]
+
+
+def written(games: Iterable[chess.pgn.Game]) -> str:
+    """Returns games as PGN."""
+    exporter = python_chess().pgn.StringExporter
+    return "".join(f"{game.accept(exporter(columns=80))}\n\n" for game in games)
+
+
+def _decisions(
+    game: ChessGame, states: Sequence[Any], agent: Agent, gate: PhaseGate, seed: int
+) -> list[Decision | None]:
+    """Returns what the agent decides in each position, asked about all at once; None where a game is over."""
+    views = game.views([(state, state.active_players[0]) for state in states if state.active_players])
+    if not len(views):
+        return [None] * len(states)
+    seats = [Seat(player, np.random.default_rng([seed, row])) for row, (_, player) in enumerate(views)]
+    phases = (gate.phase_names[phase] for phase in gate.weights(views).argmax(axis=1))
+    decided = (
+        decision if decision.phase else replace(decision, phase=phase)
+        for decision, phase in zip(agent.act(views, seats), phases, strict=True)
+    )
+    return [next(decided) if state.active_players else None for state in states]
+
+
+def _value_for_white(state: Any, decision: Decision | None) -> float:
+    if decision is None:
+        return float(state.returns()[0])
+    if decision.value is None:
+        raise UsageError(
+            "expected an agent that values positions, such as experts or alpha-beta, got one that does not"
+        )
+    return decision.value if state.active_players[0] == 0 else -decision.value
+
+
+def _comment(node: chess.pgn.ChildNode, decision: Decision, value: float | None, variant: str) -> None:
+    words = [
+        node.comment,
+        f"phase={decision.phase.replace(' ', '_')}",
+        f"expert={decision.expert}" if decision.expert is not None else "",
+    ]
+    node.comment = " ".join(filter(None, words))
+    if value is not None:
+        engine = python_chess().engine
+        node.set_eval(engine.PovScore(engine.Cp(centipawns(value, variant)), python_chess().WHITE))
