@@ -326,6 +326,7 @@ def pommerman_decisions(
 def gather_rows(
     data: Sequence[_Bytes], offsets: Sequence[IntArray], parts: IntArray, rows: IntArray
 ) -> tuple[_Bytes, IntArray]: ...
+
 _Shares = tuple[IntArray, IntArray, FloatArray]
 
 def cross_entropy(
