@@ -259,7 +259,7 @@ def _blocks(
                     numbers, dates, lengths, results, elo, raw["lines"], file, raw["actions"], raw["positions"]
                 )
         except OSError as error:
-            raise MoemctsError(f"cannot read {path}: {error}") from None
+            raise MoemctsError(f"cannot read {path}: {error.strerror or error}") from None
         before += _size(path)
 
 

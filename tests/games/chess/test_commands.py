@@ -62,6 +62,7 @@ def test_figures_are_not_written_among_other_things(tmp_path: Path) -> None:
         (("analyze", "--game", "pommerman"), 2, "expected a game of the chess family"),
         (("analyze", "--game", "chess?planes=v7"), 2, "no plane set named"),
         (("data", "import", "no.pgn", "--out", "OUT"), 1, "cannot read no.pgn: No such file"),
+        (("data", "import", "tests", "--out", "OUT"), 1, "cannot read tests: Is a directory"),
         (("data", "import", "no.pgn", "--out", "OUT", "--result", "2-0"), 2, "expected a result 1-0"),
         (("data", "import", "no.pgn", "--out", "OUT", "--since", "May"), 2, "expected a date like"),
         (("data", "import", "no.pgn", "--out", "OUT", "--test", "2"), 2, "expected a share from 0 to 1"),
