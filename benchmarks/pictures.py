@@ -29,19 +29,22 @@ SEEDS_OF_STEPS = {
 def chess() -> Iterator[Whisker]:
     """Yields `separated` over the single network by positions, the most first, and every seed of each.
 
-    Those after others by one network, with which all begin, come with these.
+    Those after others by one network, with which all begin, come with these; experts by another gate than Lichess' come
+    below those by it.
     """
     found = {}
     for rows in game_tables.comparisons():
         for row in rows:
-            if row["kind"] == "searched" and row["arm"] == "separated" and row["network"].startswith(NETWORK):
+            scheme, _, gate = row["arm"].partition(" by ")
+            if row["kind"] == "searched" and scheme == "separated" and row["network"].startswith(NETWORK):
                 before = row.get("start_samples", 0)
-                found.setdefault((before + row["samples_per_pass"], before), row)
-    for (samples, before), row in sorted(found.items(), reverse=True):
+                found.setdefault((-before - row["samples_per_pass"], -before, gate), row)
+    for (samples, before, gate), row in sorted(found.items()):
         elo = game_tables.elo_range(row)
         about = "one set of networks" if row["seeds"] == 1 else f"{row['seeds']} seeds"
+        label = f"{before - samples:,} after {-before:,}" if before else f"{-samples:,} positions"
         yield Whisker(
-            label=f"{samples - before:,} after {before:,}" if before else f"{samples:,} positions",
+            label=f"the same, by {gate}" if gate else label,
             value=elo.difference,
             low=elo.low,
             high=elo.high,
