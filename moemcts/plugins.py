@@ -90,6 +90,22 @@ class Plugins:
         counts = {what: len(entries) for what, entries in {**found, "papers": papers}.items() if entries}
         return counts | ({COMMANDS: 1} if hooks.has_commands else {})
 
+    def strays(self) -> Mapping[str, list[str]]:
+        """Returns by plugin what it registers for games that nobody registers: a mistyped name, or a plugin that is not
+        installed.
+        """
+        kinds = {what: value for what, value in vars(self).items() if isinstance(value, Registry)}
+        return {
+            hooks.plugin: [
+                f"nobody registers the game {game!r} of {kind.kind} {entry.name!r}"
+                for what, kind in kinds.items()
+                for entry in hooks.registrations(what)
+                for game in entry.games
+                if not self.games.knows(game)
+            ]
+            for hooks in self._hooks
+        }
+
     def game(self, reference: str) -> Game:
         """Returns the game that a user names, such as `pommerman?env=PommeFFA-v1`.
 

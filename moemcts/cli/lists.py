@@ -121,9 +121,9 @@ def schemes(name: Name = None, as_json: Json = False) -> None:
 
 def list_plugins(as_json: Json = False) -> None:
     """List the plugins that are installed, what they register, and what is wrong with those that do not load."""
-    infos = plugins().infos
-    rows = [asdict(info) if as_json else _plugin_row(asdict(info)) for info in infos]
-    _print(rows, as_json)
+    strays = plugins().strays()
+    infos = [asdict(info) | {"strays": strays.get(info.name, [])} for info in plugins().infos]
+    _print(infos if as_json else list(map(_plugin_row, infos)), as_json)
 
 
 def _plugin_row(info: dict[str, Any]) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _plugin_row(info: dict[str, Any]) -> dict[str, Any]:
         "module": info["module"],
         "distribution": f"{info['distribution']} {info['version']}",
         "registers": shown_counts(info["registers"]) if info["error"] is None else "",
-        "state": info["error"] or "ok",
+        "state": info["error"] or "; ".join(["ok", *info["strays"]]),
     }
 
 

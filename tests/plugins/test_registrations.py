@@ -199,6 +199,13 @@ def test_what_a_plugin_registers_is_counted() -> None:
     assert shown_counts({"weights": 1, "replay_formats": 2, "commands": 1}) == "1 weights, 2 replay formats, commands"
 
 
+def test_what_is_registered_for_a_game_that_nobody_registers_is_told() -> None:
+    game = Registration("tiny", NativeTicTacToe, "a game")
+    made = found(module(games=[game], gates=[gate("tiny")]), module(gates=[gate("tinny"), gate(name="everywhere")]))
+    strays = {"plugin 1": ["nobody registers the game 'tinny' of gate 'material'"]}
+    assert {plugin: told for plugin, told in made.strays().items() if told} == strays
+
+
 def test_a_mistake_in_a_maker_is_no_misuse_and_says_its_place() -> None:
     def counts(game: Game) -> PlyGate:
         return PlyGate([len(None)])  # type: ignore[arg-type]
