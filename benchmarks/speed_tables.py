@@ -1,10 +1,12 @@
-"""The tables of `docs/guides/speed.md` and of the results: the search beside what it was, and beside others."""
+"""The tables of `docs/guides/speed.md` and of the results: the search beside what it was, and beside others, and what
+experiments take.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tabulating import Row, latest, table
+from tabulating import Row, latest, origin, table
 
 SEARCH = "search, chess, {}, against before"
 GOALS = {
@@ -110,6 +112,28 @@ def _others() -> Iterator[tuple[str, str, str]]:
         if row := peers.get(question):
             spread = f"{row['lowest']:.2f} to {row['highest']:.2f}"
             yield label, f"{row['value']:.2f} times ({spread})", goal
+
+
+def hours() -> str:
+    """Returns how long the experiments take that are not finished."""
+    rows = list(latest("estimates").values())
+    cells = (
+        [
+            f"{row['name']}: `{row['run_command']}`",
+            row["value"],
+            *(row[part] for part in ("data", "training", "matches")),
+        ]
+        for row in rows
+    )
+    heads = "experiment | hours of one core, estimated | data | training | matches"
+    return "\n\n".join([table(heads, cells), origin(rows)])
+
+
+def estimated_runs() -> str:
+    """Returns what was said of small experiments before they began, and how long they took."""
+    rows = list(latest("estimated_runs").values())
+    cells = ([f"`{row['name']}`", row["value"], row["took"], row["ratio"]] for row in rows)
+    return "\n\n".join([table("experiment | estimated, s | took, s | ratio", cells), origin(rows)])
 
 
 def _both(rows: Mapping[str, Row], part: str, end: str, scale: float, unit: str) -> str:

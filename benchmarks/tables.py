@@ -99,28 +99,6 @@ def arena() -> str:
     return "\n".join(lines) + "\n\n" + origin([*matches, *training, *losses])
 
 
-def hours() -> str:
-    """Returns how long the experiments take that are not finished."""
-    rows = list(latest("estimates").values())
-    cells = (
-        [
-            f"{row['name']}: `{row['run_command']}`",
-            row["value"],
-            *(row[part] for part in ("data", "training", "matches")),
-        ]
-        for row in rows
-    )
-    heads = "experiment | hours of one core, estimated | data | training | matches"
-    return "\n\n".join([table(heads, cells), origin(rows)])
-
-
-def estimated_runs() -> str:
-    """Returns what was said of small experiments before they began, and how long they took."""
-    rows = list(latest("estimated_runs").values())
-    cells = ([f"`{row['name']}`", row["value"], row["took"], row["ratio"]] for row in rows)
-    return "\n\n".join([table("experiment | estimated, s | took, s | ratio", cells), origin(rows)])
-
-
 def gpu() -> str:
     """Returns what `benchmarks/gpu_plan.sh` measured."""
     rows = list(latest("gpu").values())
@@ -287,8 +265,8 @@ SECTIONS = {
     "Connect four against a perfect solver": learning_tables.solved,
     "Experts from random weights, at equal self-play": learning_tables.selfplay_schemes,
     "On a GPU": gpu,
-    "Hours of what is not finished": hours,
-    "Estimates and what became of them": estimated_runs,
+    "Hours of what is not finished": speed_tables.hours,
+    "Estimates and what became of them": speed_tables.estimated_runs,
 }
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
+import math
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import NoReturn
@@ -19,6 +21,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """What a standard output that takes no more says; files have errors of their own, see `moemcts.store`."""
 _MOST_CHARACTERS = 80
 """Of a name in an error."""
+_MOMENT = 1.0
+"""Seconds after Ctrl-C in which an error is taken for an answer to it."""
 _INTERRUPTED = 128 + signal.SIGINT
 _TERMINATED = 128 + signal.SIGTERM
 
@@ -68,15 +72,43 @@ def _terminations() -> Iterator[Callable[[], bool]]:
 
 
 def _main() -> None:
+    with _interruptions() as came_just_now:
+        try:
+            _open_streams()
+            _run()
+        except KeyboardInterrupt:
+            _leave("interrupted", _INTERRUPTED)
+        except BrokenPipeError:
+            # The reader of our output has gone; nothing more can be told to anyone.
+            _discard_output()
+            sys.exit(1)
+        except Exception:
+            # Pydantic makes an error of its own of what interrupts it while it makes a class.
+            if came_just_now():
+                _leave("interrupted", _INTERRUPTED)
+            raise
+
+
+@contextlib.contextmanager
+def _interruptions() -> Iterator[Callable[[], bool]]:
+    """Within the block Ctrl-C does what it does without it; the yielded function tells whether it came a moment ago."""
+    last = -math.inf
+
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        nonlocal last
+        last = time.monotonic()
+        signal.default_int_handler(signum, frame)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield lambda: False
+        return
+    signal.signal(signal.SIGINT, interrupt)
     try:
-        _open_streams()
-        _run()
-    except KeyboardInterrupt:
-        _leave("interrupted", _INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output has gone; nothing more can be told to anyone.
-        _discard_output()
-        sys.exit(1)
+        yield lambda: time.monotonic() - last < _MOMENT
+    finally:
+        if signal.getsignal(signal.SIGINT) is interrupt:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _run() -> None:

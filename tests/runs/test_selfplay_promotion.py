@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +18,15 @@ from moemcts.runs.generations import PLAYED, PROMOTED
 from moemcts.runs.selfplay import SelfPlay
 from moemcts.store import read_json, read_toml, write_json, write_toml
 from moemcts.work import Here
+
+
+class Alone(Here):
+    """This process in place of others."""
+
+    count = 1
+
+    def kept(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
 
 
 def test_who_is_not_promoted_does_not_play(tmp_path: Path) -> None:
@@ -58,7 +68,7 @@ def test_who_plays_is_kept_until_the_next_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead: bool
 ) -> None:
     promoting(monkeypatch, 1)
-    monkeypatch.setattr(selfplay_runs, "Processes", lambda count, hint: Here())
+    monkeypatch.setattr(selfplay_runs, "Processes", lambda count, hint: Alone())
     learning, promotion = {"optimiser": "kept"}, {"goes_on": "champion"}
     changes = {"keep": 2, "gauntlet": {"games": 0}, "learning": learning, "promotion": promotion}
     run = work(selfplay(tmp_path / "run", generations=4, games={"ahead": ahead}, **changes))

@@ -94,7 +94,7 @@ def test_wrong_names_and_numbers_say_what_was_expected(registered: Plugins) -> N
     for joint in ([-1, 0], [300, 0], [2**40, 0]):
         with pytest.raises(ValueError, match="expected"):
             game.initial_state().play(joint)
-    with pytest.raises(ValueError, match="expected players below"):
+    with pytest.raises(ValueError, match="expected a player below 2, got -2"):
         game.initial_state().observation(-2)
 
 
