@@ -15,6 +15,7 @@ from typing_extensions import TypeVar
 
 from moemcts._core import PythonSearch
 from moemcts.errors import UnlawfulGame
+from moemcts.ragged import gathered
 
 Player = int
 Action = int
@@ -241,9 +242,7 @@ class Packed:
 
     def take(self, rows: IntArray) -> Packed:
         """Returns the given rows, in that order."""
-        starts, lengths = self.offsets[rows], self.offsets[rows + 1] - self.offsets[rows]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        index = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - starts, lengths)
+        offsets, index = gathered(self.offsets, rows)
         return Packed(self.data[index], offsets)
 
     @classmethod

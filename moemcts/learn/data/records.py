@@ -22,6 +22,7 @@ from moemcts.game import (
     discounts,
     from_own_seats,
 )
+from moemcts.ragged import gathered
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,7 @@ class Visits:
 
     def take(self, rows: IntArray) -> Visits:
         """Returns the given rows, in that order."""
-        counts = self.offsets[rows + 1] - self.offsets[rows]
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        index = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], counts)
+        offsets, index = gathered(self.offsets, rows)
         return Visits(offsets, self.actions[index], self.shares[index])
 
     def where_known(self, played: IntArray) -> Visits:

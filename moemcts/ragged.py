@@ -1,0 +1,13 @@
+"""Rows of different lengths, one behind the other: row `i` is `offsets[i]:offsets[i + 1]` of what they hold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def gathered(offsets: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Returns the offsets of the given rows in that order, and where each of their entries is found."""
+    starts, lengths = offsets[rows], offsets[rows + 1] - offsets[rows]
+    ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    return ends, np.arange(ends[-1]) + np.repeat(starts - ends[:-1], lengths)
