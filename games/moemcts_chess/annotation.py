@@ -11,8 +11,7 @@ import numpy as np
 from moemcts.agents import Agent, Decision, Seat
 from moemcts.errors import UsageError
 from moemcts.gates import PhaseGate
-from moemcts_chess.board import python_chess
-from moemcts_chess.score import centipawns
+from moemcts_chess.pgn import comment, evaluate
 
 if TYPE_CHECKING:
     import chess.pgn
@@ -71,7 +70,9 @@ def annotate(
             node.nags.add(GLYPHS[move.judgement])
             if not move.agrees and not node.parent.has_variation(own):
                 node.parent.add_variation(own)
-        _comment(node, decision, values[i + 1] if states[i + 1].active_players else None, game.variant)
+        comment(node, decision)
+        if states[i + 1].active_players:
+            evaluate(node, values[i + 1], game.variant, is_white=True)
         board.push(node.move)
         moves.append(move)
     return moves
@@ -95,12 +96,6 @@ def table(moves: Iterable[JudgedMove]) -> list[dict[str, Any]]:
         }
         for (player, phase), those in rows.items()
     ]
-
-
-def written(games: Iterable[chess.pgn.Game]) -> str:
-    """Returns games as PGN."""
-    exporter = python_chess().pgn.StringExporter
-    return "".join(f"{game.accept(exporter(columns=80))}\n\n" for game in games)
 
 
 def _decisions(
@@ -127,15 +122,3 @@ def _value_for_white(state: Any, decision: Decision | None) -> float:
             "expected an agent that values positions, such as experts or alpha-beta, got one that does not"
         )
     return decision.value if state.active_players[0] == 0 else -decision.value
-
-
-def _comment(node: chess.pgn.ChildNode, decision: Decision, value: float | None, variant: str) -> None:
-    words = [
-        node.comment,
-        f"phase={decision.phase.replace(' ', '_')}",
-        f"expert={decision.expert}" if decision.expert is not None else "",
-    ]
-    node.comment = " ".join(filter(None, words))
-    if value is not None:
-        engine = python_chess().engine
-        node.set_eval(engine.PovScore(engine.Cp(centipawns(value, variant)), python_chess().WHITE))

@@ -91,8 +91,9 @@ def annotate_games(
     from moemcts.plugins import plugins
     from moemcts.store import write_text
     from moemcts.weights import default_weights
-    from moemcts_chess.annotation import table, written
+    from moemcts_chess.annotation import table
     from moemcts_chess.openings import pgn_games, quiet_builder
+    from moemcts_chess.pgn import text_of
 
     made = _chess(game)
     if out.exists():
@@ -113,7 +114,7 @@ def annotate_games(
     finally:
         # What was judged before an interruption is kept.
         if done:
-            write_text(out, written(done))
+            write_text(out, text_of(done))
     if not done:
         raise UsageError(f"expected games of {made.variant} in {games}, found none that can be played")
     if as_json:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from moemcts.agents import Decision
 from moemcts.arena.replays import Replay
@@ -31,8 +31,31 @@ TERMINATIONS = {
 
 def write_pgn(path: Path, replays: Sequence[Replay]) -> None:
     """Writes the games, each with the day of writing as its date."""
+    write_text(path, text_of(map(_pgn, replays)))
+
+
+def text_of(games: Iterable[chess.pgn.Game]) -> str:
+    """Returns games as PGN."""
     exporter = python_chess().pgn.StringExporter
-    write_text(path, "".join(f"{_pgn(replay).accept(exporter(columns=80))}\n\n" for replay in replays))
+    return "".join(f"{game.accept(exporter(columns=80))}\n\n" for game in games)
+
+
+def comment(node: chess.pgn.GameNode, decision: Decision) -> None:
+    """Adds to what is said of a move what an agent knew when it decided."""
+    words = [
+        node.comment,
+        f"phase={decision.phase.replace(' ', '_')}" if decision.phase else "",
+        f"expert={decision.expert}" if decision.expert is not None else "",
+        f"nodes={decision.nodes}" if decision.nodes else "",
+        f"simulations={decision.simulations}" if decision.simulations else "",
+    ]
+    node.comment = " ".join(filter(None, words))
+
+
+def evaluate(node: chess.pgn.GameNode, value: float, variant: str, *, is_white: bool, depth: int | None = None) -> None:
+    """Writes beside a move what is to be expected, in [-1, 1] for one side; from White's, as Lichess writes it."""
+    engine = python_chess().engine
+    node.set_eval(engine.PovScore(engine.Cp(centipawns(value, variant)), is_white), depth)
 
 
 def _pgn(replay: Replay) -> chess.pgn.Game:
@@ -60,28 +83,14 @@ def _pgn(replay: Replay) -> chess.pgn.Game:
         for move in moves:
             played = board.parse_uci(move.text)
             node = node.add_variation(played)
-            if move.decision.value is not None:
-                _annotate(node, move.decision, move.decision.value, replay.game.spec.name)
+            if (value := move.decision.value) is not None:
+                comment(node, move.decision)
+                depth = move.decision.depth or None
+                evaluate(node, value, replay.game.spec.name, is_white=board.turn, depth=depth)
             board.push(played)
     if record.termination != "rules":
         node.comment = f"{node.comment} {_ending(replay)}".strip()
     return game
-
-
-def _annotate(node: chess.pgn.GameNode, decision: Decision, value: float, variant: str) -> None:
-    """Comments on a move; the evaluation stands from White's side, as Lichess writes it."""
-    library = python_chess()
-    words = [
-        f"phase={decision.phase.replace(' ', '_')}" if decision.phase else "",
-        f"expert={decision.expert}" if decision.expert is not None else "",
-        f"nodes={decision.nodes}" if decision.nodes else "",
-        f"simulations={decision.simulations}" if decision.simulations else "",
-    ]
-    node.comment = " ".join(filter(None, words))
-    score = library.engine.PovScore(
-        library.engine.Cp(centipawns(value, variant)), not cast("chess.pgn.ChildNode", node).turn()
-    )
-    node.set_eval(score, decision.depth or None)
 
 
 def _ending(replay: Replay) -> str:
