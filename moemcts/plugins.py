@@ -80,9 +80,8 @@ class Plugins:
         one name, for gates, formats, readers and boards in one game.
         """
         hooks = Hooks(plugin, module)
-        registries = {what: value for what, value in vars(self).items() if isinstance(value, Registry)}
-        found = {what: hooks.registrations(what) for what in registries}
-        grown = {what: registry.grown(found[what]) for what, registry in registries.items()}
+        found = {what: hooks.registrations(what) for what in self._registries}
+        grown = {what: registry.grown(found[what]) for what, registry in self._registries.items()}
         papers = hooks.tables("papers")
         vars(self).update(grown)
         self.papers += papers
@@ -90,15 +89,18 @@ class Plugins:
         counts = {what: len(entries) for what, entries in {**found, "papers": papers}.items() if entries}
         return counts | ({COMMANDS: 1} if hooks.has_commands else {})
 
+    @property
+    def _registries(self) -> Mapping[str, Registry]:
+        return {what: value for what, value in vars(self).items() if isinstance(value, Registry)}
+
     def strays(self) -> Mapping[str, list[str]]:
         """Returns by plugin what it registers for games that nobody registers: a mistyped name, or a plugin that is not
         installed.
         """
-        kinds = {what: value for what, value in vars(self).items() if isinstance(value, Registry)}
         return {
             hooks.plugin: [
                 f"nobody registers the game {game!r} of {kind.kind} {entry.name!r}"
-                for what, kind in kinds.items()
+                for what, kind in self._registries.items()
                 for entry in hooks.registrations(what)
                 for game in entry.games
                 if not self.games.knows(game)
