@@ -11,6 +11,7 @@ from typing import Generic, NamedTuple, Self, TypeVar
 
 from moemcts.evaluation import Evaluation, Evaluator
 from moemcts.game import Views
+from moemcts.stopping import check_wanted
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -21,11 +22,15 @@ Thought = Generator[Question, Evaluation, T]
 
 
 def think(thought: Thought[T]) -> T:
-    """Returns what a thought comes to; its questions are answered here, one after the other."""
+    """Returns what a thought comes to; its questions are answered here, one after the other.
+
+    Raises Stopped before a question whose answer nobody waits for any more.
+    """
     go_on: Callable[[], Question] = partial(next, thought)
     try:
         while True:
             evaluator, views = go_on()
+            check_wanted()
             try:
                 go_on = partial(thought.send, evaluator.evaluate(views))
             except Exception as error:
@@ -73,9 +78,10 @@ class Flight(Generic[K, T]):
     def land(self) -> tuple[K, T]:
         """Returns the next thought that is at its end, its key and what it came to.
 
-        Raises what a thought raises, IndexError where none is under way.
+        Raises what a thought raises, IndexError where none is under way, Stopped where nobody waits any more.
         """
         while not self._done:
+            check_wanted()
             key, thought, answer = self._asking.popleft()
             error = answer.exception()
             self._go_on(

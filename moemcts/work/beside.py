@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from moemcts.stopping import SECONDS_TO_LISTEN, Stopped, wanted_while
 from moemcts.work.progress import Advance
-from moemcts.work.stopping import SECONDS_TO_LISTEN, Stopped, wanted_while
 
 
 class Beside:

@@ -18,7 +18,7 @@ from typing import Any
 
 from moemcts.errors import MoemctsError
 from moemcts.garbage import collect_rarely
-from moemcts.work.stopping import SECONDS_TO_LISTEN, check_wanted
+from moemcts.stopping import SECONDS_TO_LISTEN, check_wanted
 
 SECONDS_TO_STOP = 20.0
 """That interrupted workers have to bring what they do to an end, as trainings save their state."""

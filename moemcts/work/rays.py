@@ -12,8 +12,8 @@ from typing import Any
 
 from moemcts.errors import MissingExtra, MoemctsError
 from moemcts.garbage import collect_rarely
+from moemcts.stopping import SECONDS_TO_LISTEN, check_wanted
 from moemcts.work.processes import ONE_THREAD
-from moemcts.work.stopping import SECONDS_TO_LISTEN, check_wanted
 
 HERE = "ray"
 """The address of a Ray of this process's own."""

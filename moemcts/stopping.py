@@ -10,14 +10,15 @@ SECONDS_TO_LISTEN = 0.2
 """After which whoever waits for others looks whether to wait on."""
 
 
-class Stopped(Exception):
-    """Ends work that nobody waits for any more."""
+class Stopped(BaseException):
+    """Ends work that nobody waits for any more; not an Exception, or who catches what agents raise would go on."""
 
 
 @contextlib.contextmanager
 def wanted_while(is_wanted: Callable[[], bool]) -> Iterator[None]:
-    """Within the block, and in its thread alone, `check_wanted` asks this."""
-    token = _IS_WANTED.set(is_wanted)
+    """Within the block, and in its thread alone, `check_wanted` asks this, and whatever it asks outside."""
+    asked_outside = _IS_WANTED.get()
+    token = _IS_WANTED.set(lambda: asked_outside() and is_wanted())
     try:
         yield
     finally:
