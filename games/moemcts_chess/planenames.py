@@ -37,6 +37,11 @@ _NAMES: dict[str, dict[int, list[str]]] = {
     "remaining checks": {4: _of_sides("last check", "last two checks")},
     "variant": {8: [f"variant {name}" for name in ONE_HOT]},
     "piece masks": {2: _of_sides("pieces")},
+    "attacks": {12: _of_sides(*(f"attacks of {role}" for role in ROLES))},
+    "attacked twice": {2: _of_sides("attacks of two pieces")},
+    "hanging": {2: _of_sides("hanging pieces")},
+    "blockers": {2: _of_sides("king's blockers")},
+    "check squares": {4: [f"squares where {role} check" for role in ROLES[:4]]},
     "material difference": {n: [f"difference in {role}" for role in ROLES[:n]] for n in (5, 6)},
     "material count": {n: [f"number of own {role}" for role in ROLES[:n]] for n in (5, 6)},
 }

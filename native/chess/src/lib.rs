@@ -6,8 +6,10 @@
 #![forbid(unsafe_code)]
 
 pub mod alpha_beta;
+pub mod attacks;
 pub mod compact;
 pub mod evaluation;
+pub mod features;
 pub mod gates;
 mod moves;
 pub mod notation;

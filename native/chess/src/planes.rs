@@ -3,54 +3,15 @@
 //! Row 0 is rank 1 of the viewing side: for Black the ranks are reversed and the files kept, and P1 is the viewing
 //! side. In racing kings nothing is reversed.
 
-use shakmaty::{Bitboard, Color, Role};
+use std::cell::OnceCell;
 
-use crate::compact::{Compact, HISTORY, NONE};
+use shakmaty::{Bitboard, Board, ByColor, Color, Role};
+
+use crate::attacks::{blockers, check_squares, hanging, Attacks};
+use crate::compact::{Compact, NONE};
+use crate::features::Feature::{self, *};
 use crate::outcome::checkers;
 use crate::variant::{Variant, VARIANTS};
-
-/// Some planes that belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feature {
-    /// P1 pawns, knights, bishops, rooks, queens, king; P2 the same.
-    Pieces,
-    /// The position occurred at least once before; at least twice.
-    Repetition,
-    /// P1 pawns, knights, bishops, rooks, queens in hand over 16; P2 the same.
-    Pockets,
-    /// P1 pieces that were pawns; P2 the same.
-    Promoted,
-    /// The target of a legal en passant capture.
-    EnPassant,
-    /// One where White looks.
-    Colour,
-    /// The move number over 500.
-    MoveNumber,
-    /// P1 may castle to the king side, to the queen side; P2 the same.
-    Castling,
-    /// Half-moves since the last capture or pawn move over 50.
-    Halfmoves,
-    /// P1 needs one check more, at most two; P2 the same.
-    RemainingChecks,
-    /// One in Chess960.
-    Is960,
-    /// One plane for each variant but Chess960, which has its own.
-    VariantOneHot,
-    /// From and to of the last eight moves, the newest first; drops have no from; castling as in the policy.
-    LastMoves,
-    /// P1 pieces; P2 pieces.
-    PieceMasks,
-    /// Alternating zeros and ones, `[0, 0]` zero.
-    Checkerboard,
-    /// P1 minus P2 pieces over 8, for the first n of pawns, knights, bishops, rooks, queens, kings.
-    MaterialDifference(usize),
-    /// Each side has exactly one bishop, on squares of different colours.
-    OppositeBishops,
-    /// Pieces that give check.
-    Checkers,
-    /// P1 pieces over 8, for the first n kinds.
-    MaterialCount(usize),
-}
 
 /// An ordered list of features.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,8 +19,6 @@ pub struct PlaneSet {
     pub name: &'static str,
     pub features: &'static [Feature],
 }
-
-use Feature::*;
 
 /// The 39 planes of CrazyAra's version 1 for chess.
 pub static V1: PlaneSet = PlaneSet {
@@ -132,61 +91,36 @@ pub static MULTI_PLAIN: PlaneSet = PlaneSet {
     ],
 };
 
-pub static PLANE_SETS: [&PlaneSet; 4] = [&V1, &V2, &MULTI, &MULTI_PLAIN];
+/// The 74 planes that small networks learn faster from: those of the second version, then what pieces attack.
+pub static ATTACKS: PlaneSet = PlaneSet {
+    name: "attacks",
+    features: &[
+        Pieces,
+        Repetition,
+        EnPassant,
+        Castling,
+        Halfmoves,
+        LastMoves,
+        Is960,
+        PieceMasks,
+        Checkerboard,
+        MaterialDifference(5),
+        OppositeBishops,
+        Checkers,
+        MaterialCount(5),
+        Feature::Attacks,
+        AttackedTwice,
+        Hanging,
+        Blockers,
+        CheckSquares,
+    ],
+};
+
+pub static PLANE_SETS: [&PlaneSet; 5] = [&V1, &V2, &MULTI, &MULTI_PLAIN, &ATTACKS];
 
 const MAX_PLANES: usize = 80;
 const CHECKERBOARD: u64 = 0x55AA_55AA_55AA_55AA;
 const ALL: u64 = u64::MAX;
-
-impl Feature {
-    pub const fn num_planes(self) -> usize {
-        match self {
-            Pieces => 12,
-            Pockets => 10,
-            LastMoves => 2 * HISTORY,
-            Castling | RemainingChecks => 4,
-            Repetition | Promoted | PieceMasks => 2,
-            VariantOneHot => VARIANTS.len() - 1,
-            MaterialDifference(n) | MaterialCount(n) => n,
-            EnPassant | Colour | MoveNumber | Halfmoves | Is960 | Checkerboard | OppositeBishops | Checkers => 1,
-        }
-    }
-
-    /// Returns what the numbers of the feature are divided by.
-    pub const fn unit(self) -> f32 {
-        match self {
-            Pockets => 16.0,
-            MoveNumber => 500.0,
-            Halfmoves => 50.0,
-            MaterialDifference(_) | MaterialCount(_) => 8.0,
-            _ => 1.0,
-        }
-    }
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Pieces => "pieces",
-            Repetition => "repetition",
-            Pockets => "pockets",
-            Promoted => "promoted",
-            EnPassant => "en passant",
-            Colour => "colour",
-            MoveNumber => "move number",
-            Castling => "castling",
-            Halfmoves => "halfmoves",
-            RemainingChecks => "remaining checks",
-            Is960 => "is960",
-            VariantOneHot => "variant",
-            LastMoves => "last moves",
-            PieceMasks => "piece masks",
-            Checkerboard => "checkerboard",
-            MaterialDifference(_) => "material difference",
-            OppositeBishops => "opposite bishops",
-            Checkers => "checkers",
-            MaterialCount(_) => "material count",
-        }
-    }
-}
 
 impl PlaneSet {
     /// Returns the set of that name.
@@ -207,7 +141,8 @@ impl PlaneSet {
     /// Returns the planes as `viewer` sees them, bit-packed.
     pub fn encode(&self, position: &Compact, viewer: Color) -> Planes {
         let variant = Variant::numbered(position.variant).unwrap_or(&VARIANTS[0]);
-        let sight = Sight { position, variant, viewer, flipped: variant.turns_board && viewer.is_black() };
+        let flipped = variant.turns_board && viewer.is_black();
+        let sight = Sight { position, variant, viewer, flipped, board: OnceCell::new(), attacks: OnceCell::new() };
         let mut planes = Planes::default();
         for &feature in self.features {
             sight.encode(feature, &mut planes);
@@ -284,6 +219,8 @@ struct Sight<'a> {
     variant: &'static Variant,
     viewer: Color,
     flipped: bool,
+    board: OnceCell<Board>,
+    attacks: OnceCell<ByColor<Attacks>>,
 }
 
 impl Sight<'_> {
@@ -346,13 +283,39 @@ impl Sight<'_> {
             }
             OppositeBishops => out.push_flag(self.has_opposite_bishops()),
             Checkers => {
-                let giving = checkers(&position.board(), self.variant.board, position.turn());
+                let giving = checkers(self.board(), self.variant.board, position.turn());
                 out.push_squares(self.seen(giving.0));
             }
             MaterialCount(n) => {
                 Role::ALL[..n].iter().for_each(|&role| out.push_number(self.count(sides[0], role) / unit));
             }
+            Feature::Attacks => {
+                for side in sides {
+                    self.attacks().get(side).by_role.iter().for_each(|squares| out.push_squares(self.seen(squares.0)));
+                }
+            }
+            AttackedTwice => {
+                sides.iter().for_each(|&side| out.push_squares(self.seen(self.attacks().get(side).twice.0)))
+            }
+            Hanging => {
+                for side in sides {
+                    out.push_squares(self.seen(hanging(self.board(), self.attacks(), side).0));
+                }
+            }
+            Blockers => sides.iter().for_each(|&side| out.push_squares(self.seen(blockers(self.board(), side).0))),
+            CheckSquares => {
+                let squares = check_squares(self.board(), self.viewer);
+                squares.iter().for_each(|squares| out.push_squares(self.seen(squares.0)));
+            }
         }
+    }
+
+    fn board(&self) -> &Board {
+        self.board.get_or_init(|| self.position.board())
+    }
+
+    fn attacks(&self) -> &ByColor<Attacks> {
+        self.attacks.get_or_init(|| ByColor::new_with(|color| Attacks::of(self.board(), color)))
     }
 
     fn seen(&self, squares: u64) -> u64 {

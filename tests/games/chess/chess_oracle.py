@@ -205,6 +205,57 @@ class Planes:
         self.checkers()
         self.counts(5)
 
+    def attacks(self) -> None:
+        self.v2()
+        board, sides = self.board, (self.us, not self.us)
+        for side in sides:
+            for piece in chess.PIECE_TYPES:
+                self.squares([to for square in board.pieces(piece, side) for to in board.attacks(square)])
+        for side in sides:
+            self.squares([square for square in chess.SQUARES if len(board.attackers(side, square)) >= 2])
+        for side in sides:
+            self.squares([square for square in chess.SquareSet(board.occupied_co[side]) if self.hangs(square, side)])
+        for side in sides:
+            self.squares(self.blockers(side))
+        king = only_king(board, not self.us)
+        for piece in chess.PIECE_TYPES[:4]:
+            self.squares([square for square in chess.SQUARES if self.attacks_from(square, piece, king)])
+
+    def hangs(self, square: chess.Square, side: chess.Color) -> bool:
+        worth = {chess.PAWN: 1, chess.KNIGHT: 3, chess.BISHOP: 3, chess.ROOK: 5, chess.QUEEN: 9, chess.KING: 99}
+        own = self.board.piece_type_at(square)
+        attackers = [self.board.piece_type_at(other) for other in self.board.attackers(not side, square)]
+        lesser = any(worth[piece] < worth[own] for piece in attackers)
+        return own != chess.KING and (lesser or (bool(attackers) and not self.board.attackers(side, square)))
+
+    def blockers(self, side: chess.Color) -> list[chess.Square]:
+        """Returns the pieces without which one more slider attacks the king of that side."""
+        king, found = only_king(self.board, side), []
+        if king is None:
+            return []
+        for square in chess.SquareSet(self.board.occupied):
+            board = self.board.copy(stack=False)
+            before = board.attackers(not side, king)
+            chess.Board.remove_piece_at(board, square)
+            if board.attackers(not side, king) - before:
+                found.append(square)
+        return found
+
+    def attacks_from(self, square: chess.Square, piece: chess.PieceType, king: chess.Square | None) -> bool:
+        if king is None or square == king:
+            return False
+        board = chess.Board(None)
+        for other in chess.SquareSet(self.board.occupied):
+            board.set_piece_at(other, chess.Piece(chess.PAWN, self.us))
+        board.set_piece_at(square, chess.Piece(piece, self.us))
+        return king in board.attacks(square)
+
+
+def only_king(board: chess.Board, side: chess.Color) -> chess.Square | None:
+    """Returns where a side's one king is, or None where it has none or several."""
+    kings = list(board.pieces(chess.KING, side))
+    return kings[0] if len(kings) == 1 else None
+
 
 def planes(board: chess.Board, variant: str, name: str) -> np.ndarray:
     """Returns a plane set of a position, `[C, 8, 8]`."""

@@ -1,0 +1,115 @@
+//! What a plane set is made of: features, each a few planes, with their names and units.
+
+use crate::compact::HISTORY;
+use crate::variant::VARIANTS;
+
+/// Some planes that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// P1 pawns, knights, bishops, rooks, queens, king; P2 the same.
+    Pieces,
+    /// The position occurred at least once before; at least twice.
+    Repetition,
+    /// P1 pawns, knights, bishops, rooks, queens in hand over 16; P2 the same.
+    Pockets,
+    /// P1 pieces that were pawns; P2 the same.
+    Promoted,
+    /// The target of a legal en passant capture.
+    EnPassant,
+    /// One where White looks.
+    Colour,
+    /// The move number over 500.
+    MoveNumber,
+    /// P1 may castle to the king side, to the queen side; P2 the same.
+    Castling,
+    /// Half-moves since the last capture or pawn move over 50.
+    Halfmoves,
+    /// P1 needs one check more, at most two; P2 the same.
+    RemainingChecks,
+    /// One in Chess960.
+    Is960,
+    /// One plane for each variant but Chess960, which has its own.
+    VariantOneHot,
+    /// From and to of the last eight moves, the newest first; drops have no from; castling as in the policy.
+    LastMoves,
+    /// P1 pieces; P2 pieces.
+    PieceMasks,
+    /// Alternating zeros and ones, `[0, 0]` zero.
+    Checkerboard,
+    /// P1 minus P2 pieces over 8, for the first n of pawns, knights, bishops, rooks, queens, kings.
+    MaterialDifference(usize),
+    /// Each side has exactly one bishop, on squares of different colours.
+    OppositeBishops,
+    /// Pieces that give check.
+    Checkers,
+    /// P1 pieces over 8, for the first n kinds.
+    MaterialCount(usize),
+    /// Squares that P1 pawns, knights, bishops, rooks, queens, king attack; P2 the same.
+    Attacks,
+    /// Squares that at least two P1 pieces attack; P2 the same.
+    AttackedTwice,
+    /// P1 pieces that are attacked by a lesser piece, or attacked and not protected; P2 the same.
+    Hanging,
+    /// The one piece of either side between a P2 slider and the P1 king: pinned, or about to discover a check; the other
+    /// way round.
+    Blockers,
+    /// Squares from which a P1 pawn, knight, bishop, rook would check the P2 king.
+    CheckSquares,
+}
+
+use Feature::*;
+
+impl Feature {
+    pub const fn num_planes(self) -> usize {
+        match self {
+            Pieces | Attacks => 12,
+            Pockets => 10,
+            LastMoves => 2 * HISTORY,
+            Castling | RemainingChecks | CheckSquares => 4,
+            Repetition | Promoted | PieceMasks | AttackedTwice | Hanging | Blockers => 2,
+            VariantOneHot => VARIANTS.len() - 1,
+            MaterialDifference(n) | MaterialCount(n) => n,
+            EnPassant | Colour | MoveNumber | Halfmoves | Is960 | Checkerboard | OppositeBishops | Checkers => 1,
+        }
+    }
+
+    /// Returns what the numbers of the feature are divided by.
+    pub const fn unit(self) -> f32 {
+        match self {
+            Pockets => 16.0,
+            MoveNumber => 500.0,
+            Halfmoves => 50.0,
+            MaterialDifference(_) | MaterialCount(_) => 8.0,
+            _ => 1.0,
+        }
+    }
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Pieces => "pieces",
+            Repetition => "repetition",
+            Pockets => "pockets",
+            Promoted => "promoted",
+            EnPassant => "en passant",
+            Colour => "colour",
+            MoveNumber => "move number",
+            Castling => "castling",
+            Halfmoves => "halfmoves",
+            RemainingChecks => "remaining checks",
+            Is960 => "is960",
+            VariantOneHot => "variant",
+            LastMoves => "last moves",
+            PieceMasks => "piece masks",
+            Checkerboard => "checkerboard",
+            MaterialDifference(_) => "material difference",
+            OppositeBishops => "opposite bishops",
+            Checkers => "checkers",
+            MaterialCount(_) => "material count",
+            Attacks => "attacks",
+            AttackedTwice => "attacked twice",
+            Hanging => "hanging",
+            Blockers => "blockers",
+            CheckSquares => "check squares",
+        }
+    }
+}
