@@ -37,6 +37,11 @@ class Reporter:
         self._most_nodes = most_nodes
         self._hits_before = knowledge.tbhits
         self._nodes_before = 0
+        self._known: float | None = None
+
+    def know(self, value: float) -> None:
+        """Takes note of what tables say that every move to be searched is worth, which no search knows better."""
+        self._known = value
 
     def begin(self, result: SearchResult) -> None:
         """Takes note of what a kept tree already holds."""
@@ -59,9 +64,14 @@ class Reporter:
         found: list[protocol.Line] = []
         for rank, row in enumerate(rows[: self._num_lines], 1):
             actions = [actions[0] for actions in lines[row]] or [int(result.actions[row])]
-            value = float(result.values[row]) if result.visits[row] or result.proven[row] else result.value
-            plies = int(result.proof_plies[row]) if result.proven[row] else None
-            found.append(self._line(moves_of(state, actions), value, rank, plies_left=plies))
+            moves = moves_of(state, actions)
+            if self._known is not None:
+                found.append(self._certain(moves, self._known, rank))
+            elif result.proven[row]:
+                found.append(self._certain(moves, float(result.values[row]), rank, int(result.proof_plies[row])))
+            else:
+                value = float(result.values[row]) if result.visits[row] else result.value
+                found.append(self._expected(moves, value, rank))
         self._info(
             found,
             depth=len(result.principal_variation),
@@ -79,7 +89,7 @@ class Reporter:
         found = []
         for rank, move in enumerate(ranked[: self._num_lines], 1):
             moves = moves_of(state, _table_line(state, move, tables))
-            found.append(self._line(moves, move.value, rank))
+            found.append(self._certain(moves, move.value, rank))
         self._info(found, depth=1, seldepth=1, nodes=1, new_nodes=1, seconds=seconds, tbhits=len(ranked))
         return found[0].moves
 
@@ -87,20 +97,25 @@ class Reporter:
         """Says what the network alone thinks, `[A]`; returns the move it likes best."""
         order = np.argsort(-probabilities, kind="stable")[: self._num_lines]
         order = order[probabilities[order] > 0]
-        found = [self._line([state.uci(int(action))], value, rank) for rank, action in enumerate(order, 1)]
+        found = [self._expected([state.uci(int(action))], value, rank) for rank, action in enumerate(order, 1)]
         self._info(found, depth=1, seldepth=1, nodes=1, new_nodes=1, seconds=seconds)
         return found[0].moves
 
-    def _line(self, moves: Sequence[str], value: float, rank: int, *, plies_left: int | None = None) -> protocol.Line:
-        """Returns a line of that value; `plies_left` is when a proven result comes about."""
-        if plies_left is None or value == 0:
-            score = f"cp {centipawns(value, self._knowledge.game.variant)}"
-        else:
-            # In antichess a player's own move can lose.
-            moves_left = (plies_left + 1) // 2
-            score = f"mate {moves_left if value > 0 else -moves_left}"
+    def _certain(self, moves: Sequence[str], value: float, rank: int, plies_left: int = 0) -> protocol.Line:
+        """Returns a line whose result is known, 1, 0 or -1; a mate where it is known in how many plies."""
+        # In antichess a player's own move can lose.
+        moves_left = (plies_left + 1) // 2
+        score = f"mate {moves_left if value > 0 else -moves_left}" if value and plies_left else self._centipawns(value)
+        wdl = 1000 * (value > 0), 1000 * (value == 0), 1000 * (value < 0)
+        return protocol.Line(moves=moves, score=score, wdl=wdl if self._shows_wdl else None, rank=rank)
+
+    def _expected(self, moves: Sequence[str], value: float, rank: int) -> protocol.Line:
+        """Returns a line of that value."""
         wdl = protocol.win_draw_loss(value) if self._shows_wdl else None
-        return protocol.Line(moves=moves, score=score, wdl=wdl, rank=rank)
+        return protocol.Line(moves=moves, score=self._centipawns(value), wdl=wdl, rank=rank)
+
+    def _centipawns(self, value: float) -> str:
+        return f"cp {centipawns(value, self._knowledge.game.variant)}"
 
     def _info(
         self,

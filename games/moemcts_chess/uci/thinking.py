@@ -143,14 +143,15 @@ class Thinking:
         views = task.knowledge.game.views([(state, player)])
         self._say(f"info string {task.knowledge.phase(views)}")
         ranked = task.knowledge.tables.ranked(state) if task.knowledge.tables is not None else None
+        actions = task.actions
         if ranked is not None:
-            ranked = [move for move in ranked if task.actions is None or move.action in task.actions]
+            ranked = [move for move in ranked if actions is None or move.action in actions]
             if ranked[0].wdl != 0:
                 return self._reporter.tell_ranked(state, ranked, task.knowledge.tables, self._elapsed())
-        if task.is_raw:
-            return self._policy_move(views)
-        drawn = [move.action for move in ranked if move.wdl == 0] if ranked is not None else task.actions
-        return self._search(views, drawn)
+            # Of the moves that keep a draw the tables prefer none.
+            actions = [move.action for move in ranked if move.wdl == 0]
+            self._reporter.know(0.0)
+        return self._policy_move(views, actions) if task.is_raw else self._search(views, actions)
 
     def _search(self, views: Any, actions: Sequence[Action] | None) -> Sequence[str]:
         task = self._task
@@ -256,12 +257,12 @@ class Thinking:
         ply = self._task.state.ply
         return choose_move(result, self._task.config, ply, np.random.default_rng([self._task.seed, ply]))
 
-    def _policy_move(self, views: Any) -> Sequence[str]:
+    def _policy_move(self, views: Any, actions: Sequence[Action] | None) -> Sequence[str]:
         evaluation = self._task.knowledge.evaluator.evaluate(views)
         legal = views.legal_mask()
-        if self._task.actions is not None:
+        if actions is not None:
             wanted = np.zeros_like(legal)
-            wanted[0, list(self._task.actions)] = True
+            wanted[0, list(actions)] = True
             legal &= wanted
         probabilities = policy_probabilities(evaluation.logits, legal)[0]
         value = float(np.ravel(evaluation.value)[0])

@@ -388,6 +388,22 @@ def test_tables_choose_at_the_root_and_are_counted_below_it(talk: Talk) -> None:
     assert int(re.findall(r"tbhits (\d+)", lines[-2])[0]) > 0
 
 
+def test_a_draw_by_the_tables_is_told_as_one_whatever_the_search_hopes_for(talk: Talk) -> None:
+    setup = [f"setoption name SyzygyPath value {TABLES}", "setoption name UCI_ShowWDL value true"]
+    position = "position fen 4k3/8/8/8/4P3/4K3/8/8 w - - 0 1"
+    lines = talk(*setup, "setoption name MultiPV value 9", position, "go nodes 100")
+    told = [line for line in lines if " multipv " in line]
+    assert {re.findall(r"score (cp -?\d+ wdl \d+ \d+ \d+)", line)[0] for line in told} == {"cp 0 wdl 0 1000 0"}
+    assert len(told) > 3
+
+
+def test_the_policy_alone_chooses_among_moves_that_keep_a_draw(talk: Talk) -> None:
+    raw, tables = "setoption name Use_Raw_Network value true", f"setoption name SyzygyPath value {TABLES}"
+    only_e1_draws = "position fen 8/8/8/8/3k4/4p3/4K3/8 w - - 0 1"
+    assert answer(talk(raw, only_e1_draws, "go nodes 1")) == "e2f3"
+    assert answer(talk(raw, tables, only_e1_draws, "go nodes 1")) == "e2e1"
+
+
 def test_missing_tables_are_one_remark_that_names_the_folder(talk: Talk) -> None:
     lines = talk("setoption name SyzygyPath value /no/tables", "isready")
     assert "error: no Syzygy tables can be read from /no/tables" in remarks(lines)
