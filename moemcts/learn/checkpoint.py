@@ -23,7 +23,7 @@ from moemcts.learn.identity import PLAIN_FILE, check_encoding, checked
 from moemcts.learn.inference.evaluators import AUTO, BATCH_SIZE, Choice, Inference, resolve
 from moemcts.learn.inference.folder import has_models, read_models
 from moemcts.learn.inference.making import make
-from moemcts.learn.inference.positions import Positions
+from moemcts.learn.inference.positions import Sample
 from moemcts.learn.inference.shared_body import stacked_experts, torch_experts
 from moemcts.learn.training.ranks import device_of
 from moemcts.learn.weights import check_finite, check_state, load_state, network_state, read_state, state_bytes
@@ -168,7 +168,7 @@ class LoadedNetworks:
         *,
         batch_size: int = BATCH_SIZE,
         device: str = "cpu",
-        positions: Callable[[], Positions] | None = None,
+        positions: Callable[[], Sample] | None = None,
     ) -> Choice:
         """Returns what runs these networks where `auto` is to be decided, and what it was compared with.
 

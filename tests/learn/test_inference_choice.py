@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from networks_for_tests import (
 )
 from torch import Tensor, nn
 
-from moemcts.agents import RandomAgent
+from moemcts.agents import Named, RandomAgent
 from moemcts.errors import MissingExtra, MoemctsError, UsageError
 from moemcts.evaluation import Evaluation
+from moemcts.gates import SinglePhase
 from moemcts.learn.checkpoint import load_networks
 from moemcts.learn.inference import choice, fidelity
 from moemcts.learn.inference.backends import BACKENDS, PAIRS
@@ -32,7 +34,7 @@ from moemcts.learn.inference.evaluators import Inference, resolve
 from moemcts.learn.inference.export import onnx_bytes
 from moemcts.learn.inference.fidelity import Fidelity
 from moemcts.learn.inference.measurement import SIZES, measure
-from moemcts.learn.inference.positions import Positions, usual_positions
+from moemcts.learn.inference.positions import Positions, Sample, usual_positions
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
 from moemcts.learn.weights import network_state, state_digest
 from moemcts.plugins import plugins
@@ -162,6 +164,28 @@ def test_fewer_digits_are_taken_only_where_they_keep_the_policy(
     assert 0 <= judged.kl < 0.005
 
 
+def test_what_was_found_on_some_positions_says_nothing_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "measure", lambda *_, **__: {"torch": {8: 1.0}, "torch bf16": {8: 3.0}})
+    game, network, drawn = TicTacToe(), trained_network(), list[str]()
+
+    def chosen(sample: Sample) -> Choice:
+        def draw() -> Positions:
+            drawn.append(sample.id)
+            return sample.draw()
+
+        positions = replace(sample, draw=draw)
+        subject = Networks(networks=[network], observation_shape=(2, 3, 3), positions=lambda: positions)
+        return choose(subject, batch_size=8)
+
+    single, thirds_of_it = (usual_positions(game, gate, RandomAgent()) for gate in (SinglePhase(), thirds()))
+    found = chosen(single).fidelities
+    assert chosen(usual_positions(game, SinglePhase(), RandomAgent())).fidelities == found
+    assert drawn == [single.id]
+    chosen(thirds_of_it)
+    chosen(usual_positions(game, SinglePhase(), Named(RandomAgent(), "another")))
+    assert len(drawn) == len(set(drawn)) == 3
+
+
 def test_fidelity_is_by_the_formulas_and_does_not_mind_which_of_two_equal_moves_is_first() -> None:
     legal = np.ones((2, 2), np.bool_)
     ours = Evaluation(np.log(np.array([[0.5, 0.5], [0.7, 0.3]], np.float32)), np.array([0.5, 0], np.float32))
@@ -246,7 +270,7 @@ def test_names_that_mean_nothing_are_refused(backend: str, precision: str, messa
 def test_the_agent_says_which_backend_it_took(tmp_path: Path) -> None:
     from moemcts.naming import resolve_agent, says_more
 
-    def judged(game: Any) -> Positions:
+    def judged(game: Any) -> Sample:
         return usual_positions(game, thirds(), RandomAgent())
 
     save(tmp_path)

@@ -22,7 +22,7 @@ from moemcts.learn.inference.export import torch_evaluation
 from moemcts.learn.inference.fidelity import Fidelity, team_fidelity
 from moemcts.learn.inference.making import make
 from moemcts.learn.inference.measurement import SIZES, Rates, candidates, measure
-from moemcts.learn.inference.positions import Positions
+from moemcts.learn.inference.positions import Positions, Sample
 from moemcts.learn.planes import random_planes
 from moemcts.learn.weights import network_state, state_digest
 from moemcts.store import cache_folder, read_json, write_json
@@ -55,7 +55,7 @@ class Networks:
 
     networks: Sequence[nn.Module]
     observation_shape: tuple[int, ...]
-    positions: Callable[[], Positions] | None = None
+    positions: Callable[[], Sample] | None = None
     """Positions of their game, whose phases number the networks; random boards without it."""
     quantised: Sequence[bytes] | None = None
     """Their models in int8, where there are any."""
@@ -73,9 +73,10 @@ def choose(
 
     Any precision is float32, unless one with fewer digits is `WORTH` times as fast and keeps the policy, see
     `Fidelity`; int8 is among them where there are models for it. Rates are measured the first time that a network of
-    this architecture is asked for, fidelity the first time for these weights; after that both come from files in
-    `cache_folder`, so that everything on this machine that asks gets the same answer. Rates that show that the machine
-    was busy meanwhile, see `DISTURBED`, are measured once more, and where these show it too, decide this once only.
+    this architecture is asked for, fidelity the first time for these weights and positions; after that both come from
+    files in `cache_folder`, so that everything on this machine that asks gets the same answer. Rates that show that the
+    machine was busy meanwhile, see `DISTURBED`, are measured once more, and where these show it too, decide this once
+    only.
     """
     possible = [
         pair
@@ -171,11 +172,12 @@ def _quickest(first: Rates, second: Rates) -> Rates:
 
 def _fidelity(subject: Networks, pair: Inference) -> Fidelity:
     models = subject.quantised if pair.precision == "int8" else None
+    sample = subject.positions() if subject.positions else _random_boards(subject)
     asked = {
         "weights": [state_digest(network_state(network)) for network in subject.networks],
         "models": [hashlib.sha256(model).hexdigest()[:16] for model in models or ()],
         "pair": str(pair),
-        "has_positions": subject.positions is not None,
+        "positions": sample.id,
         "device": subject.device,
         "machine": _machine(),
     }
@@ -186,16 +188,18 @@ def _fidelity(subject: Networks, pair: Inference) -> Fidelity:
             make(network, subject.observation_shape, pair, model=model, device=subject.device)
             for network, model in zip(subject.networks, given, strict=True)
         ]
-        positions = subject.positions() if subject.positions else _random_positions(subject)
-        return {"fidelity": asdict(team_fidelity(subject.networks, evaluators, positions))}
+        return {"fidelity": asdict(team_fidelity(subject.networks, evaluators, sample.draw()))}
 
     return Fidelity(**_known("fidelity", asked, answer)["fidelity"])
 
 
-def _random_positions(subject: Networks) -> Positions:
-    planes = random_planes(subject.observation_shape, NUM_RANDOM)
-    num_actions = torch_evaluation(subject.networks[0], planes[:1]).logits.shape[1]
-    return Positions(planes, np.ones((NUM_RANDOM, num_actions), np.bool_), np.zeros(NUM_RANDOM, np.int64))
+def _random_boards(subject: Networks) -> Sample:
+    def positions() -> Positions:
+        planes = random_planes(subject.observation_shape, NUM_RANDOM)
+        num_actions = torch_evaluation(subject.networks[0], planes[:1]).logits.shape[1]
+        return Positions(planes, np.ones((NUM_RANDOM, num_actions), np.bool_), np.zeros(NUM_RANDOM, np.int64))
+
+    return Sample(f"{NUM_RANDOM} random boards", positions)
 
 
 def _known(

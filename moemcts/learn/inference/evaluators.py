@@ -13,7 +13,7 @@ from moemcts.learn.inference.choice import BATCH_SIZE as BATCH_SIZE
 from moemcts.learn.inference.choice import Choice as Choice
 from moemcts.learn.inference.choice import Networks, choose
 from moemcts.learn.inference.making import make
-from moemcts.learn.inference.positions import Positions
+from moemcts.learn.inference.positions import Sample
 
 AUTO = "auto"
 
@@ -26,7 +26,7 @@ def resolve(
     *,
     batch_size: int = BATCH_SIZE,
     device: str = "cpu",
-    positions: Callable[[], Positions] | None = None,
+    positions: Callable[[], Sample] | None = None,
     quantised: Sequence[bytes] | None = None,
 ) -> Choice:
     """Returns what the names mean here, `auto` being what `choice.choose` takes, with what it was compared with.

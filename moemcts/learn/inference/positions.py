@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,9 @@ from moemcts.agents import Agent
 from moemcts.game import CHANCE, BoolArray, FloatArray, Game, IntArray, Player, State, Views
 from moemcts.gates import PhaseGate
 from moemcts.learn.data.dataset import Dataset, chunks_of
+from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
 from moemcts.play import Table, play, seats_of
+from moemcts.store import digest
 
 PER_PHASE = 256
 """Positions per phase, half of them to calibrate with and half to compare on."""
@@ -52,6 +55,15 @@ class Positions:
         return [int(count) for count in np.bincount(self.phases, minlength=num_phases)]
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Positions that are only made when they are looked at."""
+
+    id: str
+    """A name for what they are made of: equal of those that are alike."""
+    draw: Callable[[], Positions]
+
+
 def positions_of_dataset(dataset: Dataset, gate: PhaseGate, *, per_phase: int = PER_PHASE, seed: int = 0) -> Positions:
     """Returns up to `per_phase` random samples of each phase; a phase of which there are none has none."""
     phases = dataset.phase_weights(gate).argmax(axis=1)
@@ -82,9 +94,14 @@ def positions_of_play(
     return _encoded([game.views(pairs) for pairs in kept if pairs], phases)
 
 
-def usual_positions(game: Game, gate: PhaseGate, agent: Agent) -> Positions:
+def usual_positions(game: Game, gate: PhaseGate, agent: Agent) -> Sample:
     """Returns a few hundred positions of an agent's games, to see on them whether networks keep their policy."""
-    return positions_of_play(game, gate, [agent], per_phase=max(JUDGED // gate.num_phases, 1))
+    per_phase = max(JUDGED // gate.num_phases, 1)
+    of = [game.spec.name, encoding_fingerprint(game), gate_fingerprint(gate, game), agent.name, per_phase]
+    return Sample(
+        id=digest(json.dumps(of).encode())[:16],
+        draw=lambda: positions_of_play(game, gate, [agent], per_phase=per_phase),
+    )
 
 
 def _games(game: Game, agent: Agent, numbers: range, seed: int) -> Iterator[list[tuple[State, Player]]]:
