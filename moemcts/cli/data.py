@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from moemcts.errors import UsageError
 if TYPE_CHECKING:
     from moemcts.game import Game
     from moemcts.learn.data.dataset import Dataset
+    from moemcts.report.tables import Table
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
@@ -108,7 +110,8 @@ def stats(
     if as_json:
         print_json(found)
     else:
-        typer.echo("\n\n".join(_text(name, numbers, len(found) > 1) for name, numbers in found.items()))
+        unit = made.spec.score_unit
+        typer.echo("\n\n".join(_text(name, numbers, len(found) > 1, unit) for name, numbers in found.items()))
 
 
 def _named_game(folder: Path) -> str:
@@ -130,7 +133,7 @@ def _numbers(dataset: Dataset, game: Game, gates: list[str]) -> dict[str, Any]:
     return {"id": dataset.id, **asdict(summary(dataset)), "gates": phases}
 
 
-def _text(name: str, numbers: dict[str, Any], is_named: bool) -> str:
+def _text(name: str, numbers: dict[str, Any], is_named: bool, score_unit: float) -> str:
     from moemcts.report.tables import Table
 
     lengths = numbers["lengths"]
@@ -141,11 +144,7 @@ def _text(name: str, numbers: dict[str, Any], is_named: bool) -> str:
         f"{100 * numbers['searched']:.1f} % know the visits of a search",
         "",
     ]
-    rows = [
-        [str(seat), *(f"{100 * result[key]:.1f} %" for key in ("won", "tied", "lost")), f"{result['mean']:+z.3f}"]
-        for seat, result in enumerate(numbers["results"])
-    ]
-    lines.append(Table(["seat", "won", "tied", "lost", "mean return"], rows).text())
+    lines.append(_results(numbers["results"], score_unit).text())
     for gate, found in numbers["gates"].items():
         cells = [
             [one["name"], f"{100 * one['share']:.1f} %", f"{one['mean_ply']:.1f}" if one["share"] else "–"]
@@ -153,3 +152,17 @@ def _text(name: str, numbers: dict[str, Any], is_named: bool) -> str:
         ]
         lines += ["", Table([f"phase of {gate}", "samples", "mean ply"], cells).text()]
     return "\n".join(lines)
+
+
+def _results(results: Sequence[Mapping[str, float]], score_unit: float) -> Table:
+    """Returns what each seat got, or in the game's own score what a player alone did."""
+    from moemcts.report.tables import Table
+
+    if len(results) == 1:
+        got = [f"{score_unit * results[0][name]:.2f}" for name in ("lowest", "mean", "highest")]
+        return Table(["lowest return", "mean return", "highest return"], [got])
+    rows = [
+        [str(seat), *(f"{100 * result[key]:.1f} %" for key in ("won", "tied", "lost")), f"{result['mean']:+z.3f}"]
+        for seat, result in enumerate(results)
+    ]
+    return Table(["seat", "won", "tied", "lost", "mean return"], rows)

@@ -6,8 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from games_for_tests import Savings
 
+from moemcts.agents import RandomAgent
+from moemcts.cli.data import _numbers, _text
 from moemcts.learn.data.dataset import Dataset
+from moemcts.learn.data.generation import generate as play_games
 from moemcts.plugins import plugins
 
 
@@ -30,6 +34,19 @@ def test_generated_data_is_counted(moemcts, tmp_path: Path) -> None:  # type: ig
     code, out, _ = moemcts("data", "stats", "--data", "made", "--gate", "plies")
     assert out.startswith("200 samples of ")
     assert "phase of plies" in out
+
+
+def test_a_player_alone_wins_nothing(tmp_path: Path) -> None:
+    game = Savings()
+    play_games(game, [RandomAgent()], 80, seed=0, out=tmp_path / "made")
+    numbers = _numbers(Dataset.open(tmp_path / "made", game), game, [])
+    (found,) = numbers["results"]
+    assert found.keys() == {"lowest", "mean", "highest"}
+    # Each of four steps pays from 1 to 4 in the game's own score.
+    assert 4 <= 20 * found["lowest"] < 20 * found["mean"] < 20 * found["highest"] <= 16
+    told = _text("training", numbers, False, game.spec.score_unit)
+    assert "won" not in told
+    assert f"{20 * found['mean']:.2f}" in told
 
 
 def test_the_same_command_goes_on_and_another_one_is_refused(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

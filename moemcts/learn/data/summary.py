@@ -17,8 +17,8 @@ class Summary:
     num_samples: int
     num_games: int
     results: tuple[Mapping[str, float], ...]
-    """Of each seat: the share of games that it won, tied and lost, which is a return above, at and below zero, and its
-    mean return."""
+    """Of each seat: its mean return, and the share of games that it won, tied and lost, which is a return above, at and
+    below zero. A player alone wins and loses nothing: of it the lowest and the highest return."""
     lengths: Mapping[str, float]
     """Plies of the games: the shortest, the median, the mean and the longest."""
     repeated: float
@@ -42,7 +42,7 @@ def summary(dataset: Dataset) -> Summary:
     return Summary(
         num_samples=len(dataset),
         num_games=len(first),
-        results=tuple(_result(column) for column in by_seat.T),
+        results=tuple(map(_result if num_seats > 1 else _got, by_seat.T)),
         lengths={
             "shortest": float(lengths.min()),
             "median": float(np.median(lengths)),
@@ -57,6 +57,10 @@ def summary(dataset: Dataset) -> Summary:
 def _result(returns: np.ndarray) -> dict[str, float]:
     won, tied, lost = (float(np.mean(condition)) for condition in (returns > 0, returns == 0, returns < 0))
     return {"won": won, "tied": tied, "lost": lost, "mean": float(returns.mean())}
+
+
+def _got(returns: np.ndarray) -> dict[str, float]:
+    return {"lowest": float(returns.min()), "mean": float(returns.mean()), "highest": float(returns.max())}
 
 
 def _repeated(dataset: Dataset) -> float:
