@@ -41,6 +41,7 @@ from moemcts.work import num_cores
 
 SCHEMES = ["separated", "staged", "weighted?a=4", "weighted?a=10"]
 GATES = ["lichess"]
+GAME = "chess"
 LARGE = "rise-v3.3"
 SMALL = "resnet?channels=32&blocks=4&value_channels=4&value_hidden=64"
 
@@ -65,7 +66,7 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
     if not on_gpu and options.precision == "bf16":
         training["channels_last"] = True
     return {
-        "game": "chess",
+        "game": options.game,
         "gates": options.gate or GATES,
         "schemes": options.scheme or SCHEMES,
         "network": options.network or (LARGE if on_gpu else SMALL),
@@ -90,7 +91,7 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def training_rate(config: ExperimentConfig, data: Path) -> float:
     """Returns how many samples per second one process learns from, measured for a few seconds after the first steps."""
-    game = plugins().game("chess")
+    game = plugins().game(config.game)
     held_out = Dataset.open(data / "validation", game).split(0.03, 0)[1]
     sources = Sources(Dataset.open(data / "train", game), validation=held_out)
     # On a CPU the first steps are like the others, and each takes its time.
@@ -106,6 +107,8 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
     common |= {"value_weight": config.training.value_weight, "precision": config.training.precision}
     if config.start:
         common["start_samples"] = start_samples
+    if config.game != GAME:
+        common["game"] = config.game
     which = f"{round(seen):,} positions, {seeds_of(config.seed, config.num_seeds)}"
     found: list[dict[str, object]] = []
     arms = {arm.name: arm for arm in experiment.arms}
@@ -124,16 +127,16 @@ def rows(experiment: Experiment, numbers: dict[str, Any], start_samples: int = 0
                 # Of arms the first network's stands beside each, by whose name it is known.
                 known = of(name) | ({"network": config.network} if row["name"] == SINGLE else {})
                 one = known | loss_row(policy, value) | {"row": row["name"], "phase": phase}
-                one |= {"name": f"chess, {known['arm']}, {row['name']}, {phase}, {which}"}
+                one |= {"name": f"{config.game}, {known['arm']}, {row['name']}, {phase}, {which}"}
                 found.append(one | {"accuracy": round(row["accuracy"][phase], 4), "test_samples": row["counts"][phase]})
     for name, numbers_of in numbers.get("other_singles", {}).items():
         one = of(name) | loss_row(numbers_of["policy"]["mean"], numbers_of["value"]["mean"])
-        one |= {"row": MIXTURE, "phase": ALL, "name": f"chess, {one['arm']}, {MIXTURE}, {ALL}, {which}"}
+        one |= {"row": MIXTURE, "phase": ALL, "name": f"{config.game}, {one['arm']}, {MIXTURE}, {ALL}, {which}"}
         found.append(one | {"accuracy": round(numbers_of["accuracy"]["mean"], 4)})
     for kind in ("searched", "raw"):
         for name, tally in numbers[kind].get("arms", {}).items():
             one = of(name) | {"kind": kind, "unit": "Elo"}
-            one |= {"name": f"chess, {one['arm']}, {kind}, {which}"}
+            one |= {"name": f"{config.game}, {one['arm']}, {kind}, {which}"}
             one |= {"value": round(tally["elo"]["difference"], 1), "error": tally["elo"]["error"]}
             one |= {"games": tally["num_games"], "wins": tally["wins"], "draws": tally["ties"]}
             one |= {"losses": tally["losses"], "score_interval": tally["score_interval"]}
@@ -272,6 +275,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--samples", type=float, help="samples per pass over the data, instead of a time")
     parser.add_argument("--seeds", type=int, default=2, help="trainings of everything from different weights")
     parser.add_argument("--seed", type=int, default=0, help="the first of them")
+    parser.add_argument("--game", default=GAME, help="perhaps with other planes, such as 'chess?planes=attacks'")
     parser.add_argument("--network", help=f"{LARGE} on a GPU, a small residual network on a CPU by default")
     parser.add_argument(
         "--other-network",

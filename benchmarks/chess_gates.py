@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from chess_comparison import SMALL, seeds_of, settings
+from chess_comparison import GAME, SMALL, seeds_of, settings
 from expert_duels import finished, summary
 from published import VALUE_WEIGHT, chess_loss
 from record import add_option, append
@@ -241,7 +241,7 @@ def main() -> None:
     add_option(parser)
     # What a comparison says of arms does not matter here.
     parser.set_defaults(other_networks=[], single_networks=[], start=None, device="cpu")
-    parser.set_defaults(scheme=["separated"], gate=None)
+    parser.set_defaults(game=GAME, scheme=["separated"], gate=None)
     options = parser.parse_args()
     tasks = [(name, seed) for seed in seeds(options) for name in (SINGLE, *(options.gates or GATES))]
     check(options, tasks)

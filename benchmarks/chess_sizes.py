@@ -13,7 +13,7 @@ import functools
 import tempfile
 from pathlib import Path
 
-from chess_comparison import settings, training_rate
+from chess_comparison import GAME, settings, training_rate
 from published import VALUE_WEIGHT
 from record import add_option, append
 from trainings import trained
@@ -67,7 +67,9 @@ def main() -> None:
     add_option(parser)
     # What a comparison says of arms and matches does not matter here.
     parser.set_defaults(other_networks=[], single_networks=[], start=None, precision="float32")
-    parser.set_defaults(device="cpu", scheme=["separated"], gate=None, seeds=1, simulations=100, games=2, openings="")
+    parser.set_defaults(
+        game=GAME, device="cpu", scheme=["separated"], gate=None, seeds=1, simulations=100, games=2, openings=""
+    )
     options = parser.parse_args()
     heads = "value_channels=4&value_hidden=64"
     networks = options.networks or [f"resnet?channels={channels}&blocks={blocks}&{heads}" for channels, blocks in SIZES]

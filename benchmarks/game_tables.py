@@ -170,8 +170,9 @@ def _comparison_of(rows: list[Row]) -> str:
     begun = (
         f", beginning with one network that had learned from {one['start_samples']:,}" if "start_samples" in one else ""
     )
+    game = f"`{one['game']}`; " if "game" in one else ""
     how = (
-        f"{seeds}; {one['samples_per_pass']:,} positions per "
+        f"{seeds}; {game}{one['samples_per_pass']:,} positions per "
         f"pass{begun}, {one['test_samples']:,.0f} tested, network `{one['network']}`, trained with "
         f"{one.get('value_weight', 0.01):g} value{digits}, {match['simulations']} simulations per move."
     )

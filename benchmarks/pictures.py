@@ -29,8 +29,8 @@ SEEDS_OF_STEPS = {
 def chess() -> Iterator[Whisker]:
     """Yields `separated` over the single network by positions, the most first, and every seed of each.
 
-    Those after others by one network, with which all begin, come with these; experts by another gate than Lichess' come
-    below those by it.
+    Those after others by one network, with which all begin, come with these; below come those that see other planes and
+    experts by another gate than Lichess'.
     """
     found = {}
     for rows in game_tables.comparisons():
@@ -38,11 +38,12 @@ def chess() -> Iterator[Whisker]:
             scheme, _, gate = row["arm"].partition(" by ")
             if row["kind"] == "searched" and scheme == "separated" and row["network"].startswith(NETWORK):
                 before = row.get("start_samples", 0)
-                found.setdefault((-before - row["samples_per_pass"], -before, gate), row)
-    for (samples, before, gate), row in sorted(found.items()):
+                found.setdefault((-before - row["samples_per_pass"], -before, row.get("game", ""), gate), row)
+    for (samples, before, game, gate), row in sorted(found.items()):
         elo = game_tables.elo_range(row)
         about = "one set of networks" if row["seeds"] == 1 else f"{row['seeds']} seeds"
         label = f"{before - samples:,} after {-before:,}" if before else f"{-samples:,} positions"
+        label += f", {game.partition('?')[2]}" if game else ""
         yield Whisker(
             label=f"the same, by {gate}" if gate else label,
             value=elo.difference,

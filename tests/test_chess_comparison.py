@@ -70,6 +70,20 @@ def test_a_comparison_has_a_row_per_phase_and_match_and_goes_on(
     assert "1.2897" in capsys.readouterr().out
 
 
+def test_rows_of_other_planes_name_them(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import chess_comparison
+    import record
+
+    monkeypatch.setattr(chess_comparison, "num_cores", lambda: 1)
+    monkeypatch.setattr(record, "RESULTS", tmp_path / "results")
+    words = ["--game", "chess?planes=attacks", "--samples", 300, "--seeds", 1, "--scheme", "separated"]
+    words += ["--network", NETWORK, "--games", 2, "--simulations", 2, "--device", "cpu", "--record"]
+    called("chess_comparison", monkeypatch, data, tmp_path / "run", *words)
+    rows = [json.loads(line) for line in (tmp_path / "results" / "chess.jsonl").read_text().splitlines()]
+    assert {row["game"] for row in rows} == {"chess?planes=attacks"}
+    assert all(row["name"].startswith("chess?planes=attacks, separated, ") for row in rows)
+
+
 def test_a_comparison_goes_on_with_the_settings_that_it_was_begun_with(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
