@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
+from moemcts.cli.taken import describe, in_words
 from moemcts.plugins import plugins
 
 ROOT = "moemcts"
@@ -32,6 +33,7 @@ class Formatter(typer.Context.formatter_class):  # type: ignore[misc, valid-type
         super().__init__(width=self._columns - 2)
 
     def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        rows = [(in_words(term), told) for term, told in rows]
         super().write_dl(rows, 2 if self._columns < _NARROW else col_max, col_spacing)
 
 
@@ -56,6 +58,7 @@ class Group(TyperGroup):
     def commands(self, ours: Mapping[str, Any]) -> None:
         for command in ours.values():
             command.context_class = _Context
+            describe(command)
         self._ours = dict(ours)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:

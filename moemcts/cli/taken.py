@@ -1,0 +1,172 @@
+"""What options and arguments take: a word for it in helps, and the names that a shell completes."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from moemcts.errors import MoemctsError
+from moemcts.plugins import plugins
+
+if TYPE_CHECKING:
+    import typer
+
+    from moemcts.registry import Registry
+
+_WORDS = {"str": "TEXT", "int": "INTEGER", "float": "FLOAT", "Path": "PATH", "path": "PATH"}
+_TYPE = re.compile(r" <(?:list\[)?(\w+)(?: range)?\]?>")
+"""How Typer writes a type: `<str>`, `<int range>`, `<list[Path]>`."""
+
+
+class Completion(NamedTuple):
+    """What Typer asks of a completion."""
+
+    value: str
+    help: str | None = None
+    type: str = "plain"
+
+
+class Taken(NamedTuple):
+    """What is taken: a word for it, and the names of it where these are known."""
+
+    word: str
+    names: Callable[[typer.Context], Iterable[str]] | None = None
+
+
+def describe(command: Any) -> None:
+    """Gives the options and arguments of a command their words and their completions, which are looked for when a
+    shell asks.
+    """
+    for parameter in command.params:
+        option = parameter.opts[0]
+        taken = _TAKEN.get(f"{command.name} {option}") or _TAKEN.get(option)
+        if taken is not None:
+            parameter.metavar = taken.word
+            if taken.names is not None:
+                parameter.shell_complete = functools.partial(_completions, taken.names)
+        elif not option.startswith("-") and parameter.metavar is None:
+            parameter.metavar = option.upper()
+
+
+def in_words(term: str) -> str:
+    """Returns an option as helps show it, with a word for what it takes; arguments have one already."""
+    return _TYPE.sub(lambda found: f" {_WORDS.get(found[1], found[1])}" if term.startswith("-") else "", term)
+
+
+def _completions(
+    names: Callable[[typer.Context], Iterable[str]], context: typer.Context, incomplete: str
+) -> Sequence[Completion]:
+    try:
+        return [Completion(name) for name in names(context) if name.startswith(incomplete)]
+    except (MoemctsError, OSError):
+        # Who is still typing is told of no mistake.
+        return ()
+
+
+def _games(context: typer.Context) -> Iterable[str]:
+    return plugins().games
+
+
+def _gates(context: typer.Context) -> Iterable[str]:
+    return _of_game(plugins().gates, context)
+
+
+def _agents(context: typer.Context) -> Iterable[str]:
+    return [*_of_game(plugins().agents, context), *_weights(context)]
+
+
+def _agents_listed(context: typer.Context) -> Iterable[str]:
+    from moemcts.cli.lists import EXPERTS
+
+    return [*_of_game(plugins().agents, context), EXPERTS]
+
+
+def _weights(context: typer.Context) -> Iterable[str]:
+    from moemcts.weights import WEIGHTS
+
+    return [WEIGHTS + name for name in _of_game(plugins().weights, context)]
+
+
+def _networks(context: typer.Context) -> Iterable[str]:
+    return plugins().networks
+
+
+def _schemes(context: typer.Context) -> Iterable[str]:
+    return plugins().schemes
+
+
+def _of_game(registry: Registry, context: typer.Context) -> Iterable[str]:
+    """Returns the names that the game on the command line can use; all where it names none."""
+    game = context.params.get("game")
+    return [entry.name for entry in (registry.for_game(game.partition("?")[0]) if game else registry).values()]
+
+
+def _presets(context: typer.Context) -> Iterable[str]:
+    from moemcts.runs.presets import preset_names
+
+    return preset_names()
+
+
+def _presets_of_selfplay(context: typer.Context) -> Iterable[str]:
+    from moemcts.runs.selfplay_settings import preset_names
+
+    game = context.params.get("game")
+    return preset_names(game) if game else ()
+
+
+def _presets_of_tournaments(context: typer.Context) -> Iterable[str]:
+    from moemcts.cli.tournament import PRESETS
+
+    return PRESETS
+
+
+def _presets_of_suite(context: typer.Context) -> Iterable[str]:
+    return tomllib.loads(Path(context.params["suite"]).read_text(encoding="utf-8"))
+
+
+def _papers(context: typer.Context) -> Iterable[str]:
+    from moemcts.cli.reproduce import ALL
+    from moemcts.runs.papers import join
+
+    return [*(one.name for one in join(plugins().papers).experiment), ALL]
+
+
+_GAME = Taken("GAME", _games)
+_GATE = Taken("GATE", _gates)
+_AGENT = Taken("AGENT", _agents)
+_NETWORK = Taken("NETWORK", _networks)
+# Folders as a rule: a shell completes these where it is offered nothing else.
+_EXPERTS = Taken("EXPERTS")
+_TAKEN = {
+    "--game": _GAME,
+    "--gate": _GATE,
+    "--agent": _AGENT,
+    "--against": _AGENT,
+    "--scheme": Taken("SCHEME", _schemes),
+    "--network": _NETWORK,
+    "--single-network": _NETWORK,
+    "--measure": _NETWORK,
+    "--preset": Taken("PRESET", _presets),
+    "--set": Taken("NAME=VALUE"),
+    "--experts": _EXPERTS,
+    "--baseline": _EXPERTS,
+    "--start": _EXPERTS,
+    "selfplay --preset": Taken("PRESET", _presets_of_selfplay),
+    "tournament --preset": Taken("PRESET", _presets_of_tournaments),
+    "benchmark --preset": Taken("PRESET", _presets_of_suite),
+    "check game": _GAME,
+    "gates name": Taken("NAME", _gates),
+    "agents name": Taken("NAME", _agents_listed),
+    "networks name": Taken("NAME", _networks),
+    "schemes name": Taken("NAME", _schemes),
+    "show gate": _GATE,
+    "show --against": _GATE,
+    "show experts": Taken("EXPERTS", _weights),
+    "where experts": Taken("EXPERTS", _weights),
+    "reproduce experiment": Taken("EXPERIMENT", _papers),
+}
+"""By option or argument, where commands differ behind the command."""
