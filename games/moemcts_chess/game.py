@@ -24,7 +24,7 @@ VARIANTS = (
     "horde",
     "racingkings",
 )
-PLANE_SETS = ("v1", "v2", "multi", "multi-plain", "attacks")
+PLANE_SETS = ("v1", "v2", "multi", "multi-plain", "attacks", "multi-attacks")
 WITHOUT_CASTLING = ("antichess", "racingkings")
 """Variants whose board can be mirrored, for they know no castling."""
 

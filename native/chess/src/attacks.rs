@@ -16,12 +16,13 @@ pub struct Attacks {
 impl Attacks {
     pub fn of(board: &Board, color: Color) -> Self {
         let mut found = Self::default();
-        for square in board.by_color(color) {
-            let Some(role) = board.role_at(square) else { continue };
-            let attacked = attacks::attacks(square, Piece { color, role }, board.occupied());
-            *found.by_role.get_mut(role) |= attacked;
-            found.twice |= found.once & attacked;
-            found.once |= attacked;
+        for role in Role::ALL {
+            for square in board.by_piece(Piece { color, role }) {
+                let attacked = attacks::attacks(square, Piece { color, role }, board.occupied());
+                *found.by_role.get_mut(role) |= attacked;
+                found.twice |= found.once & attacked;
+                found.once |= attacked;
+            }
         }
         found
     }

@@ -20,6 +20,46 @@ pub struct PlaneSet {
     pub features: &'static [Feature],
 }
 
+const V2_FEATURES: [Feature; 13] = [
+    Pieces,
+    Repetition,
+    EnPassant,
+    Castling,
+    Halfmoves,
+    LastMoves,
+    Is960,
+    PieceMasks,
+    Checkerboard,
+    MaterialDifference(5),
+    OppositeBishops,
+    Checkers,
+    MaterialCount(5),
+];
+
+const MULTI_FEATURES: [Feature; 18] = [
+    Pieces,
+    Repetition,
+    Pockets,
+    Promoted,
+    EnPassant,
+    Colour,
+    Castling,
+    Halfmoves,
+    RemainingChecks,
+    Is960,
+    VariantOneHot,
+    LastMoves,
+    PieceMasks,
+    Checkerboard,
+    MaterialDifference(6),
+    OppositeBishops,
+    Checkers,
+    MaterialCount(6),
+];
+
+/// What pieces attack, and what follows from it at once.
+const ATTACK_FEATURES: [Feature; 5] = [Feature::Attacks, AttackedTwice, Hanging, Blockers, CheckSquares];
+
 /// The 39 planes of CrazyAra's version 1 for chess.
 pub static V1: PlaneSet = PlaneSet {
     name: "v1",
@@ -27,100 +67,38 @@ pub static V1: PlaneSet = PlaneSet {
 };
 
 /// The 52 planes that the papers call "Inputs V2.0".
-pub static V2: PlaneSet = PlaneSet {
-    name: "v2",
-    features: &[
-        Pieces,
-        Repetition,
-        EnPassant,
-        Castling,
-        Halfmoves,
-        LastMoves,
-        Is960,
-        PieceMasks,
-        Checkerboard,
-        MaterialDifference(5),
-        OppositeBishops,
-        Checkers,
-        MaterialCount(5),
-    ],
-};
+pub static V2: PlaneSet = PlaneSet { name: "v2", features: &V2_FEATURES };
 
 /// The 79 planes for any variant: CrazyAra's 80 without the move number, and with the colour, which racing kings and
 /// horde need.
-pub static MULTI: PlaneSet = PlaneSet {
-    name: "multi",
-    features: &[
-        Pieces,
-        Repetition,
-        Pockets,
-        Promoted,
-        EnPassant,
-        Colour,
-        Castling,
-        Halfmoves,
-        RemainingChecks,
-        Is960,
-        VariantOneHot,
-        LastMoves,
-        PieceMasks,
-        Checkerboard,
-        MaterialDifference(6),
-        OppositeBishops,
-        Checkers,
-        MaterialCount(6),
-    ],
-};
+pub static MULTI: PlaneSet = PlaneSet { name: "multi", features: &MULTI_FEATURES };
 
 /// The 62 planes of `multi` that the rules need, without those that the second version of the inputs adds.
-pub static MULTI_PLAIN: PlaneSet = PlaneSet {
-    name: "multi-plain",
-    features: &[
-        Pieces,
-        Repetition,
-        Pockets,
-        Promoted,
-        EnPassant,
-        Colour,
-        Castling,
-        Halfmoves,
-        RemainingChecks,
-        Is960,
-        VariantOneHot,
-        LastMoves,
-    ],
-};
+pub static MULTI_PLAIN: PlaneSet = PlaneSet { name: "multi-plain", features: MULTI_FEATURES.split_at(12).0 };
 
-/// The 74 planes that small networks learn faster from: those of the second version, then what pieces attack.
-pub static ATTACKS: PlaneSet = PlaneSet {
-    name: "attacks",
-    features: &[
-        Pieces,
-        Repetition,
-        EnPassant,
-        Castling,
-        Halfmoves,
-        LastMoves,
-        Is960,
-        PieceMasks,
-        Checkerboard,
-        MaterialDifference(5),
-        OppositeBishops,
-        Checkers,
-        MaterialCount(5),
-        Feature::Attacks,
-        AttackedTwice,
-        Hanging,
-        Blockers,
-        CheckSquares,
-    ],
-};
+/// The 74 planes from which small networks learn faster: those of the second version, then what pieces attack.
+pub static ATTACKS: PlaneSet = PlaneSet { name: "attacks", features: &joined::<18>(&V2_FEATURES, &ATTACK_FEATURES) };
 
-pub static PLANE_SETS: [&PlaneSet; 5] = [&V1, &V2, &MULTI, &MULTI_PLAIN, &ATTACKS];
+/// The 101 planes of `multi`, then what pieces attack.
+pub static MULTI_ATTACKS: PlaneSet =
+    PlaneSet { name: "multi-attacks", features: &joined::<23>(&MULTI_FEATURES, &ATTACK_FEATURES) };
 
-const MAX_PLANES: usize = 80;
+pub static PLANE_SETS: [&PlaneSet; 6] = [&V1, &V2, &MULTI, &MULTI_PLAIN, &ATTACKS, &MULTI_ATTACKS];
+
+const MAX_PLANES: usize = 101;
 const CHECKERBOARD: u64 = 0x55AA_55AA_55AA_55AA;
 const ALL: u64 = u64::MAX;
+
+/// Returns the features of two lists one after the other, `N` in all.
+const fn joined<const N: usize>(first: &[Feature], second: &[Feature]) -> [Feature; N] {
+    let mut found = [Pieces; N];
+    let mut i = 0;
+    while i < N {
+        found[i] = if i < first.len() { first[i] } else { second[i - first.len()] };
+        i += 1;
+    }
+    found
+}
 
 impl PlaneSet {
     /// Returns the set of that name.

@@ -87,8 +87,8 @@ fn v1_planes_have_the_golden_statistics() {
 
 #[test]
 fn plane_sets_have_their_sizes() {
-    let sets = [&planes::V1, &planes::V2, &planes::MULTI, &planes::ATTACKS];
-    assert_eq!(sets.map(|set| set.num_planes()), [39, 52, 79, 74]);
+    let sets = [&planes::V1, &planes::V2, &planes::MULTI, &planes::ATTACKS, &planes::MULTI_ATTACKS];
+    assert_eq!(sets.map(|set| set.num_planes()), [39, 52, 79, 74, 101]);
 }
 
 #[test]

@@ -207,6 +207,13 @@ class Planes:
 
     def attacks(self) -> None:
         self.v2()
+        self.attacked()
+
+    def multi_attacks(self) -> None:
+        self.multi()
+        self.attacked()
+
+    def attacked(self) -> None:
         board, sides = self.board, (self.us, not self.us)
         for side in sides:
             for piece in chess.PIECE_TYPES:
@@ -260,7 +267,7 @@ def only_king(board: chess.Board, side: chess.Color) -> chess.Square | None:
 def planes(board: chess.Board, variant: str, name: str) -> np.ndarray:
     """Returns a plane set of a position, `[C, 8, 8]`."""
     made = Planes(board, variant)
-    getattr(made, name)()
+    getattr(made, name.replace("-", "_"))()
     return np.stack(made.planes)
 
 

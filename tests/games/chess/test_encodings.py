@@ -25,11 +25,11 @@ NUM_POSITIONS = 300
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("name", ["v1", "v2", "multi", "attacks"])
+@pytest.mark.parametrize("name", ["v1", "v2", "multi", "multi-attacks"])
 def test_planes_agree_with_an_encoder_on_python_chess(variant: str, name: str) -> None:
     game = ChessGame(variant, planes=name)
     # What pieces attack is asked square by square.
-    num_positions = NUM_POSITIONS // 10 if name == "attacks" else NUM_POSITIONS
+    num_positions = NUM_POSITIONS // 10 if name == "multi-attacks" else NUM_POSITIONS
     for state, board in random_games(game, num_positions, seed=1):
         if not state.active_players:
             continue
