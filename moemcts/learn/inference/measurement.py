@@ -14,6 +14,7 @@ from moemcts.learn.inference.backends import PAIRS, Inference, PlanesEvaluator, 
 from moemcts.learn.inference.export import onnx_bytes
 from moemcts.learn.inference.making import make
 from moemcts.learn.planes import random_planes
+from moemcts.learn.threads import torch_threads
 
 BUDGET = 1.0
 """Seconds that a measurement takes, at least two batches of each size by every candidate."""
@@ -45,7 +46,7 @@ def measure(
     sizes: tuple[int, ...] = SIZES,
     budget: float = BUDGET,
 ) -> dict[str, dict[int, float]]:
-    """Returns how fast each candidate evaluates random planes, taking turns for `budget` seconds.
+    """Returns how fast each candidate evaluates random planes, by one thread, taking turns for `budget` seconds.
 
     A rate is that of the quickest batch, as whatever else the machine does only makes batches slower. What cannot run
     the network, or computes something else than torch, has no rate.
@@ -54,18 +55,19 @@ def measure(
     evaluators = _evaluators(network, observation_shape, pairs, quantised, device)
     seconds = {pair: dict.fromkeys(sizes, float("inf")) for pair in evaluators}
     batches = {size: random_planes(observation_shape, size) for size in sizes}
-    for evaluator in evaluators.values():
-        for planes in batches.values():
-            evaluator.evaluate_planes(planes)
-    started = time.perf_counter()
-    while True:
-        for size, planes in batches.items():
-            for pair, evaluator in evaluators.items():
-                before = time.perf_counter()
+    with torch_threads(1):
+        for evaluator in evaluators.values():
+            for planes in batches.values():
                 evaluator.evaluate_planes(planes)
-                seconds[pair][size] = min(seconds[pair][size], time.perf_counter() - before)
-        if time.perf_counter() - started > budget:
-            break
+        started = time.perf_counter()
+        while True:
+            for size, planes in batches.items():
+                for pair, evaluator in evaluators.items():
+                    before = time.perf_counter()
+                    evaluator.evaluate_planes(planes)
+                    seconds[pair][size] = min(seconds[pair][size], time.perf_counter() - before)
+            if time.perf_counter() - started > budget:
+                break
     return {str(pair): {size: round(size / least, 1) for size, least in row.items()} for pair, row in seconds.items()}
 
 
