@@ -27,7 +27,7 @@ from moemcts.errors import MissingExtra, MoemctsError, UsageError
 from moemcts.evaluation import Evaluation
 from moemcts.gates import SinglePhase
 from moemcts.learn.checkpoint import load_networks
-from moemcts.learn.inference import choice, fidelity
+from moemcts.learn.inference import choice, fidelity, measurement
 from moemcts.learn.inference.backends import BACKENDS, PAIRS
 from moemcts.learn.inference.choice import Choice, Networks, choose, remembered
 from moemcts.learn.inference.evaluators import Inference, resolve
@@ -36,6 +36,7 @@ from moemcts.learn.inference.fidelity import Fidelity
 from moemcts.learn.inference.measurement import SIZES, measure
 from moemcts.learn.inference.positions import Positions, Sample, usual_positions
 from moemcts.learn.inference.torch_evaluator import TorchEvaluator
+from moemcts.learn.threads import torch_threads
 from moemcts.learn.weights import network_state, state_digest
 from moemcts.plugins import plugins
 from moemcts.store import read_toml
@@ -233,6 +234,28 @@ def test_a_measurement_takes_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["onnxruntime"][1] > found["torch"][1]
 
 
+def test_a_measurement_is_by_one_thread_whatever_torch_had_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = list[int]()
+
+    class Noting:
+        def evaluate_planes(self, planes: Any) -> None:
+            seen.append(torch.get_num_threads())
+
+    monkeypatch.setattr(measurement, "_evaluators", lambda *_: {Inference(): Noting()})
+    with torch_threads(2):
+        measure(trained_network(), (2, 3, 3), sizes=(1,), budget=0)
+        assert (set(seen), torch.get_num_threads()) == ({1}, 2)
+
+
+def test_a_named_backend_that_is_not_there_is_told_before_anything_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "openvino")
+    monkeypatch.setattr(choice, "measure", None)
+    with pytest.raises(MissingExtra, match="openvino is not installed"):
+        resolve("openvino", "auto", trained_network(), (2, 3, 3))
+    with pytest.raises(UsageError, match="not on cuda"):
+        resolve("openvino", "auto", trained_network(), (2, 3, 3), device="cuda")
+
+
 def test_auto_is_torch_where_nothing_else_is_installed(monkeypatch: pytest.MonkeyPatch, own_cache: Path) -> None:
     without(monkeypatch, *EXPORTED)
     assert choose_backend(trained_network(), (2, 3, 3)).inference.backend == "torch"
@@ -288,10 +311,12 @@ def test_the_agent_says_which_backend_it_took(tmp_path: Path) -> None:
     assert GATE in (tmp_path / "manifest.toml").read_text()
 
 
-def test_a_run_writes_down_the_backend_that_auto_meant(tmp_path: Path) -> None:
+def test_a_run_writes_down_the_backend_that_auto_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from moemcts.runs import Experiment
     from moemcts.runs.settings import ExperimentConfig, validate
 
+    # Rates of a busy machine are not remembered.
+    monkeypatch.setattr(choice, "DISTURBED", np.inf)
     settings = validate(
         {"game": "tictactoe", "network": "resnet?channels=4&blocks=1", "match": {"backend": "auto"}}, ExperimentConfig
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from torch import nn
 
 from moemcts.errors import unknown_name
-from moemcts.learn.inference.backends import BACKENDS, PRECISIONS, Backend, PlanesEvaluator, Precision
+from moemcts.learn.inference.backends import BACKENDS, PRECISIONS, Backend, PlanesEvaluator, Precision, require
 from moemcts.learn.inference.backends import Inference as Inference
 from moemcts.learn.inference.choice import BATCH_SIZE as BATCH_SIZE
 from moemcts.learn.inference.choice import Choice as Choice
@@ -32,12 +32,15 @@ def resolve(
     """Returns what the names mean here, `auto` being what `choice.choose` takes, with what it was compared with.
 
     Several networks are those of a team, and `positions` some of their game, to see whether they keep their policy.
-    Raises UsageError for names there are none of, or that do not go together.
+    Raises UsageError for names there are none of, or that do not go together, MissingExtra for a backend that is not
+    installed where its precision is to be found out.
     """
     chosen = None if backend == AUTO else named_backend(backend)
     digits = None if precision == AUTO else named_precision(precision)
     if chosen and digits:
         return Choice(Inference(chosen, digits).checked(device), {}, {})
+    if chosen:
+        require(Inference(chosen).checked(device).backend)
     if digits == "int8" and quantised is None:
         # Without models there is nothing to measure; whoever opens them says how to make them.
         return Choice(Inference("onnxruntime", "int8"), {}, {})
