@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import torch
 from pydantic import BaseModel, Field
 from torch import nn
 
@@ -26,7 +25,15 @@ from moemcts.learn.inference.making import make
 from moemcts.learn.inference.positions import Sample
 from moemcts.learn.inference.shared_body import stacked_experts, torch_experts
 from moemcts.learn.training.ranks import device_of
-from moemcts.learn.weights import check_finite, check_state, load_state, network_state, read_state, state_bytes
+from moemcts.learn.weights import (
+    check_finite,
+    check_state,
+    load_state,
+    network_state,
+    outline,
+    read_state,
+    state_bytes,
+)
 from moemcts.store import digest, read_bytes, read_toml, write_bytes, write_toml
 
 MANIFEST = "manifest.toml"
@@ -221,9 +228,9 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
             network: nn.Module = makers.network(manifest["network"], game.spec.observation_shape, game.spec.num_actions)
             return network
 
-        outline = _outline(blank)
+        expected = outline(blank)
         networks = [
-            _load_expert(folder / entry["file"], entry["sha256"], blank, outline).eval()
+            _load_expert(folder / entry["file"], entry["sha256"], blank, expected).eval()
             for entry in manifest["experts"]
         ]
     except (KeyError, TypeError) as error:
@@ -283,24 +290,15 @@ def _check_gate(folder: Path, saved: Mapping[str, Any], gate: PhaseGate, game: G
         )
 
 
-def _load_expert(path: Path, sha256: str, blank: Callable[[], nn.Module], outline: nn.Module | None) -> nn.Module:
+def _load_expert(path: Path, sha256: str, blank: Callable[[], nn.Module], expected: nn.Module | None) -> nn.Module:
     found = digest(read_bytes(path))
     if found != sha256:
         raise DamagedFile(f"{path} is damaged: expected SHA-256 {sha256[:12]}, got {found[:12]}")
     state, _ = read_state(path)
     check_finite(state, path)
     # Compared with a network that takes no memory: sizes that the manifest only claims are not made.
-    if outline is not None:
-        check_state(outline, state, str(path))
+    if expected is not None:
+        check_state(expected, state, str(path))
     network = blank()
     load_state(network, state, str(path))
     return network
-
-
-def _outline(blank: Callable[[], nn.Module]) -> nn.Module | None:
-    """Returns a network without memory for its weights; None where it looks at numbers while it is made, or fails."""
-    try:
-        with torch.device("meta"):
-            return blank()
-    except Exception:
-        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,15 @@ def check_state(network: nn.Module, state: Mapping[str, Tensor], where: str) -> 
         expected, found = _in_words(own.get(name)), _in_words(state.get(name))
         if expected != found:
             raise ForeignData(f"{where} is of another network: expected {name} {expected}, got {found}")
+
+
+def outline(blank: Callable[[], nn.Module]) -> nn.Module | None:
+    """Returns a network without memory for its weights; None where it looks at numbers while it is made, or fails."""
+    try:
+        with torch.device("meta"):
+            return blank()
+    except Exception:
+        return None
 
 
 def state_digest(state: Mapping[str, Tensor]) -> str:

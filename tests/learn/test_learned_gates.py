@@ -306,9 +306,13 @@ def test_a_gate_file_with_wrong_content_is_named(
         load_gate(tmp_path / "gate.safetensors", TicTacToe(), plugins())
 
 
-def test_sizes_that_a_gate_file_only_claims_take_no_memory(tmp_path: Path) -> None:
-    file = trained_network_gate().file
-    broken = GateFile(file.arrays, {**file.header, "phases": 2**20, "channels": 2**20}, file.digest)
+@pytest.mark.parametrize("kind", ["kmeans", "learned"])
+def test_sizes_that_a_gate_file_only_claims_take_no_memory(kind: str, data: Dataset, tmp_path: Path) -> None:
+    file, claimed = trained_network_gate().file, dict[str, Any](phases=2**20, channels=2**20)
+    if kind == "kmeans":
+        file = fit_clusters(data, 2, seed=0, features=NetworkFeatures.of(NETWORK, network())).gate.file
+        claimed = {"network": f"resnet?channels={2**20}&blocks=1"}
+    broken = GateFile(file.arrays, {**file.header, **claimed}, file.digest)
     (tmp_path / "gate.safetensors").write_bytes(broken.content)
     with pytest.raises(ForeignData, match="is of another network: expected"):
         load_gate(tmp_path / "gate.safetensors", TicTacToe(), plugins())

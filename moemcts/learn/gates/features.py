@@ -95,14 +95,20 @@ class NetworkFeatures:
         """Returns the features whose `header` and `arrays` were written."""
         import torch
 
-        from moemcts.learn.weights import load_state
+        from moemcts.learn.weights import check_state, load_state, outline
 
-        network = makers.network(reference, game.spec.observation_shape, game.spec.num_actions)
+        def blank() -> Any:
+            return makers.network(reference, game.spec.observation_shape, game.spec.num_actions)
+
         state = {
             name.removeprefix("body."): torch.from_numpy(np.array(array))
             for name, array in arrays.items()
             if name.startswith("body.")
         }
+        # Compared with a network that takes no memory: sizes that the file only claims are not made.
+        if (expected := outline(blank)) is not None:
+            check_state(_body_of(reference, expected), state, where)
+        network = blank()
         load_state(_body_of(reference, network), state, where)
         return cls.of(reference, network)
 
