@@ -20,6 +20,7 @@ from typing import Any
 
 from moemcts.errors import MissingExtra, MoemctsError, UsageError
 from moemcts.plugins import plugins
+from moemcts.stopping import wanted_while
 from moemcts.web.offers import Offers
 from moemcts.web.table import Refusal
 from moemcts.web.tables import Seen, Tables
@@ -71,7 +72,7 @@ def make_app(offers: Offers) -> ASGIApp:
 
     async def new(request: Request) -> Response:
         asked = await _body(request)
-        return JSONResponse(await _in_thread(lambda: tables.add(offers.table(asked))))
+        return await _in_thread(request, lambda: tables.add(offers.table(asked)))
 
     def look(request: Request) -> Response:
         return JSONResponse(tables.look(request.path_params["table"]))
@@ -81,19 +82,19 @@ def make_app(offers: Offers) -> ASGIApp:
         seen, chosen = _seen(asked), asked.get("action")
         if chosen is not None:
             chosen = _text(asked, "action") if isinstance(chosen, str) else _number(asked, "action")
-        return JSONResponse(await _in_thread(lambda: tables.advance(request.path_params["table"], seen, chosen)))
+        return await _in_thread(request, lambda: tables.advance(request.path_params["table"], seen, chosen))
 
     async def back(request: Request) -> Response:
         seen = _seen(await _body(request))
-        return JSONResponse(await _in_thread(lambda: tables.back(request.path_params["table"], seen)))
+        return await _in_thread(request, lambda: tables.back(request.path_params["table"], seen))
 
     async def resign(request: Request) -> Response:
         seen = _seen(await _body(request))
-        return JSONResponse(await _in_thread(lambda: tables.resign(request.path_params["table"], seen)))
+        return await _in_thread(request, lambda: tables.resign(request.path_params["table"], seen))
 
     async def turn(request: Request) -> Response:
         await _body(request)
-        return JSONResponse(await _in_thread(lambda: tables.turn(request.path_params["table"])))
+        return await _in_thread(request, lambda: tables.turn(request.path_params["table"]))
 
     def rounds(request: Request) -> Response:
         return JSONResponse(tables.rounds(request.path_params["table"]))
@@ -255,19 +256,35 @@ def _text(asked: Mapping[str, Any], name: str) -> str:
     return value
 
 
-async def _in_thread(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Does what may take long beside all other requests, in a thread that nobody waits for in the end."""
+async def _in_thread(request: Request, work: Callable[[], dict[str, Any]]) -> Response:
+    """Answers what may take long beside all other requests, by a thread that nobody waits for in the end.
+
+    The work is wanted while the page waits for the answer. The request's body has been read.
+    """
     future: Future[dict[str, Any]] = Future()
     future.set_running_or_notify_cancel()
+    has_left = threading.Event()
 
     def run() -> None:
         try:
-            future.set_result(work())
+            with wanted_while(lambda: not has_left.is_set()):
+                future.set_result(work())
         except BaseException as error:
             future.set_exception(error)
 
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        has_left.set()
+
     threading.Thread(target=run, name=_THREAD, daemon=True).start()
-    return await asyncio.wrap_future(future)
+    watching = asyncio.ensure_future(watch())
+    try:
+        return JSONResponse(await asyncio.wrap_future(future))
+    finally:
+        watching.cancel()
+        # The server may be about to end.
+        has_left.set()
 
 
 def _files(folder: Path) -> Files:

@@ -8,11 +8,14 @@ from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from moemcts.game import Action
+from moemcts.stopping import Stopped, check_wanted, wanted_while
 from moemcts.web.insight import Watched
 from moemcts.web.table import Refusal, WebTable
 
 MOST_TABLES = 64
 """Games that are kept; the one that was asked for longest ago goes first."""
+
+GONE_ON = "the game has gone on elsewhere: look at it again"
 
 
 class Seen(NamedTuple):
@@ -62,7 +65,8 @@ class Tables:
     def advance(self, table: str, seen: Seen, action: Action | str | None) -> dict[str, Any]:
         """Plays a round of a game as its page has seen it, with the person's action or what it is called.
 
-        Raises Refusal where the game has gone on since.
+        Raises Refusal where the game has gone on since, and soon where it goes on meanwhile or nobody waits for the
+        round any more: then that is no part of the game.
         """
         with ExitStack() as held:
             for lock in self._locks(table, seen):
@@ -72,7 +76,14 @@ class Tables:
                 found = self._of(table, seen)
                 before = Seen(found.step, found.revision)
                 chosen = found.read(action) if isinstance(action, str) else action
-            played = found.after(chosen)
+            try:
+                with wanted_while(lambda: before.is_of(found)):
+                    # Who has waited for the locks may have left.
+                    check_wanted()
+                    played = found.after(chosen)
+                    check_wanted()
+            except Stopped:
+                raise Refusal(409, GONE_ON) from None
             with self._lock:
                 self._of(table, before).keep(played)
                 return found.snapshot()
@@ -115,6 +126,6 @@ class Tables:
                 409,
                 f"expected a move after {table.step} rounds, got one after {seen.step}: the game has gone on elsewhere"
                 if seen.step != table.step
-                else "the game has gone on elsewhere: look at it again",
+                else GONE_ON,
             )
         return table

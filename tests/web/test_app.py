@@ -493,7 +493,7 @@ def test_a_signal_ends_the_program_while_an_agent_thinks(number: signal.Signals)
         def ask(path: str, **body: Any) -> Any:
             asked = json.dumps(body).encode()
             request = urllib.request.Request(f"{address}api/tables{path}", asked, {"content-type": "application/json"})
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return json.load(answer)
 
         now = ask("", game="connect-four", agents=["weights:connect-four", "you"], simulations=100_000)
@@ -506,8 +506,8 @@ def test_a_signal_ends_the_program_while_an_agent_thinks(number: signal.Signals)
         thread.start()
         time.sleep(1)
         process.send_signal(number)
-        _, said = process.communicate(timeout=30)
-        thread.join(30)
+        _, said = process.communicate(timeout=PATIENCE)
+        thread.join(PATIENCE)
     finally:
         process.kill()
         process.wait()
