@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from moemcts.dotted import merge
+from moemcts.dotted import lookup, merge
 from moemcts.errors import UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.arms import NO_GATE, Arm
-from moemcts.runs.experiment import MATCHES, TRAINING, Experiment
+from moemcts.runs.experiment import TRAINING, Experiment
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.resolution import with_field, with_inference
+from moemcts.runs.run import CONFIG
 from moemcts.runs.settings import ExperimentConfig, validate
+from moemcts.store import read_toml
 
 _OPTIONS = {
     "gates": "--gate",
@@ -91,9 +93,10 @@ def keep_growth(experiment: Experiment) -> None:
             # Of one that it has a copy is there, and its file may have changed.
             if kept_gate(experiment.folder, gate, experiment.gates) == gate:
                 keep_gate(experiment.folder, gate)
-        if not any((experiment.folder / MATCHES).glob("*.jsonl")):
-            # Games that were played have begun in the file as it was.
-            for file in experiment.openings:
+        before = read_toml(experiment.folder / CONFIG)
+        for file in experiment.openings:
+            # One that it has is what its games begin in, whatever has become of the file.
+            if lookup(before, f"{file.section}.openings") != str(file.named):
                 file.keep()
         experiment.keep_settings()
 

@@ -176,9 +176,11 @@ class Run(ABC, Generic[Config]):
     @contextlib.contextmanager
     def timed(self) -> Iterator[None]:
         """Says in `done.json` that the run is done, and how long this took, unless what is within fails."""
-        started = time.monotonic()
+        done, started = self.folder / "done.json", time.monotonic()
+        # One that has grown since is not done any more.
+        done.unlink(missing_ok=True)
         yield
-        write_json(self.folder / "done.json", {"seconds_of_last_start": round(time.monotonic() - started, 1)})
+        write_json(done, {"seconds_of_last_start": round(time.monotonic() - started, 1)})
 
     def work(self, progress: Progress) -> None:
         """Does all parts that are not done yet; the run has to be opened."""

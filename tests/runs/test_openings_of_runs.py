@@ -93,6 +93,17 @@ def test_a_run_that_has_not_played_yet_may_gain_openings(tmp_path: Path) -> None
         )
 
 
+@pytest.mark.parametrize("become", [None, STARTS[:1]], ids=["lost", "edited"])
+def test_a_run_that_grows_before_its_first_game_keeps_the_positions_it_has(
+    become: list[str] | None, tmp_path: Path
+) -> None:
+    file = write(tmp_path / "starts.txt", STARTS)
+    run = from_file(tmp_path / "run", file)
+    file.unlink() if become is None else write(file, become)
+    keep_growth(grown(run, gates=["plies?cuts=7"]))
+    assert (run.folder / "openings" / "match" / "starts.txt").read_text().split() == STARTS
+
+
 def test_a_run_from_before_files_were_kept_goes_on_with_the_file_itself(tmp_path: Path) -> None:
     run = from_file(tmp_path / "run", write(tmp_path / "starts.txt", STARTS))
     (run.folder / "openings" / "match" / "starts.txt").unlink()

@@ -305,6 +305,15 @@ def test_a_run_says_how_long_it_took_in_all_its_starts(copy: Path) -> None:
     assert words in (copy / "report" / "report.md").read_text()
 
 
+def test_a_run_that_goes_on_is_not_done_before_it_is(tmp_path: Path) -> None:
+    run = experiment(tmp_path / "run")
+    done = run.folder / "done.json"
+    done.write_text("{}")
+    with pytest.raises(KeyboardInterrupt), run.timed():
+        raise KeyboardInterrupt
+    assert not done.exists()
+
+
 def test_an_interrupted_start_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     minutes = itertools.count(0, 70)
     monkeypatch.setattr("moemcts.runs.times.time", SimpleNamespace(monotonic=lambda: next(minutes)))
