@@ -136,7 +136,7 @@ class Training(Run[TrainingConfig]):
         """Returns what was made; the training must be done."""
         config, sources, experts = self.config, self.sources(), self.experts()
         held_out = sources.held_out(config.training.validation_fraction, config.seed)
-        baseline = measurements(Path(config.baseline) / "training") if config.baseline else []
+        baseline = measurements(_training_of(experts_in(Path(config.baseline)))) if config.baseline else []
         return TrainingOutcomes(
             title=f"{config.game}: {config.network} by {config.gate}",
             making=self._making(sources),
@@ -244,13 +244,17 @@ def _whole(data: str) -> str:
     return data.partition(",")[0]
 
 
+def _training_of(experts: Path) -> Path:
+    """Returns where the training of experts has left its measurements, if it has: theirs alone, or of an arm."""
+    is_alone = experts.name == "experts"
+    return experts.parent / "training" if is_alone else experts.parent.parent / "training" / experts.name
+
+
 def _split_of(experts: Path) -> dict[str, Any]:
     """Returns what decided which games were held out from experts; nothing where that is not known."""
     from moemcts.learn.training.trainer import read_identity
 
-    inside = experts.name == "experts"
-    folder = experts.parent / "training" if inside else experts.parent.parent / "training" / experts.name
-    found = read_identity(folder) or {}
+    found = read_identity(_training_of(experts)) or {}
     settings = found.get("config", {})
     held_out = {key: settings.get(key) for key in ("seed", "validation_fraction")}
     return {"data": found.get("data"), "validation": found.get("validation"), **held_out} if found else {}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs_for_tests import NETWORK, SMALL, command
+from runs_for_tests import NETWORK, SMALL, command, edit
 
 from moemcts.cli.settings import Given, read_settings
 from moemcts.errors import ForeignData, UsageError
@@ -260,6 +260,17 @@ def test_samples_that_begin_with_those_that_are_learned_from_are_refused(trained
             with pytest.raises(UsageError, match="expected different games to learn from and to measure on"):
                 opened(kind, name)
         assert len(opened(kind, "d").training) == 300
+
+
+@pytest.mark.parametrize("part", ["", "experts"])
+def test_how_a_baseline_learned_is_found_by_its_training_and_by_its_experts(
+    part: str, trained: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(trained, tmp_path / "run"))
+    edit(folder, lambda values: values.update(baseline=str(trained / part)))
+    outcomes = Training.load(folder).outcomes()
+    assert outcomes.metrics
+    assert outcomes.baseline_metrics == outcomes.metrics
 
 
 def test_a_baseline_that_may_have_learned_from_what_is_held_out_is_said_so(trained: Path, tmp_path: Path) -> None:
