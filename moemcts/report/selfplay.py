@@ -50,6 +50,13 @@ class SelfPlayOutcomes:
     strengths: tuple[Strength, ...]
     matches: tuple[Mapping[str, Any], ...]
     measured: tuple[int, ...]
+    score_unit: float = 1.0
+    """What a return of 1 is in the game's own score."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the game has one player, who gets something and wins nothing."""
+        return any(len(one.played["results"]) == 1 for one in self.generations)
 
 
 def selfplay_report(outcomes: SelfPlayOutcomes) -> Report:
@@ -129,8 +136,7 @@ def _matches_table(matches: Sequence[Mapping[str, Any]]) -> Table:
         return Table(
             [*columns, "mean return", "the other's"],
             rows,
-            "Each alone from the same starts; who got more there has won. Returns are in the game's own score, all "
-            "that was paid, not discounted.",
+            f"Each alone from the same starts; who got more there has won. {_RETURNS}",
         )
     return Table(
         columns,
@@ -164,7 +170,6 @@ def _generations_table(outcomes: SelfPlayOutcomes) -> Table:
     for one in shown:
         played, learned = one.played, one.learned
         losses = [entry["loss"] for entry in learned["losses"].values() if entry]
-        first = played["results"][0]
         rows.append(
             [
                 one.number,
@@ -172,8 +177,7 @@ def _generations_table(outcomes: SelfPlayOutcomes) -> Table:
                 played["games"],
                 played["samples"],
                 f"{played['plies']['mean']:.1f}",
-                f"{100 * first['won']:.1f}",
-                f"{100 * first['tied']:.1f}",
+                *_results(played["results"][0], outcomes),
                 f"{100 * played['duplicates']:.1f}",
                 f"{100 * played['resigned']:.1f}",
                 learned["samples"],
@@ -181,13 +185,23 @@ def _generations_table(outcomes: SelfPlayOutcomes) -> Table:
                 _promotion(one),
             ]
         )
+    results = ["mean return"] if outcomes.is_alone else ["seat 0 wins %", "ties %"]
     return Table(
-        ["generation", "played by", "games", "samples", "plies", "seat 0 wins %", "ties %", "repeated %", "given up %",
-         "learned from", "loss", "plays on"],
+        ["generation", "played by", "games", "samples", "plies", *results, "repeated %", "given up %", "learned from",
+         "loss", "plays on"],
         rows,
         "Played by: the generation whose experts play. Loss: mean over the experts on held-out games of the window. "
-        "Repeated games equal an earlier one of the generation move for move." + _resignations(outcomes),
+        "Repeated games equal an earlier one of the generation move for move."
+        + (f" {_RETURNS}" if outcomes.is_alone else "") + _resignations(outcomes),
     )  # fmt: skip
+
+
+def _results(first: Mapping[str, float], outcomes: SelfPlayOutcomes) -> list[str | None]:
+    """Returns what the first player got, of games of one player on the mean."""
+    if not outcomes.is_alone:
+        return [f"{100 * first['won']:.1f}", f"{100 * first['tied']:.1f}"]
+    # Of games that were played before means were kept there is none.
+    return [f"{outcomes.score_unit * first['mean']:.2f}" if "mean" in first else None]
 
 
 def _promotion(one: Generation) -> str | None:
@@ -205,6 +219,7 @@ def _resignations(outcomes: SelfPlayOutcomes) -> str:
     return f" Of {would} games that were played on though a player would have given up, it did not lose {wrong}."
 
 
+_RETURNS = "Returns are in the game's own score, all that was paid, not discounted."
 _REPLAYS = "One game of each generation is in `generations/NNNN/game.jsonl`, move by move."
 
 
@@ -212,13 +227,18 @@ def _openings_tables(outcomes: SelfPlayOutcomes) -> list[Table]:
     rows: list[list[str | int | float | None]] = []
     for one in _some(outcomes.generations, 5):
         for opening in one.played.get("openings", [])[:3]:
-            share = 100 * opening["games"] / one.played["games"]
-            mean = f"{opening['player 0']:+z.2f}"
-            rows.append([one.number, opening["moves"], opening["games"], f"{share:.1f}", mean])
+            share, mean = 100 * opening["games"] / one.played["games"], opening["player 0"]
+            got = f"{outcomes.score_unit * mean:.2f}" if outcomes.is_alone else f"{mean:+z.2f}"
+            rows.append([one.number, opening["moves"], opening["games"], f"{share:.1f}", got])
     if not rows:
         return []
-    note = "The most frequent first moves of some generations, and what player 0 got on average, from -1 to 1."
-    return [Table(["generation", "first moves", "games", "share %", "player 0"], rows, note)]
+    note = "The most frequent first moves of some generations"
+    if outcomes.is_alone:
+        note += f", and the mean return of games that begin so. {_RETURNS}"
+    else:
+        note += ", and what player 0 got on average, from -1 to 1."
+    who = "mean return" if outcomes.is_alone else "player 0"
+    return [Table(["generation", "first moves", "games", "share %", who], rows, note)]
 
 
 def _loss_figures(outcomes: SelfPlayOutcomes) -> list[Figure]:

@@ -216,6 +216,7 @@ def describe_games(chunks: Sequence[Played]) -> dict[str, Any]:
                 "won": round(float((column > 0).mean()), 5),
                 "tied": round(float((column == 0).mean()), 5),
                 "lost": round(float((column < 0).mean()), 5),
+                "mean": round(float(column.mean()), 7),
             }
             for column in returns.T
         ],

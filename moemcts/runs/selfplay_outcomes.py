@@ -26,6 +26,7 @@ def outcomes_of(run: SelfPlay) -> SelfPlayOutcomes:
         strengths=_strengths(run, matches),
         matches=tuple(matches),
         measured=tuple(run.measured),
+        score_unit=run.game.spec.score_unit,
     )
 
 

@@ -67,7 +67,7 @@ class Showing:
                 found[start.key(), " ".join(texts)].append(float(played.returns[index, 0]))
         often = sorted((one for one in found.items() if len(one[1]) > 1), key=lambda one: (-len(one[1]), one[0]))
         return [
-            {"moves": moves, "games": len(returns), "player 0": round(sum(returns) / len(returns), 4)}
+            {"moves": moves, "games": len(returns), "player 0": round(sum(returns) / len(returns), 6)}
             for (_, moves), returns in often[:MOST_OPENINGS]
         ]
 
