@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from moemcts.agents import RandomAgent
+from moemcts.game import Game, State
 from moemcts.naming import SELF
 from moemcts.runs.estimate import (
     BATCH,
@@ -21,6 +23,7 @@ from moemcts.work import num_cores
 
 if TYPE_CHECKING:
     from moemcts.runs.selfplay import SelfPlay
+    from moemcts.runs.selfplay_settings import SelfPlayConfig
 
 BYTES_PER_SAMPLE, BYTES_PER_ACTION = 40, 12
 """Of what is stored beside the position: the decision, and each action's share of the visits."""
@@ -38,52 +41,75 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     config, game = run.config, run.game
     random_games = play_some(game, [RandomAgent()] * game.spec.num_players)
     states, moves = random_games.states, random_games.samples_per_game
-    share = 1.0
-    if config.games.opponents != SELF:
-        share -= config.games.opponent_share * (1 - 1 / game.spec.num_players)
-    samples_per_game = moves * share * config.games.full_share
-    samples = config.games.samples or config.games.games * samples_per_game
-    games = samples / samples_per_game
     rate, num_parameters = network_rate(game, config.network, states, min(config.games.parallel, BATCH))
     evaluator = untrained(game, config.network, config.games.backend, config.games.precision, config.games.device)
     agent = SearchAgent(game, evaluator, config.search, opponents=run.players.opponent_model())
-    workers = config.workers if isinstance(config.workers, int) and config.workers else num_cores()
-    full = config.search.simulations or config.search.nodes or 100
-    each = decision_seconds(game, agent, random_games.games) / full
-    fast = config.games.fast_simulations or full // 4
-    full = full if config.games.searched else 1
-    per_move = config.games.full_share * full + (1 - config.games.full_share) * fast
-    played = config.generations * games * moves * share * per_move * each
+    each = decision_seconds(game, agent, random_games.games) / _full(config)
+    # Decisions of a game that the newest experts make, and those of them that are learned from.
+    decisions = moves * _own_share(run)
+    samples_per_game = decisions * config.games.full_share
+    samples = config.games.samples or config.games.games * samples_per_game
+    played = config.generations * samples / samples_per_game * decisions * _simulations_per_decision(config)
     counts = dict.fromkeys(range(1, config.generations + 1), round(samples))
     windows = [len(window(one, counts, config.replay)) for one in counts]
-    drawn = [min(config.replay.drawn or samples * size, samples * size) for size in windows]
-    passes = config.training.epochs * run.scheme.cost(run.gate.num_phases)
-    if config.learning.steps is not None:
-        learned = config.generations * config.learning.steps * config.training.batch_size * passes
-        learned /= config.training.epochs
-    else:
-        learned = sum(drawn) * passes
-    matches = len(run.measured) * config.gauntlet.games * (len(config.gauntlet.opponents) + config.gauntlet.previous)
-    judged = full if config.gauntlet.simulations is None else max(config.gauntlet.simulations, 1)
-    deciding = config.promotion.games * config.generations * (config.promotion.rule != "none")
-    promoting = full if config.promotion.simulations is None else max(config.promotion.simulations, 1)
-    judges = workers if isinstance(config.workers, int) and not config.games.ahead else 1
-
-    def playing(num_games: int, parallel: int) -> int:
-        """Returns how many processes share a match."""
-        return max(1, min(judges, -(-num_games // parallel)))
-
-    searched = matches * judged / playing(config.gauntlet.games, config.gauntlet.parallel)
-    together = config.promotion.parallel or config.games.parallel
-    searched += deciding * promoting / playing(config.promotion.games, together)
-    packed = game.pack(states)
-    legal = sum(len(state.legal_actions(state.active_players[0])) for state in states) / len(states)
-    per_sample = packed.offsets[-1] / len(states) + BYTES_PER_SAMPLE + BYTES_PER_ACTION * legal
+    workers = config.workers if isinstance(config.workers, int) and config.workers else num_cores()
     num_experts = run.gate.num_phases * (len({*range(0, config.generations + 1, config.keep), *run.measured}) + STATES)
     return Estimate(
-        data=played / workers,
-        training=learned * TRAINING_COST / rate,
-        matches=searched * moves * each,
+        data=played * each / workers,
+        training=_learned(run, samples, windows) * TRAINING_COST / rate,
+        matches=_judged(run, workers) * moves * each,
         report=6 * FIGURE,
-        num_bytes=int(samples * (max(windows) + 1) * per_sample + num_experts * num_parameters * 4),
+        num_bytes=int(
+            samples * (max(windows) + 1) * _bytes_per_sample(game, states) + num_experts * num_parameters * 4
+        ),
     )
+
+
+def _full(config: SelfPlayConfig) -> int:
+    """Returns the simulations of a search whose visits are learned from."""
+    return config.search.simulations or config.search.nodes or 100
+
+
+def _own_share(run: SelfPlay) -> float:
+    """Returns the share of all decisions that the newest experts make."""
+    games = run.config.games
+    return 1.0 if games.opponents == SELF else 1 - games.opponent_share * (1 - 1 / run.game.spec.num_players)
+
+
+def _simulations_per_decision(config: SelfPlayConfig) -> float:
+    games, full = config.games, _full(config)
+    fast = games.fast_simulations or full // 4
+    return games.full_share * (full if games.searched else 1) + (1 - games.full_share) * fast
+
+
+def _learned(run: SelfPlay, samples: float, windows: Sequence[int]) -> float:
+    """Returns how many samples all generations learn from, of so many in each; `windows` are those of each in turn."""
+    config, passes = run.config, run.scheme.cost(run.gate.num_phases)
+    if config.learning.steps is not None:
+        return config.generations * config.learning.steps * config.training.batch_size * passes
+    drawn = sum(min(config.replay.drawn or samples * size, samples * size) for size in windows)
+    return drawn * config.training.epochs * passes
+
+
+def _judged(run: SelfPlay, workers: int) -> float:
+    """Returns the simulations of one process in all matches, of one decision in each game."""
+    config, gauntlet, promotion = run.config, run.config.gauntlet, run.config.promotion
+    full = _full(config) if config.games.searched else 1
+    sharing = workers if isinstance(config.workers, int) and not config.games.ahead else 1
+
+    def simulated(num_matches: int, num_games: int, simulations: int | None, parallel: int) -> float:
+        num_processes = max(1, min(sharing, -(-num_games // parallel)))
+        return num_matches * num_games * (full if simulations is None else max(simulations, 1)) / num_processes
+
+    num_measured = len(run.measured) * (len(gauntlet.opponents) + gauntlet.previous)
+    num_judged = config.generations * (promotion.rule != "none")
+    together = promotion.parallel or config.games.parallel
+    return simulated(num_measured, gauntlet.games, gauntlet.simulations, gauntlet.parallel) + simulated(
+        num_judged, promotion.games, promotion.simulations, together
+    )
+
+
+def _bytes_per_sample(game: Game, states: Sequence[State]) -> float:
+    """Returns what a sample takes on the disk."""
+    legal = sum(len(state.legal_actions(state.active_players[0])) for state in states) / len(states)
+    return float(game.pack(states).offsets[-1] / len(states) + BYTES_PER_SAMPLE + BYTES_PER_ACTION * legal)
