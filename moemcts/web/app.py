@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from moemcts.errors import MissingExtra, MoemctsError, UsageError
+from moemcts.errors import MissingExtra, MoemctsError, UsageError, one_line
 from moemcts.plugins import plugins
 from moemcts.stopping import wanted_while
 from moemcts.web.offers import Offers
@@ -116,6 +116,7 @@ def make_app(offers: Offers) -> ASGIApp:
         ],
         exception_handlers={
             MoemctsError: _refused,
+            Exception: _failed,
             404: _error(404, "no such page"),
             405: _error(405, "no such method here"),
         },
@@ -313,6 +314,10 @@ def _answer(refusal: Refusal) -> Response:
 
 async def _refused(_: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, status_code=getattr(error, "status", 400))
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    return JSONResponse({"error": f"the program failed: {one_line(error)}"}, status_code=500)
 
 
 def _error(status: int, reason: str) -> Callable[[Request, Exception], Any]:

@@ -394,6 +394,16 @@ def test_an_agent_that_fails_is_one_line_and_the_game_stays(client: TestClient, 
         refused(answer, 400, "player 0 (broken), crash: ZeroDivisionError: nothing to divide by")
 
 
+def test_what_goes_wrong_in_the_program_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def draw(*_: Any) -> Any:
+        raise ZeroDivisionError("nothing to divide by")
+
+    monkeypatch.setattr(WebTable, "_drawing", draw)
+    client = TestClient(make_app(Offers()), base_url=HOME, raise_server_exceptions=False)
+    answer = client.post("/api/tables", json={"game": "tictactoe", "agents": ["you", "random"]})
+    refused(answer, 500, "the program failed: ZeroDivisionError: nothing to divide by")
+
+
 class Slow:
     """An agent that has no answer before it may have one."""
 
