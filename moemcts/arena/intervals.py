@@ -18,6 +18,8 @@ Interval = tuple[float, float]
 
 FEWEST_DEGREES = 14
 """Of a Student's t that is close to normal."""
+_ROUNDING = 1e-9
+"""Share of the values by which sums of them may differ that are the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,10 +126,12 @@ def mcnemar_test(num_only_first: int, num_only_second: int) -> float:
 
     The counts are of the pairs that only the first, and only the second, has won; 1 where there are none.
     """
-    from scipy.stats import binomtest
+    # All of scipy.stats, which has this test, takes a second to be imported.
+    from scipy.special import bdtr
 
-    total = num_only_first + num_only_second
-    return float(binomtest(num_only_first, total).pvalue) if total else 1.0
+    total, fewer = num_only_first + num_only_second, min(num_only_first, num_only_second)
+    # Where both are as likely, one tail is as large as the other.
+    return min(1.0, 2 * float(bdtr(fewer, total, 0.5)))
 
 
 def sign_flip_test(
@@ -144,7 +148,8 @@ def sign_flip_test(
     count = len(sums)
     if not count:
         return 1.0
-    observed = abs(float(sums.sum())) - 1e-9
+    # Sums of the same numbers in another order may differ in their last digits.
+    observed = abs(float(sums.sum())) - _ROUNDING * float(np.abs(sums).sum())
     if count <= 14:
         signs = 1 - 2 * ((np.arange(2**count)[:, None] >> np.arange(count)) & 1)
         return float((np.abs(signs @ sums) >= observed).mean())
@@ -331,7 +336,8 @@ def _variance_of_mean(values: ArrayLike, clusters: ArrayLike | None) -> tuple[fl
         return 0.0, 0
     residuals, num_clusters = _cluster_sums(flat - flat.mean(), clusters)
     variance = float((residuals**2).sum()) * num_clusters / max(num_clusters - 1, 1) / len(flat) ** 2
-    return (variance if num_clusters > 1 and variance > 1e-18 else 0.0), num_clusters
+    agrees = variance <= (_ROUNDING * float(np.abs(flat).max())) ** 2
+    return (0.0 if num_clusters < 2 or agrees else variance), num_clusters
 
 
 def _cluster_sums(values: ArrayLike, clusters: ArrayLike | None) -> tuple[NDArray[np.float64], int]:

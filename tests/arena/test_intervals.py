@@ -141,6 +141,18 @@ def test_a_mean_interval_is_that_of_student() -> None:
     assert clustered.interval == pytest.approx(found.interval)
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_in_whatever_unit_returns_are_they_say_the_same(unit: float) -> None:
+    values = np.array([0.3, -0.1, 0.7, 0.4, 0.2, 0.15])
+    found = mean_interval(unit * values, bounds=(-math.inf, math.inf))
+    expected = mean_interval(values, bounds=(-math.inf, math.inf))
+    assert found.interval == pytest.approx(tuple(unit * end for end in expected.interval), rel=1e-9)
+    assert sign_flip_test(unit * values) == sign_flip_test(values) < 1
+    # A tenth has no end in bits, and a sum of many is rounded: they agree all the same.
+    assert mean_interval([unit / 10] * 7, bounds=(-unit, unit)).low < 0
+    assert sign_flip_test([unit / 10] * 7) == 2**-6
+
+
 def test_rounding_takes_no_mean_out_of_its_bounds() -> None:
     # The mean of three times 0.2 is 0.20000000000000004.
     found = mean_interval([0.2] * 3, bounds=(-0.2, 0.2))
