@@ -88,6 +88,12 @@ class Registry(dict[str, Registration]):
             raise MoemctsError(f"{self.kind} {reference!r} cannot be made: {one_line(error)}") from error
         if made is None:
             raise MoemctsError(f"{self.kind} {reference!r} cannot be made: its plugin returned None")
+        if isinstance(made, type):
+            own = made.__name__
+            raise MoemctsError(
+                f"{self.kind} {reference!r} cannot be made: its plugin returned the class {own} itself, expected one "
+                f"of its objects, as {own}(...) makes"
+            )
         return made
 
     def _member(self, name: str) -> tuple[str, ...]:

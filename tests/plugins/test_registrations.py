@@ -16,7 +16,7 @@ from games_for_tests import NativeConnectFour, NativeTicTacToe
 from moemcts import builtins
 from moemcts.errors import MoemctsError, UsageError
 from moemcts.game import Game
-from moemcts.gates import PlyGate
+from moemcts.gates import PlyGate, SinglePhase
 from moemcts.hooks import shown_counts
 from moemcts.hookspecs import Registration, hookimpl
 from moemcts.plugins import GROUP, Plugins, plugins
@@ -136,6 +136,15 @@ def test_what_is_no_game_is_refused_in_words() -> None:
     ]:
         with pytest.raises(MoemctsError, match=f"game 'odd' cannot be made: {line}"):
             found(module(games=[Registration("odd", make, "a game")])).game("odd")
+
+
+def test_a_class_in_place_of_what_it_makes_is_told_where_it_is_made() -> None:
+    plugins = found(module(games=[Registration("odd", lambda: NativeTicTacToe, "a game")]))
+    with pytest.raises(MoemctsError, match="game 'odd' cannot be made: its plugin returned the class NativeTicTacToe"):
+        plugins.game("odd")
+    plugins = found(module(gates=[Registration("odd", lambda game: SinglePhase, "a gate")]))
+    with pytest.raises(MoemctsError, match=r"expected one of its objects, as SinglePhase\(...\) makes"):
+        plugins.gate("odd", NativeTicTacToe())
 
 
 def test_a_hook_that_there_is_not_is_told_with_the_nearest() -> None:
