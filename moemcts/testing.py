@@ -6,22 +6,34 @@ Each raises `BrokenLaw`, an AssertionError, that says which law does not hold an
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from moemcts.agents import Agent, Seat
 from moemcts.drawing import Board, Drawing
+from moemcts.errors import UsageError
 from moemcts.evaluation import Evaluator, UniformEvaluator
 from moemcts.game import Game, IntArray
 from moemcts.gates import PhaseGate, row_that_is_wrong
 from moemcts.laws import TOLERANCE, BrokenLaw, Law, Laws, random_game, random_pairs, returned
 from moemcts.laws.copies import check_copies
 from moemcts.laws.courses import Keys, check_course, check_symmetries, checked_course
+from moemcts.learn.schemes.scheme import Scheme
 from moemcts.play import Table, play, seats_of
 from moemcts.search.config import SearchConfig
 from moemcts.search.engine import Search
 
-__all__ = ["BrokenLaw", "Law", "check_agent", "check_board", "check_evaluator", "check_game", "check_gate"]
+__all__ = [
+    "BrokenLaw",
+    "Law",
+    "check_agent",
+    "check_board",
+    "check_evaluator",
+    "check_game",
+    "check_gate",
+    "check_scheme",
+]
 
 NUM_COPIES = 50
 """Positions, about, that are looked at in another process."""
@@ -78,6 +90,36 @@ def check_gate(gate: PhaseGate, game: Game, *, num_games: int = 20, seed: int = 
             bool(np.array_equal(gate.weights(views.take(rows)), weights[rows])),
             f"weights change with the {what}",
         )
+    return laws.checked
+
+
+def check_scheme(scheme: Scheme, gates: Sequence[PhaseGate]) -> list[Law]:
+    """Asserts that a scheme says what trainings of the experts of each gate cost and, where these are stages, has the
+    same ones whenever it is asked.
+
+    Gates that the scheme refuses are left out; raises UsageError, with the reason of the last, where it refuses all.
+    What a scheme trains in another way than by stages is not checked.
+    """
+    laws = Laws()
+    refusal: UsageError | None = None
+    for gate in gates:
+        try:
+            scheme.check(gate)
+        except UsageError as error:
+            refusal = error
+            continue
+        phases, of = range(gate.num_phases), f"of {gate.num_phases} phases"
+        for phase in phases:
+            stages = scheme.stages_of(phase, len(phases))
+            if stages is not None:
+                again = scheme.stages_of(phase, len(phases))
+                told = f"got {stages!r}, then {again!r} for phase {phase} {of}"
+                laws.expect("stages are the same whenever they are asked for", list(stages) == list(again or ()), told)
+        cost = scheme.cost(len(phases))
+        is_cost = isinstance(cost, int | float) and 0 < cost < math.inf
+        laws.expect("the cost is a number of passes above zero", is_cost, f"got {cost!r} {of}")
+    if refusal is not None and not laws.checked:
+        raise refusal
     return laws.checked
 
 

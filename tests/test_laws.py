@@ -13,12 +13,23 @@ from games_for_tests import HashedHeaps, HashedTree, Heap, Heaps, TreeGame, Tree
 
 from moemcts.agents import Decision, RandomAgent
 from moemcts.drawing import Drawing
-from moemcts.errors import MoemctsError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.evaluation import Evaluation
 from moemcts.game import CHANCE, Packed, State, Symmetry, Views
 from moemcts.gates import PhaseGate, PlyGate, named
+from moemcts.learn.schemes.catalogue import Separated
+from moemcts.learn.schemes.scheme import Scheme, Team
+from moemcts.learn.training.stages import Stage
 from moemcts.plugins import plugins
-from moemcts.testing import BrokenLaw, check_agent, check_board, check_evaluator, check_game, check_gate
+from moemcts.testing import (
+    BrokenLaw,
+    check_agent,
+    check_board,
+    check_evaluator,
+    check_game,
+    check_gate,
+    check_scheme,
+)
 
 RULES = TreeGame(4, 2, 4, 6, False)
 
@@ -360,6 +371,47 @@ def test_answers_that_depend_on_the_batch_are_found() -> None:
     Normed.dtype = np.float64
     with pytest.raises(BrokenLaw, match="evaluations are float32: got float64"):
         check_evaluator(Normed(), game)
+
+
+def test_schemes_that_break_a_law_do_not_pass() -> None:
+    gates = [PlyGate([3]), PlyGate([2, 4])]
+    own = Separated()
+    assert {law.num_cases for law in check_scheme(own, gates)} == {2, 2 + 3}
+
+    class Restless(Separated):
+        """As one is that draws its stages."""
+
+        def stages(self, phase: int, num_phases: int) -> Sequence[Stage]:
+            return [*super().stages(phase, num_phases), Stage(weights=(1.0,) * num_phases, epochs=next(counter))]
+
+    counter = itertools.count(1)
+    with pytest.raises(BrokenLaw, match=r"whenever they are asked for: got .* for phase 0 of 2 phases"):
+        check_scheme(Restless(), gates)
+
+    class ForTwo(Separated):
+        def stages(self, phase: int, num_phases: int) -> Sequence[Stage]:
+            return [Stage(weights=(1.0, 0.5))]
+
+    with pytest.raises(MoemctsError, match="scheme ForTwo is wrong: expected stages for phase 0 with weights of 3"):
+        check_scheme(ForTwo(), gates)
+
+    class Free(Scheme):
+        """Refuses gates of two phases, and counts no others' cost."""
+
+        def check(self, gate: PhaseGate) -> None:
+            if gate.num_phases == 2:
+                raise UsageError("expected more phases than two")
+
+        def cost(self, num_phases: int) -> float:
+            return 0.0
+
+        def fit(self, *_: Any, **__: Any) -> Team:
+            raise NotImplementedError
+
+    with pytest.raises(UsageError, match="expected more phases than two"):
+        check_scheme(Free(), gates[:1])
+    with pytest.raises(BrokenLaw, match=r"a number of passes above zero: got 0.0 of 3 phases"):
+        check_scheme(Free(), gates)
 
 
 def test_the_first_law_that_is_broken_is_told_before_anything_is_played() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -13,6 +14,7 @@ from moemcts.errors import MissingExtra, MoemctsError, UsageError, one_line
 if TYPE_CHECKING:
     from moemcts.game import Game
     from moemcts.gates import PhaseGate
+    from moemcts.learn.schemes.scheme import Scheme
     from moemcts.runs.settings import RunConfig
     from moemcts.testing import Law
 
@@ -36,6 +38,9 @@ def check(
     networks: Annotated[
         list[str] | None, typer.Option("--network", help="Also check this network, untrained, at this game.")
     ] = None,
+    schemes: Annotated[
+        list[str] | None, typer.Option("--scheme", help="Also check this learning scheme, with the game's gates.")
+    ] = None,
 ) -> None:
     """Check that a game, its gates, agents and board keep the laws that search, training and pages rely on."""
     from moemcts.naming import resolve_agent
@@ -43,10 +48,11 @@ def check(
     from moemcts.testing import check_agent, check_game
 
     made = plugins().game(game)
-    # Whoever names a gate or a network wants it checked: what cannot be made ends the command.
+    # Whoever names a gate, a network or a scheme wants it checked: what cannot be made ends the command.
     gate_of = functools.cache(lambda reference: plugins().gate(reference, made))
     for gate in saved or ():
         gate_of(gate)
+    learning = {scheme: plugins().scheme(scheme) for scheme in schemes or ()}
     name = _guarded("game", game, lambda: made.spec.name)
     gates = dict.fromkeys([*plugins().gates.for_game(name), *(saved or ())])
     checks: list[tuple[str, str, Callable[[], list[Law]]]] = [
@@ -59,6 +65,10 @@ def check(
         ("registration", game, functools.partial(_check_registration, game)),
         *(("board", board, functools.partial(_check_board, made, seed)) for board in plugins().boards.for_game(name)),
         *(("network", network, functools.partial(_check_network, network, made, seed)) for network in networks or ()),
+        *(
+            ("scheme", name, functools.partial(_check_scheme, scheme, gates, gate_of))
+            for name, scheme in learning.items()
+        ),
     ]
     problems, is_broken = list[str](), False
     for kind, what, do in checks:
@@ -69,7 +79,7 @@ def check(
         try:
             _report(kind, what, do)
         except (UsageError, MissingExtra) as error:
-            if kind in ("game", "network"):
+            if kind in ("game", "network", "scheme"):
                 raise
             # It is not for everybody: it needs options, or what is not installed here.
             typer.echo(f"{kind} {what}\n  not checked: {error}")
@@ -152,6 +162,17 @@ def _check_network(reference: str, game: Game, seed: int) -> list[Law]:
     network = plugins().network(complete, game.spec.observation_shape, game.spec.num_actions)
     check_network(network, game.spec)
     return check_evaluator(TorchEvaluator(network), game, seed=seed)
+
+
+def _check_scheme(scheme: Scheme, gates: Iterable[str], gate_of: Callable[[str], PhaseGate]) -> list[Law]:
+    """Checks a scheme with each of the gates that can be made; what is wrong with the others is said of themselves."""
+    from moemcts.testing import check_scheme
+
+    made: list[PhaseGate] = []
+    for gate in gates:
+        with contextlib.suppress(MoemctsError):
+            made.append(gate_of(gate))
+    return check_scheme(scheme, made)
 
 
 def _report(kind: str, name: str, check: Callable[[], list[Law]]) -> None:

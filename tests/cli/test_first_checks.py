@@ -172,3 +172,14 @@ def test_samples_keep_their_folder(moemcts, tmp_path: Path) -> None:  # type: ig
     assert code
     assert "holds samples or experts" in error
     assert not (tmp_path / "team" / "config.toml").exists()
+
+
+def test_check_looks_at_schemes_that_are_named(moemcts) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = moemcts("check", "tictactoe", "--games", "1", "--scheme", "staged", "--scheme", "mixture")
+    assert code == 0
+    first, second = out.partition("scheme staged\n")[2].split("scheme mixture\n")
+    assert "ok  stages are the same whenever they are asked for (" in first
+    assert second == "  ok  the cost is a number of passes above zero (1 cases)\n"
+    code, out, error = moemcts("check", "tictactoe", "--games", "1", "--scheme", "stagd")
+    assert (code, out) == (2, "")
+    assert "no scheme named 'stagd'; did you mean 'staged'?" in error
