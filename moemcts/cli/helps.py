@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -24,6 +25,9 @@ _LEAST_COLUMNS = 24
 _NARROW = 60
 """Columns below which what is said of an option stands below it."""
 
+_EXTRA = re.compile(r"unexpected extra argument\S* \((\S+)\)")
+"""How Typer names an argument that a command does not take."""
+
 
 class Formatter(typer.Context.formatter_class):  # type: ignore[misc, valid-type]
     """Writes helps that are as wide as the terminal, up to 80 columns."""
@@ -39,6 +43,14 @@ class Formatter(typer.Context.formatter_class):  # type: ignore[misc, valid-type
 
 class _Context(typer.Context):
     formatter_class = Formatter
+
+    def fail(self, message: str) -> NoReturn:
+        """Ends a command that is misused, and tells whoever names a game without its option of that."""
+        extra = _EXTRA.search(message)
+        takes_game = any("--game" in parameter.opts for parameter in self.command.params)
+        if extra and takes_game and plugins().games.knows(extra[1].partition("?")[0]):
+            message = f"{message}; did you mean --game {extra[1]}?"
+        super().fail(message)
 
 
 class Group(TyperGroup):

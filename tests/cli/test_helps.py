@@ -38,6 +38,14 @@ def test_the_help_of_all_commands_imports_plugins_and_little_that_they_compute_w
     }
 
 
+def test_a_game_without_its_option_is_told_of_it(moemcts) -> None:  # type: ignore[no-untyped-def]
+    for words in ("play tictactoe", "run tictactoe --gate plies", "selfplay hex?size=3"):
+        code, _, error = moemcts(*words.split())
+        assert code == 2
+        assert error.endswith(f"; did you mean --game {words.split()[1]}?\n")
+    assert "did you mean" not in moemcts("doctor", "tictactoe")[2] + moemcts("run", "nothing")[2]
+
+
 @pytest.mark.parametrize("columns", [24, 40, 60, 80, 200])
 @pytest.mark.parametrize("command", ["", "run", "match", "data import"])
 def test_helps_are_as_wide_as_the_terminal(
