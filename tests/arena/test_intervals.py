@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -93,6 +94,11 @@ def test_mcnemar_is_the_binomial_test() -> None:
     assert mcnemar_test(5, 5) == 1
     # The numbers are far beyond a float.
     assert 0 < mcnemar_test(900, 1100) < 1e-4
+
+
+def test_mcnemar_waits_for_no_large_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    assert mcnemar_test(1, 3) == pytest.approx(10 / 2**4)
 
 
 @pytest.mark.parametrize(
