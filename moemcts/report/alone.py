@@ -31,7 +31,8 @@ class Alone(Compared):
         return found.mean, found.interval, found.num_observations
 
     def summary(self) -> list[str]:
-        lines = [f"The single network gets {self._got(self.baseline)} in {len(self.games(self.baseline))} games."]
+        num_games = len(self.games(self.baseline))
+        lines = [f"The single network gets {self._got(self.baseline)} in {num_games} games (95 % interval)."]
         for arm in self.others:
             found = self.difference(arm)
             words = verdict(found.mean, found.interval, found.num_observations, unit=UNIT, digits=2)

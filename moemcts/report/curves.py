@@ -58,6 +58,7 @@ def curve_figures(
         if not any(curve.steps for curve in own):
             # Experts that learn together are measured together.
             own, keys = [_curve("all experts", entries, kind, "all", None)], {}
+        unknown = [curve.label for curve in own if not curve.steps]
         own = [curve for curve in own if curve.steps]
         if not own:
             continue
@@ -71,6 +72,7 @@ def curve_figures(
             others = _levels(reached, keys)
             told = f"; dashed what the {reached.who} has reached on the same phase in the end" if others else ""
         caption = f"Loss of each expert on the {samples} samples of its own phase, seed {seed}{told}."
+        caption += f" Nothing was measured of {', '.join(unknown)}." if unknown else ""
         image = loss_curves([*own, *others], title=f"Loss per phase, {samples} samples", ylabel=f"{samples} loss")
         figures.append(Figure("-".join(word for word in ("loss", samples, label) if word), image, caption))
     return figures

@@ -40,7 +40,7 @@ class AgainstField(Compared):
 
     def summary(self) -> list[str]:
         single = self.pooled(self.baseline)
-        lines = [f"The single network wins {_share(single)} of {single.num_games} games."]
+        lines = [f"The single network wins {_share(single)} of {single.num_games} games (95 % Wilson interval)."]
         for arm in self.others:
             found = self.difference(arm)
             low, high = found.interval
@@ -95,7 +95,7 @@ class AgainstField(Compared):
 
     def _caption(self) -> str:
         chance = (
-            f" The arm `{FIELD}` is {self.field} itself in the arm's seat: what chance and seats alone give."
+            f" The arm called {FIELD} is {self.field} itself in the arm's seat: what chance and seats alone give."
             if FIELD in self.arms
             else ""
         )
@@ -142,7 +142,8 @@ class AgainstField(Compared):
                 cells.append(f"{100 * tally.win_rate:.1f} {points(tally.win_interval)}" if tally.num_games else None)
             rows.append([arm, *cells])
         columns = ["wins % by seat", *(f"seat {seat}" for seat in seats)]
-        return Table(columns, rows, "In many games some seats win more often than others.")
+        caption = "With 95 % Wilson intervals; in many games some seats win more often than others."
+        return Table(columns, rows, caption)
 
 
 def _to_json(found: SeedEstimate) -> dict[str, Any]:

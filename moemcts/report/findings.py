@@ -13,7 +13,7 @@ from moemcts.report.losses import accuracy_table, loss_table
 from moemcts.report.outcomes import Learned, Outcomes, Phases
 from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import phase_shares, phase_timeline
-from moemcts.report.tables import Table
+from moemcts.report.tables import Cell, Table, fixed
 
 
 def findings(outcomes: Outcomes) -> Report:
@@ -71,20 +71,28 @@ def _learning(team: Learned, outcomes: Outcomes) -> Section:
 def _alone(name: str, outcomes: Outcomes) -> Section:
     numbers = _single_numbers(name, outcomes)
     rows = [
-        [row.name, loss, row.policy["all"], row.value["all"], row.accuracy["all"]]
+        [row.name, *_fixed([loss, row.policy["all"], row.value["all"], row.accuracy["all"]])]
         for row, loss in _whole(outcomes.singles[name], outcomes)
     ]
     if len(rows) > 1:
-        spread = (numbers[name] for name in ("loss", "policy", "value", "accuracy"))
-        rows.append(["mean ± deviation", *(f"{one['mean']:.4f} ± {one['deviation']:.4f}" for one in spread)])
+        spread = [numbers[name] for name in ("loss", "policy", "value", "accuracy")]
+        ends = zip(*(_fixed([one[key] for one in spread]) for key in ("mean", "deviation")), strict=True)
+        rows.append(["mean ± deviation", *(f"{mean} ± {deviation}" for mean, deviation in ends)])
     table = Table(
-        ["training", "loss", "policy", "value", "accuracy"],
-        [[name, *(f"{cell:.4f}" if isinstance(cell, float) else cell for cell in cells)] for name, *cells in rows],
+        ["training", "loss", "policy", "value", "policy accuracy %"],
+        rows,
         "Whole loss as in training, cross-entropy of the policy, squared error of the value, and the share of samples "
-        "whose action is likeliest, on samples that the network did not learn from; the deviation is that of seeds.",
+        "whose action is likeliest, on samples that the network did not learn from"
+        + ("; the deviation is that of seeds." if len(rows) > 1 else "."),
     )
     network = name.partition(" ")[2]
     return Section(f"What the single {network or 'network'} learned", tables=[table])
+
+
+def _fixed(numbers: Sequence[float | None]) -> list[Cell]:
+    """Returns losses and, last of them, an accuracy as tables have them: that in percent."""
+    *losses, accuracy = numbers
+    return [*map(fixed, losses), fixed(accuracy and 100 * accuracy, 2)]
 
 
 def _whole(rows: Sequence[PhaseLosses], outcomes: Outcomes) -> list[tuple[PhaseLosses, float | None]]:

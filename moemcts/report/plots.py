@@ -163,14 +163,8 @@ def phase_timeline(
         return figure
 
 
-def win_rates(
-    rows: Sequence[Whisker],
-    *,
-    chance: float | None = None,
-    title: str = "Win rates",
-    xlabel: str = "games won, %",
-) -> Figure:
-    """Returns win rates in [0, 1] with their intervals, drawn in percent; `chance` is that of equal agents."""
+def win_rates(rows: Sequence[Whisker], *, title: str = "Win rates", xlabel: str = "games won, %") -> Figure:
+    """Returns win rates in [0, 1] with their intervals, drawn in percent."""
     scaled = [
         Whisker(
             label=row.label,
@@ -185,13 +179,7 @@ def win_rates(
         )
         for row in rows
     ]
-    return _whiskers(
-        scaled,
-        title=title,
-        xlabel=xlabel,
-        reference=None if chance is None else (100 * chance, "equal agents"),
-        limits=(0.0, 100.0),
-    )
+    return _whiskers(scaled, title=title, xlabel=xlabel, reference=None, limits=(0.0, 100.0))
 
 
 def mean_returns(rows: Sequence[Whisker], *, title: str = "Mean return", xlabel: str = "return of a game") -> Figure:

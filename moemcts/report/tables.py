@@ -88,13 +88,15 @@ class Table:
     @property
     def told(self) -> str:
         """What stands below the table on a page."""
-        return " ".join(filter(None, [self.caption, self.colours if self.tints else ""]))
+        is_coloured = any(tint is not None for row in self.tints for tint in row)
+        return " ".join(filter(None, [self.caption, self.colours if is_coloured else ""]))
 
     @property
     def rights(self) -> list[bool]:
-        """Which columns have numbers, and are aligned to the right."""
+        """Which columns have numbers, and are aligned to the right; those in which nothing was measured too."""
         return [
             any(isinstance(row[i], int | float) or _looks_numeric(row[i]) for row in self.rows)
+            or (bool(self.rows) and all(row[i] is None for row in self.rows))
             for i in range(len(self.columns))
         ]
 

@@ -258,7 +258,7 @@ class Experiment(Run[ExperimentConfig]):
             if searched
             else Unplayed(seeds=tuple(self.seeds)),
             measured_on=sources.kind,
-            raw=self.field.contest(raw, "the policy's best action", singles, self.seeds) if raw else None,
+            raw=self.field.contest(raw, "The policy's best action", singles, self.seeds) if raw else None,
             singles={
                 arm.name: [row for seed in self.seeds for row in losses_of(self, arm, seed)]
                 for arm in (self.single, *self.other_singles)

@@ -78,7 +78,8 @@ class AgentField(Field):
     def contest(
         self, results: Sequence[MatchResult], limit: str, singles: Collection[str], seeds: Sequence[int]
     ) -> Contest:
-        return AgainstField(tuple(results), tuple(seeds), limit=limit, field=self.name, singles=singles)
+        field = f"the agent {self.name}"
+        return AgainstField(tuple(results), tuple(seeds), limit=limit, field=field, singles=singles)
 
 
 @dataclass(frozen=True)

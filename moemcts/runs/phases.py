@@ -16,15 +16,25 @@ if TYPE_CHECKING:
 
 def describe_phases(reference: str, label: str, gate: PhaseGate, dataset: Dataset, timeline: Timeline | None) -> Phases:
     """Returns how often each phase of a gate is in a dataset, with one game beside it."""
+    summary = (type(gate).__doc__ or "").split("\n\n")[0].replace("\n", " ")
     return Phases(
         gate=reference,
         label=label,
-        text=(type(gate).__doc__ or "").split("\n\n")[0].replace("\n", " "),
+        text=f"{summary} {_made_with(gate)}".strip(),
         names=tuple(gate.phase_names),
         counts=dataset.phase_counts(gate),
         num_samples=len(dataset),
         timeline=timeline,
     )
+
+
+def _made_with(gate: PhaseGate) -> str:
+    """Returns a sentence on what a gate was made with, such as where it cuts; empty where there is nothing to say."""
+    told = {
+        key: ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        for key, value in gate.parameters.items()
+    }
+    return f"Made with {'; '.join(f'{key} {text}' for key, text in told.items())}." if told else ""
 
 
 def timeline_of(record: GameRecord, start: State | int, game: Game, team: ExpertSet) -> Timeline | None:

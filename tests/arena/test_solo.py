@@ -187,4 +187,4 @@ def test_a_report_of_one_training_seed_says_that_it_holds_for_these_networks() -
     assert found["seed_means"] == pytest.approx([1.5, 2])
     assert found["interval"][0] < found["own_interval"][0] < 1.75 < found["own_interval"][1] < found["interval"][1]
     low, high = found["interval"]
-    assert two.summary()[0] == f"The single network gets 1.75 [{low:.2f}, {high:.2f}] in 4 games."
+    assert two.summary()[0] == f"The single network gets 1.75 [{low:.2f}, {high:.2f}] in 4 games (95 % interval)."

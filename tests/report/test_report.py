@@ -85,7 +85,7 @@ def figures() -> list[Figure]:
     ]
     return [
         Figure("loss", loss_curves(curves), "Loss of 1 & 2."),
-        Figure("wins", win_rates(rows, chance=0.25), "Wins of <100> games."),
+        Figure("wins", win_rates(rows), "Wins of <100> games."),
         Figure("differences", differences(rows), "Differences."),
         Figure("elo", elo_ratings(rows), "Elo."),
         Figure("shares", phase_shares({"steps": [1, 2, 1]}, PHASES), "Shares."),
@@ -225,6 +225,8 @@ def test_small_differences_of_losses_have_faint_colours() -> None:
     assert [row[1] for row in large.tints] == [1.0, 0.0]
     assert "full at 20 % from it" in rendered("table.html", table=large)
     assert "20 %" not in large.text(), "a terminal has no colours"
+    alike = loss_table(losses(1.0, 1.0), "on samples", policy_weight=1.0, value_weight=0.0)
+    assert "full at 20 % from it" not in rendered("table.html", table=alike), "nothing is coloured"
 
 
 def test_a_caption_names_the_baseline_only_where_it_is_and_as_it_is() -> None:
@@ -236,6 +238,10 @@ def test_a_caption_names_the_baseline_only_where_it_is_and_as_it_is() -> None:
     assert caption(0).endswith("of its own phase, seed 3.")
     assert caption(1).endswith("hollow the baseline, which was measured once.")
     assert caption(3).endswith("dashed the baseline.")
+    (figure,) = curve_figures(
+        ["a", "b"], [{"stage": "", "step": 1, "experts": ["a"], "phases": {"a": {"loss": 1}}}], seed=3
+    )
+    assert figure.caption.endswith("seed 3. Nothing was measured of b.")
 
 
 def test_each_expert_stands_beside_the_expert_of_the_baseline_for_its_phase() -> None:
@@ -288,11 +294,11 @@ def test_what_is_drawn_and_played_is_what_captions_name() -> None:
     )
     assert "each training seed" not in one.section("With search", "searched").figures[0].caption
     assert "small: each training seed" in three.section("With search", "searched").figures[0].caption
-    assert "`field`" not in one.section("With search", "searched").tables[0].caption
+    assert FIELD not in one.section("With search", "searched").tables[0].caption
     games = [replace(game, label=FIELD if game.label == "experts" else "single") for game in small_result().records]
     with_field = replace(small_result(), arms=(FIELD, "single"), records=tuple(games))
     caption = AgainstField((with_field,), (0,), limit="none", field="somebody").section("Raw", "raw").tables[0].caption
-    assert "The arm `field` is somebody itself in the arm's seat" in caption
+    assert "The arm called field is somebody itself in the arm's seat" in caption
 
 
 def test_a_caption_says_where_p_is_from() -> None:
@@ -452,6 +458,7 @@ def test_a_null_result_reads_as_one() -> None:
 def test_columns_of_numbers_are_right_aligned() -> None:
     table = Table(["name", "share", "interval"], [["x", "1.0 %", "[0.1, 0.2]"], ["y", None, None]])
     assert table.markdown().splitlines()[1] == "| --- | ---: | ---: |"
+    assert Table(["phase", "nothing measured"], [["a", None], ["b", None]]).rights == [False, True]
     with pytest.raises(ValueError, match="expected 1 cells in row 0, got 2"):
         Table(["one"], [["a", "b"]])
 

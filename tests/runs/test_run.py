@@ -211,6 +211,11 @@ def test_a_training_is_called_by_its_seed_wherever_it_is_named(tmp_path: Path) -
     assert "| seed 4 |" in text
     assert "| seed 5 |" in text
     assert "The first game of seed 4" in text
+    assert "Made with cuts " in text
+    single = text[text.index("What the single") :]
+    assert single.splitlines()[2].endswith("| policy accuracy % |")
+    (measured,) = {line.split(" | ")[-1] for line in single.splitlines()[:5] if "seed 4" in line}
+    assert 1 < float(measured.removesuffix(" |")) < 100
     assert "\n- games begin after 4 random plies and are counted from there\n" in text
     assert "seed 0" not in text
 
