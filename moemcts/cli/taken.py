@@ -44,12 +44,10 @@ def describe(command: Any) -> None:
     for parameter in command.params:
         option = parameter.opts[0]
         taken = _TAKEN.get(f"{command.name} {option}") or _TAKEN.get(option)
-        if taken is not None:
-            parameter.metavar = taken.word
-            if taken.names is not None:
-                parameter.shell_complete = functools.partial(_completions, taken.names)
-        elif not option.startswith("-") and parameter.metavar is None:
-            parameter.metavar = option.upper()
+        if parameter.metavar is None and (taken or not option.startswith("-")):
+            parameter.metavar = taken.word if taken else option.upper()
+        if taken and taken.names:
+            parameter.shell_complete = functools.partial(_completions, taken.names)
 
 
 def in_words(term: str) -> str:
@@ -150,11 +148,14 @@ _TAKEN = {
     "--network": _NETWORK,
     "--single-network": _NETWORK,
     "--measure": _NETWORK,
-    "--preset": Taken("PRESET", _presets),
+    "--preset": Taken("PRESET"),
     "--set": Taken("NAME=VALUE"),
     "--experts": _EXPERTS,
     "--baseline": _EXPERTS,
     "--start": _EXPERTS,
+    "run --preset": Taken("PRESET", _presets),
+    "train --preset": Taken("PRESET", _presets),
+    "reproduce --preset": Taken("PRESET", _presets),
     "selfplay --preset": Taken("PRESET", _presets_of_selfplay),
     "tournament --preset": Taken("PRESET", _presets_of_tournaments),
     "benchmark --preset": Taken("PRESET", _presets_of_suite),
