@@ -61,14 +61,20 @@ class SelfPlayOutcomes:
 
 def selfplay_report(outcomes: SelfPlayOutcomes) -> Report:
     """Returns the report of a self-play."""
+    losses = _loss_figures(outcomes)
     return Report(
         title=outcomes.title,
         summary=_summary(outcomes),
         sections=[
-            Section("Strength", tables=_strength_tables(outcomes), figures=_strength_figures(outcomes)),
+            Section(
+                "Strength",
+                "" if outcomes.strengths else "No generation was measured: see `gauntlet` in the settings.",
+                tables=_strength_tables(outcomes),
+                figures=_strength_figures(outcomes),
+            ),
             Section("Generations", text=_notes(outcomes), tables=[_generations_table(outcomes)]),
             Section("What was played", text=_REPLAYS, tables=_openings_tables(outcomes)),
-            Section("What was learned", figures=_loss_figures(outcomes)),
+            Section("What was learned", "" if losses else "No losses are known: nothing was held out.", figures=losses),
             Section("What was learned from", tables=[_phases_table(outcomes)], figures=_phase_figures(outcomes)),
             Section("How it was made", outcomes.making),
         ],
@@ -192,7 +198,7 @@ def _generations_table(outcomes: SelfPlayOutcomes) -> Table:
         rows,
         "Played by: the generation whose experts play. Loss: mean over the experts on held-out games of the window. "
         "Repeated games equal an earlier one of the generation move for move."
-        + (f" {_RETURNS}" if outcomes.is_alone else "") + _resignations(outcomes),
+        + (f" {_RETURNS}" if outcomes.is_alone else "") + _promotions(outcomes) + _resignations(outcomes),
     )  # fmt: skip
 
 
@@ -209,6 +215,12 @@ def _promotion(one: Generation) -> str | None:
         return None
     losses, draws, wins = one.promoted["counts"]
     return f"{'yes' if one.promoted['promoted'] else 'no'} ({wins}-{draws}-{losses})"
+
+
+def _promotions(outcomes: SelfPlayOutcomes) -> str:
+    if not any(one.promoted for one in outcomes.generations):
+        return ""
+    return " Plays on: whether its experts play from then on, with wins, draws and losses against those that did."
 
 
 def _resignations(outcomes: SelfPlayOutcomes) -> str:

@@ -8,8 +8,12 @@ from typing import Any
 from moemcts.report.selfplay import Generation, SelfPlayOutcomes, selfplay_report
 from moemcts.report.tables import Table
 
+SEAT = {"won": 0.5, "tied": 0.25, "lost": 0.25, "mean": 0.25}
 
-def outcomes(results: Sequence[Mapping[str, float]], score_unit: float = 1.0) -> SelfPlayOutcomes:
+
+def outcomes(
+    results: Sequence[Mapping[str, float]], score_unit: float = 1.0, promoted: Mapping[str, Any] | None = None
+) -> SelfPlayOutcomes:
     played: dict[str, Any] = {
         "games": 4,
         "samples": 40,
@@ -27,7 +31,7 @@ def outcomes(results: Sequence[Mapping[str, float]], score_unit: float = 1.0) ->
         making="",
         settings={},
         phase_names=("all",),
-        generations=(Generation(number=1, played=played, learned=learned, promoted={}),),
+        generations=(Generation(number=1, played=played, learned=learned, promoted=promoted or {}),),
         strengths=(),
         matches=(),
         measured=(),
@@ -56,8 +60,21 @@ def test_who_plays_alone_gets_something_and_wins_nothing() -> None:
 
 
 def test_who_plays_others_wins_or_ties() -> None:
-    seat = {"won": 0.5, "tied": 0.25, "lost": 0.25, "mean": 0.25}
-    generations, first_moves = tables(outcomes([seat, seat]))
+    generations, first_moves = tables(outcomes([SEAT, SEAT]))
     assert (cell(generations, "seat 0 wins %"), cell(generations, "ties %")) == ("50.0", "25.0")
     assert cell(first_moves, "player 0") == "+0.25"
     assert "own score" not in generations.caption + first_moves.caption
+
+
+def test_what_was_not_measured_is_said_to_be_so() -> None:
+    strength, _, _, losses, *_ = selfplay_report(outcomes([SEAT, SEAT])).sections
+    assert strength.text.startswith("No generation was measured")
+    assert losses.text.startswith("No losses are known")
+
+
+def test_the_counts_of_a_promotion_are_explained_where_there_are_some() -> None:
+    with_match, _ = tables(outcomes([SEAT, SEAT], promoted={"promoted": True, "counts": [1, 2, 3]}))
+    assert cell(with_match, "plays on") == "yes (3-2-1)"
+    assert "wins, draws and losses" in with_match.caption
+    without, _ = tables(outcomes([SEAT, SEAT]))
+    assert "Plays on" not in without.caption
