@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from itertools import islice
 from statistics import fmean
 from typing import Any, Self
 
@@ -122,7 +122,13 @@ class DuelResult:
 
     def pairs(self, name: str) -> tuple[int, int, int, int, int]:
         """Returns the counts of openings played in both seatings on which the agent scored 0, 1/2, 1, 3/2, 2."""
-        return _pairs(self.scores(name), len(self.seatings))
+        if len(self.seatings) != 2:
+            return 0, 0, 0, 0, 0
+        openings: defaultdict[int, list[float]] = defaultdict(list)
+        for record, score in zip(self.telling, self.scores(name), strict=True):
+            openings[record.index // 2].append(score)
+        points = Counter(round(2 * sum(scores)) for scores in openings.values() if len(scores) == 2)
+        return points[0], points[1], points[2], points[3], points[4]
 
     def evidence(self, sprt: Sprt) -> tuple[int, ...]:
         """Returns the counts of the first agent that a test looks at: pairs, or games for a trinomial test."""
@@ -137,8 +143,8 @@ class DuelResult:
         return elo(wins, draws, losses)
 
     def elo_range(self, name: str) -> EloRange:
-        """Returns by how much Elo the agent is stronger than the other, with Student's interval: by pairs or games."""
-        return student_elo(self.pairs(name) if self.is_in_pairs else self.counts(name))
+        """Returns by how much Elo the agent is stronger than the other, with Student's interval over boards."""
+        return student_elo(self.scores(name), boards_of(self.telling))
 
     @property
     def is_in_pairs(self) -> bool:
@@ -256,11 +262,3 @@ class SequentialTest:
         self._pair.clear()
         counts = self._new if self._ways.are_fixed else self._all
         return self._sprt.decision(counts.tolist()) != "undecided"
-
-
-def _pairs(scores: Sequence[float], num_seatings: int) -> tuple[int, int, int, int, int]:
-    counts = [0] * 5
-    if num_seatings == 2:
-        for first, second in zip(islice(scores, 0, None, 2), islice(scores, 1, None, 2), strict=False):
-            counts[round(2 * (first + second))] += 1
-    return counts[0], counts[1], counts[2], counts[3], counts[4]

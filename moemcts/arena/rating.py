@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Literal
-
-import numpy as np
 
 from moemcts.arena.intervals import mean_interval, share_missed
 
@@ -103,16 +102,16 @@ def pentanomial_elo(pairs: Sequence[int]) -> Elo:
     return _elo_of_counts(_five(pairs), num_games_each=2, quantile=_Z95_TWO_SIDED)
 
 
-def student_elo(counts: Sequence[int]) -> EloRange:
-    """Returns the difference in Elo of 3 (losses, draws, wins) or 5 (pairs) counts with Student's 95 % interval.
+def student_elo(scores: Sequence[float], boards: Sequence[str] | None = None) -> EloRange:
+    """Returns the difference in Elo of games with these scores, with Student's 95 % interval.
 
-    Few observations know little of how much they vary, which the errors of other programs take as known: with four
-    pairs equals would seem to differ in one match of five. Raises ValueError without any.
+    Games on one of `boards` are one observation, so that what they owe to their opening does not count as evidence
+    twice. Few observations know little of how much they vary, which the errors of other programs take as known: with
+    four pairs equals would seem to differ in one match of five. Raises ValueError without any.
     """
-    scores = np.repeat(np.linspace(0.0, 1.0, len(counts)), counts)
     if not len(scores):
         raise ValueError("expected results of at least one game, got none")
-    return EloRange.of(float(scores.mean()), mean_interval(scores, bounds=(0.0, 1.0)).interval)
+    return EloRange.of(fmean(scores), mean_interval(scores, boards, bounds=(0.0, 1.0)).interval)
 
 
 def normalized_elo(counts: Sequence[int]) -> tuple[float, float] | None:

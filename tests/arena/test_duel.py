@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from games_of_the_arena import Leaver, LeavesAt, StayOrLeave
 from matches_for_tests import duel, ended
 
 from moemcts.agents import RandomAgent
+from moemcts.arena.duel import DuelResult
 from moemcts.arena.intervals import wilson_interval
 from moemcts.arena.rating import Sprt
 from moemcts.errors import UsageError
@@ -43,6 +45,7 @@ def test_partners_in_a_duel_count_as_one() -> None:
 
 
 FREE_FOR_ALL = ("abab", "baba")
+TWO_BESIDE = ("aabb", "baab", "bbaa", "abba")
 
 
 def test_a_free_for_all_of_two_agents_is_won_by_the_agent_of_the_winner() -> None:
@@ -59,6 +62,27 @@ def test_a_free_for_all_of_two_agents_is_won_by_the_agent_of_the_winner() -> Non
     assert (result.tally("a").wins, result.tally("a").num_games) == (5, 16)
     agent = result.to_json()["agents"][0]
     assert (agent["num_games"], agent["num_seats"], agent["win_rate"]) == (8, 16, 5 / 16)
+
+
+def test_games_on_one_opening_are_one_observation_however_many_there_are() -> None:
+    # Four seats on each of five openings, of which who is better at them wins all.
+    openings = [1.0, 1.0, -1.0, 1.0, 1.0]
+    turned = [[sign if name == "a" else -sign for name in seating] for sign in openings for seating in TWO_BESIDE]
+    found = ended(TWO_BESIDE, turned).elo_range("a")
+    assert found == ended(("ab", "ba"), [[sign, -sign][::way] for sign in openings for way in (1, -1)]).elo_range("a")
+    # As of twenty games the interval had left out zero.
+    assert found.low is None or found.low < 0
+    # Another game, without the one that turns it, changes little.
+    again = ended(("ab", "ba"), [[sign, -sign][::way] for sign in [*openings, -1.0] for way in (1, -1)][:-1])
+    assert not again.is_in_pairs
+    assert again.elo_range("a").low is None or again.elo_range("a").low < 0
+
+
+def test_joined_duels_keep_their_pairs() -> None:
+    one = ended(("ab", "ba"), [[1.0, -1.0]])
+    broken_off = replace(one, records=(replace(one.records[0], opening="another", start_key=99),))
+    whole = ended(("ab", "ba"), [[1.0, -1.0], [-1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]])
+    assert DuelResult.joined([broken_off, whole]).pairs("a") == whole.pairs("a") == (1, 0, 0, 0, 1)
 
 
 def test_seats_of_one_game_are_one_observation() -> None:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import chess.pgn
+import numpy as np
 import pytest
 from commands_for_tests import moemcts as in_this_process
 from matches_for_tests import game_record
@@ -534,7 +535,8 @@ def test_numbers_of_a_match_say_how_its_games_begin(moemcts, tmp_path: Path) -> 
     ],
 )
 def test_one_bound_is_a_verdict_too(counts: tuple[int, ...], told: str) -> None:
-    assert _claim(student_elo(counts), sum(counts), "games").startswith(told)
+    scores = np.repeat(np.linspace(0, 1, len(counts)), counts).tolist()
+    assert _claim(student_elo(scores), sum(counts), "games").startswith(told)
 
 
 @pytest.mark.parametrize("num_pairs", [2, 4, 6, 8, 12, 20])
@@ -544,7 +546,8 @@ def test_equal_agents_are_hardly_ever_called_better_however_few_the_pairs(num_pa
     for won in range(num_pairs + 1):
         for lost in range(num_pairs + 1 - won):
             even = num_pairs - won - lost
-            if "no difference shown" not in _claim(student_elo((lost, 0, even, 0, won)), num_pairs, "pairs"):
+            found = student_elo([*[0.0] * lost, *[0.5] * even, *[1.0] * won])
+            if "no difference shown" not in _claim(found, num_pairs, "pairs"):
                 ways = math.comb(num_pairs, won) * math.comb(num_pairs - won, lost)
                 shown += ways * 0.25 ** (won + lost) * 0.5**even
     assert shown < 0.06
