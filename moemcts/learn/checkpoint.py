@@ -18,7 +18,7 @@ from moemcts.game import Game
 from moemcts.gates import PhaseGate
 from moemcts.learn.fingerprint import encoding_fingerprint, gate_fingerprint
 from moemcts.learn.gates.saved import LearnedGate, load_gate, save_gate
-from moemcts.learn.identity import PLAIN_FILE, check_encoding, checked
+from moemcts.learn.identity import PLAIN_FILE, Encoding, check_encoding, checked
 from moemcts.learn.inference.evaluators import AUTO, BATCH_SIZE, Choice, Inference, resolve
 from moemcts.learn.inference.folder import has_models, read_models
 from moemcts.learn.inference.making import make
@@ -31,8 +31,8 @@ from moemcts.learn.weights import (
     load_state,
     network_state,
     outline,
-    read_state,
     state_bytes,
+    state_of,
 )
 from moemcts.store import digest, read_bytes, read_toml, write_bytes, write_toml
 
@@ -212,29 +212,23 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
     manifest's names mean here, DamagedFile if a file is not as it was written.
     """
     manifest = read_toml(folder / MANIFEST)
+    if isinstance(found := manifest.get("format"), int) and found != FORMAT:
+        raise ForeignData(f"{folder} has format {found}; this version reads {FORMAT}")
     checked(_Manifest, manifest, f"{folder / MANIFEST} is no manifest of experts")
-    try:
-        if manifest["format"] != FORMAT:
-            raise ForeignData(f"{folder} has format {manifest['format']}; this version reads {FORMAT}")
-        if "precision" in manifest:
-            raise ForeignData(
-                f"{folder} holds exported models; name the experts they are of, with precision=int8 if so"
-            )
-        check_encoding(folder, manifest["game"], manifest["encoding"], game)
-        gate = _load_gate(folder, manifest["gate"], game, makers)
-        _check_gate(folder, manifest["gate"], gate, game)
+    if "precision" in manifest:
+        raise ForeignData(f"{folder} holds exported models; name the experts they are of, with precision=int8 if so")
+    check_encoding(folder, manifest["game"], manifest["encoding"], game)
+    gate = _load_gate(folder, manifest["gate"], game, makers)
+    _check_gate(folder, manifest["gate"], gate, game)
 
-        def blank() -> nn.Module:
-            network: nn.Module = makers.network(manifest["network"], game.spec.observation_shape, game.spec.num_actions)
-            return network
+    def blank() -> nn.Module:
+        network: nn.Module = makers.network(manifest["network"], game.spec.observation_shape, game.spec.num_actions)
+        return network
 
-        expected = outline(blank)
-        networks = [
-            _load_expert(folder / entry["file"], entry["sha256"], blank, expected).eval()
-            for entry in manifest["experts"]
-        ]
-    except (KeyError, TypeError) as error:
-        raise DamagedFile(f"{folder / MANIFEST} is no manifest of experts: {error}") from error
+    expected = outline(blank)
+    networks = [
+        _load_expert(folder / entry["file"], entry["sha256"], blank, expected).eval() for entry in manifest["experts"]
+    ]
     if len(networks) != gate.num_phases:
         raise DamagedFile(
             f"{folder / MANIFEST} names {len(networks)} experts, but its gate {gate.name} has {gate.num_phases} phases"
@@ -242,36 +236,32 @@ def load_networks(folder: Path, game: Game, makers: Makers) -> LoadedNetworks:
     return LoadedNetworks(folder=folder, game=game, gate=gate, networks=tuple(networks), manifest=manifest)
 
 
-class _Encoding(BaseModel):
-    planes: str = ""
-    actions: str = ""
-
-
 class _Gate(BaseModel):
-    reference: str = ""
-    name: str = ""
-    parameters: dict[str, Any] = {}
-    fingerprint: str = ""
+    reference: str
+    name: str
+    parameters: dict[str, Any]
+    fingerprint: str
     file: str | None = Field(default=None, pattern=PLAIN_FILE)
 
 
 class _Expert(BaseModel):
     phase: str = ""
-    file: str | None = Field(default=None, pattern=PLAIN_FILE)
-    sha256: str = ""
+    file: str = Field(pattern=PLAIN_FILE)
+    sha256: str
 
 
 class _Manifest(BaseModel):
-    """The types of what a manifest has; who needs what is missing says so."""
+    """What a manifest has; of what is read elsewhere, the types."""
 
-    game: str = ""
-    network: str = ""
+    format: int
+    game: str
+    network: str
+    encoding: Encoding
+    gate: _Gate
+    experts: list[_Expert]
     scheme: str = ""
     data: str = ""
-    encoding: _Encoding = _Encoding()
-    gate: _Gate = _Gate()
     seed: int = 0
-    experts: list[_Expert] = []
 
 
 def _load_gate(folder: Path, saved: Mapping[str, Any], game: Game, makers: Makers) -> PhaseGate:
@@ -291,10 +281,10 @@ def _check_gate(folder: Path, saved: Mapping[str, Any], gate: PhaseGate, game: G
 
 
 def _load_expert(path: Path, sha256: str, blank: Callable[[], nn.Module], expected: nn.Module | None) -> nn.Module:
-    found = digest(read_bytes(path))
-    if found != sha256:
+    content = read_bytes(path)
+    if (found := digest(content)) != sha256:
         raise DamagedFile(f"{path} is damaged: expected SHA-256 {sha256[:12]}, got {found[:12]}")
-    state, _ = read_state(path)
+    state, _ = state_of(content, path)
     check_finite(state, path)
     # Compared with a network that takes no memory: sizes that the manifest only claims are not made.
     if expected is not None:

@@ -73,7 +73,11 @@ def read_state(path: Path) -> tuple[Weights, dict[str, Any]]:
 
     A file with a hash of its content has to agree with it.
     """
-    data = read_bytes(path)
+    return state_of(read_bytes(path), path)
+
+
+def state_of(data: bytes, path: Path) -> tuple[Weights, dict[str, Any]]:
+    """Returns tensors and content of a file whose bytes are given; raises as `read_state`."""
     try:
         state = safetensors.torch.load(data)
     except (safetensors.SafetensorError, ValueError, KeyError) as error:

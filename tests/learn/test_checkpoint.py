@@ -171,6 +171,26 @@ def test_fields_of_another_type_are_named(tmp_path: Path, path: list[Any], value
     assert str(error.value) == f"{tmp_path / 'manifest.toml'} is no manifest of experts: {told}"
 
 
+@pytest.mark.parametrize("path", [["format"], ["gate", "fingerprint"], ["encoding"], ["experts", 1, "file"]])
+def test_fields_that_are_missing_are_named(tmp_path: Path, path: list[Any]) -> None:
+    save(tmp_path)
+    manifest = read_toml(tmp_path / "manifest.toml")
+    table: Any = manifest
+    for key in path[:-1]:
+        table = table[key]
+    del table[path[-1]]
+    write_toml(tmp_path / "manifest.toml", manifest)
+    with pytest.raises(DamagedFile, match=rf"is no manifest of experts: {'.'.join(map(str, path))} is missing$"):
+        load_experts(tmp_path, TicTacToe(), plugins())
+
+
+def test_a_mistake_of_a_gate_is_not_blamed_on_the_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(tmp_path)
+    monkeypatch.setattr("moemcts.gates.CutGate.phases", lambda *_: {}["phase"])
+    with pytest.raises(KeyError, match="phase"):
+        load_experts(tmp_path, TicTacToe(), plugins())
+
+
 def test_weights_that_are_no_numbers_are_named(tmp_path: Path) -> None:
     networks = [trained_network() for _ in range(3)]
     with torch.no_grad():
