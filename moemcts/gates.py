@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, final
@@ -72,12 +73,19 @@ class HardGate(ABC):
 
 
 def named(gate: PhaseGate, reference: str) -> PhaseGate:
-    """Returns the gate of a reference; raises MoemctsError where it has no name and names of its phases."""
+    """Returns the gate of a reference; raises MoemctsError where it has no name and names of its phases, and where its
+    parameters cannot be written down.
+    """
     name, phases = getattr(gate, "name", None), getattr(gate, "phase_names", None)
     is_named = isinstance(phases, tuple) and len(phases) > 0 and all(isinstance(phase, str) for phase in phases)
     if not isinstance(name, str) or not is_named:
         got = f"{name!r} and {phases!r}"
         raise MoemctsError(f"gate {reference!r} is wrong: expected a name and phase_names, a tuple of text, got {got}")
+    try:
+        json.dumps(dict(gate.parameters))
+    except (TypeError, ValueError) as error:
+        told = f"got {gate.parameters!r:.80}: {error}"
+        raise MoemctsError(f"gate {reference!r} is wrong: expected parameters of JSON values, {told}") from None
     return gate
 
 

@@ -313,6 +313,14 @@ def test_broken_gates_evaluators_and_agents_are_found() -> None:
     ):
         named(numbered, "plies")
 
+    class Counted(PlyGate):
+        @property
+        def parameters(self) -> Any:
+            return {"cuts": np.array([2])}
+
+    with pytest.raises(MoemctsError, match=r"expected parameters of JSON values, got \{'cuts': array\(.*: Object of"):
+        named(Counted([2]), "plies")
+
     class Loud:
         def evaluate(self, views: Views) -> Evaluation:
             return Evaluation(np.zeros((len(views), 4), np.float32), np.full(len(views), 3, np.float32))
