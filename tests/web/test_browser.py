@@ -24,7 +24,8 @@ CHROMEDRIVER = shutil.which("chromedriver")
 if CHROMIUM is None or CHROMEDRIVER is None:
     pytest.skip("no browser: apt-get install chromium chromium-driver", allow_module_level=True)
 
-PATIENCE = 60.0
+PATIENCE = 300.0
+"""Seconds that a busy machine may take."""
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -61,7 +62,7 @@ def page(browser: Any, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             browser.get(server.stdout.readline().strip())
             # What was logged before is another page's.
             complaints(browser)
-            until(lambda: step(browser) == 0)
+            until(lambda: step(browser) is not None)
             browser.execute_script("window.moemcts.wait = 0")
             yield server
         finally:
@@ -143,6 +144,10 @@ def test_tiles_are_walked_with_keys(browser: Any) -> None:
             ).perform()
             until(lambda before=told["step"]: step(browser) not in (None, before))  # type: ignore[misc]
         assert len(browser.find_elements("css selector", "#seats .seat")) == 4
+        # A button that keys have led to takes those that press it: here they do not lay a bomb.
+        browser.execute_script("document.getElementById('back').focus()")
+        webdriver.ActionChains(browser).send_keys(" ").perform()
+        until(lambda: step(browser) == told["step"] - 1)
         assert browser.find_element("id", "gate-name").text.startswith("steps")
         assert not complaints(browser)
 
@@ -205,6 +210,44 @@ def test_a_player_flips_resigns_takes_back_and_types(browser: Any) -> None:
         browser.refresh()
         until(lambda: step(browser) == before + 2)
         assert len(browser.find_elements("css selector", "#lanes .ply")) == before + 3
+
+
+def test_who_thinks_is_left_by_taking_back_by_resigning_and_by_a_new_game(browser: Any) -> None:
+    def move() -> None:
+        cell(browser, now(browser)["actions"][0]["name"]).click()
+        until(lambda: browser.execute_script("return moemcts.leaving && moemcts.rounds.length === 2"), "the answer")
+
+    # By far more than there is time for.
+    searching = ("--game", "connect-four", "--against", "weights:connect-four", "--simulations", "100000")
+    with page(browser, *searching):
+        move()
+        browser.find_element("id", "back").click()
+        until(lambda: step(browser) == 0)
+        move()
+        browser.find_element("id", "resign").click()
+        until(lambda: "You resigned: Red won." in browser.find_element("id", "notice").text)
+        browser.find_element("id", "back").click()
+        until(lambda: browser.execute_script("return moemcts.leaving"), "the search to go on")
+        browser.find_element("id", "open").click()
+        browser.find_element("id", "seed").send_keys("\n")
+        until(lambda: step(browser) == 0)
+        assert now(browser)["asked"]
+        assert not complaints(browser)
+
+
+def test_the_dialog_offers_the_game_that_is_played(browser: Any) -> None:
+    with page(browser, "--game", "chess", "--against", "random"):
+        laid = browser.execute_async_script(
+            "const body = JSON.stringify({game: 'pommerman', agents: ['simple', 'you', 'random', 'random']});"
+            "fetch('/api/tables', {method: 'POST', headers: {'Content-Type': 'application/json'}, body})"
+            ".then(answer => answer.json()).then(table => arguments[0](table.id))"
+        )
+        browser.execute_script("location.hash = arguments[0]", laid)
+        until(lambda: now(browser)["game"] == "pommerman")
+        browser.find_element("id", "open").click()
+        places = [one.get_property("value") for one in browser.find_elements("css selector", "#places select")]
+        assert browser.find_element("id", "game").get_property("value") == "pommerman"
+        assert places == ["simple", "you", "random", "random"]
 
 
 def test_a_pawn_becomes_what_is_chosen(browser: Any) -> None:

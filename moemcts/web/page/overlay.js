@@ -29,6 +29,8 @@ function drawVisits(overlay, move) {
         const opacity = chosen ? .85 : .3 + .4 * one.share
         const [x, y] = middle(one.spots[one.spots.length - 1])
         if (one.spots.length > 1) arrow(overlay, middle(one.spots[0]), [x, y], .05 + .12 * one.share, colour, opacity)
+        // Round what is put there; elsewhere nothing is.
+        else if (chosen) shape("circle", {cx: x, cy: y, r: .36 + .06 * one.share, fill: "none", stroke: colour, "stroke-width": .05}, overlay)
         else shape("circle", {cx: x, cy: y, r: .12 + .14 * one.share, fill: colour, opacity}, overlay)
         if (one.visits == null) continue
         const label = shape("text", {x: x + .26, y: y - .3}, overlay)

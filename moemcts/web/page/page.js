@@ -3,7 +3,7 @@ import {drawOverlay} from "./overlay.js"
 import {drawTimeline, phaseColour, usePhaseColours} from "./timeline.js"
 
 const $ = id => document.getElementById(id)
-const state = {rounds: [], shown: 0, playing: true, busy: false, board: null, page: null, looked: null, wait: 450, isLost: false}
+const state = {rounds: [], shown: 0, playing: true, busy: false, board: null, page: null, looked: null, wait: 450, isLost: false, leaving: null}
 window.moemcts = state
 
 const make = (name, properties = {}, ...children) => {
@@ -16,18 +16,23 @@ const signed = value => {
     return digits === "0.00" ? digits : (value > 0 ? "+" : "−") + digits
 }
 const last = () => state.rounds[state.rounds.length - 1]
+const sits = round => round.seats.some(seat => seat.agent === "you")
 
 // What the server says; an error has its status, 0 where nobody answers.
-async function ask(path, body) {
+async function ask(path, body, signal) {
     let answer
     try {
         answer = await fetch(path, body && {
-            method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body),
+            method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body), signal,
         })
-    } catch {
+    } catch (error) {
+        if (signal?.aborted) throw error
         throw Object.assign(new Error("No answer: the program has ended. Start `moemcts play --web` again: this game goes on by itself."), {status: 0})
     }
-    const told = await answer.json()
+    const told = await answer.json().catch(error => {
+        if (signal?.aborted) throw error
+        return {error: `The program failed, and said nothing that could be read (${answer.status}).`}
+    })
     if (!answer.ok) throw Object.assign(new Error(told.error), {status: answer.status})
     return told
 }
@@ -45,14 +50,19 @@ async function attempt(work) {
         await work()
         if (!last()?.over) notice("")
     } catch (error) {
-        notice(error.message, true)
-        if (error.status === 0 || error.status === 404) lost()
-        else if (!last()?.asked) state.playing = false
-        // Another page may have gone on with this game.
-        if (error.status === 409 && last()) await reload(`/api/tables/${last().id}/rounds`).catch(() => null)
+        if (error.name === "AbortError") notice("")
+        else await complain(error)
     }
     state.busy = false
     await show(state.shown)
+}
+
+async function complain(error) {
+    notice(error.message, true)
+    if (error.status === 0 || (error.status === 404 && last())) lost()
+    else if (!last()?.asked) state.playing = false
+    // Another page may have gone on with this game.
+    if (error.status === 409 && last()) await reload(`/api/tables/${last().id}/rounds`).catch(() => null)
 }
 
 // The program has ended, or was started anew and knows nothing of this game: it is asked until it answers, and given the game.
@@ -67,6 +77,8 @@ function lost() {
                 return location.reload()
             }
             const known = await ask(`/api/tables/${now.id}`).catch(error => { if (error.status !== 404) throw error })
+            // A new game may have been begun since.
+            if (last() !== now) return
             if (!known) {
                 const moves = state.rounds.slice(1).map(round => round.moves.map(move => move.action))
                 const laid = await ask("/api/tables", {...now.made, moves})
@@ -91,12 +103,29 @@ const seen = round => ({step: round.step, revision: round.revision})
 
 // A round is played: the person's, if an action is given, else that of the agents.
 async function advance(action) {
+    const leaving = new AbortController()
     await attempt(async () => {
         const now = last()
         thinks(now)
-        add(await ask(`/api/tables/${now.id}/advance`, {...seen(now), action: action ?? null}))
+        state.leaving = leaving
+        try {
+            add(await ask(`/api/tables/${now.id}/advance`, {...seen(now), action: action ?? null}, leaving.signal))
+        } finally {
+            state.leaving = null
+        }
     })
-    follow()
+    if (!leaving.signal.aborted) follow()
+}
+
+// Leaves the round that is thought about, at which the server stops; says which position it was to follow.
+async function interrupt() {
+    const from = state.leaving && last()
+    state.leaving?.abort()
+    clearTimeout(state.timer)
+    while (state.busy) await new Promise(done => setTimeout(done, 30))
+    // It may have been played just then.
+    if (from) await reload(`/api/tables/${from.id}/rounds`).catch(() => null)
+    return from
 }
 
 function add(round) {
@@ -142,10 +171,9 @@ function turnOf(round, isLast) {
 }
 
 function follow() {
-    const now = last()
     clearTimeout(state.timer)
-    if (!now || now.over || now.asked || !state.playing || state.isLost) return
-    state.timer = setTimeout(() => !last().asked && state.playing && !state.isLost && advance(), state.wait)
+    const goesOn = () => last() && !last().over && !last().asked && state.playing && !state.isLost
+    if (goesOn()) state.timer = setTimeout(() => goesOn() && advance(), state.wait)
 }
 
 function result(round) {
@@ -157,8 +185,7 @@ function result(round) {
 }
 
 async function start(asked) {
-    clearTimeout(state.timer)
-    while (state.busy) await new Promise(done => setTimeout(done, 30))
+    await interrupt()
     notice("The table is being laid …")
     await attempt(async () => {
         const round = await ask("/api/tables", asked)
@@ -167,6 +194,7 @@ async function start(asked) {
         state.isLost = false
         clearTimeout(state.search)
         state.looked = null
+        $("buttons").replaceChildren()
         history.replaceState(null, "", "#" + round.id)
         add(round)
     })
@@ -174,22 +202,30 @@ async function start(asked) {
 }
 
 async function back() {
-    await attempt(async () => {
-        const now = last()
+    const from = await interrupt(), now = last()
+    // Where all move at once, what was chosen and not yet played is taken back.
+    if (!from?.asked || from.step !== now.step) await attempt(async () => {
         const round = await ask(`/api/tables/${now.id}/back`, seen(now))
-        state.playing = round.asked
+        state.playing = sits(round)
         add(round)
     })
+    follow()
 }
 
 async function resign() {
+    await interrupt()
     await attempt(async () => {
         const now = last()
         add(await ask(`/api/tables/${now.id}/resign`, seen(now)))
     })
+    follow()
 }
 
-const flip = () => attempt(() => reload(`/api/tables/${last().id}/turn`, {}))
+// The board can be turned while others think.
+async function flip() {
+    await reload(`/api/tables/${last().id}/turn`, {}).catch(complain)
+    await show(state.shown)
+}
 
 // Everything below shows the round that is looked at.
 
@@ -206,46 +242,56 @@ async function show(index) {
         document.body.classList.remove("thinks")
     }
     document.body.classList.toggle("yours", open.length > 0)
-    await showBoard(round, open)
+    await mount(round.page)
+    // Another may have been asked for while the board's script was loaded.
+    if (state.rounds[state.shown] !== round) return show(state.shown)
+    showBoard(round, open)
     drawOverlay($("overlay"), round, open, state.board, choose)
-    showButtons(round, open)
     showBar(index)
     showSeats(round, index)
     showGate(round)
     showThought(round)
     drawTimeline($("lanes"), $("legend"), state.rounds, index, show)
-    const sits = round.seats.some(seat => seat.agent === "you")
+    const isPlayed = sits(round)
+    showButtons(open, isPlayed && isLast && !round.over)
     $("pause").textContent = state.playing ? "pause" : "go on"
-    $("pause").hidden = sits && state.playing
-    $("step").hidden = sits
+    $("pause").hidden = isPlayed && state.playing
+    $("step").hidden = isPlayed
     $("pause").disabled = $("step").disabled = last().over
     $("back").disabled = !(last().step > 0)
-    $("resign").hidden = !sits || !round.zero_sum
+    $("resign").hidden = !isPlayed || !round.zero_sum
     $("resign").disabled = last().over
     $("flip").hidden = !round.turns
-    // Where actions have keys, a field to type in would take them.
-    $("typing").hidden = !open.length || open.some(one => one.key)
+    // Where actions have keys, a field to type in would take them. It stays while others think: what is typed is kept.
+    $("typing").hidden = !isPlayed || !isLast || round.over || state.rounds.some(one => one.actions.some(action => action.key))
     $("names").replaceChildren(...open.map(one => make("option", {value: one.name})))
     document.body.dataset.step = round.step
     document.body.dataset.over = round.over
 }
 
-async function showBoard(round, open) {
+// The game's own script draws its board, where it has one.
+async function mount(page) {
+    if (state.page === page) return
+    $("own").replaceChildren()
+    state.page = page
+    state.board = null
+    if (!page) return
+    try {
+        const module = await import(`/board/${page}/board.js`)
+        if (state.page === page) state.board = module.mount($("own"), choose)
+    } catch (error) {
+        state.page = null
+        notice(`The board cannot be drawn: ${error.message}`, true)
+    }
+}
+
+function showBoard(round, open) {
     const {width, height, svg, data} = round.drawing
     $("board").style.aspectRatio = width ? `${width} / ${height}` : ""
     $("board").style.setProperty("--ratio", width ? width / height : 1)
     for (const id of ["drawing", "overlay"]) $(id).setAttribute("viewBox", `0 0 ${width || 1} ${height || 1}`)
     $("drawing").innerHTML = svg
     $("text").textContent = data.text ?? ""
-    if (state.page !== round.page) {
-        $("own").replaceChildren()
-        state.page = round.page
-        state.board = null
-        if (round.page) {
-            const module = await import(`/board/${round.page}/board.js`)
-            state.board = module.mount($("own"), choose)
-        }
-    }
     $("own").hidden = !round.page
     state.board?.show(data, open, round.viewer)
 }
@@ -262,7 +308,9 @@ function choose(actions) {
     $("chooser").showModal()
 }
 
-function showButtons(round, open) {
+function showButtons(open, isPlaying) {
+    // While others think they stay: what is below does not move.
+    if (isPlaying && !open.length) return $("buttons").querySelectorAll("button").forEach(one => { one.disabled = true })
     const buttons = open.filter(one => !one.spots.length && !state.board?.takes(one.action))
     const key = name => ({ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", " ": "space"})[name] ?? name
     $("buttons").replaceChildren(...buttons.map(one => make("button", {onclick: () => advance(one.action)},
@@ -294,7 +342,7 @@ function showBar(index) {
     $("score").textContent = Math.abs(value).toFixed(2)
     $("score").className = share >= .5 ? "low" : "high"
     $("score").style.color = (share >= .5 ? below : 1 - below) === 0 ? "#26313a" : "#f4f1ea"
-    $("bar").title = `expected result for ${round.seats[0].name}: ${signed(value)}`
+    $("bar").title = $("bar").ariaLabel = `expected result for ${round.seats[0].name}: ${signed(value)}`
 }
 
 function showSeats(round, index) {
@@ -303,8 +351,14 @@ function showSeats(round, index) {
         const value = round.over ? round.returns[player] : belief(player, index)
         const chip = make("i", {className: "chip"})
         chip.style.background = seat.colour
-        const choose = () => { state.looked = state.looked === player ? null : player; show(state.shown) }
-        return make("div", {title: seat.title, onclick: choose, className: "seat" + (state.looked === player ? " looked" : "") + (round.active.includes(player) && (round.zero_sum || moved.includes(player)) ? " moves" : "")},
+        const isLooked = state.looked === player
+        const moves = !round.over && round.active.includes(player) && (round.zero_sum || moved.includes(player))
+        const choose = async () => {
+            state.looked = isLooked ? null : player
+            await show(state.shown)
+            $("seats").children[player].focus()
+        }
+        return make("button", {title: seat.title, onclick: choose, ariaPressed: isLooked, className: "seat" + (isLooked ? " looked" : "") + (moves ? " moves" : "")},
             chip, make("div", {}, make("b", {textContent: seat.name + " "}), make("span", {textContent: seat.agent})),
             make("output", {textContent: value == null ? "" : signed(value), title: "expected result"}))
     }))
@@ -367,15 +421,19 @@ function showThought(round) {
 
 // The dialog for a new game.
 
-async function offer(game, seat = 0) {
+async function offer(game, seat = 0, agents = null) {
+    $("play").disabled = true
     const offers = await ask(`/api/games/${encodeURIComponent(game)}`)
-    const first = offers.seats.map((_, player) => player === seat ? "you" : offers.default)
+    const first = agents ?? offers.seats.map((_, player) => player === seat ? "you" : offers.default)
+    // Another game may have been chosen since.
+    if ($("game").value !== game) return first
     const select = (chosen, player) => make("select", {id: `seat-${player}`}, ...["you", ...offers.agents].map(name =>
         make("option", {textContent: name, value: name, selected: name === chosen})))
     $("places").replaceChildren(...first.map((chosen, player) =>
         make("label", {}, offers.seats[player] + " ", select(chosen, player))))
     $("swap").textContent = first.length === 2 ? "swap sides" : "change places"
     $("swap").hidden = first.length < 2
+    $("play").disabled = false
     return first
 }
 
@@ -397,14 +455,16 @@ $("form").addEventListener("submit", event => {
 })
 $("game").addEventListener("change", () => offer($("game").value).catch(error => notice(error.message, true)))
 $("open").onclick = () => $("new").showModal()
+$("cancel").onclick = () => $("new").close()
 $("back").onclick = back
 $("resign").onclick = resign
 $("flip").onclick = flip
 $("typing").addEventListener("submit", event => {
     event.preventDefault()
     const text = $("typed").value.trim()
+    if (!text || state.busy || !last().asked) return
     $("typed").value = ""
-    if (text) advance(text)
+    advance(text)
 })
 // A piece that was put somewhere goes back where no choice was made.
 $("chooser").addEventListener("close", () => $("chooser").returnValue === "taken" || show(state.shown))
@@ -412,6 +472,7 @@ $("pause").onclick = () => { state.playing = !state.playing; show(state.shown); 
 $("step").onclick = () => { state.playing = false; advance() }
 document.addEventListener("keydown", event => {
     if (event.target.matches?.("input, select")) return event.key === "Escape" && event.target.blur()
+    if ((event.key === " " || event.key === "Enter") && event.target.matches?.("button, a")) return
     if (document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey) return
     const round = last()
     if (!round) return
@@ -432,6 +493,11 @@ document.addEventListener("keydown", event => {
     event.preventDefault()
 })
 
+// A button that was clicked takes no keys that mean actions.
+document.addEventListener("click", event => event.detail && event.target.closest?.("button")?.blur())
+// The address of another game.
+window.addEventListener("hashchange", () => location.reload())
+
 async function begin() {
     try {
         const told = await ask("/api/games")
@@ -447,14 +513,17 @@ async function begin() {
         const known = location.hash.slice(1)
         const round = known && await ask(`/api/tables/${encodeURIComponent(known)}`).catch(() => null)
         if (round) {
-            $("game").value = round.game
+            if (told.games.some(game => game.name === round.game)) {
+                $("game").value = round.game
+                await offer(round.game, told.seat, round.made.agents)
+            }
             await reload(`/api/tables/${round.id}/rounds`)
             if (round.over) notice(result(round))
             await show(state.shown)
             follow()
         } else await start({game: told.game, agents, seed: told.seed, ...(told.simulations ? {simulations: told.simulations} : {})})
     } catch (error) {
-        notice(error.message, true)
+        await complain(error)
     }
 }
 
