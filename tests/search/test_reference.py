@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from games_for_tests import HashedTree, NativeConnectFour, NativeTicTacToe, TreeGame, TreeState
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from searching_for_tests import HashedEvaluator, native_results, reference_visits, searched_alike, varied_trees
 
 from moemcts.agents import Decision, Seat
@@ -40,6 +42,58 @@ def test_native_visits_are_those_of_the_definition_on_random_games(rules, config
     expected, result = searched.expected, searched.result
     assert result.num_nodes == expected.num_nodes
     assert result.num_simulations == expected.num_simulations
+
+
+TOGETHER: dict[str, st.SearchStrategy[Any]] = {
+    "simulations": st.integers(1, 120),
+    "nodes": st.none() | st.integers(1, 100),
+    "c_init": st.sampled_from([0.5, 2.5]),
+    "c_base": st.sampled_from([10.0, 19652.0]),
+    "first_play_urgency": st.sampled_from(["loss", "draw", "parent", "reduction"]),
+    "virtual_loss": st.sampled_from([0.0, 1.0, 3.0]),
+    "policy_temperature": st.sampled_from([0.5, 1.7]),
+    "uniform_share": st.sampled_from([0.0, 0.25, 1.0]),
+    "noise_fraction": st.sampled_from([0.0, 0.25]),
+    "noise_alpha": st.sampled_from([0.2, 1.5]),
+    "forced_playouts": st.sampled_from([0.0, 0.0, 2.0]),
+    "root": st.sampled_from(["puct", "puct", "gumbel"]),
+    "considered_actions": st.sampled_from([1, 2, 16]),
+    "gumbel_noise": st.sampled_from([0.0, 1.0]),
+    "visit_offset": st.sampled_from([0.0, 50.0]),
+    "value_scale": st.sampled_from([0.1, 1.0]),
+    "pruning_visits": st.sampled_from([0, 3, 20]),
+    "unpruned_actions": st.sampled_from([1, 2, 5]),
+    "unpruning_visits": st.sampled_from([5.0, 20.0]),
+    "unpruning_factor": st.sampled_from([1.01, 1.3, 2.0]),
+    "stop_tolerance": st.sampled_from([0.0, 0.0, 0.3]),
+    "stop_share": st.sampled_from([0.0, 0.7]),
+    "smart_pruning": st.sampled_from([False, False, True]),
+    "solver": st.booleans(),
+    "leaves_per_tree": st.sampled_from([1, 2, 5]),
+}
+"""All that decides which nodes of one tree are visited; what cannot go together is refused."""
+OF_NO_TREE = {
+    *("seconds", "num_threads", "reuse", "replies", "rollout_plies", "cache_size"),
+    *("temperature", "temperature_plies", "temperature_decay", "quantile_clipping", "q_veto_delta", "q_value_weight"),
+}
+"""Options of time, of several trees, of opponents, of evaluations and of the move that is played."""
+
+
+def test_every_option_is_compared_or_of_no_tree() -> None:
+    assert TOGETHER.keys() | OF_NO_TREE == SearchConfig.model_fields.keys()
+
+
+@settings(max_examples=60, deadline=None)
+@given(varied_trees, st.fixed_dictionaries(TOGETHER), st.integers(0, 2**63))
+def test_options_together_are_searched_like_the_definition(rules, options, seed):  # type: ignore[no-untyped-def]
+    try:
+        config = SearchConfig(**options)
+    except ValidationError:
+        reject()
+    searched = searched_alike(HashedTree(rules), config, seed)
+    expected, result = searched.expected, searched.result
+    assert (result.num_nodes, result.num_simulations) == (expected.num_nodes, expected.num_simulations)
+    assert result.plies_left == expected.root.plies_left
 
 
 @settings(max_examples=60, deadline=None)
