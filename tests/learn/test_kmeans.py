@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from moemcts.learn.gates import kmeans as kmeans_module
 from moemcts.learn.gates.kmeans import kmeans, nearest
 
 
@@ -51,3 +52,10 @@ def test_fewer_different_points_than_clusters_are_an_error(num_clusters: int) ->
     assert kmeans(points, 2, 0).inertia == 0
     with pytest.raises(ValueError, match=f"expected at least {num_clusters} different points, got 2"):
         kmeans(points, num_clusters, 0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_cluster_is_left_without_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Nothing is near the last centre, and what is farthest from its own is all that the second one has.
+    monkeypatch.setattr(kmeans_module, "_start", lambda *_: np.array([[0.5], [50.0], [1000.0]]))
+    assert sorted(kmeans(np.array([[0.0], [1.0], [100.0]]), 3, 0).members.tolist()) == [0, 1, 2]

@@ -68,10 +68,11 @@ def _lloyd(points: Points, centres: Points) -> Clusters:
         distances = np.maximum(squares[:, None] - 2 * points @ centres.T + np.square(centres).sum(axis=1), 0)
         before, members = members, distances.argmin(axis=1)
         nearby = distances[np.arange(len(points)), members]
-        for empty in np.flatnonzero(np.bincount(members, minlength=len(centres)) == 0):
-            # A cluster that lost all its points begins anew with the point that is worst off.
+        while (empty := np.flatnonzero(np.bincount(members, minlength=len(centres)) == 0)).size:
+            # A cluster that lost all its points begins anew with the point that is worst off, whose own may lose all
+            # that it had. No point begins two.
             farthest = int(nearby.argmax())
-            members[farthest], nearby[farthest] = empty, 0.0
+            members[farthest], nearby[farthest] = empty[0], -1.0
         if np.array_equal(before, members):
             break
         centres = np.stack([points[members == cluster].mean(axis=0) for cluster in range(len(centres))])
