@@ -33,6 +33,8 @@ _LETTERS = 40
 """Letters in a line of a label."""
 _LINE = 0.35
 """Room for one more line of a label, in rows."""
+_LEAST_ELO = 100.0
+"""Elo that an axis spans at least where an end is open: arrows to nearly the same number would look like knowledge."""
 _FEW_VALUES = 30
 """Values of a timeline up to which each is marked."""
 
@@ -196,7 +198,7 @@ def differences(
 
 def elo_ratings(rows: Sequence[Whisker], *, title: str = "Elo", xlabel: str = "Elo difference") -> Figure:
     """Returns Elo with its 95 % intervals; one without a bound ends in an arrow."""
-    return _whiskers(rows, title=title, xlabel=xlabel, reference=(0.0, "equal"), limits=None)
+    return _whiskers(rows, title=title, xlabel=xlabel, reference=(0.0, "equal"), limits=None, least_span=_LEAST_ELO)
 
 
 def phase_shares(
@@ -237,6 +239,7 @@ def _whiskers(
     xlabel: str,
     reference: tuple[float, str] | None,
     limits: tuple[float, float] | None,
+    least_span: float = 0.0,
 ) -> Figure:
     with drawing():
         labels = readable([row.label for row in rows])
@@ -245,8 +248,12 @@ def _whiskers(
         axes = figure.add_subplot()
         ends = [end for row in rows for end in (row.value, row.low, row.high) if end is not None]
         ends += [reference[0]] if reference else []
-        span = (max(ends) - min(ends) or 1.0) if ends else 1.0
-        start, stop = min(ends, default=0.0) - 0.08 * span, max(ends, default=1.0) + 0.08 * span
+        first, last = min(ends, default=0.0), max(ends, default=1.0)
+        if any(None in (row.low, row.high) for row in rows):
+            lacking = max(0.0, least_span - (last - first)) / 2
+            first, last = first - lacking, last + lacking
+        span = last - first or 1.0
+        start, stop = first - 0.08 * span, last + 0.08 * span
         if limits:
             start, stop = limits[0] - 0.02 * stop, min(stop, limits[1] * 1.02)
         heights = []

@@ -148,4 +148,4 @@ def _without_html(text: str) -> str:
 
 
 def _looks_numeric(cell: Cell) -> bool:
-    return isinstance(cell, str) and bool(cell) and not cell.strip("+-−<>.,±[]/% 0123456789")
+    return isinstance(cell, str) and bool(cell) and not cell.strip("+-−<>.,…±[]/% 0123456789")

@@ -459,6 +459,16 @@ def test_columns_of_numbers_are_right_aligned() -> None:
     table = Table(["name", "share", "interval"], [["x", "1.0 %", "[0.1, 0.2]"], ["y", None, None]])
     assert table.markdown().splitlines()[1] == "| --- | ---: | ---: |"
     assert Table(["phase", "nothing measured"], [["a", None], ["b", None]]).rights == [False, True]
+    assert Table(["arm", "Elo"], [["a", "-43.7 […, …]"], ["b", "+1.0 [-2.0, …]"]]).rights == [False, True]
+
+
+def test_elo_of_which_nothing_is_known_has_an_axis_that_shows_so() -> None:
+    figure = elo_ratings([Whisker(label="experts", value=0.0, low=None, high=None)])
+    first, last = figure.axes[0].get_xlim()
+    assert first == -last
+    assert last - first >= 100
+    known = elo_ratings([Whisker(label="experts", value=1.0, low=0.0, high=2.0)])
+    assert known.axes[0].get_xlim()[1] < 3
     with pytest.raises(ValueError, match="expected 1 cells in row 0, got 2"):
         Table(["one"], [["a", "b"]])
 
