@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import platform
+import shlex
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +29,14 @@ def environment() -> dict[str, Any]:
         "system": platform.platform(),
         "command": sys.argv,
     }
+
+
+def as_typed(command: Sequence[str]) -> str:
+    """Returns a command of `env.json` as it can be given to a shell, without where its program is."""
+    program = Path(command[0])
+    # Of `python -m moemcts` the first word is the module's file.
+    name = "moemcts" if program.stem in ("moemcts", "__main__") else program.name
+    return shlex.join([*(["python"] if program.suffix == ".py" and name != "moemcts" else []), name, *command[1:]])
 
 
 def groups_in_flight(game: Game) -> int:

@@ -18,7 +18,7 @@ from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.game import Game
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
-from moemcts.runs.environment import environment
+from moemcts.runs.environment import as_typed, environment
 from moemcts.runs.kept_gates import keep_gate
 from moemcts.runs.kept_openings import OpeningsFile, openings_files
 from moemcts.runs.programs import refuse_programs
@@ -235,11 +235,11 @@ class Run(ABC, Generic[Config]):
     def describe_environment(self) -> str:
         """Returns what the run was made with in words, with the command that started it."""
         found = self.environment()
-        if not found.keys() >= {"moemcts", "torch", "python", "system", "command"}:
+        if not (found.keys() >= {"moemcts", "torch", "python", "system"} and found.get("command")):
             return f"- versions are not known: {self.folder / ENVIRONMENT} is missing or damaged"
         return (
             f"- moemcts {found['moemcts']}, torch {found['torch']}, Python {found['python']}, {found['system']}\n"
-            f"- `{' '.join(map(str, found['command']))}`"
+            f"- `{as_typed([str(word) for word in found['command']])}`"
         )
 
     @property

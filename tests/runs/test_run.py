@@ -23,6 +23,7 @@ from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.report.comparison import comparison
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
 from moemcts.runs.arms import file_label, make_arms
+from moemcts.runs.environment import as_typed
 from moemcts.runs.estimate import estimate
 from moemcts.runs.finishing import finish
 from moemcts.runs.kept_gates import keep_gate, kept_gate
@@ -88,6 +89,18 @@ def test_a_match_that_fills_all_workers_is_shared_by_them(finished: Path, tmp_pa
     assert len(found) == 9
     assert found[0] == kept[0]
     assert sorted(found[1:]) == sorted(kept[1:])
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (["/usr/bin/moemcts", "run", "--network", "resnet?a=4&b=1"], "moemcts run --network 'resnet?a=4&b=1'"),
+        (["/lib/moemcts/__main__.py", "run"], "moemcts run"),
+        (["benchmarks/speed.py", "a b"], "python speed.py 'a b'"),
+    ],
+)
+def test_a_command_is_told_as_a_shell_takes_it(command: list[str], expected: str) -> None:
+    assert as_typed(command) == expected
 
 
 @pytest.mark.parametrize(
