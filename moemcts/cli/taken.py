@@ -153,6 +153,7 @@ _TAKEN = {
     "--experts": _EXPERTS,
     "--baseline": _EXPERTS,
     "--start": _EXPERTS,
+    "explain --baseline": Taken("BASELINE"),
     "run --preset": Taken("PRESET", _presets),
     "train --preset": Taken("PRESET", _presets),
     "reproduce --preset": Taken("PRESET", _presets),
