@@ -147,7 +147,7 @@ def test_tiles_are_walked_with_keys(browser: Any) -> None:
         # A button that keys have led to takes those that press it: here they do not lay a bomb.
         browser.execute_script("document.getElementById('back').focus()")
         webdriver.ActionChains(browser).send_keys(" ").perform()
-        until(lambda: step(browser) == told["step"] - 1)
+        until(lambda: (step(browser) or told["step"]) < told["step"])
         assert browser.find_element("id", "gate-name").text.startswith("steps")
         assert not complaints(browser)
 

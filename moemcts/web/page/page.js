@@ -251,7 +251,7 @@ async function show(index) {
     showSeats(round, index)
     showGate(round)
     showThought(round)
-    drawTimeline($("lanes"), $("legend"), state.rounds, index, show)
+    showTimeline()
     const isPlayed = sits(round)
     showButtons(open, isPlayed && isLast && !round.over)
     $("pause").textContent = state.playing ? "pause" : "go on"
@@ -268,6 +268,8 @@ async function show(index) {
     document.body.dataset.step = round.step
     document.body.dataset.over = round.over
 }
+
+const showTimeline = () => drawTimeline($("lanes"), $("legend"), state.rounds, state.shown, show)
 
 // The game's own script draws its board, where it has one.
 async function mount(page) {
@@ -495,6 +497,7 @@ document.addEventListener("keydown", event => {
 
 // A button that was clicked takes no keys that mean actions.
 document.addEventListener("click", event => event.detail && event.target.closest?.("button")?.blur())
+window.addEventListener("resize", () => state.rounds.length && showTimeline())
 // The address of another game.
 window.addEventListener("hashchange", () => location.reload())
 
