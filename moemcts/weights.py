@@ -84,17 +84,32 @@ def shipped() -> list[Shipped]:
 def default_weights(game: Game) -> str | None:
     """Returns the reference of the experts that play a game where the user names nobody; None where there are none.
 
-    Experts that were trained on another encoding than the game has are none.
+    They may see other planes than the game has, see `encoded_as`; of another encoding otherwise they are none.
     """
     from moemcts.learn.fingerprint import encoding_fingerprint
 
     for name, entry in plugins().weights.for_game(game.spec.name).items():
         if not entry.default:
             continue
-        encoding = read_toml(plugins().experts(name) / MANIFEST).get("encoding")
-        if encoding == encoding_fingerprint(game):
+        folder = plugins().experts(name)
+        if read_toml(folder / MANIFEST).get("encoding") == encoding_fingerprint(encoded_as(folder, game)):
             return WEIGHTS + name
     return None
+
+
+def encoded_as(experts: Path, game: Game) -> Game:
+    """Returns the game with the planes that a folder of experts was made for, where it differs in these alone."""
+    from moemcts.learn.fingerprint import encoding_fingerprint, stored_alike
+
+    manifest = read_toml(experts / MANIFEST)
+    if manifest.get("encoding") == encoding_fingerprint(game):
+        return game
+    try:
+        other = plugins().game(str(manifest.get("game", "")))
+    except UsageError:
+        # What is wrong with the folder is said by who reads it.
+        return game
+    return other if stored_alike(game, other) else game
 
 
 def is_reference(text: str) -> bool:

@@ -73,7 +73,13 @@ def test_whoever_names_nobody_meets_the_experts_that_come_with_the_game(tmp_path
     with shipped(tmp_path, default=True):
         assert player_of(game) == "weights:noughts"
     other = plugins().game("chess?max_plies=50")
-    assert player_of(other) == weights.default_weights(other) or "random"
+    assert player_of(other) == weights.default_weights(other) == "weights:chess"
+
+
+def test_experts_that_see_other_planes_of_a_game_play_it() -> None:
+    assert weights.default_weights(plugins().game("chess?planes=v1")) == "weights:chess"
+    # Another policy has other actions.
+    assert weights.default_weights(plugins().game("chess?policy=multi")) is None
 
 
 def test_experts_of_another_encoding_play_for_nobody(tmp_path: Path) -> None:

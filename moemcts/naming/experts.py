@@ -11,13 +11,14 @@ from moemcts.agents import Agent, PolicyAgent, Translated
 from moemcts.errors import UsageError, unknown_name
 from moemcts.experts import ROUTINGS, ExpertSet, ValuedBy
 from moemcts.game import Game
-from moemcts.naming.folders import encoded_as, experts_in, folder_of
+from moemcts.naming.folders import experts_in, folder_of
 from moemcts.naming.opponents import opponents_named, usual_opponents
 from moemcts.options import told
 from moemcts.plugins import plugins
 from moemcts.references import extend_reference, format_reference, parse_reference
 from moemcts.search import SearchAgent, SearchConfig
 from moemcts.search.config import FirstPlayUrgency
+from moemcts.weights import encoded_as
 
 if TYPE_CHECKING:
     from moemcts.learn.checkpoint import LoadedNetworks

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from moemcts import weights
-from moemcts.errors import MoemctsError, UsageError
+from moemcts.errors import MoemctsError
 from moemcts.game import Game
 from moemcts.plugins import plugins
 from moemcts.references import format_reference, parse_reference
@@ -48,27 +48,12 @@ def experts_in(named: str | Path) -> Path:
     raise MoemctsError(f"expected a folder of experts, got {folder}; {hint}")
 
 
-def encoded_as(experts: Path, game: Game) -> Game:
-    """Returns the game with the planes that a folder of experts was made for, where it differs in these alone."""
-    from moemcts.learn.fingerprint import encoding_fingerprint, stored_alike
-
-    manifest = read_toml(experts / weights.MANIFEST)
-    if manifest.get("encoding") == encoding_fingerprint(game):
-        return game
-    try:
-        other = plugins().game(str(manifest.get("game", "")))
-    except UsageError:
-        # What is wrong with the folder is said by who reads it.
-        return game
-    return other if stored_alike(game, other) else game
-
-
 def phases_of(experts: str, game: Game) -> list[str]:
     """Returns the phases that the experts of a reference are for."""
     from moemcts.learn.checkpoint import load_experts
 
     folder = experts_in(folder_of(experts))
-    return list(load_experts(folder, encoded_as(folder, game), plugins()).gate.phase_names)
+    return list(load_experts(folder, weights.encoded_as(folder, game), plugins()).gate.phase_names)
 
 
 def game_of(experts: str) -> Game:
