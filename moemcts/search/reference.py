@@ -55,6 +55,8 @@ class ReferenceSearch:
         """Virtual policies of all seats of the root, a list per look."""
         if root.active_players == (CHANCE,):
             raise ValueError("expected a root where a player moves, got one where chance does: play an outcome first")
+        if config.simulations is None and config.nodes is None:
+            raise ValueError("expected a limit of simulations or nodes: the definition keeps no time")
         self.root = self._node(root, root_actions or {})
 
     def select(self) -> list[tuple[State, Player]]:
@@ -91,13 +93,13 @@ class ReferenceSearch:
         if self.root.visits == 0 and not self.pending:
             return False
         options = self.config.options(self.spec)
-        simulations, nodes = options["simulations"], options["nodes"]
+        simulations, most_nodes = options["simulations"], options["nodes"]
         if self._is_foreseen() or (
             self.config.smart_pruning and self._is_move_certain(simulations - self.num_simulations)
         ):
             return True
         return (simulations is not None and self.num_simulations + self._num_held() >= simulations) or (
-            nodes is not None and self.num_nodes >= nodes
+            most_nodes is not None and self.num_nodes >= most_nodes
         )
 
     def _num_held(self) -> int:

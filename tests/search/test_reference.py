@@ -17,6 +17,7 @@ from searching_for_tests import HashedEvaluator, native_results, reference_visit
 from moemcts.agents import Decision, Seat
 from moemcts.game import Views
 from moemcts.search import SearchConfig
+from moemcts.search.reference import ReferenceSearch
 
 configs = st.builds(
     SearchConfig,
@@ -273,3 +274,10 @@ def test_one_active_player_is_textbook_puct() -> None:
 def test_a_tree_state_is_a_value() -> None:
     state = TreeState(TreeGame(1, 2, 3, 4, True))
     assert state.legal_actions(0) == state.legal_actions(0)
+
+
+def test_the_definition_refuses_a_limit_that_it_does_not_keep() -> None:
+    game = NativeTicTacToe()
+    config = SearchConfig(simulations=None, seconds=1.0)
+    with pytest.raises(ValueError, match="expected a limit of simulations or nodes"):
+        ReferenceSearch(game.spec, config, game.initial_state())
