@@ -1,12 +1,6 @@
 // What lies over the board: the last move, what the search visited, and where a person can click.
-const SVG = "http://www.w3.org/2000/svg"
+import {shape} from "./dom.js"
 
-function shape(name, attributes, parent) {
-    const element = document.createElementNS(SVG, name)
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value)
-    parent.append(element)
-    return element
-}
 const rectangle = ([x, y, width, height], more, parent) => shape("rect", {x, y, width, height, rx: .08, ...more}, parent)
 const middle = ([x, y, width, height]) => [x + width / 2, y + height / 2]
 

@@ -1,20 +1,12 @@
 // The page of a game: asks the server for one round after the other, shows each, and lets a person choose.
+import {$, make} from "./dom.js"
 import {drawOverlay} from "./overlay.js"
-import {drawTimeline, phaseColour, usePhaseColours} from "./timeline.js"
+import {showPanels} from "./panels.js"
+import {drawTimeline, usePhaseColours} from "./timeline.js"
 
-const $ = id => document.getElementById(id)
 const state = {rounds: [], shown: 0, playing: true, busy: false, board: null, page: null, looked: null, wait: 450, isLost: false, leaving: null}
 window.moemcts = state
 
-const make = (name, properties = {}, ...children) => {
-    const element = Object.assign(document.createElement(name), properties)
-    element.append(...children)
-    return element
-}
-const signed = value => {
-    const digits = Math.abs(value).toFixed(2)
-    return digits === "0.00" ? digits : (value > 0 ? "+" : "−") + digits
-}
 const last = () => state.rounds[state.rounds.length - 1]
 const sits = round => round.seats.some(seat => seat.agent === "you")
 
@@ -247,10 +239,7 @@ async function show(index) {
     if (state.rounds[state.shown] !== round) return show(state.shown)
     showBoard(round, open)
     drawOverlay($("overlay"), round, open, state.board, choose)
-    showBar(index)
-    showSeats(round, index)
-    showGate(round)
-    showThought(round)
+    showPanels(state.rounds, index, state.looked, look)
     showTimeline()
     const isPlayed = sits(round)
     showButtons(open, isPlayed && isLast && !round.over)
@@ -267,6 +256,11 @@ async function show(index) {
     $("names").replaceChildren(...open.map(one => make("option", {value: one.name})))
     document.body.dataset.step = round.step
     document.body.dataset.over = round.over
+}
+
+async function look(player) {
+    state.looked = player
+    await show(state.shown)
 }
 
 const showTimeline = () => drawTimeline($("lanes"), $("legend"), state.rounds, state.shown, show)
@@ -317,108 +311,6 @@ function showButtons(open, isPlaying) {
     const key = name => ({ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", " ": "space"})[name] ?? name
     $("buttons").replaceChildren(...buttons.map(one => make("button", {onclick: () => advance(one.action)},
         one.name, ...(one.key ? [make("kbd", {textContent: key(one.key)})] : []))))
-}
-
-// What a player was last believed to get, up to a round.
-function belief(player, index) {
-    for (let i = index; i >= 0; i--)
-        for (const move of state.rounds[i].moves)
-            if (move.player === player && move.value != null) return move.value
-    return null
-}
-
-function showBar(index) {
-    const round = state.rounds[index]
-    $("bar").hidden = !round.zero_sum
-    if (!round.zero_sum) return
-    let value = 0
-    search: for (let i = index; i >= 0; i--)
-        for (const move of state.rounds[i].moves)
-            if (move.value != null) { value = move.player === 0 ? move.value : -move.value; break search }
-    if (round.over) value = round.returns[0]
-    const below = round.side
-    const share = (1 + (below === 0 ? value : -value)) / 2
-    $("fill").style.height = `${100 * share}%`
-    $("fill").style.background = round.seats[below].colour
-    $("bar").style.background = round.seats[1 - below].colour
-    $("score").textContent = Math.abs(value).toFixed(2)
-    $("score").className = share >= .5 ? "low" : "high"
-    $("score").style.color = (share >= .5 ? below : 1 - below) === 0 ? "#26313a" : "#f4f1ea"
-    $("bar").title = $("bar").ariaLabel = `expected result for ${round.seats[0].name}: ${signed(value)}`
-}
-
-function showSeats(round, index) {
-    const moved = round.moves.map(move => move.player)
-    $("seats").replaceChildren(...round.seats.map((seat, player) => {
-        const value = round.over ? round.returns[player] : belief(player, index)
-        const chip = make("i", {className: "chip"})
-        chip.style.background = seat.colour
-        const isLooked = state.looked === player
-        const moves = !round.over && round.active.includes(player) && (round.zero_sum || moved.includes(player))
-        const choose = async () => {
-            state.looked = isLooked ? null : player
-            await show(state.shown)
-            $("seats").children[player].focus()
-        }
-        return make("button", {title: seat.title, onclick: choose, ariaPressed: isLooked, className: "seat" + (isLooked ? " looked" : "") + (moves ? " moves" : "")},
-            chip, make("div", {}, make("b", {textContent: seat.name + " "}), make("span", {textContent: seat.agent})),
-            make("output", {textContent: value == null ? "" : signed(value), title: "expected result"}))
-    }))
-}
-
-// The view that is told of: of the person or the first player, else of whoever moves or has moved.
-function gateOf(round) {
-    const told = Object.values(round.phases), looked = state.looked ?? round.viewer
-    return round.phases[looked] ?? told[0] ?? round.moves.find(move => move.gate)?.gate
-}
-
-function showGate(round) {
-    const gate = gateOf(round)
-    // A gate of one phase decides nothing.
-    $("gate").hidden = !gate || gate.names.length < 2
-    if ($("gate").hidden) return
-    const settings = Object.entries(gate.parameters).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
-    $("gate-name").textContent = [gate.gate, ...settings].join(", ").slice(0, 80)
-    const top = Math.max(...gate.weights)
-    $("weights").replaceChildren(...gate.names.map((name, phase) => {
-        const fill = make("i")
-        fill.style.width = `${100 * gate.weights[phase]}%`
-        fill.style.background = phaseColour(phase)
-        return make("div", {className: "weight" + (gate.weights[phase] === top ? " top" : "")},
-            make("span", {textContent: name}), make("div", {className: "track"}, fill),
-            make("em", {textContent: gate.weights[phase].toFixed(2)}))
-    }))
-    $("features").replaceChildren(...Object.entries(gate.features).map(([name, value]) =>
-        make("div", {}, make("dt", {textContent: name}), make("dd", {textContent: value}))))
-}
-
-function showThought(round) {
-    const thoughtful = round.moves.filter(move => move.actions?.length)
-    const move = thoughtful.find(one => one.player === (state.looked ?? round.viewer)) ?? thoughtful[0]
-    $("thought").hidden = !move
-    if (!move) return
-    const seat = round.seats[move.player]
-    $("who").textContent = `before ${move.name}, by ${seat.name}`
-    const expert = move.expert == null || move.gate?.names.length < 2 ? "" : `expert ${move.expert}${move.phase ? ` (${move.phase})` : ""} answered · `
-    const simulations = move.simulations ? [`${move.simulations} simulations`, move.nodes && `${move.nodes} nodes`, move.depth && `depth ${move.depth}`]
-        .filter(Boolean).join(" · ") : "no search"
-    $("numbers").textContent = expert + simulations
-    const searched = move.actions[0].visits != null
-    const head = make("tr", {}, ...["action", "", searched ? "visits" : "share", ...(searched ? ["value", "prior"] : [])]
-        .map(text => make("th", {textContent: text})))
-    $("actions").replaceChildren(head, ...move.actions.slice(0, 7).map(one => {
-        const fill = make("i")
-        fill.style.width = `${100 * one.share}%`
-        return make("tr", {className: one.action === move.action ? "chosen" : ""},
-            make("td", {textContent: one.name}),
-            make("td", {className: "share"}, make("div", {className: "track"}, fill)),
-            make("td", {textContent: searched ? one.visits : one.share.toFixed(2)}),
-            ...(searched ? [
-                make("td", {textContent: one.value == null ? "" : signed(one.value) + (one.proven ? "!" : "")}),
-                make("td", {textContent: one.prior.toFixed(2)}),
-            ] : []))
-    }))
-    $("line").replaceChildren(...(move.line.length ? [make("b", {textContent: move.line[0]}), " " + move.line.slice(1).join(" ")] : []))
 }
 
 // The dialog for a new game.

@@ -1,18 +1,12 @@
 // The game so far: who believed what, and which phase and expert answered, one column per round, one lane per player.
-const SVG = "http://www.w3.org/2000/svg"
+import {shape, SVG} from "./dom.js"
+
 const [LEFT, CURVE, LANE, GAP] = [76, 64, 17, 4]
 
 // Those of plots in reports: the server says which they are.
 let colours = ["#888888"]
 export const usePhaseColours = given => { colours = given }
 export const phaseColour = phase => colours[phase % colours.length]
-
-function shape(name, attributes, parent) {
-    const element = document.createElementNS(SVG, name)
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value)
-    parent.append(element)
-    return element
-}
 
 export function drawTimeline(element, legend, rounds, shown, show) {
     const seats = rounds[0].seats
