@@ -8,7 +8,7 @@ from statistics import fmean
 from tabulating import Row, bounds, latest, table
 
 from moemcts.arena.intervals import Interval, mean_interval, t_quantile
-from moemcts.arena.rating import EloRange
+from moemcts.arena.rating import EloRange, score_of_elo
 
 ALPHA = 0.05
 CHESS: Mapping[str, Sequence[int]] = {
@@ -16,6 +16,11 @@ CHESS: Mapping[str, Sequence[int]] = {
     "chess, separated, searched, 10,907,540 positions, seeds 42 to 46": (5,),
 }
 """By pooled row, for how many looks its interval is corrected: after each of its seeds."""
+DUELS: Mapping[str, Sequence[int]] = {
+    "chess, 400 simulations: experts that start from one network against that network, which goes on, a quarter or a "
+    "half of a pass after 21,815,080, 6 trainings": (3,),
+}
+"""Of pooled duels: looked at after three, five and six trainings."""
 STARTS: Mapping[str, Sequence[Sequence[int]]] = {
     "chess, separated, searched, 10,907,540 positions, seeds 42 to 46": ((0, 3), (1, 4), (2,)),
 }
@@ -37,6 +42,10 @@ def chess() -> str:
         low, high = widened(row["score_interval"], row["score"], row["seeds"], looks)
         found = EloRange.of(row["score"], (max(low, 0.0), min(high, 1.0)))
         cells.append([row["name"], looks, str(found)])
+    for row, looks in _known("duels", DUELS):
+        interval, mean = list(map(score_of_elo, row["interval"])), fmean(row["scores by training"])
+        low, high = widened(interval, mean, len(row["by training"]), looks)
+        cells.append([row["name"], looks, str(EloRange.of(mean, (max(low, 0.0), min(high, 1.0))))])
     cells += [_by_start(row, STARTS[name]) for name, row in latest("chess").items() if name in STARTS]
     return table("chess, pooled | corrected for looks | Elo, searching", cells) if cells else ""
 

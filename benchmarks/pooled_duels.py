@@ -4,7 +4,8 @@
 
 They are the recorded ones of `benchmarks/expert_duels.py` whose names differ in `, seed NUMBER` at the end alone, and
 which were played alike, from openings that follow on one another. The interval is Student's over the scores of all
-trainings, each of which counts the same, and as wide as their games make it at least.
+trainings, each of which counts the same, and as wide as their games make it at least. Sets whose trainings are of
+different length are joined once more under a name of their own, `OF_ANY_LENGTH`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,16 @@ from moemcts.arena.verdict import counted
 
 MAY_DIFFER = ("experts", "others", "values", "seed", "games", "workers", "than", "out", "record")
 """Options in which the commands of a set may differ."""
+OF_ANY_LENGTH = {
+    "chess, 400 simulations: experts that start from one network against that network, which goes on, a quarter or a "
+    "half of a pass after 21,815,080": (
+        "chess, 400 simulations: experts that start from one network against that network, which goes on, 10,907,540 "
+        "positions after 21,815,080",
+        "chess, 400 simulations: experts that start from one network against that network, which goes on, 5,453,770 "
+        "positions after 21,815,080",
+    ),
+}
+"""By name, of which duels it is, named without their seeds."""
 _SEED = re.compile(r", seed \d+$")
 _OPTION = re.compile(r" --([\w-]+)(?: (?!--)(\S+))?")
 
@@ -37,21 +48,34 @@ def alike(rows: Sequence[Row]) -> list[list[Row]]:
         if "by training" in row and "pooled" not in row:
             sets.setdefault(_SEED.sub("", row["name"]), []).append(row)
     found = {name: one for name, one in sets.items() if len(one) > 1}
-    for name, one in found.items():
-        if len({_settings(row) for row in one}) > 1:
-            raise ValueError(f"expected duels that were played alike, got others of {name!r}")
+    for one in found.values():
+        _check_alike(one)
         for row, following in itertools.pairwise(one):
             if (end := row["seed"] + len(row["by training"])) != following["seed"]:
                 raise ValueError(f"expected openings from {end} on, got {following['seed']} in {following['name']!r}")
     return list(found.values())
 
 
-def pooled(rows: Sequence[Row]) -> Row:
-    """Returns the row of all trainings of a set."""
+def of_any_length(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Returns the rows of every set of duels that differ in how long trainings took, too, by the name of all of them.
+
+    Raises ValueError where they were played otherwise.
+    """
+    found: dict[str, list[Row]] = {}
+    for name, of in OF_ANY_LENGTH.items():
+        parts = [row for row in rows if "pooled" not in row and _SEED.sub("", row["name"]) in of]
+        if len({_SEED.sub("", row["name"]) for row in parts}) == len(of):
+            _check_alike(parts)
+            found[name] = sorted(parts, key=lambda row: row["seed"])
+    return found
+
+
+def pooled(rows: Sequence[Row], name: str = "") -> Row:
+    """Returns the row of all trainings of a set, by default under the name that they share."""
     found = pooled_scores([Part.of_duels(row) for row in rows])
     elo, own = (EloRange.of(found.mean, interval) for interval in (found.interval, found.own_interval))
     return {
-        "name": f"{_SEED.sub('', rows[0]['name'])}, {counted(found.num_seeds, 'training')}",
+        "name": f"{name or _SEED.sub('', rows[0]['name'])}, {counted(found.num_seeds, 'training')}",
         "value": round(elo.difference, 1),
         "unit": rows[0]["unit"],
         "interval": [None if end is None else round(end, 1) for end in (elo.low, elo.high)],
@@ -68,6 +92,11 @@ def pooled(rows: Sequence[Row]) -> Row:
     }
 
 
+def _check_alike(rows: Sequence[Row]) -> None:
+    if len({_settings(row) for row in rows}) > 1:
+        raise ValueError(f"expected duels that were played alike, got others of {_SEED.sub('', rows[0]['name'])!r}")
+
+
 def _settings(row: Row) -> tuple[object, ...]:
     """Returns how a duel was played, as its command says: what stands before its first option is its name."""
     given = {option: value for option, value in _OPTION.findall(row["command"]) if option not in MAY_DIFFER}
@@ -80,7 +109,9 @@ def main() -> None:
     add_option(parser)
     options = parser.parse_args()
     try:
-        found = [pooled(rows) for rows in alike(list(latest("duels").values()))]
+        duels = list(latest("duels").values())
+        found = [pooled(rows) for rows in alike(duels)]
+        found += [pooled(rows, name) for name, rows in of_any_length(duels).items()]
     except ValueError as error:
         raise SystemExit(str(error)) from None
     for row in found:

@@ -365,15 +365,35 @@ def test_duels_of_several_trainings_are_pooled() -> None:
         alike([two, third | {"command": third["command"].replace("leaves=8", "leaves=1")}])
 
 
+def test_duels_of_trainings_of_any_length_are_joined_where_they_were_played_alike() -> None:
+    from pooled_duels import OF_ANY_LENGTH, of_any_length, pooled
+
+    ((name, (longer, shorter)),) = OF_ANY_LENGTH.items()
+
+    def duel(of: str, seed: int, elo: float, score: float, simulations: int = 400) -> dict[str, Any]:
+        row = {"name": f"{of}, seed {seed}", "seed": seed, "by training": [elo], "counts": [round(200 * score), 0, 100]}
+        row |= {"games": 200, "unit": "Elo", "duplicates": 0, "simulations": simulations}
+        return row | {"scores by training": [score], "command": "python expert_duels.py mine --first leaves=8"}
+
+    rows = [duel(shorter, 9, 0.0, 0.5), duel(longer, 7, 70.4, 0.6), duel(longer, 8, -70.4, 0.4)]
+    assert of_any_length(rows[1:]) == {}
+    row = pooled(of_any_length(rows)[name], name)
+    assert (row["name"], row["by training"]) == (f"{name}, 3 trainings", [70.4, -70.4, 0.0])
+    with pytest.raises(ValueError, match="expected duels that were played alike"):
+        of_any_length([*rows, duel(shorter, 10, 0.0, 0.5, simulations=100)])
+
+
 def test_recorded_pools_of_duels_are_those_of_the_recorded_ones() -> None:
-    from pooled_duels import alike, pooled
+    from pooled_duels import OF_ANY_LENGTH, alike, of_any_length, pooled
     from tabulating import latest
 
     known = latest("duels")
     recorded = [row for row in known.values() if "pooled" in row]
     assert recorded
     for row in recorded:
-        (parts,) = alike([known[name] for name in row["pooled"]])
-        for key, value in pooled(parts).items():
+        duels = [known[name] for name in row["pooled"]]
+        name = next((one for one in OF_ANY_LENGTH if row["name"].startswith(one)), "")
+        (parts,) = [of_any_length(duels)[name]] if name else alike(duels)
+        for key, value in pooled(parts, name).items():
             is_rounded = key in ("own variance", "scores by training")
             assert row[key] == (pytest.approx(value, rel=1e-9) if is_rounded else value), key
