@@ -174,8 +174,9 @@ phase, half a pass together, against that network going on for half a pass with 
 lower in every phase, and +34.5, +40.8, +27.9, +46.1 and +52.9 Elo of 1,000 games each: +40.4 [+28.4, +52.6], corrected
 for five looks [+20.4, +60.6], by the three networks that they start from +38.3 [+14.5, +62.5], not adjusted for the
 other comparisons here; without search +17.1 [+10.8, +23.5] of 20,000. At 400 simulations it is suggested, +29.5 [-2.9,
-+62.5] of 2,500 (+46.1, +10.4, -6.9, +50.4, +48.3). Weighted experts from the same network, one training, play -16.7
-Elo, of these networks [-30.6, -2.9]. From a network that had learned from 2 million experts played -30.8 Elo, of these
++62.5] of 2,500 (+46.1, +10.4, -6.9, +50.4, +48.3), with a sixth set that went on for half as long +27.4 [+2.2, +52.8]
+of 3,500, corrected for three looks [-7.2, +62.5]. Weighted experts from the same network, one training, play -16.7 Elo,
+of these networks [-30.6, -2.9]. From a network that had learned from 2 million experts played -30.8 Elo, of these
 networks [-46.3, -15.3]. **It is the phases, not that there are three**: in a sixth set, from a network of its own and
 going on for a quarter of a pass, experts by phases have loss 2.1570 for the single network's 2.2100 and play +29.3 Elo,
 of these networks [+13.7, +44.9]; a control, three experts that take turns ply by ply, 2.2104 and -22.6 [-36.9, -8.4],
