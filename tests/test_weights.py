@@ -22,7 +22,8 @@ from trained_for_tests import CARD, save_team, shipped
 from moemcts import weights
 from moemcts.arena.rating import elo
 from moemcts.cli.main import main
-from moemcts.errors import DamagedFile, MissingExtra, MoemctsError, UsageError
+from moemcts.errors import DamagedFile, ForeignData, MissingExtra, MoemctsError, UsageError
+from moemcts.learn.checkpoint import load_experts
 from moemcts.naming import contestants, identity_of, player_of
 from moemcts.plugins import plugins
 
@@ -380,3 +381,18 @@ def test_experts_of_a_game_that_is_not_installed_can_be_looked_at(
     manifest.write_text(manifest.read_text().replace('game = "tictactoe"', 'game = "hopscotch"'))
     assert command(f"weights show {tmp_path}", monkeypatch) == 0
     assert "40 losses against random, 40 games: moemcts match\n" in capsys.readouterr().out
+
+
+def test_experts_that_see_other_planes_say_how_their_game_is_named() -> None:
+    folder = weights.folder_of("weights:chess")
+    with pytest.raises(ForeignData, match=r"name the game 'chess\?planes=attacks'$"):
+        load_experts(folder, plugins().game("chess"), plugins())
+
+
+@pytest.mark.parametrize("words", ["bishops --json", "explain --game chess --position startpos --steps 2 --json --out"])
+def test_commands_look_at_experts_with_the_planes_that_they_see(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = f" {tmp_path / 'why'}" if words.endswith("--out") else ""
+    assert command(f"{words}{out} --experts weights:chess", monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)

@@ -13,7 +13,8 @@ import numpy as np
 
 from moemcts.evaluation import Evaluator
 from moemcts.experts import ExpertSet
-from moemcts_chess.game import ChessGame
+from moemcts.game import Game
+from moemcts.native import core
 
 
 class Endgame(NamedTuple):
@@ -54,7 +55,7 @@ ENDGAMES = (
 )
 
 
-def assess(evaluator: Evaluator, game: ChessGame) -> list[dict[str, Any]]:
+def assess(evaluator: Evaluator, game: Game[core.ChessState]) -> list[dict[str, Any]]:
     """Returns the value of every endgame for the player to move, with the phase it is in, as JSON values."""
     states = [game.parse_state(endgame.fen) for endgame in ENDGAMES]
     views = game.views([(state, state.active_players[0]) for state in states])

@@ -166,12 +166,17 @@ def bishops(
     from moemcts.learn.checkpoint import load_experts
     from moemcts.naming import experts_in
     from moemcts.plugins import plugins
+    from moemcts.weights import encoded_as
     from moemcts_chess.bishops import PAPER, assess, summary
 
     made = _chess(game)
     if made.variant not in ("chess", "chess960"):
         raise UsageError(f"expected chess or chess960, whose endgames these are, got {game!r}")
-    found = {str(folder): assess(load_experts(experts_in(folder), made, plugins()), made) for folder in experts}
+    found = {}
+    for folder in experts:
+        place = experts_in(folder)
+        seen = encoded_as(place, made)
+        found[str(folder)] = assess(load_experts(place, seen, plugins()), seen)
     if as_json:
         print_json({name: {**summary(rows), "rows": rows} for name, rows in found.items()})
         return

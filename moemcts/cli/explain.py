@@ -61,6 +61,7 @@ def explain(
     from moemcts.runs.running import device_for
     from moemcts.runs.sources import open_training_samples
     from moemcts.store import write_json
+    from moemcts.weights import encoded_as
 
     if baseline not in BASELINES:
         raise unknown_name("baseline", baseline, BASELINES)
@@ -70,9 +71,10 @@ def explain(
         raise UsageError("--player has no effect without --position; leave it out")
     check_own(out, "explanations", marks=[AVERAGES, POSITION])
     device = device_for(device)
-    made = plugins().game(game)
+    place = experts_in(experts)
+    made = encoded_as(place, plugins().game(game))
     seen = None if position is None else _seen(made, position, player)
-    loaded = load_networks(experts_in(experts), made, plugins())
+    loaded = load_networks(place, made, plugins())
     team = Team(game=made, gate=loaded.gate, networks=[network.eval() for network in loaded.networks])
     result: dict[str, Any] = {"game": game, "experts": str(experts), "steps": steps, "baseline": baseline}
     start = None

@@ -58,11 +58,12 @@ _IN_WORDS = {
 def check_encoding(where: Path, reference: str, encoding: Mapping[str, str], game: Game) -> None:
     """Raises ForeignData, naming both sides, unless `encoding` is the fingerprint of the game."""
     own = encoding_fingerprint(game)
+    advice = f"name the game {reference!r}" if "?" in reference else "it is another game or another encoding"
     for part in ("planes", "actions"):
         if encoding[part] != own[part]:
             raise ForeignData(
                 f"{where} was made for {reference} with {part} {encoding[part][:12]}, "
-                f"but {game.spec.name} here has {part} {own[part][:12]}; it is another game or another encoding"
+                f"but {game.spec.name} here has {part} {own[part][:12]}; {advice}"
             )
 
 
