@@ -186,18 +186,19 @@ class Translated:
     def __init__(self, agent: Agent, seen: Game, own: Game) -> None:
         """Takes the game that is played and the one that the agent is of."""
         self.name = agent.name
-        self._agent = agent
+        self.agent = agent
         self._seen = seen
         self._own = own
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
-        return self._agent.act(self._translated(views), seats)
+        return self.agent.act(self.translated(views), seats)
 
     def thought(self, views: Views, seats: Sequence[Seat]) -> Thought[Sequence[Decision]]:
         """Asks what the agent asks."""
-        return thought_of(self._agent, self._translated(views), seats)
+        return thought_of(self.agent, self.translated(views), seats)
 
-    def _translated(self, views: Views) -> Views:
+    def translated(self, views: Views) -> Views:
+        """Returns views as the agent sees them."""
         packed = self._seen.pack([state for state, _ in views])
         return self._own.unpack(packed, views.players())
 

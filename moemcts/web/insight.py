@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from moemcts.agents import Agent, Decision, Seat
+from moemcts.agents import Agent, Decision, Seat, Translated
 from moemcts.game import CHANCE, Game, Player, State, Views
 from moemcts.gates import PhaseGate, features_of
 from moemcts.search.result import SearchResult
@@ -23,29 +23,41 @@ class Watched:
     def __init__(self, agent: Agent) -> None:
         self.name = agent.name
         self.agent = agent
+        self._own: Agent = agent
+        self._seen: Callable[[Views], Views] = _as_they_are
+        if isinstance(agent, Translated):
+            self._own, self._seen = agent.agent, agent.translated
         self.thoughts: dict[Player, SearchResult] = {}
         """What it found out when it was asked last, by player."""
 
     @property
     def gate(self) -> PhaseGate | None:
         """The gate of its experts, where it has any."""
-        gate: PhaseGate | None = getattr(getattr(self.agent, "evaluator", None), "gate", None)
+        gate: PhaseGate | None = getattr(getattr(self._own, "evaluator", None), "gate", None)
         return gate
+
+    def phase(self, views: Views) -> dict[str, Any] | None:
+        """Returns what the gate of its experts says of a view; None where it has none."""
+        return None if self.gate is None else phase_of(self.gate, self._seen(views))
 
     def act(self, views: Views, seats: Sequence[Seat]) -> Sequence[Decision]:
         self.thoughts = {}
-        think, decide = getattr(self.agent, "think", None), getattr(self.agent, "decide", None)
+        think, decide = getattr(self._own, "think", None), getattr(self._own, "decide", None)
         if think is None or decide is None:
             return self.agent.act(views, seats)
+        views = self._seen(views)
         results: Sequence[SearchResult] = think(views, seats)
         self.thoughts = {seat.player: result for seat, result in zip(seats, results, strict=True)}
         decisions: Sequence[Decision] = decide(views, seats, results)
         return decisions
 
 
-def phase_of(game: Game, gate: PhaseGate, state: State, player: Player) -> dict[str, Any]:
-    """Returns how a gate weighs its phases for a view, and the numbers that it looks at."""
-    views = game.views([(state, player)])
+def _as_they_are(views: Views) -> Views:
+    return views
+
+
+def phase_of(gate: PhaseGate, views: Views) -> dict[str, Any]:
+    """Returns how a gate weighs its phases for the first view, and the numbers that it looks at."""
     return {
         "gate": gate.name,
         "names": list(gate.phase_names),

@@ -88,8 +88,7 @@ class WebTable:
         self._seed = seed
         self._person = Person()
         self.agents: list[Watched | Person] = [self._person if agent is None else Watched(agent) for agent in agents]
-        own = [agent.gate for agent in self.agents if isinstance(agent, Watched) and agent.gate is not None]
-        self._gate = own[0] if own else gate
+        self._gate = gate
         self._history = [Played(game.initial_state(seed))]
         self._seated: tuple[Table, Iterator[list[Step[Table]]]] | None = None
         """What has played the last round, and plays on from where that led; None where it has failed."""
@@ -249,7 +248,7 @@ class WebTable:
             "drawing": {key: value for key, value in asdict(drawing).items() if key not in ("spots", "keys", "marks")},
             "page": self._game.spec.name if self._board is not None and self._board.page is not None else None,
             "actions": self._actions(state, drawing) if is_asked else [],
-            "phases": {player: phase_of(self._game, self._gate, state, player) for player in movers},
+            "phases": {player: self._phase(state, player) for player in movers},
             "moves": self._drawn(self._history[step - 1].state, played.moves) if step else [],
         }
 
@@ -326,6 +325,12 @@ class WebTable:
         agent = self.agents[player]
         result = agent.thoughts.get(player) if isinstance(agent, Watched) else None
         told = thought(self._game, state, player, decision, result)
-        own = agent.gate if isinstance(agent, Watched) else None
-        phase = phase_of(self._game, own or self._gate, state, player)
-        return plain(move | told | {"gate": phase})
+        return plain(move | told | {"gate": self._phase(state, player, agent)})
+
+    def _phase(self, state: State, player: Player, agent: Watched | Person | None = None) -> dict[str, Any]:
+        """Returns what an agent's gate says of a view, where it has none that of the first agent who has, else the
+        game's.
+        """
+        views = self._game.views([(state, player)])
+        found = (one.phase(views) for one in (agent, *self.agents) if isinstance(one, Watched))
+        return next((phase for phase in found if phase is not None), None) or phase_of(self._gate, views)

@@ -89,6 +89,13 @@ def test_a_person_plays_experts_to_the_end(client: TestClient, team: Path) -> No
         assert -1 <= move["value"] <= 1
 
 
+def test_what_experts_think_that_see_other_planes_is_shown(client: TestClient) -> None:
+    now = begin(client, "weights:chess", "you", game="chess", simulations=8)
+    (move,) = advance(client, now)["moves"]
+    assert sum(row["visits"] for row in move["actions"]) == 8
+    assert (move["gate"]["gate"], move["phase"], move["line"][0]) == ("lichess", "opening", move["actions"][0]["name"])
+
+
 @pytest.mark.parametrize("game", ["pommerman?max_steps=6", "crazyhouse?max_plies=30", "chess960?max_plies=8"])
 def test_agents_play_each_other_to_the_end(game: str) -> None:
     client = TestClient(make_app(Offers(game=game)), base_url=HOME)
