@@ -88,7 +88,7 @@ def test_the_arms_of_a_run_play_experts_that_were_trained_before(
     words = ["--game", "tictactoe", "--network", NETWORK, "--preset", "smoke", "--gate", "none"]
     words += ["--set", "data.samples=150", "--set", "match.field=experts?simulations=8", "--out", "run"]
     assert command("run", *words, monkeypatch=monkeypatch) == 0
-    assert f"against {tmp_path}/experts?simulations=8" in (tmp_path / "run/report/report.md").read_text()
+    assert f"against the agent {tmp_path}/experts?simulations=8" in (tmp_path / "run/report/report.md").read_text()
     monkeypatch.chdir("/")
     run = Experiment.load(tmp_path / "run")
     assert run.field.name.startswith(f"{tmp_path}/experts?simulations=8&backend=")
