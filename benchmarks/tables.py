@@ -180,7 +180,12 @@ of these networks [-30.6, -2.9]. From a network that had learned from 2 million 
 networks [-46.3, -15.3]. **It is the phases, not that there are three**: in a sixth set, from a network of its own and
 going on for a quarter of a pass, experts by phases have loss 2.1570 for the single network's 2.2100 and play +29.3 Elo,
 of these networks [+13.7, +44.9]; a control, three experts that take turns ply by ply, 2.2104 and -22.6 [-36.9, -8.4],
-1,000 games each.
+1,000 games each; in a seventh, whose networks see what pieces attack, experts +30.7 [+15.0, +46.4], the control -1.7
+[-17.0, +13.6].
+
+**What a chess network sees matters more than experts.** The same network, shown what pieces attack
+(`chess?planes=attacks`), has loss 2.0599 for 2.2100 after as many positions and plays 334.1 Elo better, of these
+networks [+309.2, +362.0], 1,000 games of one training each. Experts by phases lower its loss further, to 2.0098.
 
 **Chess at about equal cost**, the same network, 400,000 positions a seed, eight seeds, 1,600 games an arm: experts
 trained in stages, which takes 2.7 times the training of one network, have a lower loss than that network, 2.8246 for

@@ -54,7 +54,12 @@ def test_every_row_of_the_results_is_on_their_page() -> None:
 
 NUMBER = r"[+-]?\d+\.\d+"
 INTERVAL = r"\[[+-]?\d+\.\d[^\]]*\]"
-DIFFERENCES = {"9.4": ("100.0", "90.6"), "0.0595": ("2.1948", "2.1353")}
+DIFFERENCES = {
+    "9.4": ("100.0", "90.6"),
+    "0.0595": ("2.1948", "2.1353"),
+    "0.0501": ("2.0599", "2.0098"),
+    "0.0530": ("2.2100", "2.1570"),
+}
 """Numbers of findings that are worked out from two of the tables, or from 100 and one of these."""
 
 
