@@ -43,7 +43,7 @@ def chess() -> Iterator[Whisker]:
         elo = game_tables.elo_range(row)
         about = "one set of networks" if row["seeds"] == 1 else f"{row['seeds']} seeds"
         label = f"{before - samples:,} after {-before:,}" if before else f"{-samples:,} positions"
-        label += f", {game.partition('?')[2]}" if game else ""
+        label = f"the same, {game.partition('?')[2]}" if game else label
         yield Whisker(
             label=f"the same, by {gate}" if gate else label,
             value=elo.difference,
