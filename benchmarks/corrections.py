@@ -39,13 +39,10 @@ def chess() -> str:
     """
     cells: list[list[object]] = []
     for row, looks in _known("chess", CHESS):
-        low, high = widened(row["score_interval"], row["score"], row["seeds"], looks)
-        found = EloRange.of(row["score"], (max(low, 0.0), min(high, 1.0)))
-        cells.append([row["name"], looks, str(found)])
+        cells.append(_corrected(row["name"], row["score_interval"], row["scores_by_seed"], looks))
     for row, looks in _known("duels", DUELS):
-        interval, mean = list(map(score_of_elo, row["interval"])), fmean(row["scores by training"])
-        low, high = widened(interval, mean, len(row["by training"]), looks)
-        cells.append([row["name"], looks, str(EloRange.of(mean, (max(low, 0.0), min(high, 1.0))))])
+        interval = [score_of_elo(bound) for bound in row["interval"]]
+        cells.append(_corrected(row["name"], interval, row["scores by training"], looks))
     cells += [_by_start(row, STARTS[name]) for name, row in latest("chess").items() if name in STARTS]
     return table("chess, pooled | corrected for looks | Elo, searching", cells) if cells else ""
 
@@ -69,6 +66,13 @@ def widened(interval: Sequence[float], mean: float, num_seeds: int, looks: int) 
     ratio = t_quantile(1 - ALPHA / looks / 2, num_seeds - 1) / t_quantile(1 - ALPHA / 2, num_seeds - 1)
     low, high = interval
     return mean - ratio * (mean - low), mean + ratio * (high - mean)
+
+
+def _corrected(name: str, interval: Sequence[float], scores: Sequence[float], looks: int) -> list[object]:
+    """Returns the cells of a row of pooled scores, whose interval is corrected for so many looks."""
+    mean = fmean(scores)
+    low, high = widened(interval, mean, len(scores), looks)
+    return [name, looks, str(EloRange.of(mean, (max(low, 0.0), min(high, 1.0))))]
 
 
 def _by_start(row: Row, groups: Sequence[Sequence[int]]) -> list[object]:

@@ -46,7 +46,7 @@ def alike(rows: Sequence[Row]) -> list[list[Row]]:
     sets: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: row["seed"]):
         if "by training" in row and "pooled" not in row:
-            sets.setdefault(_SEED.sub("", row["name"]), []).append(row)
+            sets.setdefault(_set_of(row), []).append(row)
     found = {name: one for name, one in sets.items() if len(one) > 1}
     for one in found.values():
         _check_alike(one)
@@ -63,8 +63,8 @@ def of_any_length(rows: Sequence[Row]) -> dict[str, list[Row]]:
     """
     found: dict[str, list[Row]] = {}
     for name, of in OF_ANY_LENGTH.items():
-        parts = [row for row in rows if "pooled" not in row and _SEED.sub("", row["name"]) in of]
-        if len({_SEED.sub("", row["name"]) for row in parts}) == len(of):
+        parts = [row for row in rows if "pooled" not in row and _set_of(row) in of]
+        if len({_set_of(row) for row in parts}) == len(of):
             _check_alike(parts)
             found[name] = sorted(parts, key=lambda row: row["seed"])
     return found
@@ -75,7 +75,7 @@ def pooled(rows: Sequence[Row], name: str = "") -> Row:
     found = pooled_scores([Part.of_duels(row) for row in rows])
     elo, own = (EloRange.of(found.mean, interval) for interval in (found.interval, found.own_interval))
     return {
-        "name": f"{name or _SEED.sub('', rows[0]['name'])}, {counted(found.num_seeds, 'training')}",
+        "name": f"{name or _set_of(rows[0])}, {counted(found.num_seeds, 'training')}",
         "value": round(elo.difference, 1),
         "unit": rows[0]["unit"],
         "interval": [None if end is None else round(end, 1) for end in (elo.low, elo.high)],
@@ -92,9 +92,14 @@ def pooled(rows: Sequence[Row], name: str = "") -> Row:
     }
 
 
+def _set_of(row: Row) -> str:
+    """Returns what a duel is called without its seed."""
+    return _SEED.sub("", row["name"])
+
+
 def _check_alike(rows: Sequence[Row]) -> None:
     if len({_settings(row) for row in rows}) > 1:
-        raise ValueError(f"expected duels that were played alike, got others of {_SEED.sub('', rows[0]['name'])!r}")
+        raise ValueError(f"expected duels that were played alike, got others of {_set_of(rows[0])!r}")
 
 
 def _settings(row: Row) -> tuple[object, ...]:
