@@ -136,6 +136,9 @@ def _judged(
         for number, read in enumerate(found, start=1):
             try:
                 states = positions(game, read)
+                if len(states) == 1:
+                    # What is no PGN at all is read as such a game.
+                    raise ValueError("it has no moves")
             except ValueError as error:
                 progress.say(f"game {number} is left out: {error}")
             else:

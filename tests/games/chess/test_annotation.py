@@ -127,14 +127,16 @@ def test_the_command_writes_games_and_says_what_each_phase_cost(tmp_path: Path) 
     [
         (("no.pgn",), "cannot read no.pgn: No such file"),
         (("EMPTY",), "expected games of chess in"),
+        (("NO_PGN",), "game 1 is left out: it has no moves"),
         (("EMPTY", "--game", "horde"), "no experts come with horde: name an --agent"),
         (("EMPTY", "--agent", "alpha"), "did you mean 'alpha-beta'"),
     ],
 )
 def test_a_mistake_is_one_line(words: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    empty = tmp_path / "empty.pgn"
-    empty.write_text("")
-    done = moemcts("annotate", *(empty if word == "EMPTY" else word for word in words), "--out", tmp_path / "out.pgn")
+    files = {"EMPTY": tmp_path / "empty.pgn", "NO_PGN": tmp_path / "no_pgn.pgn"}
+    files["EMPTY"].write_text("")
+    files["NO_PGN"].write_bytes(bytes(range(128, 256)))
+    done = moemcts("annotate", *(files.get(word, word) for word in words), "--out", tmp_path / "out.pgn")
     assert done.returncode == 2, done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr
