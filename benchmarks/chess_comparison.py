@@ -63,8 +63,10 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         if on_gpu
         else {"batch_size": 256, "optimiser": "adamw", "learning_rate": 0.004, "precision": options.precision}
     )
-    if not on_gpu and options.precision == "bf16":
+    if on_gpu or options.precision == "bf16":
         training["channels_last"] = True
+    if options.encoders:
+        training |= {"encoders": options.encoders, "prefetch": options.encoders + 4}
     return {
         "game": options.game,
         "gates": options.gate or GATES,
@@ -75,7 +77,7 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
         **({"start": str(options.start)} if options.start else {}),
         "seed": options.seed,
         "num_seeds": options.seeds,
-        "workers": 1 if on_gpu else num_cores(),
+        "workers": options.workers or (1 if on_gpu else num_cores()),
         "data": {"folder": str(options.data.absolute())},
         "training": training,
         "search": {"simulations": options.simulations, "leaves_per_tree": 8},
@@ -85,6 +87,8 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
             "openings": options.openings,
             "backend": "torch" if on_gpu else "auto",
             "device": options.device,
+            # By itself float32 is computed with all of its digits, which tensor cores do not have.
+            **({"precision": "bf16"} if on_gpu else {}),
         },
     }
 
@@ -192,7 +196,7 @@ def show(found: list[dict[str, object]]) -> None:
 
 def main() -> None:
     """Trains, plays, prints; appends to the results where asked to."""
-    options = _parser().parse_args()
+    options = parser().parse_args()
     progress = ConsoleProgress()
     if (options.out / CONFIG).exists():
         experiment = Experiment.load(options.out)
@@ -228,16 +232,18 @@ def begin(options: argparse.Namespace, progress: ConsoleProgress) -> Experiment:
 def changed(options: argparse.Namespace, experiment: Experiment) -> str:
     """Returns in words which settings of an experiment are not those asked for; empty where all are.
 
-    The number of processes, and what runs the networks where nobody says so, are up to the machine that began it.
+    The numbers of processes and threads, and what runs the networks where nobody says so, are up to the machine that
+    began it.
     """
     kept, asked = experiment.config, validate(settings(options), ExperimentConfig)
     backend = kept.match.backend if asked.match.backend == AUTO else asked.match.backend
     match = asked.match.model_copy(update={"backend": backend})
-    training = asked.training.model_copy(update={"epochs": kept.training.epochs})
+    threads = {name: getattr(kept.training, name) for name in ("encoders", "prefetch")}
+    training = asked.training.model_copy(update={"epochs": kept.training.epochs, **threads})
     # Of a run that has grown, with what it was begun says how arms are called.
     same = {"workers": kept.workers, "begun_with": kept.begun_with}
     asked = asked.model_copy(update={"training": training, "match": match, **same})
-    begun, _ = _parser().parse_known_args(words_of(experiment))
+    begun, _ = parser().parse_known_args(words_of(experiment))
     was, now = ({"start_samples": one.start_samples} for one in (begun, options))
     if options.samples is None:
         was |= {"samples": begun.samples, "minutes": begun.minutes}
@@ -260,14 +266,15 @@ def words_of(experiment: Experiment) -> list[str]:
 
 def recorded_words(words: Sequence[str]) -> list[str]:
     """Returns the arguments of a call as rows have them."""
-    given, _ = _parser().parse_known_args(words)
+    given, _ = parser().parse_known_args(words)
     names = {given.data: "DATA", given.out: "OUT", given.start: "EXPERTS"}
     if given.openings:
         names[Path(given.openings)] = Path(given.openings).name
     return [*without_places([word for word in words if word != "--record"], names), "--record"]
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
+    """Returns the parser of the arguments."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of an import with train, validation and test")
     parser.add_argument("out", type=Path, help="folder of the experiment")
@@ -304,6 +311,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--simulations", type=int, default=100, help="per move of a match")
     parser.add_argument("--games", type=int, default=100, help="per scheme and seed; four times as many without search")
+    parser.add_argument("--workers", type=int, help="processes; by default one on a GPU, else one per core")
+    parser.add_argument("--encoders", type=int, help="threads per training that encode batches")
     parser.add_argument("--openings", default="", help="file of start positions; random plies where none is named")
     add_option(parser)
     return parser

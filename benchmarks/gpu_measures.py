@@ -7,7 +7,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +74,23 @@ class Scale:
     plies: int = 6
 
     @classmethod
-    def of(cls, device: str, *, is_dry: bool) -> Scale:
-        """Returns what a GPU is asked, or the same with next to nothing on a CPU."""
+    def of(cls, device: str, *, is_dry: bool, is_quick: bool = False) -> Scale:
+        """Returns what a GPU is asked, a third of it, or the same with next to nothing on a CPU."""
         if not is_dry:
             most = max(1, min(14, (os.cpu_count() or 2) - 2))
-            return cls(device=device, networks=NETWORKS, encoders=sorted({min(n, most) for n in (2, 8, 14)}))
+            whole = cls(device=device, networks=NETWORKS, encoders=sorted({min(n, most) for n in (2, 8, 14)}))
+            if not is_quick:
+                return whole
+            return replace(
+                whole,
+                steps=64,
+                warm_up=32,
+                encoders=sorted({min(n, most) for n in (4, 14)}),
+                checked_batches=(1, 3, 513),
+                batches=(1, 64, 512, 4096),
+                seconds=0.3,
+                plies=3,
+            )
         return cls(
             device="cpu",
             networks=dict.fromkeys(NETWORKS, TINY),

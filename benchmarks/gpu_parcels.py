@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tarfile
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -16,17 +17,20 @@ RESUME, GOOD = "resume.safetensors", "good.safetensors"
 """States of a stage; where there is the first it is the newer one."""
 
 
-def pack(folder: Path, target: Path, *, is_done: bool) -> list[Path]:
+def pack(
+    folder: Path, target: Path, *, is_done: bool, is_left_out: Callable[[Path], bool] = lambda inside: False
+) -> list[Path]:
     """Writes a folder into parcels `NAME.tar.gz.00`, `.01`, ... and returns them.
 
-    What is not done has with it the newest state of its training, unless that makes it larger than what travels.
+    What is not done has with it the newest state of its training, unless that makes it larger than what travels. Files
+    inside that are left out stay here.
     """
     for old in parts(folder.name, target):
         old.unlink()
-    found = _packed(folder, target, with_states=not is_done)
+    found = _packed(folder, target, with_states=not is_done, is_left_out=is_left_out)
     if len(found) > MOST_PARTS and not is_done:
         print(f"{folder.name}: its state is larger than what travels and stays here", flush=True)
-        found = _packed(folder, target, with_states=False)
+        found = _packed(folder, target, with_states=False, is_left_out=is_left_out)
     return found
 
 
@@ -44,7 +48,7 @@ def parts(name: str, folder: Path) -> list[Path]:
     return sorted(folder.glob(f"{name}.tar.gz.*"))
 
 
-def _packed(folder: Path, target: Path, *, with_states: bool) -> list[Path]:
+def _packed(folder: Path, target: Path, *, with_states: bool, is_left_out: Callable[[Path], bool]) -> list[Path]:
     for old in parts(folder.name, target):
         old.unlink()
     with tempfile.TemporaryFile() as file:
@@ -53,7 +57,8 @@ def _packed(folder: Path, target: Path, *, with_states: bool) -> list[Path]:
             for path in sorted(folder.rglob("*")):
                 inside = path.relative_to(folder)
                 is_older = path.name == GOOD and (path.parent / RESUME).exists()
-                if path.is_file() and not is_older and (with_states or STATES not in inside.parts):
+                is_travelling = (with_states or STATES not in inside.parts) and not is_left_out(inside)
+                if path.is_file() and not is_older and is_travelling:
                     archive.add(path, str(folder.name / inside))
         file.seek(0)
         return _split(file, folder.name, target)

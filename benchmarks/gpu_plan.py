@@ -1,6 +1,6 @@
-"""One piece of `benchmarks/gpu_plan.sh`: checks, speeds, a training that fits its minutes, or self-play.
+"""One piece of `benchmarks/gpu_plan.sh`: checks, a set of experts, speeds, a training that fits its minutes, self-play.
 
-    python benchmarks/gpu_plan.py OUT --piece=PIECE [--minutes=4] [--epochs=X] [--device=cuda] [--dry-run]
+    python benchmarks/gpu_plan.py OUT --piece=PIECE [--minutes=4] [--epochs=X] [--device=cuda] [--quick] [--dry-run]
     python benchmarks/gpu_plan.py OUT --collect [--record]
 
 A training's length follows from a short measurement of its speed. Experts by themselves see as many samples in all as
@@ -28,6 +28,7 @@ from typing import Any
 import torch
 from gpu_measures import USUAL, Measurement, Measures, Row, Scale
 from gpu_parcels import pack, unpack
+from gpu_set import ROWS, Amounts, GpuSet, unpacked
 from probing import probe_training
 from record import add_option, append, origin
 from tabulating import latest
@@ -42,10 +43,10 @@ from moemcts.runs.sources import Sources
 GATE = "lichess"
 MINUTES = {"rise-single": 4.0, "rise-separated": 4.0, "resnet-single": 2.0, "rise-staged": 5.0, "resnet-separated": 2.0}
 """The trainings, and how long each may take."""
-PIECES = ("check", "speed", *MINUTES, "self-play")
+PIECES = ("check", "set", "speed", *MINUTES, "self-play")
 SPLIT = ("--validation", "2012-09", "--test", "2017-05")
 """The papers' months."""
-IMPORT = ("--min-plies", "10")
+IMPORT = ("--min-elo", "2200", "--min-plies", "10")
 ROOT = Path(__file__).parent.parent
 MOEMCTS = (sys.executable, "-c", "from moemcts.cli.main import main; main()")
 CUT_OFF = 75
@@ -60,6 +61,8 @@ class Places:
     """PGN files whose names have `train`, `val` or `test` in them, plain or compressed."""
     parcels: Path
     """What came back from another machine."""
+    openings: Path
+    """A folder with a compressed file of start positions for matches; without it they are random plies."""
     work: Path
     """Of this machine; its name is in the settings of trainings, so that they go on where it is the same."""
     out: Path
@@ -69,14 +72,23 @@ class Places:
 class Plan:
     """The pieces on one machine."""
 
-    def __init__(self, places: Places, scale: Scale, *, minutes: float | None = None, epochs: float | None = None):
-        """With `minutes` or `epochs`, every training takes as long."""
+    def __init__(
+        self,
+        places: Places,
+        scale: Scale,
+        *,
+        minutes: float | None = None,
+        epochs: float | None = None,
+        amounts: Amounts | None = None,
+    ) -> None:
+        """With `minutes` or `epochs`, every training takes as long; `amounts` are the set's."""
         self.places = places
         self.scale = scale
         self.minutes = minutes
         self.epochs = epochs
         self.game: Game = plugins().game("chess")
         self.measures = Measures(scale, self.game)
+        self.set = GpuSet(places.work / "set", places.work / "data", amounts or Amounts.of(scale.device, is_dry=False))
 
     def do(self, piece: str) -> bool:
         """Does what is missing of a piece and returns whether nothing failed; what there is comes to `out` anyway."""
@@ -98,6 +110,11 @@ class Plan:
         out.mkdir(parents=True, exist_ok=True)
         if (rows := folder / "rows.jsonl").exists():
             (out / f"{piece}.jsonl").write_bytes(rows.read_bytes())
+        if piece == "set":
+            if (rows := folder / ROWS).exists():
+                (out / ROWS).write_bytes(rows.read_bytes())
+            pack(folder, out, is_done=True, is_left_out=self.set.is_left_behind)
+            return
         pack(folder, out, is_done=(folder / "done").exists())
 
     def measurements(self, piece: str) -> Iterator[Measurement]:
@@ -105,6 +122,8 @@ class Plan:
         if piece == "check":
             yield from self.measures.checks()
             yield "resnet, training that is killed and gone on with, loss", self._killed
+        elif piece == "set":
+            yield from self.experts_from_one()
         elif piece == "speed":
             yield from self.measures.speeds(Dataset.open(self.few_samples(), self.game))
         elif piece == "self-play":
@@ -113,6 +132,25 @@ class Plan:
             yield from self.measures.self_play(size, experts if experts.exists() else None)
         else:
             yield from self.training(piece)
+
+    def experts_from_one(self) -> Iterator[Measurement]:
+        """Yields the speed and the losses of a first network, and does what goes on from it, which has rows itself."""
+        made, data = self.set, self.samples()
+        if not made.is_begun:
+            run(*made.first_words())
+        elif not made.has_first:
+            run("train", "--resume", str(made.first))
+        said = {"network": made.amounts.network, "game": made.game, "seed": made.seed} | self.measures.device()
+        yield "set, first network, training", lambda: speed_of(made.first) | said
+        for phase, loss in numbers_of(made.first)["losses"][-1]["loss"].items():
+            if loss is not None:
+                row = {"value": round(loss, 4), "unit": "loss"} | said
+                yield f"set, first network, loss, {phase}", lambda row=row: row
+        samples = round(epochs_of(made.first) * len(Dataset.open(data / "train", self.game)))
+        for file in sorted(self.places.openings.glob("*.xz"))[:1]:
+            made.openings = unpacked(file, self.places.work / "openings")
+        count = {"value": samples, "unit": "positions"} | said
+        yield "set, first network, positions", lambda: count | {"rows": len(made.compare(samples, call))}
 
     def few_samples(self) -> Path:
         """Returns the dataset of the games that are not to learn from, which take seconds to import."""
@@ -141,7 +179,7 @@ class Plan:
             words = ["train", "--game", "chess", "--data", str(data), "--network", self.measures.networks[size]]
             words += ["--gate", GATE, "--scheme", scheme, "--out", str(folder)]
             run(*words, *self._settings(size, epochs=self._epochs(size, scheme, data)))
-        yield f"{piece}, training", lambda: self._speed(folder, size)
+        yield f"{piece}, training", lambda: speed_of(folder) | self.measures.about(size)
         for phase, loss in numbers_of(folder)["losses"][-1]["loss"].items():
             if loss is not None:
                 row = {"value": round(loss, 4), "unit": "loss"} | self.measures.about(size)
@@ -161,7 +199,7 @@ class Plan:
                 # The others are worth their minutes all the same.
                 traceback.print_exc()
                 found = {"value": 0, "unit": "", "failed": f"{type(error).__name__}: {error}"}
-            row = {"name": whole} | found | origin(f"benchmarks/gpu_plan.sh OUT {piece}", known_commit())
+            row = {"name": whole} | found | origin(f"benchmarks/gpu_plan.sh OUT {piece}")
             with file.open("a") as rows:
                 rows.write(json.dumps(row) + "\n")
             print(told(row), flush=True)
@@ -204,15 +242,6 @@ class Plan:
         # A tenth is for measurements, states and tables.
         return max(0.9 * 60 * minutes * probe.rate / cost, 100) / len(training)
 
-    def _speed(self, folder: Path, size: str) -> Row:
-        timings = [json.loads(line) for line in (folder / "training" / "timings.jsonl").read_text().splitlines()]
-        with (folder / "config.toml").open("rb") as file:
-            training = tomllib.load(file)["training"]
-        fastest = max(timing["positions_per_second"] for timing in timings)
-        row = {"value": round(fastest), "unit": "positions/s", "timings": timings[-3:], "epochs": training["epochs"]}
-        row |= {"precision": training["precision"], "channels_last": training.get("channels_last", False)}
-        return row | self.measures.about(size)
-
     def _killed(self) -> Row:
         """Returns a row of the loss of a training that was killed and gone on with, and of the same one left alone."""
         data = self.few_samples()
@@ -235,6 +264,16 @@ class Plan:
         return row | self.measures.about("resnet")
 
 
+def speed_of(folder: Path) -> Row:
+    """Returns a row of how fast a training was."""
+    timings = [json.loads(line) for line in (folder / "training" / "timings.jsonl").read_text().splitlines()]
+    with (folder / "config.toml").open("rb") as file:
+        training = tomllib.load(file)["training"]
+    fastest = max(timing["positions_per_second"] for timing in timings)
+    row = {"value": round(fastest), "unit": "positions/s", "timings": timings[-3:], "epochs": training["epochs"]}
+    return row | {"precision": training["precision"], "channels_last": training.get("channels_last", False)}
+
+
 def epochs_of(training: Path) -> float:
     """Returns how many passes a training was given."""
     with (training / "config.toml").open("rb") as file:
@@ -245,12 +284,6 @@ def numbers_of(training: Path) -> dict[str, Any]:
     """Returns the numbers of the report of a training."""
     numbers: dict[str, Any] = json.loads((training / "report" / "numbers.json").read_text())
     return numbers
-
-
-def known_commit() -> str | None:
-    """Returns the commit that `--prepare` wrote down, where there is no checkout to ask."""
-    written = ROOT / ".gpu" / "commit"
-    return written.read_text().strip() if written.exists() and not (ROOT / ".git").exists() else None
 
 
 def rows_in(file: Path) -> list[Row]:
@@ -271,9 +304,14 @@ def run(*words: str, kill_when: Callable[[], bool] | None = None) -> None:
     SystemExit where the call fails.
     """
     print("moemcts", *words, flush=True)
+    call(*MOEMCTS, *words, kill_when=kill_when)
+
+
+def call(*argv: str, kill_when: Callable[[], bool] | None = None) -> None:
+    """Calls a program as `run` does `moemcts`."""
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        child = subprocess.Popen([*MOEMCTS, *words])
+        child = subprocess.Popen(argv)
         is_killed = False
         while kill_when is not None and child.poll() is None and not is_killed:
             time.sleep(0.01)
@@ -285,17 +323,19 @@ def run(*words: str, kill_when: Callable[[], bool] | None = None) -> None:
     if status in (130, -signal.SIGINT):
         raise KeyboardInterrupt
     if status and not is_killed:
-        raise SystemExit(f"moemcts {words[0]}: failed with status {status}")
+        raise SystemExit(f"{' '.join(argv[:4])}: failed with status {status}")
 
 
 def collect(folder: Path, *, is_recorded: bool) -> None:
     """Prints the rows that came back; appends those to the results that are new and have not failed."""
-    found = [row for file in sorted(folder.rglob("*.jsonl")) for row in rows_in(file)]
-    for row in found:
-        print(told(row))
-    known = latest("gpu")
-    if is_recorded:
-        append("gpu", [row for row in found if "failed" not in row and known.get(row["name"]) != row])
+    files = sorted(folder.rglob("*.jsonl"))
+    for table in ("gpu", "chess"):
+        found = [row for file in files if (file.name == ROWS) == (table == "chess") for row in rows_in(file)]
+        for row in found:
+            print(told(row))
+        known = latest(table)
+        if is_recorded:
+            append(table, [row for row in found if "failed" not in row and known.get(row["name"]) != row])
 
 
 def main() -> None:
@@ -306,10 +346,12 @@ def main() -> None:
     parser.add_argument("--collect", action="store_true", help="show the rows that came back in OUT")
     parser.add_argument("--games", type=Path, default=ROOT / ".gpu" / "games", help="folder of PGN files")
     parser.add_argument("--parcels", type=Path, default=ROOT / ".gpu" / "parcels", help="what came back before")
+    parser.add_argument("--openings", type=Path, default=ROOT / ".gpu" / "openings", help="folder of start positions")
     parser.add_argument("--work", type=Path, default=Path("/tmp/moemcts-gpu"), help="folder of this machine")
     parser.add_argument("--minutes", type=float, help="of every training; without it, as planned")
     parser.add_argument("--epochs", type=float, help="of every training, instead of minutes")
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--quick", action="store_true", help="check and speed with a third of everything")
     parser.add_argument("--dry-run", action="store_true", help="next to nothing, on a CPU")
     add_option(parser)
     options = parser.parse_args()
@@ -320,9 +362,13 @@ def main() -> None:
         parser.error("expected --piece or --collect")
     if not options.dry_run and options.device.startswith("cuda") and not torch.cuda.is_available():
         raise SystemExit(f"expected a GPU for device {options.device!r}, torch {torch.__version__} finds none")
-    places = Places(games=options.games, parcels=options.parcels, work=options.work, out=options.out)
-    scale = Scale.of(options.device, is_dry=options.dry_run)
-    plan = Plan(places, scale, minutes=0.0 if options.dry_run else options.minutes, epochs=options.epochs)
+    places = Places(
+        games=options.games, parcels=options.parcels, openings=options.openings, work=options.work, out=options.out
+    )
+    scale = Scale.of(options.device, is_dry=options.dry_run, is_quick=options.quick)
+    minutes = 0.0 if options.dry_run else options.minutes
+    amounts = Amounts.of(scale.device, is_dry=options.dry_run)
+    plan = Plan(places, scale, minutes=minutes, epochs=options.epochs, amounts=amounts)
     try:
         sys.exit(0 if plan.do(options.piece) else 1)
     except KeyboardInterrupt:

@@ -5,11 +5,12 @@
 #   benchmarks/gpu_plan.sh OUT PIECE ...              there: does pieces; what is worth keeping of them comes to OUT
 #   benchmarks/gpu_plan.sh OUT --collect [--record]   here: shows what came back in OUT, appends it to the results
 #
-# Pieces: check speed rise-single rise-separated resnet-single rise-staged resnet-separated self-play; without any, all.
+# Pieces: check set speed rise-single rise-separated resnet-single rise-staged resnet-separated self-play; without any, all.
 # GAMES is a folder of PGN files whose names have `train`, `val` or `test` in them, plain or compressed; PARCELS one of
 # what came back from another machine, to go on from. What is done already is not done again.
 #
 #   --dry-run                 next to nothing, on a CPU: does it all work?
+#   --quick                   check, speed and self-play in a third of the time
 #   --device=cuda:1           another GPU than the first
 #   --minutes=4 --epochs=0.5  of every training, as long as that
 #   --games=.gpu/games --parcels=.gpu/parcels --work=/tmp/moemcts-gpu   other folders
@@ -25,7 +26,7 @@ for word in "$@"; do
   case $word in
     --prepare) script=gpu_prepare.py ;;
     --collect) script=collect options+=("$word") ;;
-    --dry-run | --record | --*=*) options+=("$word") ;;
+    --dry-run | --quick | --record | --*=*) options+=("$word") ;;
     --*) echo "gpu_plan.sh: expected an option like --minutes=4, got $word" >&2 && exit 2 ;;
     *) words+=("$word") ;;
   esac
@@ -50,7 +51,7 @@ if ! "$python" -c 'import moemcts._core, pydantic, tomli_w' 2>/dev/null; then
 fi
 out=${words[0]} pieces=("${words[@]:1}") status=0
 if [ ${#pieces[@]} -eq 0 ]; then
-  pieces=(check speed rise-single rise-separated resnet-single rise-staged resnet-separated self-play)
+  pieces=(check set speed rise-single rise-separated resnet-single rise-staged resnet-separated self-play)
 fi
 for piece in "${pieces[@]}"; do
   left=$((limit - SECONDS)) ended=75

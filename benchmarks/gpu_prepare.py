@@ -1,6 +1,6 @@
 """Lays into `.gpu/` what a bare machine with a GPU lacks, which gets nothing but a copy of the working tree.
 
-    benchmarks/gpu_plan.sh --prepare GAMES [PARCELS] [--python=3.12]
+    benchmarks/gpu_plan.sh --prepare GAMES [PARCELS] [--openings=FILE] [--python=3.12]
 
 The compiled core, what it is registered by, packages that torch does not bring, games, and parcels to go on from.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import importlib.util
+import lzma
 import platform
 import shutil
 import subprocess
@@ -25,7 +26,8 @@ MISSING = ("pydantic", "tomli-w")
 ROOM = 64 * 2**20
 """Bytes that travel."""
 CALLS = (
-    "check speed",
+    "check set",
+    "set speed self-play --quick",
     "rise-single resnet-single",
     "rise-separated self-play",
     "rise-staged",
@@ -39,6 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("games", type=Path, help="folder of PGN files, plain or compressed")
     parser.add_argument("parcels", type=Path, nargs="?", help="folder of what came back before")
+    parser.add_argument("--openings", type=Path, help="file of start positions for the matches of the set")
     parser.add_argument("--python", default="3.12", help="version of the interpreter there")
     options = parser.parse_args()
     FOLDER.mkdir(exist_ok=True)
@@ -47,6 +50,8 @@ def main() -> None:
     copy(options.games, "*.pgn*", FOLDER / "games")
     if options.parcels:
         copy(options.parcels, "*.tar.gz.*", FOLDER / "parcels")
+    if options.openings:
+        lay_openings(options.openings)
     (FOLDER / "commit").write_text(commit() + "\n")
     size = travelling()
     print(f"{size / 2**20:.1f} MiB would travel, of {ROOM >> 20}")
@@ -67,6 +72,9 @@ def lay_core() -> None:
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         raise SystemExit(f"expected a core for Linux on x86-64, this one is for {sys.platform} on {platform.machine()}")
     shutil.copyfile(spec.origin, FOLDER / "_core.abi3.so")
+    # Names of functions are a sixth of it.
+    if strip := shutil.which("strip"):
+        subprocess.run([strip, str(FOLDER / "_core.abi3.so")], check=True)
     found = importlib.metadata.distribution("moemcts")
     about = FOLDER / "site" / f"moemcts-{found.version}.dist-info"
     about.mkdir(parents=True, exist_ok=True)
@@ -92,6 +100,12 @@ def copy(source: Path, pattern: str, target: Path) -> None:
     target.mkdir()
     for file in files:
         shutil.copyfile(file, target / file.name)
+
+
+def lay_openings(file: Path) -> None:
+    """Compresses a file of start positions."""
+    (FOLDER / "openings").mkdir(exist_ok=True)
+    (FOLDER / "openings" / f"{file.name}.xz").write_bytes(lzma.compress(file.read_bytes()))
 
 
 def travelling() -> int:

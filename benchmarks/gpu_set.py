@@ -1,0 +1,147 @@
+"""One network on a GPU, and what goes on from it: experts by phases, experts by turns as a control, the network itself.
+
+As `chess_comparison.py --start`, of as many positions as the device learns from in its minutes. The rows are those of
+that program; of the first network there are its speed and its losses.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import chess_comparison
+from probing import probe_training
+from record import RESULTS
+
+from moemcts.learn.data.dataset import Dataset
+from moemcts.plugins import plugins
+from moemcts.runs.settings import ExperimentConfig, validate
+from moemcts.runs.sources import Sources
+
+GAME = "chess?planes=attacks"
+NETWORK = "resnet?channels=128&blocks=10"
+CONTROL = "round-robin"
+GATES = ("lichess", CONTROL)
+SEED = 49
+SECONDS = 150.0
+"""Of the first network's training; each that goes on from it sees half as many positions."""
+MOST_PASSES = 2.0
+ROWS = "chess.jsonl"
+"""The rows of the comparison, which belong to the results of chess."""
+
+
+class Amounts(NamedTuple):
+    """How much of everything there is."""
+
+    seconds: float
+    games: int
+    simulations: int
+    workers: int
+    network: str
+    options: tuple[str, ...]
+    """Of the comparison, beside these."""
+
+    @classmethod
+    def of(cls, device: str, *, is_dry: bool) -> Amounts:
+        """Returns what a GPU is asked, or the same with next to nothing on a CPU."""
+        if is_dry:
+            return cls(0.0, 2, 4, 1, "resnet?channels=4&blocks=1", ("--device", device))
+        cores = os.cpu_count() or 2
+        encoders = str(max(2, cores // 3))
+        options = ("--device", device, "--encoders", encoders)
+        return cls(SECONDS, 1000, 100, max(1, min(7, cores // 2)), NETWORK, options)
+
+
+class GpuSet:
+    """The set in one folder: `first`, the network that all begin with, and `run`, the comparison."""
+
+    def __init__(self, folder: Path, data: Path, amounts: Amounts, openings: Path | None = None) -> None:
+        self.folder = folder
+        self.data = data
+        self.amounts = amounts
+        self.openings = openings
+        self.first = folder / "first"
+        self.game, self.seed = GAME, SEED
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether the first network's training is."""
+        return (self.first / "config.toml").exists()
+
+    @property
+    def has_first(self) -> bool:
+        """Whether the first network is done."""
+        return (self.first / "report" / "numbers.json").exists()
+
+    def words(self) -> list[str]:
+        """Returns the arguments of the comparison but for its size and what it starts with."""
+        amounts = self.amounts
+        words = ["--game", GAME, "--network", amounts.network, "--seeds", "1", "--seed", str(SEED)]
+        words += [word for gate in GATES for word in ("--gate", gate)]
+        words += ["--scheme", "separated", "--value-weight", "0.1", "--games", str(amounts.games)]
+        words += ["--simulations", str(amounts.simulations), "--workers", str(amounts.workers), *amounts.options]
+        return words + (["--openings", str(self.openings)] if self.openings else [])
+
+    def first_words(self) -> list[str]:
+        """Returns the arguments of `moemcts train` for the first network, trained as those of the comparison are.
+
+        The device is measured for a few seconds.
+        """
+        options = chess_comparison.parser().parse_args([str(self.data), str(self.folder / "run"), *self.words()])
+        given = chess_comparison.settings(options)
+        training = given["training"]
+        if "encoders" in training:
+            # It is alone.
+            encoders = max(2, (os.cpu_count() or 2) - 2)
+            training |= {"encoders": encoders, "prefetch": encoders + 4}
+        samples = len(Dataset.open(self.data / "train", plugins().game(GAME)))
+        training["epochs"] = 100 / samples
+        if self.amounts.seconds:
+            rate = self._rate(validate(given, ExperimentConfig))
+            training["epochs"] = min(self.amounts.seconds * rate / samples, MOST_PASSES)
+        words = ["train", "--game", GAME, "--data", str(self.data), "--network", self.amounts.network]
+        words += ["--gate", "lichess", "--scheme", "single", "--seed", str(SEED), "--out", str(self.first)]
+        return words + [
+            word for key, value in training.items() for word in ("--set", f"training.{key}={json.dumps(value)}")
+        ]
+
+    def compare(self, samples: int, call: Callable[..., None]) -> list[dict[str, Any]]:
+        """Trains what goes on from the first network, plays it, and returns the rows."""
+        results = RESULTS / ROWS
+        before = len(results.read_text().splitlines()) if results.exists() else 0
+        script = str(Path(chess_comparison.__file__))
+        words = [script, str(self.data), str(self.folder / "run"), *self.words()]
+        words += ["--samples", str(max(samples // 2, 48)), "--start", str(self.first / "experts")]
+        call(sys.executable, *words, "--start-samples", str(samples), "--record")
+        found = results.read_text().splitlines()[before:]
+        (self.folder / ROWS).write_text("".join(f"{line}\n" for line in found))
+        return [json.loads(line) for line in found]
+
+    def is_left_behind(self, inside: Path) -> bool:
+        """Returns whether a file is not worth its way back: the control's networks, and states of trainings."""
+        is_control = any(part.startswith((f"separated-{CONTROL}", CONTROL)) for part in inside.parts)
+        has_more = any((self.folder / "run" / "experts").glob("lichess-*"))
+        is_first = inside.parts[0] == "first" and has_more
+        return inside.suffix == ".safetensors" and (is_control or is_first or "stages" in inside.parts)
+
+    def _rate(self, config: ExperimentConfig) -> float:
+        game = plugins().game(config.game)
+        held_out = Dataset.open(self.data / "validation", game).split(0.05, 0)[1]
+        sources = Sources(Dataset.open(self.data / "train", game), validation=held_out)
+        return probe_training(config, game, sources, num_steps=160, warm_up=48).rate
+
+
+def unpacked(openings: Path, folder: Path) -> Path:
+    """Returns a file of openings that travelled compressed, as it was."""
+    import lzma
+
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / openings.name.removesuffix(".xz")
+    with lzma.open(openings) as source, target.open("wb") as file:
+        shutil.copyfileobj(source, file)
+    return target
