@@ -28,7 +28,6 @@ from record import add_option, append, without_places
 from moemcts.cli.progress import ConsoleProgress
 from moemcts.dotted import flat
 from moemcts.learn.assessment import ALL, MIXTURE
-from moemcts.learn.data.dataset import Dataset
 from moemcts.naming import AUTO
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment
@@ -36,7 +35,7 @@ from moemcts.runs.arms import SINGLE
 from moemcts.runs.finishing import finish
 from moemcts.runs.run import CONFIG, changes
 from moemcts.runs.settings import ExperimentConfig, validate
-from moemcts.runs.sources import Sources
+from moemcts.runs.sources import Sources, open_sources
 from moemcts.work import num_cores
 
 SCHEMES = ["separated", "staged", "weighted?a=4", "weighted?a=10"]
@@ -96,10 +95,11 @@ def settings(options: argparse.Namespace) -> dict[str, Any]:
 def training_rate(config: ExperimentConfig, data: Path) -> float:
     """Returns how many samples per second one process learns from, measured for a few seconds after the first steps."""
     game = plugins().game(config.game)
-    held_out = Dataset.open(data / "validation", game).split(0.03, 0)[1]
-    sources = Sources(Dataset.open(data / "train", game), validation=held_out)
+    found = open_sources(config.data, data, game)
+    held_out = None if found.validation is None else found.validation.split(0.03, 0)[1]
     # On a CPU the first steps are like the others, and each takes its time.
     steps = (304, 48) if config.training.device.startswith("cuda") else (112, 16)
+    sources = Sources(found.training, validation=held_out)
     return probe_training(config, game, sources, num_steps=steps[0], warm_up=steps[1]).rate
 
 

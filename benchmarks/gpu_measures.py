@@ -55,6 +55,7 @@ class Scale:
     """How much of everything there is."""
 
     device: str = "cuda"
+    is_quick: bool = False
     networks: Mapping[str, str]
     batch_size: int = 2048
     """Of trainings."""
@@ -83,6 +84,7 @@ class Scale:
                 return whole
             return replace(
                 whole,
+                is_quick=True,
                 steps=64,
                 warm_up=32,
                 encoders=sorted({min(n, most) for n in (4, 14)}),

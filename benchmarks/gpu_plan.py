@@ -121,7 +121,8 @@ class Plan:
         """Yields the rows of a piece, by name, and how they come about."""
         if piece == "check":
             yield from self.measures.checks()
-            yield "resnet, training that is killed and gone on with, loss", self._killed
+            if not self.scale.is_quick:
+                yield "resnet, training that is killed and gone on with, loss", self._killed
         elif piece == "set":
             yield from self.experts_from_one()
         elif piece == "speed":

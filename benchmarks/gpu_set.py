@@ -15,20 +15,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import chess_comparison
-from probing import probe_training
 from record import RESULTS
 
-from moemcts.learn.data.dataset import Dataset
 from moemcts.plugins import plugins
 from moemcts.runs.settings import ExperimentConfig, validate
-from moemcts.runs.sources import Sources
+from moemcts.runs.sources import open_sources
 
 GAME = "chess?planes=attacks"
 NETWORK = "resnet?channels=128&blocks=10"
 CONTROL = "round-robin"
 GATES = ("lichess", CONTROL)
 SEED = 49
-SECONDS = 150.0
+SECONDS = 120.0
 """Of the first network's training; each that goes on from it sees half as many positions."""
 MOST_PASSES = 2.0
 ROWS = "chess.jsonl"
@@ -99,10 +97,11 @@ class GpuSet:
             # It is alone.
             encoders = max(2, (os.cpu_count() or 2) - 2)
             training |= {"encoders": encoders, "prefetch": encoders + 4}
-        samples = len(Dataset.open(self.data / "train", plugins().game(GAME)))
+        config = validate(given, ExperimentConfig)
+        samples = len(open_sources(config.data, self.data, plugins().game(GAME)).training)
         training["epochs"] = 100 / samples
         if self.amounts.seconds:
-            rate = self._rate(validate(given, ExperimentConfig))
+            rate = chess_comparison.training_rate(config, self.data)
             training["epochs"] = min(self.amounts.seconds * rate / samples, MOST_PASSES)
         words = ["train", "--game", GAME, "--data", str(self.data), "--network", self.amounts.network]
         words += ["--gate", "lichess", "--scheme", "single", "--seed", str(SEED), "--out", str(self.first)]
@@ -128,12 +127,6 @@ class GpuSet:
         has_more = any((self.folder / "run" / "experts").glob("lichess-*"))
         is_first = inside.parts[0] == "first" and has_more
         return inside.suffix == ".safetensors" and (is_control or is_first or "stages" in inside.parts)
-
-    def _rate(self, config: ExperimentConfig) -> float:
-        game = plugins().game(config.game)
-        held_out = Dataset.open(self.data / "validation", game).split(0.05, 0)[1]
-        sources = Sources(Dataset.open(self.data / "train", game), validation=held_out)
-        return probe_training(config, game, sources, num_steps=160, warm_up=48).rate
 
 
 def unpacked(openings: Path, folder: Path) -> Path:

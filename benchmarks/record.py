@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
+EXCEPT = ":!benchmarks/results"
 
 
 def commit(root: Path = Path(__file__).parent.parent) -> str:
@@ -21,12 +22,13 @@ def commit(root: Path = Path(__file__).parent.parent) -> str:
     written = root / ".gpu" / "commit"
     if written.exists() and not (root / ".git").exists():
         return written.read_text().strip()
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=root, capture_output=True, text=True, check=False
-    )
-    changes = ["git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!benchmarks/results"]
-    dirty = subprocess.run(changes, cwd=root, capture_output=True, text=True, check=False)
-    return (done.stdout.strip() or "unknown") + ("+" if dirty.stdout.strip() else "")
+    words = (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "--untracked-files=no", "--", ".", EXCEPT])
+    try:
+        done = [subprocess.run(["git", *call], cwd=root, capture_output=True, text=True, check=True) for call in words]
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    head, changes = (one.stdout.strip() for one in done)
+    return head + ("+" if changes else "")
 
 
 def origin(command: str, known_commit: str | None = None) -> dict[str, str]:
