@@ -11,6 +11,7 @@ from tabulating import Row, around, bounds, field_matches, field_table, latest, 
 
 from moemcts.arena.rating import EloRange, elo
 from moemcts.arena.verdict import counted
+from moemcts.references import parse_reference
 from moemcts.report.leaderboard import leaderboard
 from moemcts.report.tables import p_text
 from moemcts.store import read_toml
@@ -79,6 +80,14 @@ def _strength_of(rows: list[Row]) -> str:
 
 COUNTS = ("wins", "draws", "losses")
 PHASES = ("opening", "middlegame", "endgame", "all")
+USUAL_SIZE = "3 blocks of 16 channels"
+"""Of the networks of most comparisons in chess."""
+
+
+def size_of(network: str) -> str:
+    """Returns how large a residual network is, in words."""
+    _, options = parse_reference(network)
+    return f"{options['blocks']} blocks of {options['channels']} channels"
 
 
 def comparisons() -> list[list[Row]]:

@@ -16,7 +16,7 @@ from moemcts.arena.rating import EloRange
 from moemcts.report.plots import Whisker, differences, elo_ratings
 
 ASSETS = ROOT / "docs" / "assets"
-NETWORK = "resnet?channels=16&blocks=3&"
+NETWORKS = ("resnet?channels=16&blocks=3&", "resnet?channels=128&blocks=10&")
 """That of the comparisons in chess that differ in their positions alone."""
 SEEDS_OF_STEPS = {
     "ten seeds by all gates": "the paper's size, ten seeds by all gates",
@@ -36,14 +36,18 @@ def chess() -> Iterator[Whisker]:
     for rows in game_tables.comparisons():
         for row in rows:
             scheme, _, gate = row["arm"].partition(" by ")
-            if row["kind"] == "searched" and scheme == "separated" and row["network"].startswith(NETWORK):
+            if row["kind"] == "searched" and scheme == "separated" and row["network"].startswith(NETWORKS):
                 before = row.get("start_samples", 0)
-                found.setdefault((-before - row["samples_per_pass"], -before, row.get("game", ""), gate), row)
-    for (samples, before, game, gate), row in sorted(found.items()):
+                what = (-before - row["samples_per_pass"], -before, row.get("game", ""), gate)
+                found.setdefault((*what, game_tables.size_of(row["network"])), row)
+    for (samples, before, game, gate, size), row in sorted(found.items()):
         elo = game_tables.elo_range(row)
         about = "one set of networks" if row["seeds"] == 1 else f"{row['seeds']} seeds"
         label = f"{before - samples:,} after {-before:,}" if before else f"{-samples:,} positions"
-        label = f"the same, {game.partition('?')[2]}" if game else label
+        if size != game_tables.USUAL_SIZE:
+            label = f"{label}, {size}"
+        elif game:
+            label = f"the same, {game.partition('?')[2]}"
         yield Whisker(
             label=f"the same, by {gate}" if gate else label,
             value=elo.difference,

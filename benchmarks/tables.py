@@ -320,24 +320,25 @@ def chess_summary() -> str:
     runs of several seeds, and of those of one seed what has learned from more than twice or less than half as much, or
     is compared with experts by another gate.
     """
-    shown: dict[tuple[str, int, int, str], list[str]] = {}
+    shown: dict[tuple[str, int, int, str, str], list[str]] = {}
     for rows in game_tables.comparisons():
         samples, num_seeds, before = rows[0]["samples_per_pass"], rows[0]["seeds"], rows[0].get("start_samples", 0)
-        game = rows[0].get("game", "")
+        game, size = rows[0].get("game", ""), game_tables.size_of(rows[0]["network"])
         arms = game_tables.comparison_cells(rows)
         of_gates = any(" by " in scheme for scheme in arms)
         for scheme, cells in arms.items():
-            others = [sum(seen) for one, *seen, of in shown if (one, of) == (scheme, game)]
+            others = [most + begun for one, most, begun, of, _ in shown if (one, of) == (scheme, game)]
             is_more = not any(most / 2 <= samples + before <= 2 * most for most in others)
             is_new = num_seeds > 1 or of_gates or is_more
             if scheme != "single" and cells["searched"] != "–" and is_new:
                 seen = f"{samples:,} positions after {before:,} by one network" if before else f"{samples:,} positions"
                 planes = f", `{game.partition('?')[2]}`" if game else ""
-                name = f"{cells['name']}, {seen}{planes}, {counted(num_seeds, 'seed')}"
-                shown.setdefault((scheme, samples, before, game), [name, cells["searched"], cells["paper Elo"]])
+                larger = "" if size == game_tables.USUAL_SIZE else f", {size}"
+                name = f"{cells['name']}, {seen}{planes}{larger}, {counted(num_seeds, 'seed')}"
+                shown.setdefault((scheme, samples, before, game, size), [name, cells["searched"], cells["paper Elo"]])
     ordered = sorted(shown.items(), key=lambda one: -one[0][1] - one[0][2])
     most: dict[str, list[str]] = {}
-    for (scheme, _, before, _), cells in ordered:
+    for (scheme, _, before, *_), cells in ordered:
         # The paper learned from more than all of these, and from the beginning: its number stands beside the largest.
         if before or cells is not most.setdefault(scheme, cells):
             cells[-1] = "–"
