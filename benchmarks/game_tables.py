@@ -87,7 +87,7 @@ USUAL_SIZE = "3 blocks of 16 channels"
 def size_of(network: str) -> str:
     """Returns how large a residual network is, in words."""
     _, options = parse_reference(network)
-    return f"{options['blocks']} blocks of {options['channels']} channels"
+    return f"{counted(int(options['blocks']), 'block')} of {options['channels']} channels"
 
 
 def comparisons() -> list[list[Row]]:

@@ -65,6 +65,9 @@ class Scale:
     checked_steps: int = 100
     """Of the training that is killed."""
     encoders: Sequence[int]
+    ways: Sequence[Way] = WAYS
+    """In which a training computes."""
+    precisions: Sequence[Precision] = PRECISIONS
     checked_batches: Sequence[int] = (1, 3, 64, 512, 513)
     batches: Sequence[int] = (1, 8, 64, 256, 1024, 4096)
     seconds: float = 1.0
@@ -76,7 +79,7 @@ class Scale:
 
     @classmethod
     def of(cls, device: str, *, is_dry: bool, is_quick: bool = False) -> Scale:
-        """Returns what a GPU is asked, a third of it, or the same with next to nothing on a CPU."""
+        """Returns what a GPU is asked, what of it bf16 can do in a third of the time, or next to nothing on a CPU."""
         if not is_dry:
             most = max(1, min(14, (os.cpu_count() or 2) - 2))
             whole = cls(device=device, networks=NETWORKS, encoders=sorted({min(n, most) for n in (2, 8, 14)}))
@@ -85,9 +88,10 @@ class Scale:
             return replace(
                 whole,
                 is_quick=True,
-                steps=64,
-                warm_up=32,
-                encoders=sorted({min(n, most) for n in (4, 14)}),
+                networks=dict(sorted(NETWORKS.items())),
+                encoders=[most],
+                ways=[way for way in WAYS if way.precision == "bf16"],
+                precisions=("bf16",),
                 checked_batches=(1, 3, 513),
                 batches=(1, 64, 512, 4096),
                 seconds=0.3,
@@ -154,7 +158,7 @@ class Measures:
         cores = {"value": os.cpu_count(), "unit": "cores", "seed": 0, "python": platform.python_version()}
         yield "cores beside it", lambda: cores | self.device()
         for size in self.networks:
-            for precision in PRECISIONS:
+            for precision in self.scale.precisions:
                 for what, compared in (("answers", self._answers), ("answers of stacked experts", self._stacked)):
                     yield (
                         f"{size}, {precision}, {what}, error",
@@ -167,13 +171,16 @@ class Measures:
         sources = Sources(training, validation)
         most = self.scale.encoders[-1]
         for size in self.networks:
-            for way, encoders in [*((way, most) for way in WAYS), *((USUAL, few) for few in self.scale.encoders[:-1])]:
+            for way, encoders in [
+                *((way, most) for way in self.scale.ways),
+                *((USUAL, few) for few in self.scale.encoders[:-1]),
+            ]:
                 yield (
                     f"{size}, {way}, learning, {encoders} encoders",
                     lambda size=size, way=way, encoders=encoders: self.learning(size, way, encoders, sources),
                 )
         for size in self.networks:
-            for precision in PRECISIONS:
+            for precision in self.scale.precisions:
                 evaluator = TorchEvaluator(self._network(size), self.scale.device, precision)
                 for batch in self.scale.batches:
                     yield (
@@ -186,7 +193,7 @@ class Measures:
         """Yields how fast positions are evaluated in games side by side, and which share of the network alone it is."""
         network = load_networks(experts, self.game, plugins()).networks[0] if experts else self._network(size)
         said = {"weights": "trained" if experts else "random"}
-        for precision in PRECISIONS:
+        for precision in self.scale.precisions:
             evaluator = TorchEvaluator(network, self.scale.device, precision)
             for groups in (1, 2):
                 more = "" if groups == 1 else f", {groups} groups in flight"

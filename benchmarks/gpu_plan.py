@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from gpu_measures import USUAL, Measurement, Measures, Row, Scale
+from gpu_measures import TINY, USUAL, Measurement, Measures, Row, Scale
 from gpu_parcels import pack, unpack
-from gpu_set import ROWS, Amounts, GpuSet, unpacked
+from gpu_set import KINDS, ROWS, Amounts, GpuSet, Kind, unpacked
 from probing import probe_training
 from record import add_option, append, origin
 from tabulating import latest
@@ -43,7 +43,7 @@ from moemcts.runs.sources import Sources
 GATE = "lichess"
 MINUTES = {"rise-single": 4.0, "rise-separated": 4.0, "resnet-single": 2.0, "rise-staged": 5.0, "resnet-separated": 2.0}
 """The trainings, and how long each may take."""
-PIECES = ("check", "set", "speed", *MINUTES, "self-play")
+PIECES = ("check", *KINDS, "speed", *MINUTES, "self-play")
 SPLIT = ("--validation", "2012-09", "--test", "2017-05")
 """The papers' months."""
 IMPORT = ("--min-elo", "2200", "--min-plies", "10")
@@ -80,15 +80,19 @@ class Plan:
         minutes: float | None = None,
         epochs: float | None = None,
         amounts: Amounts | None = None,
+        network: str = "",
     ) -> None:
-        """With `minutes` or `epochs`, every training takes as long; `amounts` are the set's."""
+        """With `minutes` or `epochs`, every training takes as long; `amounts` and `network` are those of sets."""
         self.places = places
         self.scale = scale
         self.minutes = minutes
         self.epochs = epochs
         self.game: Game = plugins().game("chess")
         self.measures = Measures(scale, self.game)
-        self.set = GpuSet(places.work / "set", places.work / "data", amounts or Amounts.of(scale.device, is_dry=False))
+        amounts = amounts or Amounts.of(scale.device, is_dry=False)
+        kinds = {name: Kind(network or kind.network, kind.seed) for name, kind in KINDS.items()}
+        data = places.work / "data"
+        self.sets = {name: GpuSet(places.work / name, kind, data, amounts) for name, kind in kinds.items()}
 
     def do(self, piece: str) -> bool:
         """Does what is missing of a piece and returns whether nothing failed; what there is comes to `out` anyway."""
@@ -110,10 +114,10 @@ class Plan:
         out.mkdir(parents=True, exist_ok=True)
         if (rows := folder / "rows.jsonl").exists():
             (out / f"{piece}.jsonl").write_bytes(rows.read_bytes())
-        if piece == "set":
+        if piece in self.sets:
             if (rows := folder / ROWS).exists():
-                (out / ROWS).write_bytes(rows.read_bytes())
-            pack(folder, out, is_done=True, is_left_out=self.set.is_left_behind)
+                (out / f"{piece}.{ROWS}").write_bytes(rows.read_bytes())
+            pack(folder, out, is_done=True, is_left_out=self.sets[piece].is_left_behind)
             return
         pack(folder, out, is_done=(folder / "done").exists())
 
@@ -123,8 +127,8 @@ class Plan:
             yield from self.measures.checks()
             if not self.scale.is_quick:
                 yield "resnet, training that is killed and gone on with, loss", self._killed
-        elif piece == "set":
-            yield from self.experts_from_one()
+        elif piece in self.sets:
+            yield from self.experts_from_one(piece)
         elif piece == "speed":
             yield from self.measures.speeds(Dataset.open(self.few_samples(), self.game))
         elif piece == "self-play":
@@ -134,24 +138,27 @@ class Plan:
         else:
             yield from self.training(piece)
 
-    def experts_from_one(self) -> Iterator[Measurement]:
+    def experts_from_one(self, piece: str) -> Iterator[Measurement]:
         """Yields the speed and the losses of a first network, and does what goes on from it, which has rows itself."""
-        made, data = self.set, self.samples()
+        made, data = self.sets[piece], self.samples()
         if not made.is_begun:
             run(*made.first_words())
         elif not made.has_first:
             run("train", "--resume", str(made.first))
-        said = {"network": made.amounts.network, "game": made.game, "seed": made.seed} | self.measures.device()
-        yield "set, first network, training", lambda: speed_of(made.first) | said
+        said = {"network": made.network, "game": made.game, "seed": made.seed} | self.measures.device()
+        yield f"{piece}, first network, training", lambda: speed_of(made.first) | said
         for phase, loss in numbers_of(made.first)["losses"][-1]["loss"].items():
             if loss is not None:
                 row = {"value": round(loss, 4), "unit": "loss"} | said
-                yield f"set, first network, loss, {phase}", lambda row=row: row
+                yield f"{piece}, first network, loss, {phase}", lambda row=row: row
         samples = round(epochs_of(made.first) * len(Dataset.open(data / "train", self.game)))
         for file in sorted(self.places.openings.glob("*.xz"))[:1]:
             made.openings = unpacked(file, self.places.work / "openings")
         count = {"value": samples, "unit": "positions"} | said
-        yield "set, first network, positions", lambda: count | {"rows": len(made.compare(samples, call))}
+        yield f"{piece}, first network, positions", lambda: count | {"rows": len(made.compare(samples, call))}
+        for part, seconds in made.seconds().items():
+            row = {"value": seconds, "unit": "s", "processes": made.amounts.workers} | said
+            yield f"{piece}, {part}", lambda row=row: row
 
     def few_samples(self) -> Path:
         """Returns the dataset of the games that are not to learn from, which take seconds to import."""
@@ -331,7 +338,7 @@ def collect(folder: Path, *, is_recorded: bool) -> None:
     """Prints the rows that came back; appends those to the results that are new and have not failed."""
     files = sorted(folder.rglob("*.jsonl"))
     for table in ("gpu", "chess"):
-        found = [row for file in files if (file.name == ROWS) == (table == "chess") for row in rows_in(file)]
+        found = [row for file in files if file.name.endswith(ROWS) == (table == "chess") for row in rows_in(file)]
         for row in found:
             print(told(row))
         known = latest(table)
@@ -369,7 +376,8 @@ def main() -> None:
     scale = Scale.of(options.device, is_dry=options.dry_run, is_quick=options.quick)
     minutes = 0.0 if options.dry_run else options.minutes
     amounts = Amounts.of(scale.device, is_dry=options.dry_run)
-    plan = Plan(places, scale, minutes=minutes, epochs=options.epochs, amounts=amounts)
+    network = TINY if options.dry_run else ""
+    plan = Plan(places, scale, minutes=minutes, epochs=options.epochs, amounts=amounts, network=network)
     try:
         sys.exit(0 if plan.do(options.piece) else 1)
     except KeyboardInterrupt:

@@ -5,7 +5,8 @@
 #   benchmarks/gpu_plan.sh OUT PIECE ...              there: does pieces; what is worth keeping of them comes to OUT
 #   benchmarks/gpu_plan.sh OUT --collect [--record]   here: shows what came back in OUT, appends it to the results
 #
-# Pieces: check set speed rise-single rise-separated resnet-single rise-staged resnet-separated self-play; without any, all.
+# Pieces: check set-4x64 set speed rise-single rise-separated resnet-single rise-staged resnet-separated self-play;
+# without any, all.
 # GAMES is a folder of PGN files whose names have `train`, `val` or `test` in them, plain or compressed; PARCELS one of
 # what came back from another machine, to go on from. What is done already is not done again.
 #
@@ -49,9 +50,13 @@ if ! "$python" -c 'import moemcts._core, pydantic, tomli_w' 2>/dev/null; then
   cp "$root/.gpu/_core.abi3.so" "$root/moemcts/"
   export PYTHONPATH=$PYTHONPATH:$root/.gpu/site
 fi
+# Of a copy without its history.
+if [ -e "$root/moemcts/_core.abi3.so" ] && [ -e "$root/.gpu/commit" ]; then
+  MOEMCTS_COMMIT=$(cat "$root/.gpu/commit") && export MOEMCTS_COMMIT
+fi
 out=${words[0]} pieces=("${words[@]:1}") status=0
 if [ ${#pieces[@]} -eq 0 ]; then
-  pieces=(check set speed rise-single rise-separated resnet-single rise-staged resnet-separated self-play)
+  pieces=(check set-4x64 set speed rise-single rise-separated resnet-single rise-staged resnet-separated self-play)
 fi
 for piece in "${pieces[@]}"; do
   left=$((limit - SECONDS)) ended=75

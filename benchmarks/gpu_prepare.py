@@ -26,10 +26,11 @@ MISSING = ("pydantic", "tomli-w")
 ROOM = 64 * 2**20
 """Bytes that travel."""
 CALLS = (
-    "check set",
-    "set speed self-play --quick",
+    "check set-4x64 --quick",
+    "self-play speed --quick",
+    "set",
     "rise-single resnet-single",
-    "rise-separated self-play",
+    "rise-separated",
     "rise-staged",
     "resnet-separated",
 )

@@ -22,15 +22,27 @@ from moemcts.runs.settings import ExperimentConfig, validate
 from moemcts.runs.sources import open_sources
 
 GAME = "chess?planes=attacks"
-NETWORK = "resnet?channels=128&blocks=10"
 CONTROL = "round-robin"
 GATES = ("lichess", CONTROL)
-SEED = 49
 SECONDS = 120.0
 """Of the first network's training; each that goes on from it sees half as many positions."""
 MOST_PASSES = 2.0
 ROWS = "chess.jsonl"
 """The rows of the comparison, which belong to the results of chess."""
+
+
+class Kind(NamedTuple):
+    """What a set is made of."""
+
+    network: str
+    seed: int
+
+
+KINDS = {
+    "set": Kind("resnet?channels=128&blocks=10", 49),
+    "set-4x64": Kind("resnet?channels=64&blocks=4", 50),
+}
+"""A network that its minutes do not fill, and one that they may: is that why experts gain in the small ones?"""
 
 
 class Amounts(NamedTuple):
@@ -40,7 +52,6 @@ class Amounts(NamedTuple):
     games: int
     simulations: int
     workers: int
-    network: str
     options: tuple[str, ...]
     """Of the comparison, beside these."""
 
@@ -48,23 +59,25 @@ class Amounts(NamedTuple):
     def of(cls, device: str, *, is_dry: bool) -> Amounts:
         """Returns what a GPU is asked, or the same with next to nothing on a CPU."""
         if is_dry:
-            return cls(0.0, 2, 4, 1, "resnet?channels=4&blocks=1", ("--device", device))
+            return cls(0.0, 2, 4, 1, ("--device", device))
         cores = os.cpu_count() or 2
         encoders = str(max(2, cores // 3))
         options = ("--device", device, "--encoders", encoders)
-        return cls(SECONDS, 1000, 100, max(1, min(7, cores // 2)), NETWORK, options)
+        return cls(SECONDS, 1000, 100, max(1, min(7, cores // 2)), options)
 
 
 class GpuSet:
     """The set in one folder: `first`, the network that all begin with, and `run`, the comparison."""
 
-    def __init__(self, folder: Path, data: Path, amounts: Amounts, openings: Path | None = None) -> None:
+    def __init__(self, folder: Path, kind: Kind, data: Path, amounts: Amounts) -> None:
         self.folder = folder
+        self.network, self.seed = kind
+        self.game = GAME
         self.data = data
         self.amounts = amounts
-        self.openings = openings
         self.first = folder / "first"
-        self.game, self.seed = GAME, SEED
+        self.openings: Path | None = None
+        """A file of start positions; random plies where there is none."""
 
     @property
     def is_begun(self) -> bool:
@@ -79,7 +92,7 @@ class GpuSet:
     def words(self) -> list[str]:
         """Returns the arguments of the comparison but for its size and what it starts with."""
         amounts = self.amounts
-        words = ["--game", GAME, "--network", amounts.network, "--seeds", "1", "--seed", str(SEED)]
+        words = ["--game", self.game, "--network", self.network, "--seeds", "1", "--seed", str(self.seed)]
         words += [word for gate in GATES for word in ("--gate", gate)]
         words += ["--scheme", "separated", "--value-weight", "0.1", "--games", str(amounts.games)]
         words += ["--simulations", str(amounts.simulations), "--workers", str(amounts.workers), *amounts.options]
@@ -98,13 +111,13 @@ class GpuSet:
             encoders = max(2, (os.cpu_count() or 2) - 2)
             training |= {"encoders": encoders, "prefetch": encoders + 4}
         config = validate(given, ExperimentConfig)
-        samples = len(open_sources(config.data, self.data, plugins().game(GAME)).training)
+        samples = len(open_sources(config.data, self.data, plugins().game(self.game)).training)
         training["epochs"] = 100 / samples
         if self.amounts.seconds:
             rate = chess_comparison.training_rate(config, self.data)
             training["epochs"] = min(self.amounts.seconds * rate / samples, MOST_PASSES)
-        words = ["train", "--game", GAME, "--data", str(self.data), "--network", self.amounts.network]
-        words += ["--gate", "lichess", "--scheme", "single", "--seed", str(SEED), "--out", str(self.first)]
+        words = ["train", "--game", self.game, "--data", str(self.data), "--network", self.network]
+        words += ["--gate", "lichess", "--scheme", "single", "--seed", str(self.seed), "--out", str(self.first)]
         return words + [
             word for key, value in training.items() for word in ("--set", f"training.{key}={json.dumps(value)}")
         ]
@@ -120,6 +133,11 @@ class GpuSet:
         found = results.read_text().splitlines()[before:]
         (self.folder / ROWS).write_text("".join(f"{line}\n" for line in found))
         return [json.loads(line) for line in found]
+
+    def seconds(self) -> dict[str, float]:
+        """Returns how long the parts of the comparison took, by their names, over all of its starts."""
+        starts = json.loads((self.folder / "run" / "times.json").read_text())["starts"]
+        return {name: round(sum(start.get(name, 0.0) for start in starts), 1) for start in starts for name in start}
 
     def is_left_behind(self, inside: Path) -> bool:
         """Returns whether a file is not worth its way back: the control's networks, and states of trainings."""

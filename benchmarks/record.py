@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -17,11 +18,10 @@ EXCEPT = ":!benchmarks/results"
 def commit(root: Path = Path(__file__).parent.parent) -> str:
     """Returns the commit that a checkout is at, with `+` where it has uncommitted changes other than new results.
 
-    Of a copy without its history it is what `gpu_prepare.py` wrote down.
+    Of a copy without its history it is what MOEMCTS_COMMIT says.
     """
-    written = root / ".gpu" / "commit"
-    if written.exists() and not (root / ".git").exists():
-        return written.read_text().strip()
+    if known := os.environ.get("MOEMCTS_COMMIT"):
+        return known
     words = (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "--untracked-files=no", "--", ".", EXCEPT])
     try:
         done = [subprocess.run(["git", *call], cwd=root, capture_output=True, text=True, check=True) for call in words]

@@ -48,8 +48,10 @@ def gpu_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     # Games at random do not come to an endgame.
     monkeypatch.setattr(gpu_plan, "GATE", "plies?cuts=15,30")
     monkeypatch.setattr(gpu_plan, "SPLIT", ("--validation", "2012-09", "--test", "2012-05"))
+    monkeypatch.setattr(gpu_plan, "IMPORT", ("--min-plies", "10"))
     work, out = tmp_path / "work", tmp_path / "out"
-    return gpu_plan.Places(games=games, parcels=tmp_path / "parcels", work=work, out=out)
+    parcels, openings = tmp_path / "parcels", tmp_path / "openings"
+    return gpu_plan.Places(games=games, parcels=parcels, openings=openings, work=work, out=out)
 
 
 def test_the_plan_for_a_gpu_runs_dry(
@@ -97,6 +99,45 @@ def test_the_plan_for_a_gpu_runs_dry(
     assert json.loads(recorded[0])["command"] == "benchmarks/gpu_plan.sh OUT check"
     table = tables.gpu()
     assert all(row["name"] in table for found in rows.values() for row in found)
+
+
+def test_a_set_is_one_network_and_what_goes_on_from_it(gpu_places: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gpu_plan
+    import gpu_set
+    import record
+    import tabulating
+    from chess_oracle import random_pgn
+
+    # Long enough for endgames.
+    (gpu_places.games / "train.pgn").write_text(random_pgn(24, plies=250))
+
+    def here(program: str, script: str, *words: str) -> None:
+        monkeypatch.setattr(sys, "argv", [script, *words])
+        __import__(Path(script).stem).main()
+
+    monkeypatch.setattr(gpu_plan, "call", here)
+    for module in (record, tabulating, gpu_set):
+        monkeypatch.setattr(module, "RESULTS", gpu_places.work / "results")
+    scale = gpu_plan.Scale.of("cpu", is_dry=True)
+    amounts = gpu_set.Amounts.of("cpu", is_dry=True)
+    plan = gpu_plan.Plan(gpu_places, scale, amounts=amounts, network=gpu_plan.TINY)
+    assert plan.do("set-4x64")
+    rows = gpu_plan.rows_in(gpu_places.out / "set-4x64.jsonl")
+    assert [row["name"] for row in rows[:2]] == [
+        "gpu plan, set-4x64, first network, training",
+        "gpu plan, set-4x64, first network, loss, opening",
+    ]
+    assert {"gpu plan, set-4x64, training", "gpu plan, set-4x64, matches"} < {row["name"] for row in rows}
+    played = {row["arm"]: row for row in gpu_plan.rows_in(gpu_places.out / "set-4x64.chess.jsonl") if "games" in row}
+    assert played.keys() == {"separated", "separated by round-robin"}
+    assert all(row["start_samples"] > row["samples_per_pass"] > 0 for row in played.values())
+    with tarfile.open(gpu_places.out / "set-4x64.tar.gz.00") as parcel:
+        weights = {name.split("/")[-2] for name in parcel.getnames() if name.endswith(".safetensors")}
+    assert weights == {"single-50", "lichess-50"}
+    for _ in range(2):
+        gpu_plan.collect(gpu_places.out, is_recorded=True)
+    # What was recorded there, and once here.
+    assert len(gpu_plan.rows_in(gpu_places.work / "results" / "gpu.jsonl")) == len(rows)
 
 
 def test_a_piece_that_was_cut_off_goes_on_from_its_parcels_on_another_machine(
@@ -166,5 +207,6 @@ def test_the_script_of_the_plan_for_a_gpu_says_how_it_is_called_and_what_failed(
         failing = f"*--piece=check*) exit {statuses[0]};; *--piece=speed*) exit {statuses[1]}"
         assert call("OUT", "check", "speed", said=failing).returncode == status
     # Half an hour is what there is, less three starts of a machine.
-    assert sorted(" ".join(gpu_prepare.CALLS).split()) == sorted(gpu_plan.PIECES)
+    called = [word for call in gpu_prepare.CALLS for word in call.split() if not word.startswith("--")]
+    assert sorted(called) == sorted(gpu_plan.PIECES)
     assert sum(gpu_plan.MINUTES.values()) <= 18
