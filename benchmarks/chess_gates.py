@@ -240,7 +240,7 @@ def main() -> None:
     parser.add_argument("--openings", default="", help="file of start positions; random plies where none is named")
     add_option(parser)
     # What a comparison says of arms does not matter here.
-    parser.set_defaults(other_networks=[], single_networks=[], start=None, device="cpu")
+    parser.set_defaults(other_networks=[], single_networks=[], start=None, device="cpu", workers=None, encoders=None)
     parser.set_defaults(game=GAME, scheme=["separated"], gate=None)
     options = parser.parse_args()
     tasks = [(name, seed) for seed in seeds(options) for name in (SINGLE, *(options.gates or GATES))]

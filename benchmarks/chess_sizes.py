@@ -66,7 +66,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     add_option(parser)
     # What a comparison says of arms and matches does not matter here.
-    parser.set_defaults(other_networks=[], single_networks=[], start=None, precision="float32")
+    parser.set_defaults(
+        other_networks=[], single_networks=[], start=None, precision="float32", workers=None, encoders=None
+    )
     parser.set_defaults(
         game=GAME, device="cpu", scheme=["separated"], gate=None, seeds=1, simulations=100, games=2, openings=""
     )
