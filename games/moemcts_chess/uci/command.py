@@ -22,7 +22,8 @@ def uci(
     experts: Annotated[
         str | None,
         typer.Option(
-            help="A folder of experts or `weights:NAME`, as the option Model_Directory; a simple evaluation otherwise."
+            help="A folder of experts, `weights:NAME`, or `none` for a simple evaluation, as the option Model_Directory; "
+            "in chess those that come with it otherwise."
         ),
     ] = None,
     options: Annotated[
@@ -59,13 +60,13 @@ def _named_by(experts: str | None) -> list[tuple[str, str]]:
     """Returns the options that a folder of experts means, the game they play included."""
     from moemcts.weights import folder_of
     from moemcts_chess.uci.loading import game_of
-    from moemcts_chess.uci.options import SHIPPED, VARIANTS
+    from moemcts_chess.uci.options import NO_EXPERTS, SHIPPED, VARIANTS
 
     if experts is None:
         return []
-    if experts == SHIPPED:
+    if experts in (NO_EXPERTS, SHIPPED):
         # Whatever game is played.
-        return [("Model_Directory", SHIPPED)]
+        return [("Model_Directory", experts)]
     name, _ = game_of(folder_of(experts))
     variants = {ours: theirs for theirs, ours in VARIANTS.items()} | {"chess960": "chess"}
     if name not in variants:

@@ -20,7 +20,7 @@ from moemcts_chess.board import python_chess
 from moemcts_chess.game import MOST_PLIES, ChessGame
 from moemcts_chess.glance import GlanceEvaluator
 from moemcts_chess.tablebase import Tablebase, TablebaseEvaluator
-from moemcts_chess.uci.options import GATE_OF_THE_EXPERTS, SHIPPED, Options
+from moemcts_chess.uci.options import BY_EXPERTS, GATE_OF_THE_EXPERTS, NO_EXPERTS, SHIPPED, Options
 from moemcts_chess.uci.pace import Pace, sizes
 
 NO_END = MOST_PLIES
@@ -75,7 +75,11 @@ def load(
     python_chess()
     fail = fail or (lambda error: remark(f"error: {one_line(error)}"))
     named = options.text("Model_Directory")
-    if named == SHIPPED:
+    if named == NO_EXPERTS:
+        named = ""
+    elif not named and options.game in BY_EXPERTS:
+        named = _shipped(options.game)
+    elif named == SHIPPED:
         named = _shipped(options.game)
         if not named:
             remark(f"no experts come with {options.game}")

@@ -12,6 +12,7 @@ import torch
 from moemcts.learn.checkpoint import save_experts
 from moemcts.learn.networks import catalogue
 from moemcts.plugins import plugins
+from moemcts_chess.uci import loading
 from moemcts_chess.uci.session import Session
 
 Talk = Callable[..., list[str]]
@@ -36,6 +37,12 @@ def experts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         scheme="separated",
         seed=0,
     )
+
+
+@pytest.fixture(autouse=True)
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has chess, too, played by the simple evaluation where no experts are named, which is there at once."""
+    monkeypatch.setattr(loading, "BY_EXPERTS", ())
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -116,6 +116,16 @@ def test_experts_that_come_with_it_are_those_of_the_game_that_is_played() -> Non
     words = [*COMMAND, "--experts", "weights"]
     done = subprocess.run(words, input=said, capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert done.stdout.splitlines()[0] == "info string no experts come with atomic"
+
+
+@pytest.mark.parametrize(("arguments", "is_by_experts"), [((), True), (("--experts", "none"), False)])
+def test_chess_is_played_by_the_experts_that_come_with_it(arguments: Sequence[str], is_by_experts: bool) -> None:
+    said = "go nodes 20\nsetoption name UCI_Variant value atomic\ngo nodes 20\nquit\n"
+    done = subprocess.run([*COMMAND, *arguments], input=said, capture_output=True, text=True, timeout=PATIENCE)
+    lines = done.stdout.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("bestmove"))
+    assert ("info string phase=opening expert=0" in lines[:first]) == is_by_experts
+    assert "info string expert=none" in lines[first:]
 
 
 def test_options_of_the_command_line_do_what_setoption_does(tmp_path: Path) -> None:
