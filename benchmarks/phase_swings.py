@@ -1,0 +1,130 @@
+"""In which phase an agent's games were won and lost, as rows of results: a judge values where each phase begins.
+
+    python benchmarks/phase_swings.py NAME MATCH --agent NAME --judge REFERENCE [--game chess] [--openings FILE]
+                                      [--gate lichess] [--games 1000] [--record]
+
+MATCH is the file of a match of two. Of each game the judge values the start and the first position of every later
+phase; what an agent gains in a phase is how much more it expects at the end of it than at its beginning, in points per
+game, where a win is one, a draw half of one: the phases' gains add up to its score less what the openings are worth.
+Games on one opening are a cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from record import add_option, append
+
+from moemcts.agents import Agent, Seat
+from moemcts.arena.intervals import mean_interval
+from moemcts.arena.openings import read_openings
+from moemcts.arena.records import GameRecord
+from moemcts.cli.progress import ConsoleProgress
+from moemcts.game import Game, State
+from moemcts.gates import PhaseGate
+from moemcts.plugins import plugins
+
+
+def main() -> None:
+    """Judges and prints; appends to the results where asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", help="of the rows: whose games")
+    parser.add_argument("match", type=Path)
+    parser.add_argument("--agent", required=True, help="its name in the file")
+    parser.add_argument("--judge", required=True, help="an agent that values positions")
+    parser.add_argument("--game", default="chess")
+    parser.add_argument("--openings", type=Path, help="file of start positions; the game's own where none is named")
+    parser.add_argument("--gate", default="lichess")
+    parser.add_argument("--games", type=int, default=1000, help="of the first in the file's order")
+    add_option(parser)
+    options = parser.parse_args()
+    game = plugins().game(options.game)
+    gate, judge = plugins().gate(options.gate, game), plugins().agent(options.judge, game)
+    starts = (
+        {}
+        if options.openings is None
+        else {one.name: one.start for one in read_openings(game, options.openings).openings}
+    )
+    records = read(options.match)[: options.games]
+    gains, clusters = [], []
+    with ConsoleProgress().task(options.name, "games") as advance:
+        for number, record in enumerate(records, 1):
+            start = starts[record.opening] if starts else game.initial_state()
+            gains.append(gains_of(game, start, record, record.agents.index(options.agent), gate, judge))
+            clusters.append(record.opening)
+            advance(number, len(records))
+    rows = list(summary(options, gate, np.array(gains), clusters))
+    for row in rows:
+        print(*row.values())
+    if options.record:
+        append("phase_swings", rows)
+
+
+def read(path: Path) -> list[GameRecord]:
+    """Returns the games of a match in the order of their numbers; the first line says what it is."""
+    _, *lines = path.read_text().splitlines()
+    return sorted((GameRecord.from_json(json.loads(line)) for line in lines), key=lambda record: record.index)
+
+
+def gains_of(game: Game, start: State, record: GameRecord, seat: int, gate: PhaseGate, judge: Agent) -> list[float]:
+    """Returns what the player in a seat gained in each phase, in points from 0 to 1; 0 in those that there were not."""
+    marks = [*beginnings(game, start, record, gate)]
+    values = [valued(game, state, seat, judge) for _, state in marks]
+    # The result stands at the end of the last phase.
+    values.append(record.returns[seat])
+    gains = [0.0] * gate.num_phases
+    for (phase, _), before, after in zip(marks, values, values[1:], strict=False):
+        gains[phase] += (after - before) / 2
+    return gains
+
+
+def beginnings(game: Game, start: State, record: GameRecord, gate: PhaseGate) -> Iterator[tuple[int, State]]:
+    """Yields the start, and the first position of every later phase; what is of an earlier phase again is passed over."""
+    states = [start]
+    for joint in record.moves:
+        states.append(states[-1].play(joint))
+    going_on = [state for state in states if state.active_players]
+    phases = gate.weights(game.views([(state, state.active_players[0]) for state in going_on])).argmax(axis=1)
+    latest = -1
+    for state, phase in zip(going_on, phases, strict=True):
+        if phase > latest:
+            latest = int(phase)
+            yield latest, state
+
+
+def valued(game: Game, state: State, seat: int, judge: Agent) -> float:
+    """Returns what a judge thinks that the player in a seat will get, from -1 to 1, by a seed of the position."""
+    player = state.active_players[0]
+    digest = hashlib.sha256(game.format_state(state).encode()).digest()
+    rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
+    (decision,) = judge.act(game.views([(state, player)]), [Seat(player, rng)])
+    if decision.value is None:
+        raise SystemExit("expected a judge that values positions, got one that does not")
+    return float(decision.value if player == seat else -decision.value)
+
+
+def summary(
+    options: argparse.Namespace, gate: PhaseGate, gains: np.ndarray, clusters: Sequence[str]
+) -> Iterator[dict[str, object]]:
+    """Yields a row for each phase, and one of all of them."""
+    columns = {name: gains[:, number] for number, name in enumerate(gate.phase_names)} | {"all": gains.sum(axis=1)}
+    for phase, column in columns.items():
+        found = mean_interval(column, clusters)
+        yield {
+            "name": f"{options.name}, {phase}",
+            "value": round(100 * found.mean, 2),
+            "unit": "points of 100 per game",
+            "interval": [round(100 * end, 2) for end in (found.low, found.high)],
+            "games": len(column),
+            "phase": phase,
+            "judge": options.judge,
+        }
+
+
+if __name__ == "__main__":
+    main()
