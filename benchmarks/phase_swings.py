@@ -45,11 +45,8 @@ def main() -> None:
     options = parser.parse_args()
     game = plugins().game(options.game)
     gate, judge = plugins().gate(options.gate, game), plugins().agent(options.judge, game)
-    starts = (
-        {}
-        if options.openings is None
-        else {one.name: one.start for one in read_openings(game, options.openings).openings}
-    )
+    suite = () if options.openings is None else read_openings(game, options.openings).openings
+    starts = {opening.name: opening.start for opening in suite}
     records = read(options.match)[: options.games]
     gains, clusters = [], []
     with ConsoleProgress().task(options.name, "games") as advance:
@@ -84,7 +81,7 @@ def gains_of(game: Game, start: State, record: GameRecord, seat: int, gate: Phas
 
 
 def beginnings(game: Game, start: State, record: GameRecord, gate: PhaseGate) -> Iterator[tuple[int, State]]:
-    """Yields the start, and the first position of every later phase; what is of an earlier phase again is passed over."""
+    """Yields the start, and the first position of every later phase; an earlier phase that comes again is passed over."""
     states = [start]
     for joint in record.moves:
         states.append(states[-1].play(joint))
