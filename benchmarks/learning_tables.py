@@ -218,3 +218,21 @@ def policies() -> str:
         "probability of the likeliest action, and how often that one was played."
     )
     return "\n\n".join([table(heads, cells), how, origin(rows)])
+
+
+def phase_swings() -> str:
+    """Returns what agents gained in each phase of their games."""
+    rows = list(latest("phase_swings").values())
+    games: dict[str, list[Row]] = {}
+    for row in rows:
+        games.setdefault(str(row["name"]).removesuffix(f", {row['phase']}"), []).append(row)
+    phases = list(dict.fromkeys(row["phase"] for row in rows))
+    cells = (
+        [name, *(f"{row['value']:+z.2f} {bounds(row['interval'], digits=2)}" for row in of), of[0]["games"]]
+        for name, of in games.items()
+    )
+    note = (
+        "Points of 100 per game that they gained on the single network from where a phase begins to where the next one "
+        f"does, or the game ends, as {rows[0]['judge']} values these positions; intervals of these games, by openings."
+    )
+    return "\n\n".join([note, table(" | ".join(["games of", *phases, "games"]), cells), origin(rows)])

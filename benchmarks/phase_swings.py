@@ -81,7 +81,7 @@ def gains_of(game: Game, start: State, record: GameRecord, seat: int, gate: Phas
 
 
 def beginnings(game: Game, start: State, record: GameRecord, gate: PhaseGate) -> Iterator[tuple[int, State]]:
-    """Yields the start, and the first position of every later phase; an earlier phase that comes again is passed over."""
+    """Yields the start, and the first position of every later phase; an earlier one that comes again is passed over."""
     states = [start]
     for joint in record.moves:
         states.append(states[-1].play(joint))

@@ -207,3 +207,10 @@ def _short(name: str) -> str:
 
 def _tree(name: str) -> str:
     return name.removeprefix("memory of a tree, chess, ")
+
+
+def gpu() -> str:
+    """Returns what `benchmarks/gpu_plan.sh` measured."""
+    rows = list(latest("gpu").values())
+    cells = ([row["name"], f"{row['value']:,} {row['unit']}", row.get("device", "–")] for row in rows)
+    return "\n\n".join([table("plan for a GPU | measured | on", cells), origin(rows)])

@@ -99,13 +99,6 @@ def arena() -> str:
     return "\n".join(lines) + "\n\n" + origin([*matches, *training, *losses])
 
 
-def gpu() -> str:
-    """Returns what `benchmarks/gpu_plan.sh` measured."""
-    rows = list(latest("gpu").values())
-    cells = ([row["name"], f"{row['value']:,} {row['unit']}", row.get("device", "–")] for row in rows)
-    return "\n\n".join([table("plan for a GPU | measured | on", cells), origin(rows)])
-
-
 def uci() -> str:
     """Returns how the UCI engine kept to its clock."""
     rows = list(latest("uci").values())
@@ -255,6 +248,7 @@ SECTIONS = {
     "Gates found in data": game_tables.gates,
     "Gates of chess: what experts behind them learn": learning_tables.chess_gates,
     "Gates of Pommerman and their thresholds": learning_tables.pommerman_gates,
+    "Where games of chess were won and lost": learning_tables.phase_swings,
     "Opposite-coloured bishops": game_tables.bishops,
     "Speed of rules and search": speed,
     "The search beside what it was, and beside others": beside,
@@ -278,7 +272,7 @@ SECTIONS = {
     "Generations of self-play": learning_tables.generations,
     "Connect four against a perfect solver": learning_tables.solved,
     "Experts from random weights, at equal self-play": learning_tables.selfplay_schemes,
-    "On a GPU": gpu,
+    "On a GPU": speed_tables.gpu,
     "Hours of what is not finished": speed_tables.hours,
     "Estimates and what became of them": speed_tables.estimated_runs,
 }
@@ -289,6 +283,7 @@ TABLES = {
     "Gates of Pommerman and their thresholds": "run_losses",
     "The same experts searched in other ways": "duels",
     "What policies make of legal actions": "policies",
+    "Where games of chess were won and lost": "phase_swings",
     "Generations of self-play": "generations",
     "Connect four against a perfect solver": "connect_four",
     "Experts from random weights, at equal self-play": "selfplay_schemes",

@@ -17,7 +17,8 @@ import pytest
 from matches_for_tests import ended
 from runs_for_tests import command, experiment
 
-from moemcts.arena import Conditions, Lineup, duel_schedule, play_match
+from moemcts.agents import Named
+from moemcts.arena import Conditions, Lineup, duel_schedule, openings_from_seeds, play_match
 from moemcts.arena.duel import DuelResult
 from moemcts.arena.rating import elo_of_score
 from moemcts.errors import ForeignData
@@ -517,3 +518,20 @@ def test_a_trainings_speed_is_that_of_the_completed_network_after_its_first_step
     probe = probing.probe_training(config, game, sources, num_steps=300)
     assert clock == 48 * 10 + 305 * 0.5
     assert probe == pytest.approx((50.0, 0.2))
+
+
+def test_what_phases_gain_adds_up_to_the_score(game: Game) -> None:
+    import phase_swings
+
+    gate = plugins().gate("plies?cuts=2,4", game)
+    agents = {name: Named(plugins().agent("random", game), name) for name in ("first", "second")}
+    schedule = duel_schedule(game, agents, num_games=8, openings=openings_from_seeds(4))
+    judge = plugins().agent("uct?simulations=20", game)
+    for record in play_match(game, schedule, Conditions(seed=3)):
+        seat = record.agents.index("first")
+        start = schedule.lineups[record.index].start(game)
+        marks = list(phase_swings.beginnings(game, start, record, gate))
+        assert [phase for phase, _ in marks] == sorted({phase for phase, _ in marks})
+        gains = phase_swings.gains_of(game, start, record, seat, gate, judge)
+        begun = phase_swings.valued(game, start, seat, judge)
+        assert sum(gains) == pytest.approx((record.returns[seat] - begun) / 2)

@@ -59,7 +59,7 @@ def test_the_plan_for_a_gpu_runs_dry(
 ) -> None:
     import gpu_plan
     import record
-    import tables
+    import speed_tables
     import tabulating
 
     scale = gpu_plan.Scale.of("cpu", is_dry=True)
@@ -97,7 +97,7 @@ def test_the_plan_for_a_gpu_runs_dry(
     recorded = (gpu_places.work / "results" / "gpu.jsonl").read_text().splitlines()
     assert len(recorded) == sum(map(len, rows.values()))
     assert json.loads(recorded[0])["command"] == "benchmarks/gpu_plan.sh OUT check"
-    table = tables.gpu()
+    table = speed_tables.gpu()
     assert all(row["name"] in table for found in rows.values() for row in found)
 
 
