@@ -22,8 +22,8 @@ def uci(
     experts: Annotated[
         str | None,
         typer.Option(
-            help="A folder of experts, `weights:NAME`, or `none` for a simple evaluation, as the option Model_Directory; "
-            "in chess those that come with it otherwise."
+            help="A folder of experts, `weights:NAME`, or `none` for a simple evaluation, as the option "
+            "Model_Directory; in chess those that come with it otherwise."
         ),
     ] = None,
     options: Annotated[
