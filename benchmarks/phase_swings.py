@@ -14,11 +14,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from record import add_option, append
+from record import add_option, append, without_places
 
 from moemcts.agents import Agent, Seat
 from moemcts.arena.intervals import mean_interval
@@ -40,6 +41,7 @@ def main() -> None:
     parser.add_argument("--game", default="chess")
     parser.add_argument("--openings", type=Path, help="file of start positions; the game's own where none is named")
     parser.add_argument("--gate", default="lichess")
+    parser.add_argument("--seed", type=int, default=0, help="of a judge that draws at random")
     parser.add_argument("--games", type=int, default=1000, help="of the first in the file's order")
     add_option(parser)
     options = parser.parse_args()
@@ -52,13 +54,14 @@ def main() -> None:
     with ConsoleProgress().task(options.name, "games") as advance:
         for number, record in enumerate(records, 1):
             start = starts[record.opening] if starts else game.initial_state()
-            gains.append(gains_of(game, start, record, record.agents.index(options.agent), gate, judge))
+            gains.append(gains_of(game, start, record, record.agents.index(options.agent), gate, judge, options.seed))
             clusters.append(record.opening)
             advance(number, len(records))
     rows = list(summary(options, gate, np.array(gains), clusters))
     for row in rows:
         print(*row.values())
     if options.record:
+        sys.argv[1:] = without_places(sys.argv[1:], {options.match: "MATCH", options.openings: "OPENINGS"})
         append("phase_swings", rows)
 
 
@@ -68,10 +71,12 @@ def read(path: Path) -> list[GameRecord]:
     return sorted((GameRecord.from_json(json.loads(line)) for line in lines), key=lambda record: record.index)
 
 
-def gains_of(game: Game, start: State, record: GameRecord, seat: int, gate: PhaseGate, judge: Agent) -> list[float]:
+def gains_of(
+    game: Game, start: State, record: GameRecord, seat: int, gate: PhaseGate, judge: Agent, seed: int = 0
+) -> list[float]:
     """Returns what the player in a seat gained in each phase, in points from 0 to 1; 0 in those that there were not."""
     marks = [*beginnings(game, start, record, gate)]
-    values = [valued(game, state, seat, judge) for _, state in marks]
+    values = [valued(game, state, seat, judge, seed) for _, state in marks]
     # The result stands at the end of the last phase.
     values.append(record.returns[seat])
     gains = [0.0] * gate.num_phases
@@ -94,11 +99,11 @@ def beginnings(game: Game, start: State, record: GameRecord, gate: PhaseGate) ->
             yield latest, state
 
 
-def valued(game: Game, state: State, seat: int, judge: Agent) -> float:
-    """Returns what a judge thinks that the player in a seat will get, from -1 to 1, by a seed of the position."""
+def valued(game: Game, state: State, seat: int, judge: Agent, seed: int = 0) -> float:
+    """Returns what a judge thinks that the player in a seat will get, from -1 to 1, by a seed and the position."""
     player = state.active_players[0]
     digest = hashlib.sha256(game.format_state(state).encode()).digest()
-    rng = np.random.default_rng(int.from_bytes(digest[:8], "little"))
+    rng = np.random.default_rng([seed, int.from_bytes(digest[:8], "little")])
     (decision,) = judge.act(game.views([(state, player)]), [Seat(player, rng)])
     if decision.value is None:
         raise SystemExit("expected a judge that values positions, got one that does not")
@@ -120,6 +125,7 @@ def summary(
             "games": len(column),
             "phase": phase,
             "judge": options.judge,
+            "seed": options.seed,
         }
 
 
