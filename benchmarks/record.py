@@ -31,14 +31,14 @@ def commit(root: Path = Path(__file__).parent.parent) -> str:
     return head + ("+" if changes else "")
 
 
-def origin(command: str, known_commit: str | None = None) -> dict[str, str]:
-    """Returns how a row comes about that is measured here and now, by a checkout or files whose commit is known."""
+def origin(command: str) -> dict[str, str]:
+    """Returns how a row comes about that is measured here and now."""
     # Not above: workers of `side_by_side` load this file with the packages of another checkout.
     from moemcts.runs.origin import machine
 
     return {
         "command": command,
-        "commit": known_commit or commit(),
+        "commit": commit(),
         "machine": machine(),
         "date": time.strftime("%Y-%m-%d"),
     }
