@@ -8,15 +8,19 @@ The compiled core, what it is registered by, packages that torch does not bring,
 from __future__ import annotations
 
 import argparse
+import bz2
+import gzip
 import importlib.metadata
 import importlib.util
 import lzma
 import platform
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import zstandard
 from record import commit
 
 ROOT = Path(__file__).parent.parent
@@ -25,6 +29,12 @@ MISSING = ("pydantic", "tomli-w")
 """With what they need. Images for GPUs have torch, numpy, scipy, safetensors, typer, rich, matplotlib and the like."""
 ROOM = 64 * 2**20
 """Bytes that travel."""
+TAGS = tuple(
+    f"[{tag} "
+    for tag in ("Date", "UTCDate", "Result", "WhiteElo", "BlackElo", "FEN", "SetUp", "Variant", "Termination")
+)
+"""By which an import chooses and reads games."""
+_NUMBERS = re.compile(r"\b\d+\.+\s*")
 CALLS = (
     "check set-4x64 --quick",
     "self-play speed --quick",
@@ -48,7 +58,7 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     lay_core()
     lay_packages(FOLDER / "site", options.python)
-    copy(options.games, "*.pgn*", FOLDER / "games")
+    lay_games(options.games, FOLDER / "games")
     if options.parcels:
         copy(options.parcels, "*.tar.gz.*", FOLDER / "parcels")
     if options.openings:
@@ -101,6 +111,40 @@ def copy(source: Path, pattern: str, target: Path) -> None:
     target.mkdir()
     for file in files:
         shutil.copyfile(file, target / file.name)
+
+
+def lay_games(source: Path, target: Path) -> None:
+    """Writes what a training needs of files of games, two thirds of them, unless that lies here already."""
+    files = {f"{file.name.partition('.pgn')[0]}-moves.pgn.zst": file for file in sorted(source.glob("*.pgn*"))}
+    if not files:
+        raise SystemExit(f"expected files *.pgn* in {source}, found none")
+    target.mkdir(exist_ok=True)
+    for old in target.iterdir():
+        if old.name not in files:
+            old.unlink()
+    for name, file in files.items():
+        written = target / name
+        if not written.exists() or written.stat().st_mtime < file.stat().st_mtime:
+            print(f"{file.name}: leaves out what no training needs", flush=True)
+            written.write_bytes(zstandard.compress(without_names(text_of(file)).encode(), 19))
+
+
+def text_of(file: Path) -> str:
+    """Returns the games of a file, plain or compressed, as text."""
+    content = file.read_bytes()
+    if content.startswith(zstandard.FRAME_HEADER):
+        with zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True) as reader:
+            content = reader.read()
+    elif content.startswith((b"\x1f\x8b", b"BZh")):
+        content = (gzip if content.startswith(b"\x1f\x8b") else bz2).decompress(content)
+    return content.decode("utf-8", "replace")
+
+
+def without_names(games: str) -> str:
+    """Returns games in PGN without comments, numbers of moves, and tags that no import reads."""
+    lines = re.sub(r"\{[^}]*\}", "", games).splitlines()
+    kept = (line for line in lines if not line.startswith("[") or line.startswith(TAGS))
+    return "".join(f"{line if line.startswith('[') else _NUMBERS.sub('', line)}\n" for line in kept)
 
 
 def lay_openings(file: Path) -> None:

@@ -176,6 +176,36 @@ def test_a_piece_that_was_cut_off_goes_on_from_its_parcels_on_another_machine(
     assert not any("/stages/" in name for name in inside)
 
 
+@pytest.mark.parametrize("ending", ["", ".zst", ".gz", ".bz2"])
+def test_games_travel_without_what_no_training_needs(tmp_path: Path, ending: str) -> None:
+    import bz2
+    import gzip
+
+    import gpu_prepare
+    import zstandard
+    from chess_oracle import random_pgn
+
+    from moemcts.plugins import plugins
+    from moemcts_chess.imports import import_pgn
+
+    packed = {"": bytes, ".zst": zstandard.compress, ".gz": gzip.compress, ".bz2": bz2.compress}
+    written = random_pgn(6, plies=60).replace(" 2. ", " {a comment of 2. moves} 2. ").encode()
+    source, target = tmp_path / "games", tmp_path / "travelling"
+    source.mkdir()
+    (source / f"train.pgn{ending}").write_bytes(packed[ending](written))
+    gpu_prepare.lay_games(source, target)
+    assert (target / "train-moves.pgn.zst").stat().st_size < len(zstandard.compress(written))
+    found = []
+    for number, file in enumerate((*source.iterdir(), *target.iterdir())):
+        out = tmp_path / str(number)
+        import_pgn([file], plugins().game("chess"), out, reference="chess")
+        # Which line of the file a game stands on is another there.
+        files = sorted(path for path in out.rglob("*") if path.is_file() and path.suffix == ".safetensors")
+        found.append({path.relative_to(out): path.read_bytes() for path in files})
+    assert found[0] == found[1]
+    assert found[0]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="a script for bash")
 def test_the_script_of_the_plan_for_a_gpu_says_how_it_is_called_and_what_failed(tmp_path: Path) -> None:
     import gpu_plan
