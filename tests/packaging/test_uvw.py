@@ -59,7 +59,8 @@ def test_where_there_is_no_uv_pip_brings_one_once(checkout: Path) -> None:
         f'{links}\necho "$@" >> "{checkout}/calls"\nmkdir -p "{own.parent}"\ncp "{ready}" "{own}"',
     )
     assert [call(checkout, "sync").stdout for _ in range(2)] == ["own uv: sync\n"] * 2
-    (asked,) = (checkout / "calls").read_text().splitlines()
+    looked, asked = (checkout / "calls").read_text().splitlines()
+    assert looked == "-m pip --version"
     assert asked.startswith("-m pip install")
     assert asked.endswith(f"--target {checkout}/.uv uv>=0.5")
 
@@ -68,7 +69,17 @@ def test_where_there_is_no_uv_pip_brings_one_once(checkout: Path) -> None:
 def test_where_there_is_no_python_either_one_line_says_so(checkout: Path) -> None:
     done = call(checkout, "sync")
     assert done.returncode == 1
-    assert "expected uv or Python 3.11 or later" in done.stderr
+    assert "expected uv, or Python 3.11 or later with pip" in done.stderr
+
+
+@needs_a_shell
+def test_a_python_without_pip_is_passed_over(checkout: Path) -> None:
+    program(checkout / "bin" / "python3", "exit 1")
+    program(checkout / "behind" / "python3", f'echo "$@" >> "{checkout}/calls"; [ "$3" = --version ]')
+    environment = {"PATH": f"{checkout}/bin:{checkout}/behind"}
+    done = subprocess.run([str(checkout / "uvw"), "sync"], env=environment, capture_output=True, text=True, check=False)
+    assert (checkout / "calls").read_text().count("-m pip install") == 1
+    assert "puts uv into" in done.stderr
 
 
 @needs_a_shell
