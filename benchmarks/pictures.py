@@ -40,21 +40,23 @@ def chess() -> Iterator[Whisker]:
                 before = row.get("start_samples", 0)
                 what = (-before - row["samples_per_pass"], -before, row.get("game", ""), gate)
                 found.setdefault((*what, game_tables.size_of(row["network"])), row)
+    shown = None
     for (samples, before, game, gate, size), row in sorted(found.items()):
         elo = game_tables.elo_range(row)
         about = "one set of networks" if row["seeds"] == 1 else f"{row['seeds']} seeds"
+        note = f"{about}, {row['games']:,} games"
         label = f"{before - samples:,} after {-before:,}" if before else f"{-samples:,} positions"
-        if size != game_tables.USUAL_SIZE:
-            label = f"{label}, {size}"
-        elif game:
-            label = f"the same, {game.partition('?')[2]}"
-        yield Whisker(
-            label=f"the same, by {gate}" if gate else label,
-            value=elo.difference,
-            low=elo.low,
-            high=elo.high,
-            note=f"{about}, {row['games']:,} games",
-        )
+        planes = game.partition("?")[2]
+        if gate:
+            label = f"the same, by {gate}"
+        elif (samples, before) == shown:
+            label = f"the same, {planes}"
+        elif planes:
+            # What is long leaves no room for the picture.
+            is_large = size != game_tables.USUAL_SIZE
+            note = f"one large network, {row['games']:,} games" if is_large else f"{note}, {planes.partition('=')[2]}"
+        shown = (samples, before)
+        yield Whisker(label=label, value=elo.difference, low=elo.low, high=elo.high, note=note)
         if row["seeds"] > 1:
             yield from (_seed(value) for value in row["elo_by_seed"])
         if own := row.get("own_score_interval") if row["seeds"] in game_tables.FEW else None:
