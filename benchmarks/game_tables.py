@@ -85,8 +85,10 @@ USUAL_SIZE = "3 blocks of 16 channels"
 
 
 def size_of(network: str) -> str:
-    """Returns how large a residual network is, in words."""
-    _, options = parse_reference(network)
+    """Returns how large a residual network is, in words; of others their name."""
+    name, options = parse_reference(network)
+    if not {"blocks", "channels"} <= options.keys():
+        return name
     return f"{counted(int(options['blocks']), 'block')} of {options['channels']} channels"
 
 

@@ -7,6 +7,7 @@ that program; of the first network there are its speed and its losses.
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import shutil
 import sys
@@ -149,8 +150,6 @@ class GpuSet:
 
 def unpacked(openings: Path, folder: Path) -> Path:
     """Returns a file of openings that travelled compressed, as it was."""
-    import lzma
-
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / openings.name.removesuffix(".xz")
     with lzma.open(openings) as source, target.open("wb") as file:

@@ -25,6 +25,7 @@ from moemcts.agents import Agent, Seat
 from moemcts.arena.intervals import mean_interval
 from moemcts.arena.openings import read_openings
 from moemcts.arena.records import GameRecord
+from moemcts.arena.replays import Replay
 from moemcts.cli.progress import ConsoleProgress
 from moemcts.game import Game, State
 from moemcts.gates import PhaseGate
@@ -87,10 +88,8 @@ def gains_of(
 
 def beginnings(game: Game, start: State, record: GameRecord, gate: PhaseGate) -> Iterator[tuple[int, State]]:
     """Yields the start, and the first position of every later phase; an earlier one that comes again is passed over."""
-    states = [start]
-    for joint in record.moves:
-        states.append(states[-1].play(joint))
-    going_on = [state for state in states if state.active_players]
+    played = Replay(game=game, start=start, record=record)
+    going_on = [state for state, _ in played.positions() if state.active_players]
     phases = gate.weights(game.views([(state, state.active_players[0]) for state in going_on])).argmax(axis=1)
     latest = -1
     for state, phase in zip(going_on, phases, strict=True):

@@ -17,7 +17,7 @@ from moemcts.report.plots import Whisker, differences, elo_ratings
 
 ASSETS = ROOT / "docs" / "assets"
 NETWORKS = ("resnet?channels=16&blocks=3&", "resnet?channels=128&blocks=10&")
-"""That of the comparisons in chess that differ in their positions alone."""
+"""Those of the comparisons in chess that are drawn; most are of the first, and differ in their positions."""
 SEEDS_OF_STEPS = {
     "ten seeds by all gates": "the paper's size, ten seeds by all gates",
     "five more by steps alone": "the paper's size, half of its games, five more seeds",

@@ -37,6 +37,13 @@ def called(script: str, monkeypatch: pytest.MonkeyPatch, *words: object) -> None
     __import__(script).main()
 
 
+def test_networks_are_called_by_their_size_or_name() -> None:
+    from game_tables import size_of
+
+    assert size_of(NETWORK) == "1 block of 4 channels"
+    assert size_of("rise-v3.3?policy_planes=76") == "rise-v3.3"
+
+
 def test_a_comparison_has_a_row_per_phase_and_match_and_goes_on(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

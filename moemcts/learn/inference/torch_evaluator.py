@@ -38,7 +38,7 @@ class TorchEvaluator:
         with inference_on(self.device):
             if self._fixed is not None and len(planes) <= SIZES[-1]:
                 return Evaluation(*(output.numpy() for output in self._fixed(planes)))
-            # Rounded there: a CPU takes longer for it than the way of twice as many bytes.
+            # Rounded there: what torch converts on the way to a device it converts on the CPU.
             there = torch.from_numpy(planes).to(self.device).to(self._dtype)
             logits, value = self._network(there)[:2]
             return Evaluation(to_array(logits), to_array(value))
