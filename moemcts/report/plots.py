@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +18,9 @@ from moemcts.report.style import (
     PAPER,
     drawing,
     finish,
+    in_lines,
+    legend_below,
+    legend_beside,
     new_figure,
     phase_colour,
     phase_marker,
@@ -105,7 +107,7 @@ def loss_curves(
         axes.margins(x=0.02)
         whole_ticks(axes)
         if curves:
-            axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=2.6)
+            legend_beside(axes, handlelength=2.6)
         else:
             _say_empty(axes)
         return figure
@@ -160,8 +162,7 @@ def phase_timeline(
         strip.grid(visible=False)
         strip.spines["left"].set_visible(False)
         strip.set_ylabel("phase", rotation=0, ha="right", va="center")
-        handles, labels = strip.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5), handlelength=1.2)
+        legend_below(figure, *strip.get_legend_handles_labels())
         return figure
 
 
@@ -277,7 +278,8 @@ def _whiskers(
         axes.set_xlim(start, stop)
         axes.grid(axis="y", visible=False)
         axes.spines["left"].set_visible(False)
-        axes.tick_params(axis="y", length=0)
+        # Arrows at the edge reach out of it.
+        axes.tick_params(axis="y", length=0, pad=7)
         finish(axes, title=title, xlabel=xlabel)
         if not rows:
             _say_empty(axes)
@@ -292,17 +294,7 @@ def readable(labels: Sequence[str]) -> list[str]:
         os.path.commonpath(parents) if len(parents) > 1 and len({one.is_absolute() for one in parents}) == 1 else ""
     )
     prefix = f"{common.rstrip('/')}/" if common else ""
-    return [_in_lines(label.removeprefix(prefix)) for label in labels]
-
-
-def _in_lines(label: str) -> str:
-    """Breaks a path with options where one of its parts begins."""
-    lines = [""]
-    for part in re.findall(r"[/?&]?[^/?&]*", label):
-        if lines[-1] and len(lines[-1] + part) > _LETTERS:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(lines)
+    return [in_lines(label.removeprefix(prefix), _LETTERS) for label in labels]
 
 
 def _draw_level(axes: Axes, curve: Curve) -> None:
@@ -354,8 +346,7 @@ def _draw_values(axes: Axes, times: np.ndarray, values: np.ndarray, shares: np.n
 def _phase_legend(figure: Figure, phase_names: Sequence[str]) -> None:
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=phase_colour(phase), label=name) for phase, name in enumerate(phase_names)]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 5), handlelength=1.2)
+    legend_below(figure, [Patch(color=phase_colour(phase)) for phase in range(len(phase_names))], phase_names)
 
 
 def _phase_weights(weights: ArrayLike, num_phases: int) -> np.ndarray:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from moemcts.report.style import MUTED, drawing, finish, new_figure, phase_colour, whole_ticks
+from moemcts.report.style import (
+    MUTED,
+    drawing,
+    finish,
+    in_lines,
+    legend_beside,
+    new_figure,
+    phase_colour,
+    whole_ticks,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,6 +24,8 @@ _REACH = 0.6
 """How far from the generations, in parts of what they span, others are drawn at their own strength."""
 _LEAST_SPAN = 100.0
 """Elo that generations are taken to span at least."""
+_LETTERS = 60
+"""In a line within the axes."""
 
 
 def strength_curve(
@@ -36,8 +47,8 @@ def strength_curve(
         for name, value in near.items():
             axes.axhline(value, color=MUTED, linestyle=(0, (4, 2)), linewidth=1)
             axes.annotate(
-                name, (0.0, value), xycoords=("axes fraction", "data"), xytext=(3, 2), textcoords="offset points",
-                color=MUTED, fontsize=8, va="bottom",
+                in_lines(name, _LETTERS), (0.0, value), xycoords=("axes fraction", "data"), xytext=(3, 2),
+                textcoords="offset points", color=MUTED, fontsize=8, va="bottom",
             )  # fmt: skip
         _name_at_edges(axes, {name: value for name, value in others.items() if name not in near}, middle=elo[0])
         finish(
@@ -45,7 +56,7 @@ def strength_curve(
         )
         axes.margins(x=0.02, y=0.12)
         whole_ticks(axes)
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        legend_beside(axes)
         return figure
 
 
@@ -54,8 +65,9 @@ def _name_at_edges(axes: Axes, others: Mapping[str, float], *, middle: float) ->
     for is_above in (True, False):
         told = [f"{name} {value:+z.0f}" for name, value in others.items() if (value > middle) == is_above]
         if told:
+            text = in_lines(f"{'↑' if is_above else '↓'} {', '.join(told)}", _LETTERS)
             axes.annotate(
-                f"{'↑' if is_above else '↓'} {', '.join(told)}", (0.0, float(is_above)), xycoords="axes fraction",
+                text, (0.0, float(is_above)), xycoords="axes fraction",
                 xytext=(3, -3 if is_above else 3), textcoords="offset points", color=MUTED, fontsize=8,
                 va="top" if is_above else "bottom",
             )  # fmt: skip

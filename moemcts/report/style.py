@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -21,6 +23,18 @@ PAPER = "#fefefe"
 # Okabe and Ito (2008), Color Universal Design, in an order in which neighbours differ in lightness too.
 PHASE_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8C6D31", "#F0E442")
 PHASE_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+_LETTERS_PER_INCH = 12.5
+"""Of ordinary size; there are fewer of a title."""
+_TITLE_LETTERS_PER_INCH = 8.5
+LEGEND_LETTERS = 32
+"""In a line of a legend beside a plot."""
+_HANDLE_LETTERS = 8
+"""As wide as what stands before a name in a legend, and the gap behind it."""
+_MOST_COLUMNS = 5
+"""Of a legend below a plot."""
+_LINE = 0.165
+"""Height of a line of a legend, in inches."""
 
 
 def phase_colour(phase: int | None) -> str:
@@ -55,10 +69,49 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def finish(axes: Axes, *, title: str = "", xlabel: str = "", ylabel: str = "") -> None:
-    """Gives an axes its words, the title flush left."""
-    axes.set_title(title, loc="left")
+    """Gives an axes its words, the title flush left and in as many lines as it needs."""
+    axes.set_title(in_lines(title, int(_TITLE_LETTERS_PER_INCH * _width(axes))), loc="left")
     axes.set_xlabel(xlabel)
     axes.set_ylabel(ylabel)
+
+
+def in_lines(text: str, most: int) -> str:
+    """Returns text in lines of at most so many letters: it is broken at spaces, behind commas, where a part of a path
+    or an option begins, and within a word that is longer than a line.
+    """
+    lines = [""]
+    for part in re.findall(rf"[\s/?&]?[^\s/?&,]{{0,{max(most - 2, 1)}}},?", text):
+        if lines[-1] and len(lines[-1] + part) > most:
+            lines.append("")
+        lines[-1] += part if lines[-1] else part.lstrip()
+    return "\n".join(lines)
+
+
+def name_columns(axes: Axes, names: Sequence[str]) -> None:
+    """Names the columns of a plot, in lines that leave room for each other."""
+    room = int(0.6 * _LETTERS_PER_INCH * _width(axes) / max(len(names), 1))
+    axes.set_xticks(range(len(names)), [in_lines(name, max(room, 4)) for name in names])
+
+
+def legend_beside(axes: Axes, **options: Any) -> None:
+    """Draws the legend of what an axes has at its right, in a figure that is high enough for it."""
+    handles, names = axes.get_legend_handles_labels()
+    names = [in_lines(name, LEGEND_LETTERS) for name in names]
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.set_figheight(max(figure.get_figheight(), 1 + _LINE * sum(1.2 + name.count("\n") for name in names)))
+    axes.legend(handles, names, loc="upper left", bbox_to_anchor=(1.0, 1.0), **options)
+
+
+def legend_below(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
+    """Draws a legend under a figure, which grows by its height, in as many columns as there is room for."""
+    room = int(_LETTERS_PER_INCH * figure.get_figwidth())
+    names = [in_lines(name, room // 2 - _HANDLE_LETTERS) for name in names]
+    widest = max((len(line) for name in names for line in name.split("\n")), default=0)
+    ncols = min(max(room // (widest + _HANDLE_LETTERS), 1), _MOST_COLUMNS, max(len(names), 1))
+    num_lines = -(-len(names) // ncols) * max((name.count("\n") + 1 for name in names), default=0)
+    figure.set_figheight(figure.get_figheight() + 1.2 * _LINE * max(num_lines - 1, 0))
+    figure.legend(handles, names, loc="outside lower center", ncols=ncols, handlelength=1.2)
 
 
 def whole_ticks(axes: Axes) -> None:
@@ -66,6 +119,13 @@ def whole_ticks(axes: Axes) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, min_n_ticks=1))
+
+
+def _width(axes: Axes) -> float:
+    """Returns how wide the figure of an axes is, in inches."""
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return float(figure.get_figwidth())
 
 
 def _settings() -> Any:

@@ -17,7 +17,20 @@ from moemcts.arena.tournament import TournamentResult
 from moemcts.arena.verdict import counted
 from moemcts.report.page import Figure, Report, Section
 from moemcts.report.plots import Whisker, elo_ratings
-from moemcts.report.style import INK, MUTED, PAPER, drawing, finish, new_figure, phase_colour, phase_marker
+from moemcts.report.style import (
+    INK,
+    LEGEND_LETTERS,
+    MUTED,
+    PAPER,
+    drawing,
+    finish,
+    in_lines,
+    legend_beside,
+    name_columns,
+    new_figure,
+    phase_colour,
+    phase_marker,
+)
 from moemcts.report.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -45,7 +58,8 @@ def tournament_report(result: TournamentResult, beginnings: Beginnings | None = 
         summary += f" {repeated}."
     failures: list[str] = numbers["failures"]
     if failures:
-        summary += f" {len(failures)} games were lost by failures, such as: {failures[0]}"
+        lost = f"{counted(len(failures), 'game')} {'was' if len(failures) == 1 else 'were'} lost by failures"
+        summary += f" {lost}, such as: {failures[0]}"
     figure = Figure(
         "ratings", partial(ratings_figure, result), f"Ratings over {ratings.num_games} games with 95 % intervals."
     )
@@ -202,11 +216,11 @@ def grid_lines(grid: Grid, *, title: str, xlabel: str, legend: str) -> matplotli
             "the baseline", (0.0, 0), xycoords=("axes fraction", "data"), xytext=(3, 3), textcoords="offset points",
             fontsize=8, color=MUTED,
         )  # fmt: skip
-        axes.set_xticks(range(len(columns)), columns)
+        name_columns(axes, columns)
         axes.set_xlim(-0.5, len(columns) - 0.5)
         axes.grid(axis="x", visible=False)
         finish(axes, title=title, xlabel=xlabel, ylabel="Elo difference")
-        axes.legend(title=legend, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        legend_beside(axes, title=legend)
         return figure
 
 
@@ -242,8 +256,8 @@ def grid_heat(grid: Grid, *, title: str, xlabel: str, ylabel: str) -> matplotlib
                 color="white" if is_dark else INK,
                 bbox=None if is_shown else {"facecolor": PAPER, "alpha": 0.8, "linewidth": 0, "pad": 1.5},
             )  # fmt: skip
-        axes.set_xticks(range(len(columns)), columns)
-        axes.set_yticks(range(len(rows)), rows)
+        name_columns(axes, columns)
+        axes.set_yticks(range(len(rows)), [in_lines(row, LEGEND_LETTERS) for row in rows])
         axes.grid(visible=False)
         axes.tick_params(length=0)
         told = f"{xlabel}; hatched: zero is in the interval" if has_hatched else xlabel
