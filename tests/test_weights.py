@@ -294,8 +294,11 @@ def test_weights_are_listed_shown_and_found(
         assert command("weights", monkeypatch) == 0
         (line,) = [line for line in capsys.readouterr().out.splitlines() if "weights:noughts" in line]
         assert "plies?cuts=3,6" in line
-        assert command("weights list --json", monkeypatch) == 0
-        assert "weights:noughts" in {row["reference"] for row in json.loads(capsys.readouterr().out)}
+        for words in ("weights list --json", "weights --json"):
+            assert command(words, monkeypatch) == 0
+            assert "weights:noughts" in {row["reference"] for row in json.loads(capsys.readouterr().out)}
+        assert command("weights --json show noughts", monkeypatch) == 2
+        assert "expected --json behind show" in capsys.readouterr().err
         assert command("weights show noughts", monkeypatch) == 0
         text = capsys.readouterr().out
         assert "loss 1.5" in text

@@ -112,6 +112,7 @@ def _interruptions() -> Iterator[Callable[[], bool]]:
 
 
 def _run() -> None:
+    _check_folder()
     # Work is spread over processes; a second thread in each is slower than none wherever the cores are busy already.
     # Whoever sets the variable knows better.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -139,6 +140,14 @@ def _run() -> None:
     except MemoryError:
         _leave("error: out of memory; ask for less at once, or for smaller numbers", 1)
     sys.exit(code)  # type: ignore[arg-type]
+
+
+def _check_folder() -> None:
+    """Ends with a line where the folder that this was called in is not there any more: libraries crash there."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        _leave(f"error: expected to be called in a folder that is there: {error.strerror}; change to another one", 1)
 
 
 def _exit_code(app: Callable[..., object]) -> object:

@@ -12,6 +12,7 @@ import typer
 
 from moemcts.cli.helps import Group
 from moemcts.cli.lists import Json
+from moemcts.errors import UsageError
 
 if TYPE_CHECKING:
     from moemcts.game import Game
@@ -33,10 +34,12 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="weights", rich_help_panel="Look around")
 
 
-def _default(context: typer.Context) -> None:
+def _default(context: typer.Context, as_json: Json = False) -> None:
     """Trained experts to play with, and where they are; lists them unless told otherwise."""
     if context.invoked_subcommand is None:
-        list_weights()
+        list_weights(as_json)
+    elif as_json:
+        raise UsageError(f"expected --json behind {context.invoked_subcommand}")
 
 
 def list_weights(as_json: Json = False) -> None:

@@ -153,6 +153,18 @@ def test_closed_streams_break_nothing() -> None:
     assert done.stdout.startswith("[")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="folders in use stay")
+@pytest.mark.parametrize("command", ["doctor", "match --game tic-tac-toe --agent random --games 2"])
+def test_a_folder_that_is_gone_is_one_line(command: str, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        f"cd {gone} && rmdir {gone} && {MOEMCTS} {command}", shell=True, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1), done.stderr
+    assert "error: expected to be called in a folder that is there" in done.stderr
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("module", ["typer", "moemcts.plugins", "torch"])
 def test_ctrl_c_during_imports_is_one_line(module: str, tmp_path: Path) -> None:
