@@ -40,6 +40,12 @@ class Elo:
     high: float | None
     num_games: int
 
+    @property
+    def estimate(self) -> float | None:
+        """The difference without its error; None where all games were won or lost."""
+        is_bound = self.error is None and self.difference in (self.low, self.high)
+        return None if is_bound else self.difference
+
     def __str__(self) -> str:
         if self.error is not None:
             return f"{self.difference:+z.1f} ± {self.error:.1f}"

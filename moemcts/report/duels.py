@@ -92,8 +92,7 @@ class AgainstSingle(Contest):
             str(_in_elo(found)),
             *(_in_elo(found, found.own_interval).interval_text for _ in self.own_columns()),
             f"{50 + 100 * found.mean:.1f} [{low:.1f}, {high:.1f}]",
-            # Without errors, which would make this the widest column.
-            ", ".join(str(_elo(result.games(arm))).partition(" ± ")[0] for result in self.results),
+            ", ".join(_without_error(_elo(result.games(arm))) for result in self.results),
             num_duplicates(games),
             f"{np.mean([game.plies for game in games]):.0f}",
         ]
@@ -109,6 +108,11 @@ def _in_elo(found: SeedEstimate, interval: Interval | None = None) -> EloRange:
     """Returns a score less one half as Elo, with an interval of it, over seeds by default."""
     low, high = interval or found.interval
     return EloRange.of(0.5 + found.mean, (0.5 + low, 0.5 + high))
+
+
+def _without_error(found: Elo) -> str:
+    """Returns an Elo as the column of seeds has it, which errors would make the widest of all."""
+    return str(found) if found.estimate is None else f"{found.estimate:+z.1f}"
 
 
 def _elo(games: Sequence[GameRecord]) -> Elo:

@@ -293,7 +293,4 @@ def _mean(grid: Grid, *, rows: Sequence[str], columns: Sequence[str]) -> str | N
 
 def _score_of(cell: Elo) -> float:
     """Returns the score whose Elo a cell is."""
-    # The estimate is the bound itself only where all games were won, or lost.
-    if cell.error is None and cell.difference in (cell.low, cell.high):
-        return float(cell.low is not None)
-    return score_of_elo(cell.difference)
+    return float(cell.low is not None) if cell.estimate is None else score_of_elo(cell.estimate)

@@ -337,6 +337,10 @@ def test_a_training_seed_that_won_every_game_has_a_bound_and_no_estimate() -> No
     (table,) = contest.section("Policy alone", "raw").tables
     row = dict(zip(table.columns, table.rows[0], strict=True))
     assert row["Elo by seed"] == "> +182.7, +0.0, < -182.7"
+    few = AgainstSingle((duel(["win", "loss", "loss", "loss"] * 2), duel(["win", "loss"])), (0, 1), limit="no search")
+    (table,) = few.section("Policy alone", "raw").tables
+    # A score that has no error has an estimate all the same.
+    assert dict(zip(table.columns, table.rows[0], strict=True))["Elo by seed"] == "-190.8, +0.0"
     # Over three seeds that disagree as much as they can, nothing is known.
     assert row["Elo"] == "+0.0 […, …]"
 
