@@ -35,8 +35,8 @@ except ImportError:
     raise MissingExtra("starlette", "web") from None
 
 HOSTS = ("localhost", "127.0.0.1", "[::1]")
-LARGEST_BODY = 16_384
-"""Bytes of a request; the largest that a page makes has some hundred."""
+LARGEST_BODY = 262_144
+"""Bytes of a request; the largest that a page makes has all moves of a game, where this program was started anew."""
 LONGEST_TEXT = 80
 """Characters of an action's name."""
 PORT = 8642

@@ -355,6 +355,11 @@ def test_this_machine_has_several_names(host: str, client: TestClient) -> None:
     assert client.get("/", headers={"host": host}).status_code == 200
 
 
+def test_a_game_of_many_rounds_is_not_too_large_to_be_gone_on_with(client: TestClient) -> None:
+    asked = {"game": "pommerman", "agents": ["you", *["random"] * 3], "moves": [[5, 5, 5, 5]] * 5000}
+    refused(client.post("/api/tables", json=asked), 400, "expected moves that can be played")
+
+
 def test_bodies_that_are_too_large_are_refused_unread(client: TestClient) -> None:
     json_type = {"content-type": "application/json"}
     refused(client.post("/api/tables", content=b" " * 10_000_000, headers=json_type), 413, str(LARGEST_BODY))
