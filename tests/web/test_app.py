@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -353,6 +354,14 @@ def test_names_of_others_that_lead_here_are_refused(host: str, client: TestClien
 @pytest.mark.parametrize("host", ["localhost:8000", "127.0.0.1", "[::1]:80"])
 def test_this_machine_has_several_names(host: str, client: TestClient) -> None:
     assert client.get("/", headers={"host": host}).status_code == 200
+
+
+def test_before_there_is_a_game_nothing_can_be_asked_of_it(client: TestClient) -> None:
+    page = client.get("/").text
+    tags = {name: re.search(rf'<\w+ [^>]*id="{name}"[^>]*>', page) for name in ("back", "pause", "step", "resign")}
+    assert all(tag and " disabled" in tag[0] for tag in tags.values())
+    tags = {name: re.search(rf'<\w+ [^>]*id="{name}"[^>]*>', page) for name in ("flip", "typing", "gate", "thought")}
+    assert all(tag and " hidden" in tag[0] for tag in tags.values())
 
 
 def test_a_game_of_many_rounds_is_not_too_large_to_be_gone_on_with(client: TestClient) -> None:
