@@ -1,4 +1,4 @@
-"""The nodes of the definition's tree: statistics, priors, results and proof numbers."""
+"""The nodes of the definition's tree: statistics, priors and results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from moemcts.search.config import FIRST_PLAY_URGENCIES, SearchConfig
 Float64s = NDArray[np.float64]
 
 UNTRIED = (1.0, 1.0)
-UNPROVABLE = (math.inf, math.inf)
+"""Proof numbers of what nobody has looked at."""
 
 
 @dataclass
@@ -57,41 +57,6 @@ class Node:
 
 
 Path = list[tuple[Node, tuple[int, ...]]]
-
-
-def numbers_of(node: Node) -> tuple[float, ...]:
-    """Returns a node's proof numbers by those of its children, both players'."""
-    if node.plies_left == 0:
-        return tuple(0.0 if value >= 1 else math.inf for value in node.values)
-    if len(node.seats) != 1:
-        return UNPROVABLE
-    (seat,) = node.seats
-    after = [numbers_after(node.children.get((i,))) for i in range(len(seat.actions))]
-    return tuple((min if player == seat.player else sum)(numbers[player] for numbers in after) for player in (0, 1))
-
-
-def numbers_after(child: Node | None) -> tuple[float, ...]:
-    """Returns the proof numbers of the action that leads to a child; a step that changes values proves nothing."""
-    if child is None:
-        return UNTRIED
-    return UNPROVABLE if child.steps else child.numbers
-
-
-def proof_of(node: Node, i: int) -> float | None:
-    """Returns what an action is proven to be worth to a node's only player."""
-    child = node.children.get((i,))
-    is_known = child is not None and child.plies_left is not None and not child.steps
-    return float(child.values[node.seats[0].player]) if child is not None and is_known else None
-
-
-def renumber(new: Node, path: Path) -> None:
-    """Brings the proof numbers of a new node and of those above it up to date (Allis 1994).
-
-    A player's number is the fewest untried actions that would have to win for its win to be proven: where it moves the
-    smallest of its actions' numbers, elsewhere their sum.
-    """
-    for node in (new, *(node for node, _ in reversed(path))):
-        node.numbers = numbers_of(node)
 
 
 def untried_value(node: Node, seat: SeatStatistics, config: SearchConfig) -> float:

@@ -19,7 +19,8 @@ from moemcts.search.config import SearchConfig
 from moemcts.search.forced import behind
 from moemcts.search.foresight import foreseen_visits, virtual_policy
 from moemcts.search.gumbel import GumbelRoot, considered_visits, logits, planned
-from moemcts.search.nodes import UNPROVABLE, Float64s, Node, Path, SeatStatistics, numbers_after, proof_of
+from moemcts.search.nodes import Float64s, Node, Path, SeatStatistics
+from moemcts.search.proofs import nearest_win, proof_of, prove, renumber
 from moemcts.splitmix import SplitMix64
 
 Reply = Callable[[State, Player], Action]
@@ -127,11 +128,11 @@ class ReferenceSearch:
             path.append((node, chosen))
             node = node.children[way]
             if not is_known and self._solves():
-                nodes.renumber(node, path)
+                renumber(node, path)
             if node.plies_left is not None:
                 self._finish(node, path, held=0)
-                if not is_known:
-                    self._prove(node, path)
+                if not is_known and self._solves():
+                    prove(node, path)
                 return True
             if node.is_pending:
                 if is_known and node.in_flight:
@@ -232,41 +233,19 @@ class ReferenceSearch:
         """
         self.num_scouts += 1
         node, path = self.root, Path()
-        while chosen := self._guide(node):
+        while chosen := nearest_win(node, is_sorted=node is not self.root or self.config.gumbel is None):
             if chosen not in node.children:
                 node.children[chosen] = self._grow(node, chosen, (), {})
-                nodes.renumber(node.children[chosen], [*path, (node, chosen)])
+                renumber(node.children[chosen], [*path, (node, chosen)])
             path.append((node, chosen))
             node = node.children[chosen]
             node.scouts += 1
             if node.plies_left is not None:
-                self._prove(node, path)
+                prove(node, path)
                 return
             if node.is_pending:
                 self.pending.append((node, None))
                 return
-
-    def _guide(self, node: Node) -> tuple[int, ...] | None:
-        """Returns the action after which a node's player is nearest to a proven win, of several the least scouted.
-
-        Of equal ones the largest prior goes first, as in `_choose`. What is settled, or waits for its evaluation, is
-        passed over; None where that leaves nothing, or not a single player moves.
-        """
-        if len(node.seats) != 1:
-            return None
-        (seat,) = node.seats
-        best, best_key = None, (math.inf, math.inf)
-        # Actions are opened in the order of their priors, those of the Gumbel root all at once.
-        is_sorted = node is not self.root or self.config.gumbel is None
-        for i in sorted(range(len(seat.actions)), key=lambda i: -float(seat.priors[i]) if is_sorted else 0.0):
-            child = node.children.get((i,))
-            numbers = numbers_after(child)
-            if numbers == UNPROVABLE or 0 in numbers or (child is not None and child.is_pending):
-                continue
-            key = (numbers[seat.player], child.scouts if child else 0)
-            if best is None or key < best_key:
-                best, best_key = (i,), key
-        return best
 
     def _replies(self, state: State) -> dict[Player, Action]:
         return {
@@ -276,29 +255,6 @@ class ReferenceSearch:
     def _solves(self) -> bool:
         """Returns whether proofs mean something: each of two players is searched, one's gain is the other's loss."""
         return self.config.solver and self.spec.num_players == 2 and self.spec.utility_sum == 0 and not self.opponents
-
-    def _prove(self, end: Node, path: Path) -> None:
-        """Proves all that follows from a new end of the game, from its parent up (Winands et al. 2008).
-
-        A node is proven where its player has an action that wins, or where all its actions lead to proven nodes. It
-        takes the value of the best of them, the soonest to win, or the latest to anything else. Where chance moves,
-        several players do, or a step pays or is discounted, nothing is proven.
-        """
-        child = end
-        for node, _ in reversed(path):
-            if not self._solves() or len(node.seats) != 1 or child.steps:
-                return
-            proofs = [proof_of(node, i) for i in range(len(node.seats[0].actions))]
-            known = {i: value for i, value in enumerate(proofs) if value is not None}
-            value = max(known.values())
-            if value < 1 and len(known) < len(proofs):
-                return
-            best = [node.children[(i,)] for i, proof in known.items() if proof == value]
-            pick = min if value > 0 else max
-            chosen = pick(best, key=lambda child: child.plies_left or 0)
-            node.values = chosen.values.copy()
-            node.plies_left = (chosen.plies_left or 0) + 1
-            child = node
 
     def _grow(
         self, node: Node, chosen: Sequence[int], outcome: Sequence[int], replies: Mapping[Player, Action]
