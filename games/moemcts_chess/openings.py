@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
 import io
 import re
@@ -33,7 +34,7 @@ def read_epd(game: ChessGame, path: Path) -> Iterator[Start]:
 
     Raises MoemctsError where the file holds no text.
     """
-    for number, line in enumerate(_text(path).splitlines(), start=1):
+    for number, line in enumerate(_text(path).split("\n"), start=1):
         if line.strip() and not line.startswith("#"):
             yield _epd(game, f"line {number}", " ".join(line.split()))
 
@@ -85,11 +86,18 @@ def positions(game: ChessGame, read: PgnGame, plies: int | None = None) -> list[
 
 
 def _text(path: Path) -> str:
-    # Bytes that are no text stand in comments and names at worst, which say nothing here.
-    text = path.read_text(encoding="utf-8-sig", errors="replace")
-    if "\0" in text:
+    """Returns what a file says, each line in UTF-8 or else in Windows' Latin-1, in which many files of games are."""
+    content = path.read_bytes()
+    if b"\0" in content:
         raise MoemctsError(f"expected text in {path}, found binary data; unpack it if it is compressed")
-    return text
+    return "".join(f"{_decoded(line)}\n" for line in content.removeprefix(codecs.BOM_UTF8).splitlines())
+
+
+def _decoded(line: bytes) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        return line.decode("cp1252", errors="replace")
 
 
 def _epd(game: ChessGame, place: str, line: str) -> Start:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+import chess
 import numpy as np
 import pytest
 
@@ -14,6 +15,7 @@ from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
 
 CHESS = plugins().game("chess")
+KINGS = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
 EPD = """\
 rnbqkbnr/p1ppppp1/1p6/6Np/8/6P1/PPPPPP1P/RNBQKB1R b KQkq - 0 1;
 r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - bm a6; id "Ruy Lopez; main"; hmvc 3; fmvn 3;
@@ -157,10 +159,14 @@ def test_a_mark_of_the_byte_order_is_no_part_of_the_first_position(name: str, tm
     assert not suite.complaint
 
 
-def test_names_in_another_encoding_cost_no_position(tmp_path: Path) -> None:
+def test_names_are_read_in_utf_8_and_in_latin_1(tmp_path: Path) -> None:
     path = tmp_path / "suite.epd"
-    path.write_bytes('rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - id "Réti";\n'.encode("latin-1"))
-    assert [opening.name for opening in read_openings(CHESS, path).openings] == ["line 1 (R\ufffdti)"]
+    first, second = (f'{fen.removesuffix(" 0 1")} id "Réti…";\r\n' for fen in (chess.STARTING_FEN, KINGS))
+    path.write_bytes(first.encode("cp1252") + second.encode())
+    names = [opening.name for opening in read_openings(CHESS, path).openings]
+    assert names == ["line 1 (Réti…)", "line 2 (Réti…)"]
+    path.write_bytes(f'{KINGS.removesuffix(" 0 1")} id "'.encode() + b'\x81";\n')
+    assert [opening.name for opening in read_openings(CHESS, path).openings] == ["line 1 (\ufffd)"]
 
 
 def test_the_ending_of_a_file_is_read_in_any_case(tmp_path: Path) -> None:
