@@ -76,6 +76,8 @@ def positions(game: ChessGame, read: PgnGame, plies: int | None = None) -> list[
     expected = type(board(game.variant, game.initial_state().fen()))
     if type(start) is not expected:
         raise ValueError(f"expected a game of {game.variant}, got one of {type(start).uci_variant}")
+    if game.variant == "chess" and read.headers.is_chess960():
+        raise ValueError("expected a game of chess, got one of chess960")
     states: list[Any] = [game.parse_state(read.headers.get("FEN", "startpos"))]
     for ply, move in enumerate(moves[:plies]):
         state = states[-1]

@@ -140,6 +140,16 @@ def test_lines_of_chess960_start_from_their_positions(tmp_path: Path) -> None:
     assert fens(path, game="chess960") == ["rk5r/pppppp1p/6p1/8/8/7P/PPPPPPP1/R4RK1 b kq - 0 2"]
 
 
+@pytest.mark.parametrize("variant", ["Chess960", "Fischerandom"])
+def test_a_game_of_chess960_is_none_of_chess(variant: str, tmp_path: Path) -> None:
+    path = tmp_path / "book.pgn"
+    # Read as chess it would lose its castling rights, and go on without them.
+    fen = "nrkbbrqn/pppppppp/8/8/8/8/PPPPPPPP/NRKBBRQN w KQkq - 0 1"
+    path.write_text(f'1. e4 *\n\n[Variant "{variant}"]\n[SetUp "1"]\n[FEN "{fen}"]\n\n1. e4 e5 *\n')
+    assert read_openings(CHESS, path).faults == ("game 2: expected a game of chess, got one of chess960",)
+    assert len(read_openings(plugins().game("chess960"), path).openings) == 2
+
+
 def test_a_line_that_goes_on_behind_the_end_is_told(tmp_path: Path) -> None:
     path = tmp_path / "book.pgn"
     path.write_text(f"1. e4 e5 *\n\n{'Nf3 Nf6 Ng1 Ng8 ' * 3} *\n")
