@@ -51,8 +51,9 @@ def annotate(
     """Writes into a game what an agent thinks of its main line, whose positions are `states`, and returns its moves.
 
     Comments have the phase and the expert of the position that a move was made in, and the evaluation of the one that
-    it led to, from White's side, as Lichess writes it. Where a move is judged, what the agent would have played is a
-    variation. `gate` names phases where the agent does not. Raises UsageError for an agent that values no positions.
+    it led to, from White's side, as Lichess writes it, in place of those that an agent wrote there before. Where a
+    move is judged, what the agent would have played is a variation. `gate` names phases where the agent does not.
+    Raises UsageError for an agent that values no positions.
     """
     decisions = _decisions(game, states, agent, gate, seed)
     values = [_value_for_white(*one) for one in zip(states, decisions, strict=True)]
@@ -67,9 +68,10 @@ def annotate(
             agrees=own == node.move,
         )
         if move.judgement:
-            node.nags.add(GLYPHS[move.judgement])
+            node.nags = node.nags - {*GLYPHS.values()} | {GLYPHS[move.judgement]}
             if not move.agrees and not node.parent.has_variation(own):
                 node.parent.add_variation(own)
+        node.set_eval(None)
         comment(node, decision)
         if states[i + 1].active_players:
             evaluate(node, values[i + 1], game.variant, is_white=True)

@@ -129,13 +129,14 @@ def _judged(
     """Yields the games that can be played, with comments, and their moves."""
     from moemcts.cli.progress import ConsoleProgress
     from moemcts_chess.annotation import annotate
+    from moemcts_chess.claims import playable
     from moemcts_chess.openings import positions
 
     progress = ConsoleProgress()
     with progress.task("annotate", "games") as advance:
         for number, read in enumerate(found, start=1):
             try:
-                states = positions(game, read)
+                states = positions(game, read, playing_on=playable)
                 if len(states) == 1:
                     # What is no PGN at all is read as such a game.
                     raise ValueError("it has no moves")

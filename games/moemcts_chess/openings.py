@@ -6,7 +6,7 @@ import codecs
 import functools
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,10 +64,17 @@ def pgn_games(path: Path, builder: Any) -> Iterator[PgnGame]:
             yield read
 
 
-def positions(game: ChessGame, read: PgnGame, plies: int | None = None) -> list[Any]:
+def positions(
+    game: ChessGame,
+    read: PgnGame,
+    plies: int | None = None,
+    *,
+    playing_on: Callable[[ChessGame, Any], Any] = lambda game, state: state,
+) -> list[Any]:
     """Returns the positions of a game's main line, or of `plies` moves of it, from its start on.
 
-    Raises ValueError where it is none of the game's variant, or cannot be played.
+    Where a move follows, a position is what `playing_on` makes of it, such as `claims.playable`. Raises ValueError
+    where it is none of the game's variant, or cannot be played.
     """
     moves = list(read.mainline_moves())
     if read.errors and (plies is None or len(moves) < plies):
@@ -80,7 +87,7 @@ def positions(game: ChessGame, read: PgnGame, plies: int | None = None) -> list[
         raise ValueError("expected a game of chess, got one of chess960")
     states: list[Any] = [game.parse_state(read.headers.get("FEN", "startpos"))]
     for ply, move in enumerate(moves[:plies]):
-        state = states[-1]
+        state = states[-1] = playing_on(game, states[-1])
         if not state.active_players:
             raise ValueError(f"the game is over after {ply} plies, {state.termination}, and {move.uci()} follows")
         states.append(state.play([game.parse_action(state, state.active_players[0], move.uci())]))

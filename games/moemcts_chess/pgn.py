@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -27,6 +28,7 @@ TERMINATIONS = {
     "illegal move": "rules infraction",
 }
 """The tag's values in the PGN standard, by ours."""
+_KNOWN = re.compile(r"(?<!\S)(phase|expert|nodes|simulations)=\S+\s*")
 
 
 def write_pgn(path: Path, replays: Sequence[Replay]) -> None:
@@ -41,9 +43,9 @@ def text_of(games: Iterable[chess.pgn.Game]) -> str:
 
 
 def comment(node: chess.pgn.GameNode, decision: Decision) -> None:
-    """Adds to what is said of a move what an agent knew when it decided."""
+    """Adds to what is said of a move what an agent knew when it decided, in place of what another one knew."""
     words = [
-        node.comment,
+        _KNOWN.sub("", node.comment).strip(),
         f"phase={decision.phase.replace(' ', '_')}" if decision.phase else "",
         f"expert={decision.expert}" if decision.expert is not None else "",
         f"nodes={decision.nodes}" if decision.nodes else "",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from moemcts_chess.claims import CLAIMED
 from moemcts_chess.game import ChessGame
 
-CLAIMED = ("fifty moves", "threefold repetition", "longest game")
-"""Draws that our games end with at once, and that players may decline to claim."""
 DRAWS = (*CLAIMED, "insufficient material")
 
 
@@ -30,15 +29,6 @@ def read_position(game: ChessGame, fen: str, moves: Sequence[str]) -> Any:
         else:
             state = state.play([state.action(move)])
     return state
-
-
-def playable(game: ChessGame, state: Any) -> Any:
-    """Returns the state without the past that makes it a draw, where one could claim it."""
-    if state.termination not in CLAIMED:
-        return state
-    words = state.fen().split()
-    words[-2] = "0"
-    return game.parse_state(" ".join(words))
 
 
 def any_legal_move(state: Any) -> list[str]:

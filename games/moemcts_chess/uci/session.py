@@ -12,13 +12,14 @@ from typing import Any, TextIO
 from moemcts import __version__
 from moemcts.errors import MoemctsError
 from moemcts.game import Action
+from moemcts_chess.claims import playable
 from moemcts_chess.uci import protocol
 from moemcts_chess.uci.clock import DEFAULT_SECONDS, fixed_time, thinking_time
 from moemcts_chess.uci.loading import EVERY_SIZE_UP_TO, Knowledge, load, one_line, warm_sizes, warm_up
 from moemcts_chess.uci.options import Options
 from moemcts_chess.uci.pace import Pace
 from moemcts_chess.uci.perft import Counting
-from moemcts_chess.uci.position import any_legal_move, playable, read_position
+from moemcts_chess.uci.position import any_legal_move, read_position
 from moemcts_chess.uci.report import Reporter
 from moemcts_chess.uci.thinking import Limits, Task, Thinking
 

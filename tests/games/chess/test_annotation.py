@@ -17,6 +17,7 @@ from moemcts.errors import UsageError
 from moemcts.game import Views
 from moemcts.plugins import plugins
 from moemcts_chess.annotation import annotate, table
+from moemcts_chess.claims import playable
 from moemcts_chess.game import ChessGame
 from moemcts_chess.gates import LichessGate
 from moemcts_chess.openings import positions
@@ -105,9 +106,38 @@ def test_random_games_are_annotated_to_their_end(variant: str) -> None:
     assert moves[0].phase == "opening"
 
 
+def test_who_judges_again_replaces_what_was_said() -> None:
+    made = ChessGame("chess")
+    game = read("1. f3 $1 $4 {weak [%clk 0:01:00] nodes=7} e5 2. g4 $14 Qh4# {[%eval 3.0] won} 0-1")
+    for cost, glyph, score in ((0.15, 6, "-0.48"), (0.15, 6, "-0.48"), (0.35, 4, "-1.28")):
+        annotate(made, game, positions(made, game), Scripted(0.0, cost, -cost, cost), LichessGate())
+        nodes = list(game.mainline())
+        assert [sorted(node.nags) for node in nodes] == [[1, glyph], [], [14], []]
+        assert nodes[0].comment == f"weak [%clk 0:01:00] phase=early expert=0 [%eval {score}]"
+        assert nodes[3].comment == "won phase=late expert=1"
+        assert len(game.variations) == 2
+
+
+@pytest.mark.parametrize("variant", ["chess", "crazyhouse"])
+def test_a_game_goes_on_behind_a_draw_that_nobody_claimed(variant: str) -> None:
+    made = ChessGame(variant)
+    game = read(f"{'Nf3 Nf6 Ng1 Ng8 ' * 3} e4 *")
+    game.headers["Variant"] = variant
+    states = positions(made, game, playing_on=playable)
+    assert [state.termination for state in states] == [None] * 14
+    moves = annotate(made, game, states, Scripted(*[0.0] * 14), LichessGate())
+    assert len(moves) == 13
+    assert all(node.eval() is not None for node in game.mainline())
+    # Where it ends with the draw it is one.
+    drawn = read(f"{'Nf3 Nf6 Ng1 Ng8 ' * 2} 1/2-1/2")
+    drawn.headers["Variant"] = variant
+    assert positions(made, drawn, playing_on=playable)[-1].termination == "threefold repetition"
+
+
 def test_the_command_writes_games_and_says_what_each_phase_cost(tmp_path: Path) -> None:
     path, out = tmp_path / "games.pgn", tmp_path / "out.pgn"
-    path.write_text(f"{FOOLS_MATE}\n\n1. e4 Ke3 *\n")
+    named = FOOLS_MATE.replace("weak", "schwächer")
+    path.write_bytes(f"{named}\n\n1. e4 Ke3 *\n\n".encode("latin-1"))
     words = ("annotate", path, "--out", out, "--agent", "alpha-beta?depth=1")
     done = moemcts(*words, "--json")
     found = json.loads(done.stdout)
@@ -115,6 +145,7 @@ def test_the_command_writes_games_and_says_what_each_phase_cost(tmp_path: Path) 
     assert [row["player"] for row in found["rows"]] == ["A", "B"]
     assert "game 2 is left out: illegal" in done.stderr
     assert "[%eval" in out.read_text()
+    assert "schwächer" in out.read_text(encoding="utf-8")
     again = moemcts(*words)
     assert again.returncode == 2
     assert "expected a new file" in again.stderr
