@@ -19,12 +19,13 @@ from moemcts.plugins import plugins
 from moemcts.report.contest import Contest
 from moemcts.report.leaderboard import checked_row
 from moemcts.runs.arms import SINGLE, Arm, file_label
+from moemcts.runs.config_file import CONFIG
 from moemcts.runs.experiment import Experiment
 from moemcts.runs.growth import grown, keep_growth
 from moemcts.runs.origin import origin
 from moemcts.runs.presets import layered, load_preset
 from moemcts.runs.programs import refuse_programs
-from moemcts.runs.run import CONFIG, changes
+from moemcts.runs.run import changes
 from moemcts.runs.settings import ExperimentConfig, validate, validate_tables
 from moemcts.search import SearchAgent
 from moemcts.store import as_read, read_json, read_toml, write_json

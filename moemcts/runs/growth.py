@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from moemcts.dotted import lookup, merge
-from moemcts.errors import UsageError
+from moemcts.errors import MoemctsError, UsageError
 from moemcts.plugins import plugins
 from moemcts.runs.arms import NO_GATE, Arm
+from moemcts.runs.config_file import written_settings
 from moemcts.runs.experiment import TRAINING, Experiment
 from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.resolution import with_field, with_inference
-from moemcts.runs.run import CONFIG
 from moemcts.runs.settings import ExperimentConfig, validate
-from moemcts.store import read_toml
 
 _OPTIONS = {
     "gates": "--gate",
@@ -82,7 +81,8 @@ def grown(
 def keep_growth(experiment: Experiment) -> None:
     """Writes the settings of a grown experiment into its folder.
 
-    Raises MoemctsError where another process has it, and where new experts would have no samples to learn from.
+    Raises MoemctsError where another process has it or made it grow meanwhile, and where new experts would have no
+    samples to learn from.
     """
     with experiment.opened():
         waiting = experiment.waiting()
@@ -93,7 +93,8 @@ def keep_growth(experiment: Experiment) -> None:
             # Of one that it has a copy is there, and its file may have changed.
             if kept_gate(experiment.folder, gate, experiment.gates) == gate:
                 keep_gate(experiment.folder, gate)
-        before = read_toml(experiment.folder / CONFIG)
+        before = written_settings(experiment.folder)
+        _check_nothing_is_lost(experiment, before)
         for file in experiment.openings:
             # One that it has is what its games begin in, whatever has become of the file.
             if lookup(before, f"{file.section}.openings") != str(file.named):
@@ -112,6 +113,17 @@ def _check_larger(experiment: Experiment, larger: Experiment) -> None:
             raise UsageError(
                 f"expected {name} of {before} or more, which {experiment.folder} was begun with, got {now}; a smaller "
                 "run has another --out"
+            )
+
+
+def _check_nothing_is_lost(larger: Experiment, written: Mapping[str, Any]) -> None:
+    """Raises MoemctsError where the settings that are to be overwritten name arms that the larger experiment has not:
+    another command made it grow since this one looked.
+    """
+    for key in _OPTIONS:
+        if others := [name for name in written.get(key, ()) if name not in getattr(larger.config, key)]:
+            raise MoemctsError(
+                f"{larger.folder} has gained {', '.join(others)} by another command meanwhile; start this one again"
             )
 
 

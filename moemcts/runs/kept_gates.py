@@ -7,6 +7,7 @@ from pathlib import Path
 
 from moemcts.plugins import SAVED_GATE
 from moemcts.runs.arms import exact_label, file_label
+from moemcts.runs.config_file import written_settings
 from moemcts.store import write_bytes
 
 
@@ -18,13 +19,19 @@ def keep_gate(folder: Path, reference: str) -> None:
 
 def kept_gate(folder: Path, reference: str, gates: Sequence[str] = ()) -> str:
     """Returns the run's own copy of a saved gate, or the reference where there is none; `gates` are all of the run."""
-    if not reference.endswith(SAVED_GATE):
+    if not reference.endswith(SAVED_GATE) or reference not in _named(folder):
         return reference
     labels = [exact_label(reference)]
     if all(file_label(gate) != file_label(reference) for gate in gates if gate != reference):
         # Copies did not have a digest before, and gates whose names differ in signs only had one together.
         labels.append(file_label(reference))
     return next((str(copy) for label in labels if (copy := _copy(folder, label)).exists()), reference)
+
+
+def _named(folder: Path) -> list[str]:
+    """Returns the gates that the settings in a folder name."""
+    settings = written_settings(folder)
+    return [settings.get("gate", ""), *settings.get("gates", ())]
 
 
 def _copy(folder: Path, label: str) -> Path:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moemcts.arena.openings import Suite, read_openings
+from moemcts.dotted import lookup
 from moemcts.game import Game
+from moemcts.runs.config_file import written_settings
 from moemcts.runs.settings import Config, RunConfig
 from moemcts.store import digest, read_bytes, write_bytes
 
@@ -22,17 +24,31 @@ class OpeningsFile:
     section: str
     """Of the settings, which names it."""
     named: Path
-    copy: Path
+    folder: Path
+    """Of the run."""
+
+    @property
+    def copy(self) -> Path:
+        """Where the run has its copy."""
+        return self.folder / _FOLDER / self.section / self.named.name
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the run has a copy of the file that its settings name: not yet, or not in one from before there were
+        copies.
+        """
+        named = lookup(written_settings(self.folder), f"{self.section}.openings")
+        return bool(named) and Path(named) == self.named and self.copy.exists()
 
     @property
     def path(self) -> Path:
-        """The copy, or the file itself where there is none: not yet, or in a run from before there were copies."""
-        return self.copy if self.copy.exists() else self.named
+        """The copy, or the file itself where there is none."""
+        return self.copy if self.is_kept else self.named
 
     @property
     def decided_by(self) -> dict[str, str]:
         """What decides parts of a run beside the settings: the content, where the run has it."""
-        return {f"content of {self.section}.openings": digest(read_bytes(self.copy))[:16]} if self.copy.exists() else {}
+        return {f"content of {self.section}.openings": digest(read_bytes(self.copy))[:16]} if self.is_kept else {}
 
     def keep(self) -> None:
         """Copies the file into the run's folder; raises DamagedFile where it cannot be read."""
@@ -46,7 +62,7 @@ class OpeningsFile:
 def openings_file(folder: Path, config: RunConfig, section: str) -> OpeningsFile | None:
     """Returns the file that a section names; None where games begin in the game's own start positions."""
     named: str = getattr(getattr(config, section, None), "openings", "")
-    return OpeningsFile(section, Path(named), folder / _FOLDER / section / Path(named).name) if named else None
+    return OpeningsFile(section, Path(named), folder) if named else None
 
 
 def openings_files(folder: Path, config: RunConfig) -> list[OpeningsFile]:

@@ -18,6 +18,7 @@ from moemcts.errors import DamagedFile, ForeignData, MoemctsError, UsageError
 from moemcts.game import Game
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.plugins import plugins
+from moemcts.runs.config_file import CONFIG
 from moemcts.runs.environment import as_typed, environment
 from moemcts.runs.kept_gates import keep_gate
 from moemcts.runs.kept_openings import OpeningsFile, openings_files
@@ -27,7 +28,6 @@ from moemcts.store import as_read, check_path, exclusive, read_json, read_toml, 
 from moemcts.work import Report, Workers
 from moemcts.work.progress import Advance, Progress
 
-CONFIG = "config.toml"
 ENVIRONMENT = "env.json"
 PARTS = "parts"
 _COMMANDS = {"experiment": "moemcts run", "training": "moemcts train", "selfplay": "moemcts selfplay"}

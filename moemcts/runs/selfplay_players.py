@@ -14,6 +14,7 @@ from moemcts.game import Game, State
 from moemcts.learn.loop.config import GamesConfig
 from moemcts.naming import SELF, opponents_named
 from moemcts.plugins import plugins
+from moemcts.runs.config_file import CONFIG
 from moemcts.runs.generations import Generations
 from moemcts.runs.kept_openings import GAMES, openings_file
 from moemcts.runs.selfplay_settings import SelfPlayConfig
@@ -50,7 +51,9 @@ class Players:
         if generation not in self._experts:
             games = self.config.games
             inference = Inference(named_backend(games.backend), named_precision(games.precision or "float32"))
-            while len(self._experts) >= self.config.games.league + 2:
+            # Two play each other, and those of a league sit opposite.
+            num_earlier = games.league if games.opponents == LEAGUE else 0
+            while len(self._experts) >= num_earlier + 2:
                 del self._experts[min(self._experts)]
             self._experts[generation] = load_experts(
                 self.on_disk.experts(generation), self.game, plugins(), device=games.device, inference=inference
@@ -90,9 +93,9 @@ class Players:
     def needed(self, champion: int) -> dict[str, bytes]:
         """Returns the files that games by the experts of a generation need, by their place in the folder."""
         experts = [self.on_disk.experts(one) for one in (champion, *self.league(champion))]
-        folders = [self.folder / "gates", *experts]
-        files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir()) if path.is_file()]
-        found = {str(path.relative_to(self.folder)): path.read_bytes() for path in files}
+        # A saved gate is beside its experts.
+        files = [path for folder in experts for path in sorted(folder.iterdir()) if path.is_file()]
+        found = {str(path.relative_to(self.folder)): path.read_bytes() for path in (self.folder / CONFIG, *files)}
         if (openings := openings_file(self.folder, self.config, GAMES)) is not None:
             found[str(openings.copy.relative_to(self.folder))] = openings.path.read_bytes()
         return found

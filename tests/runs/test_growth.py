@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from runs_for_tests import command, experiment
 
-from moemcts.errors import ForeignData, UsageError
+from moemcts.errors import ForeignData, MoemctsError, UsageError
 from moemcts.learn.gates.fitting import fit_clusters
 from moemcts.learn.gates.saved import save_gate
 from moemcts.plugins import plugins
@@ -155,3 +155,12 @@ def test_a_saved_gate_is_copied_when_it_is_gained_and_not_again(copy: Path, tmp_
     keep_growth(grown(Experiment.load(copy), gates=[second]))
     assert kept.read_bytes() == content
     assert len(list((copy / "gates").iterdir())) == 2
+
+
+def test_of_two_growths_at_once_the_second_is_told_to_begin_again(copy: Path) -> None:
+    first, second = grown(Experiment.load(copy), gates=[LATE]), grown(Experiment.load(copy), schemes=["staged"])
+    keep_growth(first)
+    with pytest.raises(MoemctsError, match=r"has gained plies\?cuts=7 by another command meanwhile; start"):
+        keep_growth(second)
+    assert Experiment.load(copy).config == first.config
+    keep_growth(grown(Experiment.load(copy), schemes=["staged"]))

@@ -30,7 +30,7 @@ from moemcts.runs.kept_gates import keep_gate, kept_gate
 from moemcts.runs.learning import measurements
 from moemcts.runs.settings import validate
 from moemcts.runs.times import Timed, describe_times, starts
-from moemcts.store import exclusive, read_toml, write_text
+from moemcts.store import exclusive, read_toml, write_text, write_toml
 from moemcts.work import Here
 from moemcts.work.progress import Silence
 
@@ -441,6 +441,8 @@ def test_a_scheme_of_one_network_is_one_arm_whatever_the_gates() -> None:
 
 def test_saved_gates_whose_names_differ_in_signs_only_have_copies_of_their_own(tmp_path: Path) -> None:
     one, other = (str(tmp_path / f"gates/k{sign}3.safetensors") for sign in "_-")
+    for folder in ("run", "old"):
+        write_toml(tmp_path / folder / "config.toml", {"gates": [one, other]})
     for gate in (one, other):
         write_text(Path(gate), gate)
         keep_gate(tmp_path / "run", gate)
