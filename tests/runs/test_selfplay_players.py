@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import pickle
 import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -50,3 +52,14 @@ def test_processes_are_not_sent_the_files_of_experts(tmp_path: Path) -> None:
     run.teaching.start(unheard)
     player = pickle.dumps(PlayChunks(run.players, 1, 0))
     assert all(content not in player for content in run.players.needed(0).values())
+
+
+@pytest.mark.parametrize(("opponents", "num_kept"), [("self", 2), ("league", 3)])
+def test_no_more_experts_are_kept_open_than_play(opponents: str, num_kept: int, tmp_path: Path) -> None:
+    run = selfplay(tmp_path / "run", games={"opponents": opponents, "league": 1})
+    run.teaching.start(unheard)
+    for generation in range(1, 4):
+        shutil.copytree(run.on_disk.experts(0), run.on_disk.experts(generation))
+    opened = [weakref.ref(run.players.experts(generation)) for generation in range(4)]
+    gc.collect()
+    assert sum(one() is not None for one in opened) == num_kept
