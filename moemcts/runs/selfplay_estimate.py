@@ -11,9 +11,14 @@ from moemcts.naming import SELF
 from moemcts.runs.estimate import (
     BATCH,
     FIGURE,
+    FIRST_STEP,
+    LIBRARIES,
+    OPTIMISERS,
+    START,
     TRAINING_COST,
     Estimate,
     decision_seconds,
+    encoding_rate,
     network_rate,
     play_some,
     untrained,
@@ -37,6 +42,7 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     Rates are measured on this machine; the length of games is that of games at random.
     """
     from moemcts.learn.loop.window import window
+    from moemcts.learn.training.stages import plan
 
     config, game = run.config, run.game
     random_games = play_some(game, [RandomAgent()] * game.spec.num_players)
@@ -53,16 +59,27 @@ def selfplay_estimate(run: SelfPlay) -> Estimate:
     counts = dict.fromkeys(range(1, config.generations + 1), round(samples))
     windows = [len(window(one, counts, config.replay)) for one in counts]
     workers = config.workers if isinstance(config.workers, int) and config.workers else num_cores()
+    learned = _learned(run, samples, windows)
+    num_trainings = config.generations * len(plan(run.scheme.all_stages(run.gate.num_phases)))
     num_experts = run.gate.num_phases * (len({*range(0, config.generations + 1, config.keep), *run.measured}) + STATES)
     return Estimate(
-        data=played * each / workers,
-        training=_learned(run, samples, windows) * TRAINING_COST / rate,
+        data=_starts(config) * START + played * each / workers,
+        training=OPTIMISERS
+        + learned * (TRAINING_COST / rate + 1 / encoding_rate(game, states))
+        + FIRST_STEP * num_trainings,
         matches=_judged(run, workers) * moves * each,
-        report=6 * FIGURE,
+        report=LIBRARIES + 6 * FIGURE,
         num_bytes=int(
             samples * (max(windows) + 1) * _bytes_per_sample(game, states) + num_experts * num_parameters * 4
         ),
     )
+
+
+def _starts(config: SelfPlayConfig) -> int:
+    """Returns how often processes are started that play: games ahead have new ones in each generation."""
+    if config.games.ahead:
+        return config.generations
+    return 0 if config.workers == 1 or (config.workers == 0 and num_cores() == 1) else 1
 
 
 def _full(config: SelfPlayConfig) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from selfplay_for_tests import selfplay
 from moemcts.agents import RandomAgent
 from moemcts.plugins import plugins
 from moemcts.runs import selfplay_estimate
-from moemcts.runs.estimate import play_some
+from moemcts.runs.estimate import FIRST_STEP, OPTIMISERS, START, Estimate, play_some
 
 
 def test_matches_take_less_time_where_processes_share_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,3 +31,18 @@ def test_matches_take_less_time_where_processes_share_them(tmp_path: Path, monke
     assert 0 < gauntlets < alone
     assert seconds(workers=8) == pytest.approx(alone - gauntlets * 3 / 4)
     assert seconds(workers=2, promotion={"parallel": 1}) == pytest.approx(alone / 2)
+
+
+def test_each_stage_and_each_start_of_processes_takes_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selfplay_estimate, "network_rate", lambda *_: (math.inf, 100))
+    monkeypatch.setattr(selfplay_estimate, "encoding_rate", lambda *_: math.inf)
+    monkeypatch.setattr(selfplay_estimate, "decision_seconds", lambda *_: 0.0)
+
+    def expected(**changes: Any) -> Estimate:
+        run = selfplay(tmp_path / str(len([*tmp_path.iterdir()])), **changes)
+        return selfplay_estimate.selfplay_estimate(run)
+
+    for changes, num_stages in (({}, 9), ({"generations": 1}, 3), ({"scheme": "general_first"}, 12)):
+        assert expected(**changes).training == OPTIMISERS + num_stages * FIRST_STEP
+    for changes, num_starts in (({"workers": 1}, 0), ({"workers": 2}, 1), ({"games": {"ahead": True}}, 3)):
+        assert expected(**changes).data == num_starts * START
