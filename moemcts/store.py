@@ -7,6 +7,7 @@ import errno
 import hashlib
 import json
 import os
+import platform
 import re
 import shutil
 import threading
@@ -68,7 +69,7 @@ def exclusive(folder: Path) -> Iterator[None]:
         raise MoemctsError(f"cannot write {folder}: {error.strerror or error}") from error
     try:
         clear_leftovers(folder)
-        write_text(folder / _HOLDER, str(os.getpid()))
+        write_text(folder / _HOLDER, f"{os.getpid()} {platform.node()}".strip())
         yield
     finally:
         lock.release()
@@ -132,8 +133,11 @@ def _is_running(process: int) -> bool:
 
 
 def _holder(folder: Path) -> str:
+    """Returns the number of the process that has a folder, with its machine where that is another one."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        return (folder / _HOLDER).read_text().strip() or "unknown"
+        process, _, machine = (folder / _HOLDER).read_text().strip().partition(" ")
+        is_elsewhere = machine not in ("", platform.node())
+        return f"{process} on {machine}" if is_elsewhere else process or "unknown"
     return "unknown"
 
 

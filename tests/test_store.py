@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 import threading
@@ -26,7 +27,15 @@ def test_a_folder_has_one_writer_and_says_which(tmp_path: Path) -> None:
             pass
         process.kill()
     with exclusive(tmp_path / "folder"):
-        assert (tmp_path / "folder" / ".holder").read_text() == str(os.getpid())
+        assert (tmp_path / "folder" / ".holder").read_text() == f"{os.getpid()} {platform.node()}".strip()
+
+
+def test_a_writer_on_another_machine_is_named_with_it(tmp_path: Path) -> None:
+    with exclusive(tmp_path):
+        # As a folder that machines share has it while the other one works.
+        write_text(tmp_path / ".holder", "4242 node7")
+        with pytest.raises(MoemctsError, match="in use by process 4242 on node7; wait"), exclusive(tmp_path):
+            pass
 
 
 def test_what_killed_writers_left_is_cleared_at_the_next_start_and_nothing_else(tmp_path: Path) -> None:
