@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 RESULTS = {"1-0": 1, "1/2-1/2": 0, "0-1": -1}
 PLAIN_BYTES, PACKED_BYTES = 10.0, 1.9
 """Bytes of a file per position, plain and compressed; of 266,000 games of masters."""
+_MONTH = re.compile(r"\s*\d+-")
+"""How a text begins that names months, which no share does."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def _result(text: str) -> int:
 def _date(text: str, rest: int) -> int:
     """Returns 20170531 for 2017-05-31; `rest` stands for parts that are not given."""
     parts = text.replace(".", "-").split("-")
-    if not 1 <= len(parts) <= 3 or not all(part.isdigit() for part in parts) or len(parts[0]) != 4:
+    if not 1 <= len(parts) <= 3 or not all(part.isdecimal() for part in parts) or len(parts[0]) != 4:
         raise UsageError(f"expected a date like 2017-05-31, 2017-05 or 2017, got {text!r}")
     year, month, day = [*map(int, parts), rest, rest][:3]
     if not 1 <= (month if len(parts) > 1 else 1) <= 12 or not 1 <= (day if len(parts) > 2 else 1) <= 31:
@@ -93,12 +96,12 @@ def splits(validation: str, test: str, seed: int = 0) -> Split:
     from moemcts_chess.imports import MonthSplit, RandomSplit
 
     given = [text for text in (validation, test) if text]
-    if all("-" in text for text in given):
+    if all(_MONTH.match(text) for text in given):
         months = _months(validation), _months(test)
         if both := sorted({*months[0]} & {*months[1]}):
             raise UsageError(f"expected other months for test than for validation, got {_month(both[0])} for both")
         return MonthSplit(*months)
-    if any("-" in text for text in given):
+    if any(_MONTH.match(text) for text in given):
         raise UsageError(f"expected months or shares for both splits, got {validation!r} and {test!r}")
     for_validation, for_test = _share(validation), _share(test)
     if for_validation + for_test >= 1:

@@ -65,7 +65,11 @@ def test_figures_are_not_written_among_other_things(tmp_path: Path) -> None:
         (("data", "import", "tests", "--out", "OUT"), 1, "cannot read tests: Is a directory"),
         (("data", "import", "no.pgn", "--out", "OUT", "--result", "2-0"), 2, "expected a result 1-0"),
         (("data", "import", "no.pgn", "--out", "OUT", "--since", "May"), 2, "expected a date like"),
+        (("data", "import", "no.pgn", "--out", "OUT", "--since", "²017"), 2, "expected a date like"),
         (("data", "import", "no.pgn", "--out", "OUT", "--test", "2"), 2, "expected a share from 0 to 1"),
+        (("data", "import", "no.pgn", "--out", "OUT", "--test", "-0.1"), 2, "expected a share from 0 to 1"),
+        # A share, and no month.
+        (("data", "import", "no.pgn", "--out", "OUT", "--test", "1e-3"), 1, "cannot read no.pgn: No such file"),
         (("data", "import", "no.pgn", "--out", "OUT", "--test", "0.1", "--validation", "2012-09"), 2, "for both"),
         (("data", "figures", "--data", "no-folder"), 1, "expected a dataset in no-folder"),
         (
