@@ -59,7 +59,7 @@ def _square(name: str, flipped: bool) -> Spot:
 
 def _pocket(piece: str, *, is_below: bool) -> Spot:
     place = POCKET.index(piece.upper())
-    return (8.3, float(7 - place) * 0.78 + 1.72 if is_below else place * 0.78 - 0.0, 0.78, 0.78)
+    return (8.3, float(7 - place) * 0.78 + 1.72 if is_below else place * 0.78, 0.78, 0.78)
 
 
 def _pockets(held: str, flipped: bool) -> str:
