@@ -212,9 +212,12 @@ pub fn unpack(bytes: &[u8], rules: Rules) -> Result<Chess, String> {
     Ok(Chess::with_past(position, rules, compact.moves, seen, compact.repetitions))
 }
 
+/// Plies that `perft` looks ahead at most: where moves are few it would get far, and need a deep stack.
+pub const DEEPEST_PERFT: u32 = 100;
+
 /// Returns how many leaves the tree of legal moves has at that depth, by the rules alone: draws end nothing.
 ///
-/// None where `stop`, which is asked now and then, says so.
+/// `depth` is at most `DEEPEST_PERFT`. None where `stop`, which is asked now and then, says so.
 pub fn perft(state: &Chess, depth: u32, stop: &dyn Fn() -> bool) -> Option<u64> {
     leaves(state.position(), depth, stop)
 }

@@ -171,9 +171,13 @@ impl ChessState {
 
     /// Returns how many leaves the tree of legal moves has at that depth; draws end nothing.
     ///
-    /// None where `stop`, which is called now and then, said to end.
+    /// None where `stop`, which is called now and then, said to end. Raises ValueError for a depth of more than 100.
     #[pyo3(signature = (depth, stop=None))]
     fn perft(&self, py: Python<'_>, depth: u32, stop: Option<Py<PyAny>>) -> PyResult<Option<u64>> {
+        if depth > notation::DEEPEST_PERFT {
+            let most = notation::DEEPEST_PERFT;
+            return Err(PyValueError::new_err(format!("expected a depth of at most {most}, got {depth}")));
+        }
         let signals = Signals::asking(stop);
         let leaves = py.detach(|| notation::perft(&self.0, depth, &|| signals.came()));
         signals.check()?;

@@ -88,6 +88,13 @@ def test_perft_ends_where_who_asked_for_it_says_so() -> None:
         state.perft(12, fails)
 
 
+def test_perft_of_a_depth_that_no_stack_holds_is_refused() -> None:
+    alone = ChessGame("chess").parse_state("7k/8/8/8/8/8/8/K7 w - - 0 1")
+    assert alone.perft(100, lambda: True) is None
+    with pytest.raises(ValueError, match="expected a depth of at most 100, got 100000"):
+        alone.perft(100_000, lambda: False)
+
+
 def test_all_chess960_start_positions_are_those_of_scharnagl() -> None:
     game = ChessGame("chess960")
     for number in range(960):
