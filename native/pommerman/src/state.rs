@@ -151,8 +151,12 @@ impl State {
             }
             taken |= bit(agent.cell);
         }
-        match iter(self.bomb_cells() & self.standing()).next() {
-            Some(cell) => Err(format!("expected bombs on free cells, got one at cell {cell}")),
+        if let Some(cell) = iter(self.bomb_cells() & self.standing()).next() {
+            return Err(format!("expected bombs on free cells, got one at cell {cell}"));
+        }
+        let hidden = self.hidden[0] | self.hidden[1] | self.hidden[2];
+        match iter(hidden & self.standing() & !self.wood).next() {
+            Some(cell) => Err(format!("expected no hidden item under a wall or another item, got one at cell {cell}")),
             None => Ok(()),
         }
     }

@@ -131,6 +131,8 @@ def test_parts_that_do_not_fit_together_are_refused() -> None:
         {"bombs": np.repeat(bomb, 2, axis=0)},
         {"bombs": bomb * np.array([[1, 1, 1, 0, 1, 1]], np.int8)},
         {"flames": np.array([[1, 1, 0]], np.int8)},
+        # Nothing could ever show an item within a wall, and no record could hold it.
+        {"items": np.where(parts["board"] == 1, 8, parts["items"]).astype(np.uint8)},
     ):
         with pytest.raises(ValueError, match="expected"):
             changed(**wrong)
