@@ -225,6 +225,22 @@ def test_an_evaluation_of_the_wrong_size_may_be_given_again() -> None:
     assert [result.num_simulations for result in search.run(evaluator)] == [200, 200]
 
 
+@pytest.mark.parametrize(
+    ("logits", "value", "got"),
+    [
+        (np.zeros((2, 7)), np.zeros(2, np.float32), r"logits \[N, A\] as a float32 array, got float64 \[2, 7\]"),
+        (np.zeros(7, np.float32), np.zeros(2, np.float32), r"logits \[N, A\] as a float32 array, got float32 \[7\]"),
+        (np.zeros((2, 7), np.float32), [0.0, 0.0], r"value \[N\] or \[N, P\] as a float32 array, got <class 'list'>"),
+        (np.zeros((2, 7), np.float32), np.zeros((2, 2, 1), np.float32), r"array, got float32 \[2, 2, 1\]"),
+    ],
+)
+def test_an_evaluation_of_another_type_is_named_in_a_line(logits: Any, value: Any, got: str) -> None:
+    search = begun(NativeConnectFour())
+    search.select()
+    with pytest.raises(ValueError, match=f"{got}$"):
+        search.backup(Evaluation(logits, value))
+
+
 class Strangers(HashedTree):
     """A game in which somebody moves who does not play."""
 

@@ -3,7 +3,7 @@
 use super::{Core, SearchOf};
 use crate::game::{rows, search_error, Binding};
 use moemcts_tree::{SearchError, State};
-use numpy::{PyReadonlyArray2, PyReadonlyArrayDyn};
+use numpy::{PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -13,9 +13,10 @@ const WORTH_LEAVING: usize = 128;
 
 type Evaluations<'py> = (PyReadonlyArray2<'py, f32>, PyReadonlyArrayDyn<'py, f32>);
 
+/// Returns logits and value as arrays; raises ValueError saying what came where either is something else.
 pub fn arrays<'py>(logits: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyResult<Evaluations<'py>> {
     let wrong = |what: &str, object: &Bound<'_, PyAny>| {
-        PyValueError::new_err(format!("expected {what} as a float32 array, got {object}"))
+        PyValueError::new_err(format!("expected {what} as a float32 array, got {}", kind(object)))
     };
     let logits = logits.extract().map_err(|_| wrong("logits [N, A]", logits))?;
     let value = match value.extract::<PyReadonlyArrayDyn<'py, f32>>() {
@@ -23,6 +24,14 @@ pub fn arrays<'py>(logits: &Bound<'py, PyAny>, value: &Bound<'py, PyAny>) -> PyR
         _ => return Err(wrong("value [N] or [N, P]", value)),
     };
     Ok((logits, value))
+}
+
+/// Returns what an object is in a few words: the numbers of an array would fill pages, and not tell its type.
+fn kind(object: &Bound<'_, PyAny>) -> String {
+    match object.cast::<PyUntypedArray>() {
+        Ok(array) => format!("{} {:?}", array.dtype(), array.shape()),
+        Err(_) => object.get_type().to_string(),
+    }
 }
 
 impl<B: Binding> Core<B> {
