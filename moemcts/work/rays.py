@@ -31,7 +31,8 @@ class Rays:
         """`address` is `ray` or `ray://HEAD:PORT`; `count` is the number of actors, one per core of the cluster if not
         given.
 
-        Raises MissingExtra where Ray is not installed, MoemctsError where there is no cluster at the address.
+        Raises MissingExtra where Ray is not installed, MoemctsError where it does not start, or there is no cluster at
+        the address.
         """
         if importlib.util.find_spec("ray") is None:
             raise MissingExtra("ray", "ray")
@@ -173,7 +174,9 @@ def _connected(address: str, count: int | None) -> Any:
             ray.init(address="local", num_cpus=count, include_dashboard=False, **quiet)
         else:
             ray.init(address=address, **quiet)
-    except (ConnectionError, TimeoutError, RuntimeError, ValueError) as error:
+    except Exception as error:
+        # Ray raises plain ones too, as where it takes too long to start on a machine that is busy.
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise MoemctsError(f"expected a Ray cluster at {address}, found none: {first}") from error
+        what = "Ray did not start here" if address == HERE else f"expected a Ray cluster at {address}, found none"
+        raise MoemctsError(f"{what}: {first}") from error
     return ray

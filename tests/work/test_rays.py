@@ -83,3 +83,23 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"pip install '\.\[ray\]'"):
         workers("ray")
+
+
+@needs_ray
+@pytest.mark.parametrize(
+    ("address", "line"),
+    [
+        ("ray", "Ray did not start here: the node timed out$"),
+        ("ray://head:1", "expected a Ray cluster at ray://head:1"),
+    ],
+)
+def test_a_ray_that_does_not_start_is_one_line(address: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+
+    def overloaded(**options: object) -> None:
+        raise Exception("the node timed out\nduring startup")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", overloaded)
+    with pytest.raises(MoemctsError, match=line):
+        Rays(address)
