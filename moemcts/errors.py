@@ -162,7 +162,11 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
     if not names:
         return UsageError(f"no {kind} named {name!r}; there is none")
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    shown = ", ".join(names[:MOST_NAMES]) + more
-    hint = f"did you mean {near[0]!r}? ({shown})" if near else f"expected one of {shown}"
+    hint = f"did you mean {near[0]!r}? ({listed(names)})" if near else f"expected one of {listed(names)}"
     return UsageError(f"no {kind} named {name!r}; {hint}")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Returns names as an error lists them, and how many more there are."""
+    more = f", and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from typing_extensions import TypeVar
 
 from moemcts._core import PythonSearch
-from moemcts.errors import UnlawfulGame
+from moemcts.errors import UnlawfulGame, listed
 from moemcts.ragged import gathered
 
 Player = int
@@ -278,16 +278,16 @@ class Game(ABC, Generic[S]):
 
     Laws, asserted by `moemcts.testing.check_game`:
 
-    - every active player has a legal action, and legal actions are ascending indices below `num_actions`;
-    - observations, returns and rewards are numbers, as float32;
+    - every active player has legal actions: ascending indices below `num_actions`, each of which can be played;
+    - observations, returns and rewards are numbers, as float32, in arrays that nothing writes to any more;
     - `play` and all other methods of a state change nothing on it, and always say the same;
-    - chance moves alone, never first, and its chances are a distribution over its outcomes;
+    - a game begins where a player moves, by any seed below 2^63, and equal seeds give equal games;
+    - chance moves alone, and its chances are a distribution over its outcomes;
     - a decided player's return is final, and that player is never active or paid again;
     - the returns of a finished game lie in [-1, 1] and sum to `utility_sum`; rewards are numbers, and what is still to
       come, rewards and returns together, lies in [-1, 1]; team mates get the same;
-    - equal seeds give equal games;
     - states and actions survive `parse(format(x))`, and states survive `unpack(pack(x))`; actions are written in a line
-      with no blanks around it;
+      with no blanks around it; what cannot be read is a ValueError;
     - positions that differ in who moves, in legal actions or in what those who move observe differ in `key`, which is
       the same in every process;
     - who perceives a position moves in it, with the same legal actions, and observes the same;
@@ -317,10 +317,10 @@ class Game(ABC, Generic[S]):
         return None
 
     def parse_action(self, state: S, player: Player, text: str) -> Action:
-        """Returns the action written as `text`; raises ValueError naming the legal ones."""
+        """Returns the action written as `text`; raises ValueError naming legal ones."""
         names = {self.format_action(state, player, action): action for action in state.legal_actions(player)}
         if text not in names:
-            raise ValueError(f"expected one of {', '.join(names)}, got {text!r}")
+            raise ValueError(f"expected one of {listed(list(names))}, got {text!r}")
         return names[text]
 
     def format_action(self, state: S, player: Player, action: Action) -> str:

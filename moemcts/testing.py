@@ -14,11 +14,23 @@ from moemcts.agents import Agent, Seat
 from moemcts.drawing import Board, Drawing
 from moemcts.errors import UsageError
 from moemcts.evaluation import Evaluator, UniformEvaluator
-from moemcts.game import Game, IntArray
+from moemcts.game import CHANCE, Game, IntArray, State, perceived
 from moemcts.gates import PhaseGate, row_that_is_wrong
-from moemcts.laws import TOLERANCE, BrokenLaw, Law, Laws, random_game, random_pairs, returned
+from moemcts.laws import (
+    LARGEST_SEED,
+    TOLERANCE,
+    BrokenLaw,
+    Law,
+    Laws,
+    placed,
+    random_game,
+    random_pairs,
+    returned,
+    spread,
+    written,
+)
 from moemcts.laws.copies import check_copies
-from moemcts.laws.courses import Keys, check_course, check_symmetries, checked_course
+from moemcts.laws.courses import Keys, check_course, check_symmetries, checked_course, first_position
 from moemcts.learn.schemes.scheme import Scheme
 from moemcts.play import Table, play, seats_of
 from moemcts.search.config import SearchConfig
@@ -37,13 +49,16 @@ __all__ = [
 
 NUM_COPIES = 50
 """Positions, about, that are looked at in another process."""
+NUM_SEARCHED = 8
+"""Views of the first game, beside its start, that are searched."""
 
 
 def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
     """Plays random games and asserts the laws of `Game` at every position.
 
     Returns what was checked, how often, and what could not be. Positions are checked before anything is played in them,
-    so that the first law that is broken is told. Raises BrokenLaw, and whatever a method of the game raises.
+    so that the first law that is broken is told. Raises BrokenLaw, and whatever a method of the game raises, with a
+    note that says where.
     """
     laws = Laws()
     names, num_planes = game.spec.plane_names, game.spec.observation_shape[0]
@@ -61,8 +76,10 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> list[Law]:
             keys.note(state, found)
         check_course(game, course, index, laws)
         check_symmetries(game, course, laws)
+        if not index:
+            first_position(game, LARGEST_SEED, laws)
+            _check_search(game, course.states, laws)
     check_copies(game, keys.kept(NUM_COPIES), laws)
-    _check_search(game, laws)
     return laws.checked
 
 
@@ -197,14 +214,17 @@ def check_agent(agent: Agent, game: Game, *, num_games: int = 3, seed: int = 0) 
     return laws.checked
 
 
-def _check_search(game: Game, laws: Laws) -> None:
-    state = game.initial_state(0)
-    roots = game.views([(state, player) for player in state.active_players])
-    search = Search(game, SearchConfig(simulations=20))
-    search.reset(roots, list(range(len(roots))))
-    for result in search.run(UniformEvaluator(game.spec)):
-        laws.expect(
-            "the search plays the game",
-            int(result.visits.sum()) == 20 and set(result.actions) <= set(state.legal_actions(result.player)),
-            f"20 simulations gave visits {result.visits} to actions {result.actions}",
-        )
+def _check_search(game: Game, states: Sequence[State], laws: Laws) -> None:
+    """Checks that the positions of a game are searched, as their players perceive them."""
+    start, *later = ((state, player) for state in states for player in state.active_players if player != CHANCE)
+    pairs = [start, *spread(later, NUM_SEARCHED)]
+    with placed(f"in a search from {len(pairs)} positions of the first game, as their players perceive them"):
+        views, seeds = game.views(pairs), list(range(len(pairs)))
+        search = Search(game, SearchConfig(simulations=20))
+        search.reset(perceived(game, views, seeds), seeds)
+        for (state, player), result in zip(pairs, search.run(UniformEvaluator(game.spec)), strict=True):
+            laws.expect(
+                "the search plays the game",
+                set(result.actions) <= set(state.legal_actions(player)),
+                f"visits {result.visits} to actions {result.actions} in {written(game, state)}",
+            )

@@ -196,4 +196,5 @@ def _guarded(kind: str, name: str, do: Callable[[], Found]) -> Found:
     except (MoemctsError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise MoemctsError(f"{kind} {name} raised {one_line(error)}") from error
+        where = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+        raise MoemctsError(f"{kind} {name} raised {one_line(error)}{where}") from error

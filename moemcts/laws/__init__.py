@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from moemcts.errors import MOST_CHARACTERS
 from moemcts.game import CHANCE, Game, Player, State
 
 TOLERANCE = 1e-5
 """How far sums of float32 numbers may be off."""
+LARGEST_SEED = 2**63 - 1
+"""Of those that games begin with, and of those by which positions are perceived."""
+
+T = TypeVar("T")
 
 
 class BrokenLaw(AssertionError):
@@ -41,15 +47,44 @@ class Laws:
         checked = [Law(name, count) for name, count in self._counts.items()]
         return checked + [Law(name, 0, reason) for name, reason in self._reasons]
 
-    def expect(self, law: str, holds: bool, found: str) -> None:
-        """Counts a case of a law; raises BrokenLaw, with what was found, where it does not hold."""
+    def expect(self, law: str, holds: bool, found: str | Callable[[], str]) -> None:
+        """Counts a case of a law; raises BrokenLaw, with what was found, where it does not hold.
+
+        What takes long to say is said by a function, which is asked only then.
+        """
         self._counts[law] = self._counts.get(law, 0) + 1
         if not holds:
-            raise BrokenLaw(f"{law}: {found}")
+            raise BrokenLaw(f"{law}: {found if isinstance(found, str) else found()}")
 
     def leave_out(self, law: str, reason: str) -> None:
         """Notes that a law could not be checked, and why."""
         self._reasons[law, reason] = None
+
+
+@contextlib.contextmanager
+def placed(place: str) -> Iterator[None]:
+    """Says behind a law that is broken in what follows where that is, and in a note of any other error."""
+    try:
+        yield
+    except BrokenLaw as broken:
+        raise BrokenLaw(f"{broken}; {place}") from None
+    except Exception as error:
+        error.add_note(place)
+        raise
+
+
+def written(game: Game, state: State) -> str:
+    """Returns how a position is written, for errors: cut where that is long, and its type where it cannot be."""
+    try:
+        return f"{game.format_state(state)!r:.{MOST_CHARACTERS}}"
+    except Exception:
+        return f"one of type {type(state).__name__}"
+
+
+def spread(items: Sequence[T], count: int) -> list[T]:
+    """Returns at most so many items, at equal distances."""
+    count = min(count, len(items))
+    return [items[len(items) * number // count] for number in range(count)]
 
 
 def random_game(game: Game, rng: np.random.Generator, seed: int) -> tuple[list[State], list[list[int]]]:

@@ -9,11 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from moemcts.game import CHANCE, FloatArray, Game, State, Symmetry, discounts
-from moemcts.laws import TOLERANCE, Laws, random_joint, returned
-from moemcts.laws.positions import Seen, check_position, check_step
+from moemcts.laws import TOLERANCE, Laws, placed, random_joint, returned, spread, written
+from moemcts.laws.positions import Seen, check_joint, check_position, check_refusals, check_step, check_views
 
 NUM_REPLAYS = 5
 """Times that each game is played again: rules that draw seldom are not found at once."""
+NUM_OTHERS = 8
+"""Joint actions that are played in each position beside the one that the game goes on with."""
+MOST_PACKED = 64
+"""Views of a game, spread over it, that are packed together."""
 MAPPED = "symmetries map games to games"
 
 
@@ -28,40 +32,57 @@ class Course(NamedTuple):
 
 
 def checked_course(game: Game, rng: np.random.Generator, seed: int, laws: Laws) -> Course:
-    """Returns a game at random, each position of which is checked before anything is played in it."""
-    state = returned("initial_state", game.initial_state(seed), State)
+    """Returns a game at random, each position of which is checked before anything is played in it.
+
+    Of what else is legal there, some is played as well.
+    """
+    state = first_position(game, seed, laws)
+    (others,) = rng.spawn(1)
     course = Course([state], [], [])
-    players = returned("active_players", state.active_players, tuple)
-    laws.expect("a player moves first", players != (CHANCE,), "the first position is chance's")
     while True:
-        course.found.append(check_position(game, state, laws))
-        if not state.active_players:
-            return course
-        laws.expect(
-            "no game is longer than max_plies",
-            len(course.joints) < game.spec.max_plies,
-            f"{game.spec.max_plies} plies and not over",
-        )
-        course.joints.append(random_joint(state, state.active_players, rng))
-        state = check_step(game, state, course.joints[-1], course.found[-1], laws)
-        course.states.append(state)
+        number = len(course.joints)
+        # Written before anything is played: a play may change its position.
+        where = f"at ply {number} of game {seed}, in {written(game, state)}"
+        with placed(where):
+            course.found.append(check_position(game, state, laws))
+            if not state.active_players:
+                return course
+            laws.expect(
+                "no game is longer than max_plies",
+                number < game.spec.max_plies,
+                f"{game.spec.max_plies} plies and not over",
+            )
+            joint = random_joint(state, state.active_players, rng)
+        with placed(f"{where}, where {joint} is played"):
+            following = check_step(game, state, joint, course.found[-1], laws)
+        for other in _other_joints(state, joint, others):
+            with placed(f"{where}, where {other} is played"):
+                check_joint(state, other, laws)
+        course.joints.append(joint)
+        course.states.append(following)
+        state = following
 
 
 def check_course(game: Game, course: Course, seed: int, laws: Laws) -> None:
     """Checks a game from its start to its end."""
-    states, joints = course.states, course.joints
-    for _ in range(NUM_REPLAYS):
-        _check_replay(game, states, joints, seed, laws)
-    _check_end(game, states, laws)
-    for i, state in enumerate(states[:-1]):
-        for player in (player for player in range(game.spec.num_players) if state.is_decided(player)):
-            value = state.returns()[player]
-            laws.expect(
-                "a decided return is final, and its player is not active or paid again",
-                all(later.returns()[player] == value and player not in later.active_players for later in states[i:])
-                and not any(later.rewards()[player] for later in states[i + 1 :]),
-                f"player {player} had {value} at ply {state.ply} of {states[-1].ply}",
-            )
+    with placed(f"at the end of game {seed}, in {written(game, course.states[-1])}"):
+        for _ in range(NUM_REPLAYS):
+            _check_replay(game, course, seed, laws)
+        _check_end(game, course.states, laws)
+        _check_decided(game, course.states, laws)
+        pairs = [(state, player) for state in course.states for player in state.active_players if player != CHANCE]
+        check_views(game, spread(pairs, MOST_PACKED), laws)
+        check_refusals(game, course.states[0], laws)
+
+
+def first_position(game: Game, seed: int, laws: Laws) -> State:
+    """Returns the position that a game begins with, in which a player moves."""
+    with placed(f"in initial_state({seed})"):
+        state: State = returned("initial_state", game.initial_state(seed), State)
+        players = returned("active_players", state.active_players, tuple)
+        moves = "chance moves" if players else "nobody moves"
+        laws.expect("a player moves first", bool(players) and players != (CHANCE,), f"{moves} in the first position")
+        return state
 
 
 def check_symmetries(game: Game, course: Course, laws: Laws) -> None:
@@ -112,6 +133,21 @@ class Keys:
         return dict(itertools.islice(texts.items(), 0, None, stride))
 
 
+def _other_joints(state: State, joint: Sequence[int], rng: np.random.Generator) -> list[list[int]]:
+    """Returns joint actions other than this one that can be played, in which as much is played as in so few can be."""
+    players = state.active_players
+    if players == (CHANCE,):
+        # What has no chance is never drawn.
+        shares = zip(state.legal_actions(CHANCE), state.chances(), strict=True)
+        legal = [[outcome for outcome, share in shares if share]]
+    else:
+        legal = [list(state.legal_actions(player)) for player in players]
+    orders = [rng.permutation(actions).tolist() for actions in legal]
+    count = min(NUM_OTHERS, max(map(len, orders)))
+    joints = [[order[number % len(order)] for order in orders] for number in range(count)]
+    return [other for other in joints if other != list(joint)]
+
+
 def _to_movers(found: Seen) -> Seen:
     """Returns what of a position is seen by those who move in it, whatever led to it."""
     players = [player for player in found.active_players if player != CHANCE]
@@ -119,9 +155,9 @@ def _to_movers(found: Seen) -> Seen:
     return found._replace(ply=0, rewards=(), observations=observations)
 
 
-def _check_replay(game: Game, states: Sequence[State], joints: Sequence[list[int]], seed: int, laws: Laws) -> None:
-    again = [game.initial_state(seed)]
-    for joint in joints:
+def _check_replay(game: Game, course: Course, seed: int, laws: Laws) -> None:
+    states, again = course.states, [game.initial_state(seed)]
+    for joint in course.joints:
         again.append(again[-1].play(joint))
     plies = [ply for ply, (one, other) in enumerate(zip(states, again, strict=True)) if one.key() != other.key()]
     laws.expect(
@@ -149,6 +185,18 @@ def _check_end(game: Game, states: Sequence[State], laws: Laws) -> None:
         )
     if any(np.any(state.rewards()) for state in states[1:]):
         _check_values(game, states, laws)
+
+
+def _check_decided(game: Game, states: Sequence[State], laws: Laws) -> None:
+    for i, state in enumerate(states[:-1]):
+        for player in (player for player in range(game.spec.num_players) if state.is_decided(player)):
+            value = state.returns()[player]
+            laws.expect(
+                "a decided return is final, and its player is not active or paid again",
+                all(later.returns()[player] == value and player not in later.active_players for later in states[i:])
+                and not any(later.rewards()[player] for later in states[i + 1 :]),
+                f"player {player} had {value} at ply {state.ply} of {states[-1].ply}",
+            )
 
 
 def _check_values(game: Game, states: Sequence[State], laws: Laws) -> None:

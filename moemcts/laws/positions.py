@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from moemcts.game import CHANCE, Game, Player, State, View
-from moemcts.laws import TOLERANCE, Laws, returned
+from moemcts.errors import MoemctsError, one_line
+from moemcts.game import CHANCE, FloatArray, Game, IntArray, Player, State, View, Views
+from moemcts.laws import LARGEST_SEED, TOLERANCE, Laws, returned, spread, written
 
 NUM_TIMES = 3
 """That a position is asked again: what is random may say the same by chance."""
+MOST_ACTIONS = 1_000
+"""Legal actions of a position that are looked at by name; of more, as many spread over all of them."""
+MOST_NAMES = 10_000
+"""Names, about, that are made to find those of a position's actions: each is looked for among all legal ones."""
+PERCEIVED = (0, 1, LARGEST_SEED)
+"""Seeds of what players perceive."""
+NOTHING = ("", "?")
+"""Texts that hardly stand for a position or an action."""
 
 
 class Seen(NamedTuple):
@@ -44,7 +55,7 @@ def seen(game: Game, state: State) -> Seen:
     return Seen(
         state.ply,
         players,
-        tuple(tuple(int(action) for action in state.legal_actions(player)) for player in players),
+        tuple(tuple(map(int, state.legal_actions(player))) for player in players),
         _comparable(state.chances()) if players == (CHANCE,) else (),
         _comparable(state.returns()),
         _comparable(state.rewards()),
@@ -55,6 +66,7 @@ def seen(game: Game, state: State) -> Seen:
 
 def check_position(game: Game, state: State, laws: Laws) -> Seen:
     """Checks all that a position says of itself; returns what can be seen of it."""
+    returned("ply", state.ply, Integral)
     players = returned("active_players", state.active_players, tuple)
     is_chance = players == (CHANCE,)
     laws.expect(
@@ -76,8 +88,9 @@ def check_position(game: Game, state: State, laws: Laws) -> Seen:
     _check_steady(game, state, found, laws)
     _check_written(game, state, found, laws)
     if players and not is_chance:
-        _check_perceived(game, state, laws)
-        _check_views(game, state, laws)
+        for player, seed in itertools.product(players, PERCEIVED):
+            _check_perceived(game, state, player, seed, laws)
+        check_views(game, [(state, int(player)) for player in players], laws)
     changed = found.unlike(seen(game, state))
     laws.expect("nothing but play leads on", not changed, f"what is asked of a position changes its {changed}")
     return found
@@ -85,34 +98,104 @@ def check_position(game: Game, state: State, laws: Laws) -> Seen:
 
 def check_step(game: Game, state: State, joint: Sequence[int], before: Seen, laws: Laws) -> State:
     """Checks one step from a position, of which can be seen what is `before`; returns the position after it."""
-    text = f"{list(joint)} in {game.format_state(state)}"
-    child: State = returned("play", state.play(joint), State)
+    kept = _answers(game, state)
+    child: State = returned("play", state.play(list(joint)), State)
     changed = before.unlike(seen(game, state))
     laws.expect(
         "play changes nothing on its position",
         not changed,
-        f"{text} changes its {changed}; play returns another position, which shares no list or array with it",
+        f"{list(joint)} changes its {changed}; play returns another position, which shares no list or array with it",
     )
-    laws.expect("plies count up", child.ply == state.ply + 1, f"{text} leads from ply {state.ply} to {child.ply}")
+    _check_ply(state, joint, child, laws)
     # What the next position returns is checked there; what is no position yet cannot be compared.
     try:
         after = seen(game, child)
         _check_steady(game, child, after, laws)
-        twin = seen(game, returned("play", state.play(joint), State))
+        twin = seen(game, returned("play", state.play(list(joint)), State))
         changed, other = after.unlike(seen(game, child)), after.unlike(twin)
     except (TypeError, ValueError, AttributeError):
         return child
     laws.expect(
         "positions share nothing that play changes",
         not changed,
-        f"{text}, played again, changes the {changed} of where it led before; do positions share a list or an array?",
+        f"{list(joint)}, played again, changes the {changed} of where it led before; do positions share a list or an "
+        "array?",
     )
     laws.expect(
         "play is not random",
         not other,
-        f"{text}, played twice, leads to positions that differ in {other}; what is random is drawn by CHANCE",
+        f"{list(joint)}, played twice, leads to positions that differ in {other}; what is random is drawn by CHANCE",
+    )
+    overwritten = [what for what, array, digest in kept if _digest(array) != digest]
+    laws.expect(
+        "arrays stay as they were returned",
+        not overwritten,
+        f"what {', '.join(overwritten)} returned has changed since; each call returns an array of its own",
     )
     return child
+
+
+def check_joint(state: State, joint: Sequence[int], laws: Laws) -> None:
+    """Checks that a joint action can be played."""
+    _check_ply(state, joint, returned("play", state.play(list(joint)), State), laws)
+
+
+def check_views(game: Game, pairs: Sequence[tuple[State, Player]], laws: Laws) -> None:
+    """Checks views of positions, and what is kept of these in datasets."""
+    players = np.array([player for _, player in pairs], dtype=np.int64)
+    _check_batch("views", game, game.views(pairs), pairs, laws)
+    unpacked = game.unpack(game.pack([state for state, _ in pairs]), players)
+    _check_batch("unpack(pack(x))", game, unpacked, pairs, laws)
+
+
+def check_refusals(game: Game, state: State, laws: Laws) -> None:
+    """Checks that what is no position, and no action in this one, is refused as a user's mistake is."""
+    for text in NOTHING:
+        _check_refusal("parse_state", game.parse_state, text, laws)
+        _check_refusal("parse_action", partial(game.parse_action, state, state.active_players[0]), text, laws)
+
+
+def _check_ply(state: State, joint: Sequence[int], child: State, laws: Laws) -> None:
+    plies = (state.ply, child.ply)
+    laws.expect("plies count up", plies[1] == plies[0] + 1, f"{list(joint)} leads from ply {plies[0]} to {plies[1]}")
+
+
+def _check_batch(what: str, game: Game, views: Views, pairs: Sequence[tuple[State, Player]], laws: Laws) -> None:
+    laws.expect(f"{what}: one view per pair", len(views) == len(pairs), f"got {len(views)} of {len(pairs)}")
+    found, players = views.players(), [player for _, player in pairs]
+    same = np.array_equal(found, players)
+    laws.expect(f"{what}: players as asked", same, lambda: f"got {found}, not {players}")
+    plies, expected = views.plies(), [state.ply for state, _ in pairs]
+    same = np.array_equal(plies, expected)
+    laws.expect(f"{what}: plies as the state's", same, lambda: f"got {plies}, not {expected}")
+    planes, mask = views.observations(), views.legal_mask()
+    laws.expect(f"{what}: observations are float32", planes.dtype == np.float32, f"got {planes.dtype}")
+    for row in range(len(pairs)):
+        _check_view(what, game, View(*views[row]).state.key(), pairs[row], planes[row], np.flatnonzero(mask[row]), laws)
+
+
+def _check_view(
+    what: str, game: Game, key: int, pair: tuple[State, Player], planes: FloatArray, marked: IntArray, laws: Laws
+) -> None:
+    state, player = pair
+    legal = list(state.legal_actions(player))
+
+    def said(found: str) -> Callable[[], str]:
+        return lambda: f"{found} of player {player} in {written(game, state)}"
+
+    same = np.array_equal(planes, state.observation(player))
+    laws.expect(f"{what}: observations as the state's", same, said("got another"))
+    same = np.array_equal(marked, legal)
+    laws.expect(f"{what}: legal actions as the state's", same, lambda: said(f"got {marked}, not {legal},")())
+    laws.expect(f"{what}: keys as the state's", key == state.key(), said(f"got {key}, not {state.key()},"))
+
+
+def _answers(game: Game, state: State) -> list[tuple[str, Any, bytes]]:
+    """Returns the arrays that a position gives: what gave each, the array itself, and a hash of it."""
+    asked = [("returns()", state.returns), ("rewards()", state.rewards)]
+    players = range(game.spec.num_players)
+    asked += [(f"observation({player})", partial(state.observation, player)) for player in players]
+    return [(what, array := ask(), _digest(array)) for what, ask in asked]
 
 
 def _check_steady(game: Game, state: State, found: Seen, laws: Laws) -> None:
@@ -129,7 +212,7 @@ def _check_paid(game: Game, state: State, laws: Laws) -> None:
     laws.expect(
         "rewards sum to zero where the returns have a fixed sum",
         game.spec.utility_sum is None or abs(float(rewards.sum())) < TOLERANCE,
-        f"got {rewards}",
+        lambda: f"got {rewards}",
     )
     decided = [player for player in range(num_players) if state.is_decided(player)]
     paid = [player for player in decided if returns[player] and player in state.active_players]
@@ -147,7 +230,9 @@ def _check_paid(game: Game, state: State, laws: Laws) -> None:
     laws.expect(
         "returns are 0 for whom nothing is decided",
         all(not returns[player] for player in range(num_players) if player not in decided),
-        f"got {returns}, but only {decided} are decided; what is paid while a game goes on belongs to rewards()",
+        lambda: (
+            f"got {returns}, but only {decided} are decided; what is paid while a game goes on belongs to rewards()"
+        ),
     )
 
 
@@ -156,7 +241,7 @@ def _numbers(what: str, found: Any, num_players: int, laws: Laws) -> Any:
     is_each = numbers.shape == (num_players,)
     laws.expect(f"{what} are one per player", is_each, f"expected {(num_players,)}, got {numbers.shape}")
     laws.expect(f"{what} are float32", numbers.dtype == np.float32, f"got {numbers.dtype}")
-    laws.expect(f"{what} are numbers", bool(np.isfinite(numbers).all()), f"got {numbers}")
+    laws.expect(f"{what} are numbers", bool(np.isfinite(numbers).all()), lambda: f"got {numbers}")
     return numbers
 
 
@@ -170,7 +255,7 @@ def _check_chance(state: State, laws: Laws) -> None:
     laws.expect(
         "chances are a distribution",
         chances.shape == (len(outcomes),) and bool((chances >= 0).all()) and abs(float(chances.sum()) - 1) < TOLERANCE,
-        f"got {chances} for the outcomes {outcomes}",
+        lambda: f"got {chances} for the outcomes {outcomes}",
     )
 
 
@@ -178,23 +263,35 @@ def _check_legal_actions(game: Game, state: State, player: Player, laws: Laws) -
     given = returned("legal_actions", state.legal_actions(player), Sequence, np.ndarray)
     legal = given.tolist() if isinstance(given, np.ndarray) else list(given)
     laws.expect("every active player has a legal action", bool(legal), f"player {player} has none")
-    laws.expect("legal actions are whole numbers from 0 on, ascending", _ascend(legal), f"got {legal}")
+    laws.expect("legal actions are whole numbers from 0 on, ascending", _ascend(legal), lambda: f"got {legal}")
     num_actions = game.spec.num_actions
-    laws.expect("legal actions are below num_actions", legal[-1] < num_actions, f"got {legal}, but only {num_actions}")
-    searched = [int(action) for action in state.search_actions(player)]
+    laws.expect(
+        "legal actions are below num_actions", legal[-1] < num_actions, lambda: f"got {legal}, but only {num_actions}"
+    )
+    searched = list(map(int, state.search_actions(player)))
+    chosen = set(searched)
     laws.expect(
         "actions worth searching are a part of the legal ones",
-        bool(searched) and searched == [action for action in legal if action in searched],
-        f"got {searched} of {legal}",
+        bool(searched) and searched == [action for action in legal if action in chosen],
+        lambda: f"got {searched} of {legal}",
     )
-    for action in legal:
+    _check_names(game, state, player, legal, laws)
+
+
+def _check_names(game: Game, state: State, player: Player, legal: Sequence[int], laws: Laws) -> None:
+    """Checks how legal actions are written and read."""
+    texts: dict[str, int] = {}
+    for action in spread(legal, MOST_ACTIONS):
         text = returned("format_action", game.format_action(state, player, action), str)
         laws.expect(
             "actions are written in one line, without blanks around it",
             bool(text) and text.strip() == "".join(text.splitlines()) == text,
             f"{action} became {text!r}",
         )
-        found = game.parse_action(state, player, text)
+        first = texts.setdefault(text, action)
+        laws.expect("no two actions are written alike", first == action, f"{first} and {action} are both {text!r}")
+    for text in spread(list(texts), max(1, MOST_NAMES // len(legal))):
+        action, found = texts[text], game.parse_action(state, player, text)
         laws.expect("actions survive parse(format(x))", found == action, f"{action} became {text!r}, then {found}")
 
 
@@ -208,60 +305,53 @@ def _check_observation(game: Game, state: State, player: Player, laws: Laws) -> 
 def _check_written(game: Game, state: State, found: Seen, laws: Laws) -> None:
     text = returned("format_state", game.format_state(state), str)
     laws.expect("a state is written in one line", "".join(text.splitlines()) == text, f"got {text!r}")
-    changed = found.unlike(seen(game, game.parse_state(text)))
+    changed = found.unlike(seen(game, returned("parse_state", game.parse_state(text), State)))
     laws.expect("states survive parse(format(x))", not changed, f"{text!r} is read as one that differs in {changed}")
     laws.expect("positions are drawn as text", isinstance(game.render(state), str), f"render of {text!r}")
 
 
-def _check_perceived(game: Game, state: State, laws: Laws) -> None:
-    for player in state.active_players:
-        believed = returned("perceived", game.perceived(state, player, 0), State)
-        players = tuple(believed.active_players)
-        laws.expect(
-            "who perceives a position moves in it",
-            player in players,
-            f"player {player} perceives one in which {players or 'nobody'} moves",
-        )
-        legal = [[int(action) for action in each.legal_actions(player)] for each in (believed, state)]
-        laws.expect(
-            "what is legal is the same in a perceived position",
-            legal[0] == legal[1],
-            f"player {player} perceives {legal[0]}, not {legal[1]}",
-        )
-        laws.expect(
-            "a perceived position looks the same to its player",
-            np.array_equal(believed.observation(player), state.observation(player)),
-            f"player {player} perceives one of which it observes something else than of {game.format_state(state)!r}",
-        )
+def _check_refusal(method: str, parse: Callable[[str], object], text: str, laws: Laws) -> None:
+    raised = ""
+    try:
+        parse(text)
+    except (ValueError, MoemctsError):
+        pass
+    except Exception as error:
+        raised = one_line(error)
+    laws.expect("what cannot be read is a ValueError", not raised, f"{method} of {text!r} raised {raised}")
 
 
-def _check_views(game: Game, state: State, laws: Laws) -> None:
-    text, players = game.format_state(state), np.array(state.active_players, dtype=np.int64)
-    packed = game.pack([state] * len(players))
-    for what, views in (
-        ("views", game.views([(state, int(player)) for player in players])),
-        ("unpack(pack(x))", game.unpack(packed, players)),
-    ):
-        laws.expect(f"{what}: one view per pair", len(views) == len(players), f"got {len(views)} of {len(players)}")
-        got = views.players()
-        laws.expect(f"{what}: players as asked", np.array_equal(got, players), f"got {got}, not {players}")
-        plies = views.plies()
-        laws.expect(f"{what}: plies as the state's", bool((plies == state.ply).all()), f"got {plies}, not {state.ply}")
-        planes, mask = views.observations(), views.legal_mask()
-        laws.expect(f"{what}: observations are float32", planes.dtype == np.float32, f"got {planes.dtype}")
-        for row, player in enumerate(map(int, players)):
-            same = np.array_equal(planes[row], state.observation(player))
-            laws.expect(f"{what}: observations as the state's", same, f"of player {player} in {text}")
-            same = np.array_equal(np.flatnonzero(mask[row]), state.legal_actions(player))
-            laws.expect(f"{what}: legal actions as the state's", same, f"of player {player} in {text}")
-            same = View(*views[row]).state.key() == state.key()
-            laws.expect(f"{what}: keys as the state's", same, f"of player {player} in {text}")
+def _check_perceived(game: Game, state: State, player: Player, seed: int, laws: Laws) -> None:
+    believed = returned("perceived", game.perceived(state, player, seed), State)
+    players = tuple(believed.active_players)
+    laws.expect(
+        "who perceives a position moves in it",
+        player in players,
+        f"player {player} perceives one in which {players or 'nobody'} moves",
+    )
+    legal = [list(map(int, each.legal_actions(player))) for each in (believed, state)]
+    laws.expect(
+        "what is legal is the same in a perceived position",
+        legal[0] == legal[1],
+        lambda: f"player {player} perceives {legal[0]}, not {legal[1]}",
+    )
+    laws.expect(
+        "a perceived position looks the same to its player",
+        np.array_equal(believed.observation(player), state.observation(player)),
+        lambda: f"player {player} perceives {written(game, believed)}, of which it observes something else",
+    )
+    laws.expect(
+        "equal seeds give equal perceived positions",
+        game.perceived(state, player, seed).key() == believed.key(),
+        f"player {player} perceives two by the seed {seed}; what perceived draws depends on its seed alone",
+    )
 
 
 def _ascend(indices: Sequence[Any]) -> bool:
     """Returns whether these are whole numbers of 0 or more, each larger than the one before."""
-    is_whole = all(isinstance(index, Integral) and not isinstance(index, bool) for index in indices)
-    return is_whole and all(before < after for before, after in itertools.pairwise((-1, *indices)))
+    # By kind, of which there is one: there may be very many indices.
+    are_whole = all(issubclass(kind, Integral) and not issubclass(kind, bool) for kind in set(map(type, indices)))
+    return are_whole and all(map(operator.lt, (-1, *indices), indices))
 
 
 def _comparable(numbers: Any) -> tuple[float | None, ...]:

@@ -1,0 +1,156 @@
+"""What a lone course of a game does not show is found too, and where a law is broken is told."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from games_for_tests import Heap, Heaps
+
+from moemcts.game import GameSpec, Packed
+from moemcts.testing import BrokenLaw, check_game
+
+NAMES = {"0": 0, "1": 1, "2": 2}
+
+
+def heaps(*, game: dict[str, Any] | None = None, **methods: Any) -> Heaps:
+    """Returns the game with some methods of its own and of its positions replaced."""
+    made = type("Replaced", (Heaps,), game or {})()
+    made.state_type = type("ReplacedHeap", (Heap,), methods)
+    return made  # type: ignore[no-any-return]
+
+
+def test_what_is_legal_but_seldom_played_is_found_to_be_unplayable() -> None:
+    def play(self: Heap, actions: Sequence[int]) -> Any:
+        if self.ply == 0 and actions[0] == 2:
+            raise IndexError("no stones left")
+        return Heap.play(self, actions)
+
+    for seed in range(3):
+        with pytest.raises(IndexError, match="no stones left") as raised:
+            check_game(heaps(play=play), num_games=1, seed=seed)
+        assert raised.value.__notes__ == ["at ply 0 of game 0, in '9,0', where [2] is played"]
+
+
+def test_where_a_law_is_broken_is_told() -> None:
+    late = heaps(returns=lambda self: np.zeros(2 if self.stones else 3, np.float32))
+    with pytest.raises(
+        BrokenLaw, match=r"one per player: expected \(2,\), got \(3,\); at ply \d of game 0, in '0,\d'$"
+    ):
+        check_game(late)
+    with pytest.raises(BrokenLaw, match=r"plies count up: \[\d\] leads from ply 0 to 2; at ply 0 .*, where \[\d\] is"):
+        check_game(heaps(play=lambda self, actions: replace(Heap.play(self, actions), ply=self.ply + 2)))
+    uneven = heaps(
+        returns=lambda self: np.array([0.5, 0], np.float32) * (not self.stones),
+        is_decided=lambda self, player: not self.stones,
+    )
+    with pytest.raises(BrokenLaw, match=r"final returns sum to utility_sum: .*; at the end of game 0, in '0,\d'$"):
+        check_game(uneven)
+
+
+def test_arrays_that_are_written_over_are_found() -> None:
+    planes, paid = np.zeros(10, np.float32), np.zeros(2, np.float32)
+
+    def observation(self: Heap, player: int) -> Any:
+        planes[:] = Heap.observation(self, player)
+        return planes
+
+    def returns(self: Heap) -> Any:
+        paid[:] = Heap.returns(self)
+        return paid
+
+    law = r"arrays stay as they were returned: what {} returned has changed since"
+    with pytest.raises(BrokenLaw, match=law.format(r"observation\(0\), observation\(1\)")):
+        check_game(heaps(observation=observation))
+    with pytest.raises(BrokenLaw, match=law.format(r"returns\(\)")):
+        check_game(heaps(returns=returns))
+
+
+def test_a_start_that_is_none_is_found() -> None:
+    with pytest.raises(
+        BrokenLaw, match=r"a player moves first: nobody moves in the first position; in initial_state\(0"
+    ):
+        check_game(heaps(game={"initial_state": lambda self, seed=0: self.state_type(0)}))
+
+
+def test_seeds_that_are_too_large_for_a_game_are_found() -> None:
+    def initial_state(self: Heaps, seed: int = 0) -> Any:
+        return self.state_type(9 - int(np.random.RandomState(seed).randint(2)))
+
+    with pytest.raises(ValueError, match="Seed must be between 0") as raised:
+        check_game(heaps(game={"initial_state": initial_state}))
+    assert raised.value.__notes__ == ["in initial_state(9223372036854775807)"]
+
+
+@pytest.mark.parametrize(
+    ("methods", "law"),
+    [
+        (
+            {"parse_state": lambda self, text: Heap(*map(int, text.split(",", 1))) if text else NAMES[""]},
+            "parse_state of ''",
+        ),
+        ({"parse_action": lambda self, state, player, text: NAMES[text]}, "parse_action of ''"),
+    ],
+)
+def test_texts_that_are_refused_by_another_error_are_found(methods: dict[str, Any], law: str) -> None:
+    with pytest.raises(BrokenLaw, match=f"what cannot be read is a ValueError: {law} raised KeyError"):
+        check_game(heaps(game=methods))
+
+
+def test_records_that_mix_up_positions_are_found() -> None:
+    def unpack(self: Heaps, packed: Packed, players: Any) -> Any:
+        first = packed.take(np.zeros(len(packed), np.int64))
+        return Heaps.unpack(self, first, players)
+
+    with pytest.raises(
+        BrokenLaw, match=r"unpack\(pack\(x\)\): plies as the state's: got \[0 0 .*; at the end of game 0"
+    ):
+        check_game(heaps(game={"unpack": unpack}))
+
+
+def test_what_is_perceived_by_chance_or_cannot_be_played_on_is_found() -> None:
+    count = itertools.count()
+
+    def at_random(self: Heaps, state: Heap, player: int, seed: int = 0) -> Any:
+        return type("Believed", (self.state_type,), {"key": lambda own: next(count)})(state.stones, state.ply)
+
+    with pytest.raises(
+        BrokenLaw, match="equal seeds give equal perceived positions: player 0 perceives two by the seed"
+    ):
+        check_game(heaps(game={"perceived": at_random}))
+
+    def play(self: Heap, actions: Sequence[int]) -> Any:
+        raise LookupError("whose card is it?")
+
+    def stuck(self: Heaps, state: Heap, player: int, seed: int = 0) -> Any:
+        return type("Stuck", (self.state_type,), {"play": play} if state.ply else {})(state.stones, state.ply)
+
+    with pytest.raises(LookupError, match="whose card") as raised:
+        check_game(heaps(game={"perceived": stuck}))
+    assert raised.value.__notes__[0].startswith("in a search from ")
+
+
+def wide(num_actions: int, name: Callable[[int], str] = str) -> Heaps:
+    """Returns a game in which each stone is taken in one of so many ways."""
+    return heaps(
+        game={
+            "spec": GameSpec(name="wide", num_players=2, num_actions=num_actions, observation_shape=(10,), max_plies=9),
+            "format_action": lambda self, state, player, action: name(action),
+        },
+        legal_actions=lambda self, player: range(num_actions),
+        play=lambda self, actions: Heap.play(self, [0]),
+        taken=(),
+    )
+
+
+def test_games_of_very_many_actions_are_checked_soon() -> None:
+    laws = {law.name: law.num_cases for law in check_game(wide(5_000), num_games=1)}
+    # Nine positions: of each, a thousand are written, and the names of two are looked for among all.
+    assert laws["no two actions are written alike"] == 9_000
+    assert laws["actions survive parse(format(x))"] == 18
+    with pytest.raises(BrokenLaw, match="no two actions are written alike: 0 and 100 are both '0'"):
+        check_game(wide(5_000, lambda action: str(action % 100)), num_games=1)
