@@ -1,4 +1,4 @@
-"""`moemcts data generate | stats`: games become datasets; plugins add commands of their own to the group."""
+"""`moemcts data generate | join | stats`: games become datasets; plugins add commands of their own to the group."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 def register(app: typer.Typer) -> None:
     group = typer.Typer(cls=Group, help="Games in, datasets out.", no_args_is_help=True)
     group.command()(generate)
+    group.command()(join)
     group.command()(stats)
     app.add_typer(group, name=DATA, rich_help_panel="Games and data")
 
@@ -88,6 +89,29 @@ def generate(
             only_first=against is not None,
             on_progress=advance,
         )
+    typer.echo(json.dumps({"data": str(out), "samples": samples}) if as_json else str(out))
+
+
+def join(
+    data: Annotated[list[Path], typer.Option(help="A dataset; repeat it for each.")],
+    out: Annotated[Path, typer.Option(help="A folder for the samples of all.")],
+    game: Annotated[str | None, typer.Option(help="The game, if it is not the one that the first names.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the samples of several datasets of one game as one dataset."""
+    from moemcts.cli.outputs import check_own
+    from moemcts.learn.data.joining import join as join_datasets
+    from moemcts.learn.data.shards import read_manifest
+    from moemcts.plugins import plugins
+    from moemcts.runs.sources import dataset_folder
+    from moemcts.store import exclusive
+
+    check_own(out, "dataset", marks=["manifest.toml"])
+    folders = [dataset_folder(folder) for folder in data]
+    name = game or _named_game(folders[0])
+    with exclusive(out):
+        join_datasets(folders, plugins().game(name), out=out, reference=name)
+    samples = read_manifest(out)["num_samples"]
     typer.echo(json.dumps({"data": str(out), "samples": samples}) if as_json else str(out))
 
 

@@ -61,22 +61,18 @@ def open_sources(config: DataConfig, own: Path, game: Game) -> Sources:
 
 def _check_apart(folders: Mapping[str, Path]) -> None:
     """Raises UsageError where two datasets begin with the same games, however many of these each has."""
-    from moemcts.learn.data.shards import read_manifest
+    from moemcts.learn.data.shards import played_by, read_manifest
 
     found: dict[str, str] = {}
     for kind, folder in folders.items():
-        manifest = read_manifest(folder)
-        source = manifest["source"]
-        if "agents" not in source or "seed" not in source:
-            continue
-        # A game depends on its rules, which users may call by several names, on who plays, the seed and its number.
-        played = json.dumps([manifest["encoding"], source["agents"], source["seed"]], sort_keys=True)
-        if played in found:
-            raise UsageError(
-                f"expected different games to learn from and to measure on, got those of {source['agents']} with seed "
-                f"{source['seed']} as {found[played]} and as {kind} {folder}; play one of them with another seed"
-            )
-        found[played] = f"{kind} {folder}"
+        for played in played_by(read_manifest(folder)):
+            if played in found:
+                _, agents, seed = json.loads(played)
+                raise UsageError(
+                    f"expected different games to learn from and to measure on, got those of {agents} with seed "
+                    f"{seed} as {found[played]} and as {kind} {folder}; play one of them with another seed"
+                )
+            found[played] = f"{kind} {folder}"
 
 
 def _open(folder: Path, game: Game) -> Dataset:

@@ -49,6 +49,21 @@ def test_a_player_alone_wins_nothing(tmp_path: Path) -> None:
     assert f"{20 * found['mean']:.2f}" in told
 
 
+def test_datasets_are_joined(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    for seed in (1, 2):
+        generate = ["data", "generate", "--game", "tictactoe", "--samples", 40, "--seed", seed, "--out", f"made{seed}"]
+        assert moemcts(*generate)[0] == 0
+    join = ["data", "join", "--data", "made1", "--data", "made2", "--out", "all", "--json"]
+    code, out, _ = moemcts(*join)
+    assert (code, json.loads(out)) == (0, {"data": "all", "samples": 80})
+    assert moemcts(*join) == (code, out, "")
+    code, out, _ = moemcts("data", "stats", "--data", "all", "--json")
+    assert json.loads(out)["training"]["num_samples"] == 80
+    code, _, err = moemcts("data", "join", "--data", "made1", "--data", "made2", "--data", "made1", "--out", "twice")
+    assert code != 0
+    assert "got the same ones in made1 and made1" in err
+
+
 def test_the_same_command_goes_on_and_another_one_is_refused(moemcts, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     generate = ["data", "generate", "--game", "tictactoe", "--samples", 50, "--out", "made"]
     assert moemcts(*generate)[0] == 0

@@ -13,6 +13,7 @@ from moemcts.cli.settings import Given, read_settings
 from moemcts.errors import ForeignData, UsageError
 from moemcts.hookspecs import Registration
 from moemcts.learn.data.generation import generate
+from moemcts.learn.data.joining import join
 from moemcts.naming import resolve_agent
 from moemcts.plugins import plugins
 from moemcts.runs import Experiment, ExperimentConfig, Training, TrainingConfig
@@ -251,6 +252,8 @@ def test_samples_that_begin_with_those_that_are_learned_from_are_refused(trained
     # The same game by another name that users may give it.
     generate(game, agents, 200, seed=1, out=tmp_path / "e", reference="tictactoe?")
 
+    join([tmp_path / "d", tmp_path / "b"], game, out=tmp_path / "joined")
+
     def opened(kind: str, name: str) -> Sources:
         data = DataConfig(folder=str(tmp_path / "a"), **{kind: str(tmp_path / name)})
         return open_sources(data, tmp_path / "own", game)
@@ -260,6 +263,9 @@ def test_samples_that_begin_with_those_that_are_learned_from_are_refused(trained
             with pytest.raises(UsageError, match="expected different games to learn from and to measure on"):
                 opened(kind, name)
         assert len(opened(kind, "d").training) == 300
+        # One that was joined of several has the games of each.
+        with pytest.raises(UsageError, match=r"got those of .* with seed 1 as training .* and as \w+ .*joined"):
+            opened(kind, "joined")
 
 
 @pytest.mark.parametrize("part", ["", "experts"])

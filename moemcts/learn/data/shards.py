@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,8 @@ class _Manifest(Told):
 
 def _help(manifest: Mapping[str, Any], path: Path) -> str:
     """Returns what helps where a shard is missing or not whole, as far as that is known."""
+    if "joined" in manifest["source"]:
+        return f"; remove {path.parent} and join its parts again"
     if "agents" not in manifest["source"]:
         return ""
     return f"; {'remove it and ' if path.exists() else ''}generate the dataset again with the same settings"
@@ -185,3 +188,16 @@ def _read_shard(path: Path, sha256: str, game: Game, verified: Verified) -> Reco
 def dataset_id(manifest: Mapping[str, Any]) -> str:
     """Returns a name for exactly these samples: 16 hexadecimal digits."""
     return digest(" ".join(shard["sha256"] for shard in manifest["shards"]).encode())[:16]
+
+
+def played_by(manifest: Mapping[str, Any]) -> list[str]:
+    """Returns a name for the games of each part of a dataset that was played here; those of two that have a name in
+    common begin with the same games, however many of these each has.
+    """
+    source = manifest["source"]
+    # A game depends on its rules, which users may call by several names, on who plays, the seed and its number.
+    return [
+        json.dumps([manifest["encoding"], part["agents"], part["seed"]], sort_keys=True)
+        for part in source.get("joined", [source])
+        if "agents" in part and "seed" in part
+    ]

@@ -1,0 +1,58 @@
+"""Several datasets of one game become one: games of several machines, or of several kinds of play."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from moemcts.errors import UsageError
+from moemcts.game import Game
+from moemcts.learn.data.shards import ShardWriter, dataset_id, played_by, read_manifest, read_shards
+
+
+def join(folders: Sequence[Path], game: Game, *, out: Path, reference: str = "") -> Path:
+    """Writes the samples of complete datasets behind one another, the games of all numbered through; returns `out`.
+
+    The manifest says of each part what its own says of where its samples come from. A join that was interrupted goes
+    on when it is called again, and ends in the same bytes.
+
+    Raises ForeignData where one is of another game or encoding, or `out` holds another dataset, DamagedFile where one
+    is unfinished or damaged, UsageError for less than two and where games are in two of them.
+    """
+    if len(folders) < 2:
+        raise UsageError(f"expected two datasets to join, or more, got {len(folders)}")
+    manifests = [read_manifest(folder) for folder in folders]
+    _check_apart(folders, manifests)
+    parts = [part for manifest in manifests for part in _parts(manifest)]
+    shards = [read_shards(folder, game)[1] for folder in folders]
+    writer = ShardWriter(out, game, reference=reference or game.spec.name, source={"joined": parts})
+    done, first = writer.num_shards, 0
+    for one in shards:
+        for shard in one[done:]:
+            writer.append(dataclasses.replace(shard, game=shard.game + first))
+        done = max(done - len(one), 0)
+        first += 1 + max(int(shard.game.max(initial=-1)) for shard in one)
+    if not writer.is_complete:
+        writer.finish()
+    return out
+
+
+def _parts(manifest: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Returns where the samples of a dataset come from, of one that was joined of each part."""
+    source = manifest["source"]
+    return list(source.get("joined", [{"id": dataset_id(manifest), **source}]))
+
+
+def _check_apart(folders: Sequence[Path], manifests: Sequence[Mapping[str, Any]]) -> None:
+    """Raises UsageError where two datasets have games in common."""
+    seen: dict[str, Path] = {}
+    for folder, manifest in zip(folders, manifests, strict=True):
+        for played in {dataset_id(manifest), *played_by(manifest)}:
+            if played in seen:
+                raise UsageError(
+                    f"expected datasets of different games, got the same ones in {seen[played]} and {folder}; "
+                    "name each once, and play with another seed"
+                )
+            seen[played] = folder
