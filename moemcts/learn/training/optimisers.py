@@ -1,8 +1,10 @@
-"""Optimisers whose state is named tensors, to be stored without pickle."""
+"""Optimisers whose state is named tensors, to be stored without pickle, and what is kept of it between trainings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,6 +12,9 @@ from torch import Tensor, nn
 
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.schedule import Pace
+from moemcts.learn.training.stages import PlanStep
+from moemcts.learn.weights import Weights, read_state
+from moemcts.store import read_bytes, write_bytes
 
 
 def make_optimiser(config: TrainerConfig, network: nn.Module) -> torch.optim.Optimizer:
@@ -55,3 +60,38 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Te
         number, _, entry = name.partition(".")
         state.setdefault(int(number), {})[entry] = tensor
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+
+
+@dataclass(frozen=True)
+class Optimisers:
+    """What optimisers have gathered, by expert and stage: from `before`, where there is something, to `after`."""
+
+    before: Path
+    after: Path
+    places: Sequence[Sequence[int]] = ()
+    """By expert, the place of each of its stages among all that its scheme has; their own places where empty."""
+
+    def of(self, step: PlanStep) -> Weights | None:
+        """Returns what a stage goes on with; None where it begins anew."""
+        path = self.before / self._gathered(step.experts[0], step)
+        return read_state(path)[0] if path.exists() else None
+
+    def keep(self, step: PlanStep, path: Path) -> None:
+        """Keeps what a stage has left in a file."""
+        content = read_bytes(path)
+        for expert in step.experts:
+            write_bytes(self.after / self._gathered(expert, step), content)
+
+    def pass_on(self, expert: int, place: int) -> None:
+        """Keeps what a stage that is left out has gathered before."""
+        name = _name(expert, place)
+        if (self.before / name).exists():
+            write_bytes(self.after / name, read_bytes(self.before / name))
+
+    def _gathered(self, expert: int, step: PlanStep) -> str:
+        place = len(step.chain) - 1
+        return _name(expert, self.places[expert][place] if self.places else place)
+
+
+def _name(expert: int, place: int) -> str:
+    return f"{expert}-{place}.safetensors"

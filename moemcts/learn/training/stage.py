@@ -10,25 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor, nn
-
 from moemcts.errors import DamagedFile, MoemctsError
 from moemcts.game import FloatArray, IntArray
 from moemcts.learn.data.dataset import Dataset, num_batches
-from moemcts.learn.networks.outputs import Outputs
 from moemcts.learn.networks.shared_body import freeze_body
 from moemcts.learn.training.config import TrainerConfig
 from moemcts.learn.training.interrupts import deferred_interrupts
-from moemcts.learn.training.loader import Loaded, Loader, Tensors, seed_of
-from moemcts.learn.training.losses import Losses, sample_losses, total_loss
-from moemcts.learn.training.measurement import by_phase, columns, measure, summary
+from moemcts.learn.training.learner import Learner, Machine
+from moemcts.learn.training.loader import Loaded, Loader, seed_of
+from moemcts.learn.training.measurement import by_phase, measure, summary
 from moemcts.learn.training.metrics_log import MetricsLog
-from moemcts.learn.training.optimisers import make_optimiser, optimiser_tensors, restore_optimiser, set_pace
-from moemcts.learn.training.ranks import Ranks
 from moemcts.learn.training.sample_weights import sample_weights
 from moemcts.learn.training.schedule import pace
-from moemcts.learn.training.speed import in_layout
 from moemcts.learn.training.stage_state import Speed, StageState, Sums
 from moemcts.learn.training.stages import Stage
 from moemcts.learn.weights import Weights, load_state, network_state, read_state, write_state
@@ -58,18 +51,6 @@ class Material:
 
 class _Diverged(Exception):
     """The loss or a weight is no number, or the held-out loss has jumped: what, and at which step."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Machine:
-    """What computes: the device, and the network as it is called there."""
-
-    device: torch.device
-    network: nn.Module
-    """The weights, on the device."""
-    forward: Callable[[Tensor], Any]
-    """The network for training: compiled, shared among ranks, or just itself."""
-    ranks: Ranks
 
 
 class StageRun:
@@ -116,12 +97,9 @@ class StageRun:
         held_out = sample_weights(stage, material.held_out, material.held_out_phases)
         self._held_out_weights = held_out[material.measured]
         self.num_steps = stage_steps(config, stage, weights)
-        self._optimiser = make_optimiser(config, machine.network)
-        if optimiser:
-            restore_optimiser(self._optimiser, optimiser)
+        self._learner = Learner(config, machine, optimiser or {})
         self._keeps_optimiser = keeps_optimiser
         self._state = StageState(metrics_bytes=num_bytes)
-        self._pending: list[dict[str, Tensor]] = []
         self._speed = Speed()
         self.loss = math.nan
 
@@ -189,49 +167,19 @@ class StageRun:
             momentum=config.momentum,
             min_momentum=config.min_momentum,
         )
-        set_pace(self._optimiser, now)
         # What a network draws at random in a step depends on the step alone: no state of a generator to store.
-        torch.manual_seed(seed_of(self._seed, step, len(judge.returns), self._ranks.rank))
-        self._network.train()
-        batch = loaded.batch.to(self._machine.device)
-        losses = self._losses(batch, self._machine.forward)
-        # The ranks' gradients are averaged, but the shares of a batch may differ in size by one.
-        share = len(batch.weights) / loaded.num_samples
-        loss = total_loss(losses, batch.weights, config.shares()) * (share * self._ranks.size)
-        self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        if config.clip is not None:
-            nn.utils.clip_grad_norm_(self._network.parameters(), config.clip)
-        self._optimiser.step()
-        weighed = {name: batch.weights * column.detach() for name, column in columns(losses).items()}
-        means = {name: column.mean() * share for name, column in {**weighed, "weight": batch.weights}.items()}
-        self._pending.append({"loss": loss.detach() / self._ranks.size, **means})
+        self._learner.learn(loaded, now, seed_of(self._seed, step, len(judge.returns), self._ranks.rank))
         self._state.step += 1
-        if len(self._pending) == CHECK_INTERVAL:
+        if self._learner.num_untold == CHECK_INTERVAL:
             self._check()
-
-    def _losses(self, batch: Tensors, forward: Callable[[Tensor], Any]) -> Losses:
-        with torch.autocast(self._machine.device.type, dtype=torch.bfloat16, enabled=self.config.precision == "bf16"):
-            answer = forward(in_layout(batch.planes, self.config.channels_last))
-        logits, value, *rest = answer
-        # Logits, by far the most numbers, stay as they are: what is summed up of them has 32 bits anyway.
-        outputs = Outputs(logits, value.float(), *[part if part is None else part.float() for part in rest])
-        return sample_losses(outputs, batch.targets)
 
     def _check(self) -> None:
         """Adds the losses of the last steps to the sums; raises _Diverged if one is no number."""
-        if not self._pending:
-            return
-        sums, first = self._state.sums, self._state.step - len(self._pending)
-        names = list(self._pending[0])
-        # One transfer for all steps: a GPU is not made to wait for each number.
-        table = self._ranks.sum(torch.stack([torch.stack([step[name] for name in names]) for step in self._pending]))
-        self._pending.clear()
-        for i, row in enumerate(table.tolist(), 1):
-            numbers = dict(zip(names, row, strict=True))
+        first = self._state.step - self._learner.num_untold
+        for i, numbers in enumerate(self._learner.tell(), 1):
             if not math.isfinite(numbers["loss"]):
                 raise _Diverged(f"the loss is {numbers['loss']}", first + i)
-            sums.add(numbers)
+            self._state.sums.add(numbers)
             self.loss = numbers["loss"] / numbers["weight"]
 
     def _check_weights(self) -> None:
@@ -276,16 +224,11 @@ class StageRun:
 
     def _keep_optimiser(self) -> None:
         if self._keeps_optimiser:
-            self._write(OPTIMISER, optimiser_tensors(self._optimiser), {"step": self._state.step})
+            self._write(OPTIMISER, self._learner.gathered(), {"step": self._state.step})
 
     def _measurement(self) -> dict[str, Any]:
         material, state, factors = self._material, self._state, self.config.shares()
-        self._network.eval()
-
-        def losses_of(batch: Tensors) -> Losses:
-            return self._losses(batch.to(self._machine.device), self._network)
-
-        per_sample = measure(material.validation, losses_of, self._ranks, batch_size=self.config.batch_size)
+        per_sample = measure(material.validation, self._learner.losses, self._ranks, batch_size=self.config.batch_size)
         phases = material.held_out_phases[material.measured]
         entry = {
             **self._head,
@@ -298,7 +241,7 @@ class StageRun:
             "phases": by_phase(per_sample, phases, material.phase_names, factors),
         }
         if material.test is not None and material.test_phases is not None:
-            of_test = measure(material.test, losses_of, self._ranks, batch_size=self.config.batch_size)
+            of_test = measure(material.test, self._learner.losses, self._ranks, batch_size=self.config.batch_size)
             entry["test"] = by_phase(of_test, material.test_phases, material.phase_names, factors)
         return entry
 
@@ -314,7 +257,6 @@ class StageRun:
 
         Raises MoemctsError where there is none, or where this has happened too often.
         """
-        self._pending.clear()
         num_returns = len(self._state.judge.returns)
         if not (self._folder / GOOD).exists() or num_returns >= self.config.max_spikes or not self.config.spike:
             often = f" after going back {num_returns} times" if num_returns else ""
@@ -334,7 +276,7 @@ class StageRun:
         self._ranks.share_buffers(self._network)
         self._state.metrics_bytes = self._log.num_bytes
         tensors: Weights = {f"network.{key}": tensor for key, tensor in network_state(self._network).items()}
-        tensors |= {f"optimiser.{key}": tensor for key, tensor in optimiser_tensors(self._optimiser).items()}
+        tensors |= {f"optimiser.{key}": tensor for key, tensor in self._learner.gathered().items()}
         self._write(name, tensors, {"identity": self._identity, "position": self._state.to_json()})
 
     def _resume(self) -> None:
@@ -362,8 +304,7 @@ class StageRun:
         tensors, content = read_stage(self._folder / name)
         self._state = StageState.of(content["position"])
         load_state(self._network, _part(tensors, "network."), str(self._folder / name))
-        self._optimiser = make_optimiser(self.config, self._network)
-        restore_optimiser(self._optimiser, _part(tensors, "optimiser."))
+        self._learner = Learner(self.config, self._machine, _part(tensors, "optimiser."))
 
     def _write(self, name: str, tensors: Weights, content: Mapping[str, Any]) -> None:
         if self._ranks.is_first:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,76 +20,22 @@ from moemcts.learn.data.dataset import Dataset, num_batches
 from moemcts.learn.fingerprint import gate_fingerprint
 from moemcts.learn.identity import check_same
 from moemcts.learn.networks.contract import check_network
-from moemcts.learn.networks.shared_body import freeze_body, require_heads
+from moemcts.learn.networks.shared_body import require_heads
 from moemcts.learn.threads import torch_threads
 from moemcts.learn.training.compiling import compiled, compiled_where_it_pays
 from moemcts.learn.training.config import TrainerConfig
-from moemcts.learn.training.metrics_log import MetricsLog
+from moemcts.learn.training.course import Course
+from moemcts.learn.training.course import Trained as Trained
+from moemcts.learn.training.learner import Machine
+from moemcts.learn.training.optimisers import Optimisers as Optimisers
 from moemcts.learn.training.progress import Meter, OnProgress
 from moemcts.learn.training.ranks import ALONE, Ranks, device_of
 from moemcts.learn.training.sample_weights import no_samples, sample_weights
 from moemcts.learn.training.speed import settled_once
-from moemcts.learn.training.stage import (
-    GOOD,
-    OPTIMISER,
-    RESULT,
-    RESUME,
-    Machine,
-    Material,
-    StageRun,
-    read_stage,
-    stage_steps,
-)
-from moemcts.learn.training.stages import PlanStep, Stage, last_steps, plan
-from moemcts.learn.weights import Weights, load_state, network_state, read_state, state_digest
-from moemcts.store import as_read, parse_json, read_bytes, write_bytes, write_json
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trained:
-    """A network at the end of its stages."""
-
-    network: nn.Module
-    """On the CPU, ready for inference."""
-    path: Path
-    """The file with its weights."""
-    measurement: Mapping[str, Any]
-    """Losses of these weights on held-out games, as the log has them."""
-
-
-@dataclass(frozen=True)
-class Optimisers:
-    """What optimisers have gathered, by expert and stage: from `before`, where there is something, to `after`."""
-
-    before: Path
-    after: Path
-    places: Sequence[Sequence[int]] = ()
-    """By expert, the place of each of its stages among all that its scheme has; their own places where empty."""
-
-    def of(self, step: PlanStep) -> Weights | None:
-        """Returns what a stage goes on with; None where it begins anew."""
-        path = self.before / self._gathered(step.experts[0], step)
-        return read_state(path)[0] if path.exists() else None
-
-    def keep(self, step: PlanStep, path: Path) -> None:
-        """Keeps what a stage has left in a file."""
-        content = read_bytes(path)
-        for expert in step.experts:
-            write_bytes(self.after / self._gathered(expert, step), content)
-
-    def pass_on(self, expert: int, place: int) -> None:
-        """Keeps what a stage that is left out has gathered before."""
-        name = _name(expert, place)
-        if (self.before / name).exists():
-            write_bytes(self.after / name, read_bytes(self.before / name))
-
-    def _gathered(self, expert: int, step: PlanStep) -> str:
-        place = len(step.chain) - 1
-        return _name(expert, self.places[expert][place] if self.places else place)
-
-
-def _name(expert: int, place: int) -> str:
-    return f"{expert}-{place}.safetensors"
+from moemcts.learn.training.stage import Material, stage_steps
+from moemcts.learn.training.stages import Stage, last_steps, plan
+from moemcts.learn.weights import Weights, network_state, state_digest
+from moemcts.store import as_read, parse_json, read_bytes, write_json
 
 
 class Trainer:
@@ -97,8 +43,7 @@ class Trainer:
 
     The folder holds `identity.json`, what decides the outcome, `metrics.jsonl`, one line per measurement,
     `timings.jsonl`, how fast it was between them, and `stages/`, one folder per stage with its state and in the end its
-    weights. On a CPU a resumed training ends in the
-    same weights, to the last bit, as an unbroken one.
+    weights. On a CPU a resumed training ends in the same weights, to the last bit, as an unbroken one.
     """
 
     def __init__(
@@ -228,11 +173,11 @@ class Trainer:
         meter = Meter(self._on_progress, sum(sizes))
         with self._borrowed():
             machine = self._machine(network, trains_heads)
-            training = _Training(self.config, machine, initial, material, identity, folder, meter, optimisers)
+            course = Course(self.config, machine, initial, material, identity, folder, meter, optimisers)
             for step in steps:
-                training.run(step)
+                course.run(step)
         network.to("cpu")
-        return [training.trained(number, expert) for expert, number in enumerate(last_steps(steps, stages))]
+        return [course.trained(number, expert) for expert, number in enumerate(last_steps(steps, stages))]
 
     def _material(
         self, dataset: Dataset, gate: PhaseGate, validation: Dataset | None, test: Dataset | None
@@ -326,87 +271,3 @@ def _is_full(error: Exception) -> bool:
     """Returns whether the error is one of memory; on a CPU torch has no type of its own for it."""
     words = ("can't allocate memory", "not enough memory", "out of memory")
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(word in str(error) for word in words)
-
-
-class _Training:
-    """The stages of a plan, one after the other."""
-
-    def __init__(
-        self,
-        config: TrainerConfig,
-        machine: Machine,
-        initial: Sequence[Weights],
-        material: Material,
-        identity: Mapping[str, Any],
-        folder: Path,
-        meter: Meter,
-        optimisers: Optimisers | None,
-    ) -> None:
-        self._config = config
-        self._machine = machine
-        self._initial = initial
-        self._material = material
-        self._identity = identity
-        self._folder = folder
-        self._meter = meter
-        self._optimisers = optimisers
-        self._log = MetricsLog(folder / "metrics.jsonl")
-        self._timings = MetricsLog(folder / "timings.jsonl")
-        self._num_bytes = 0
-        self._results: list[tuple[Weights, Mapping[str, Any]]] = []
-
-    def run(self, step: PlanStep) -> None:
-        """Trains the next stage of the plan, goes on with it, or finds it done."""
-        folder = self._stage_folder(len(self._results))
-        stages = [asdict(stage) for stage in step.chain]
-        identity = as_read({**self._identity, "stages": stages})
-        for name in (RESULT, RESUME, GOOD):
-            if (folder / name).exists():
-                check_same(folder, identity, read_stage(folder / name)[1]["identity"])
-        run = self._stage_run(step, folder, identity)
-        if (folder / RESULT).exists():
-            # A kill may have come between the result and this.
-            run.remove_states()
-        else:
-            run.run(
-                lambda done, size, seconds, waited: self._meter.step(run.name, done, size, seconds, waited, run.loss)
-            )
-        state, content = read_stage(folder / RESULT)
-        self._results.append((state, content["measurement"]))
-        self._num_bytes = content["metrics_bytes"]
-        if self._optimisers is not None:
-            self._optimisers.keep(step, folder / OPTIMISER)
-        self._meter.end_stage(run.num_steps)
-
-    def trained(self, number: int, expert: int) -> Trained:
-        """Returns the outcome of a stage; number -1 is what an expert begins with."""
-        state, measurement, path = self._initial[expert % len(self._initial)], dict[str, Any](), self._folder
-        if number >= 0:
-            state, measurement = self._results[number][0], dict(self._results[number][1])
-            path = self._stage_folder(number) / RESULT
-        network = copy.deepcopy(self._machine.network).eval()
-        load_state(network, state, str(path))
-        freeze_body(network, False)
-        return Trained(network=network, path=path, measurement=measurement)
-
-    def _stage_run(self, step: PlanStep, folder: Path, identity: Mapping[str, Any]) -> StageRun:
-        before = self._initial[step.origin] if step.parent is None else self._results[step.parent][0]
-        load_state(self._machine.network, before, "the stage before")
-        return StageRun(
-            self._config,
-            self._machine,
-            self._material,
-            step.stage,
-            seed=int(np.random.SeedSequence((self._config.seed, len(step.chain))).generate_state(1)[0]),
-            folder=folder,
-            identity=identity,
-            head={"experts": [self._material.phase_names[expert] for expert in step.experts]},
-            log=self._log,
-            timings=self._timings,
-            num_bytes=self._num_bytes,
-            optimiser=None if self._optimisers is None else self._optimisers.of(step),
-            keeps_optimiser=self._optimisers is not None,
-        )
-
-    def _stage_folder(self, number: int) -> Path:
-        return self._folder / "stages" / f"{number:02d}"

@@ -1,0 +1,98 @@
+"""Steps of training: what a network learns from a batch, and what its losses were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from moemcts.learn.networks.outputs import Outputs
+from moemcts.learn.training.config import TrainerConfig
+from moemcts.learn.training.loader import Loaded, Tensors
+from moemcts.learn.training.losses import Losses, sample_losses, total_loss
+from moemcts.learn.training.measurement import columns
+from moemcts.learn.training.optimisers import make_optimiser, optimiser_tensors, restore_optimiser, set_pace
+from moemcts.learn.training.ranks import Ranks
+from moemcts.learn.training.schedule import Pace
+from moemcts.learn.training.speed import in_layout
+from moemcts.learn.weights import Weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """What computes: the device, and the network as it is called there."""
+
+    device: torch.device
+    network: nn.Module
+    """The weights, on the device."""
+    forward: Callable[[Tensor], Any]
+    """The network for training: compiled, shared among ranks, or just itself."""
+    ranks: Ranks
+
+
+class Learner:
+    """Takes a network from step to step."""
+
+    def __init__(self, config: TrainerConfig, machine: Machine, gathered: Weights) -> None:
+        """`gathered` is what an optimiser has gathered that is gone on with; a new one where it is empty."""
+        self._config = config
+        self._machine = machine
+        self._optimiser = make_optimiser(config, machine.network)
+        if gathered:
+            restore_optimiser(self._optimiser, gathered)
+        self._untold: list[dict[str, Tensor]] = []
+
+    @property
+    def num_untold(self) -> int:
+        """Steps whose losses `tell` returns next."""
+        return len(self._untold)
+
+    def gathered(self) -> Weights:
+        """Returns what the optimiser has gathered."""
+        return optimiser_tensors(self._optimiser)
+
+    def learn(self, loaded: Loaded, pace: Pace, seed: int) -> None:
+        """Takes a step; what the network draws at random in it comes from the seed."""
+        config, network, ranks = self._config, self._machine.network, self._machine.ranks
+        set_pace(self._optimiser, pace)
+        torch.manual_seed(seed)
+        network.train()
+        batch = loaded.batch.to(self._machine.device)
+        losses = self._losses(batch, self._machine.forward)
+        # The ranks' gradients are averaged, but the shares of a batch may differ in size by one.
+        share = len(batch.weights) / loaded.num_samples
+        loss = total_loss(losses, batch.weights, config.shares()) * (share * ranks.size)
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        if config.clip is not None:
+            nn.utils.clip_grad_norm_(network.parameters(), config.clip)
+        self._optimiser.step()
+        weighed = {name: batch.weights * column.detach() for name, column in columns(losses).items()}
+        means = {name: column.mean() * share for name, column in {**weighed, "weight": batch.weights}.items()}
+        self._untold.append({"loss": loss.detach() / ranks.size, **means})
+
+    def tell(self) -> list[dict[str, float]]:
+        """Returns the losses of the steps since it was last asked, over the samples of all ranks, and their weight."""
+        if not self._untold:
+            return []
+        names = list(self._untold[0])
+        # One transfer for all steps: a GPU is not made to wait for each number.
+        table = torch.stack([torch.stack([step[name] for name in names]) for step in self._untold])
+        self._untold.clear()
+        return [dict(zip(names, row, strict=True)) for row in self._machine.ranks.sum(table).tolist()]
+
+    def losses(self, batch: Tensors) -> Losses:
+        """Returns the losses of samples that nothing is learned from."""
+        self._machine.network.eval()
+        return self._losses(batch.to(self._machine.device), self._machine.network)
+
+    def _losses(self, batch: Tensors, forward: Callable[[Tensor], Any]) -> Losses:
+        with torch.autocast(self._machine.device.type, dtype=torch.bfloat16, enabled=self._config.precision == "bf16"):
+            answer = forward(in_layout(batch.planes, self._config.channels_last))
+        logits, value, *rest = answer
+        # Logits, by far the most numbers, stay as they are: what is summed up of them has 32 bits anyway.
+        outputs = Outputs(logits, value.float(), *[part if part is None else part.float() for part in rest])
+        return sample_losses(outputs, batch.targets)
